@@ -44,9 +44,16 @@ interface Activation extends Poll {
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
   /** Judges the desired state by the rows as they are in the exclusive section. Left out: it is activated as it is. */
-  readonly judge?: () => Steps<DesiredState>;
+  readonly judge?: () => Promise<JudgedState>;
   /** Returns the client that wrote an instance; left out: none is known. */
   readonly clientOf?: (instance: string) => string | null;
+}
+
+/** A desired state as it was judged. */
+export interface JudgedState {
+  readonly desired: DesiredState;
+  /** The changes of rows that it makes, if they are known already. */
+  readonly changes?: readonly Change[] | undefined;
 }
 
 /**
@@ -82,11 +89,13 @@ async function record(
   derived: DesiredState,
   { place, before, last = before, newest, judge, clientOf = () => null }: Activation,
 ): Promise<Activated> {
-  const desired = judge === undefined ? derived : await inSlices(judge());
+  const judged: JudgedState = judge === undefined ? { desired: derived } : await judge();
+  const { desired } = judged;
   if (before === undefined) await inSlices(shareSpecs(ledger, desired));
   const lastRecord = lastRecordsOf(last);
   const now = clock.now();
-  const changes = await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now, lastRecord }));
+  const changes =
+    judged.changes ?? (await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now, lastRecord })));
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
   await ledger.commit(changes, cause, () => current.set(desired));

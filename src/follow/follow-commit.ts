@@ -1,24 +1,30 @@
-// Judges one commit and activates what it makes of the desired state, or says why the commit is not followed. A commit that
-// cannot be read changes nothing. docs/concepts.md, wrong commits.
+// Judges the commits that come, one after the other, and activates what they make of the desired state, or says why the newest
+// one is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
+import type { Before, Derivation } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
-import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
+import { type Baseline, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
-import type { Steps } from '../model/steps.ts';
 import type { Writings } from '../model/writing.ts';
-import type { Commit, Source } from '../source/source.ts';
-import { type ActivationParts, activate, type Poll } from './activate.ts';
+import type { Source } from '../source/source.ts';
+import { type ActivationParts, activate, type JudgedState, type Poll } from './activate.ts';
 import { type Continuation, continuationOf } from './continuation.ts';
 import { textOf } from './log-problems.ts';
 import { HEAD } from './object-rows.ts';
 import { recordedBaseline } from './recorded-baseline.ts';
 import { deriveAt, restoreDesired } from './restore.ts';
-import { approvedCountOf, COMMITS_MAX, liftedProtection, safetyOf, withoutApprovals } from './safety.ts';
+import { approvedCountOf, safetyOf, withoutApprovals } from './safety.ts';
 import { searchHistory } from './search-history.ts';
+import { type CommitStep, type RowView, stepsAfter, type Walk, walkSteps } from './steps.ts';
 import { WrittenCommits } from './written-commits.ts';
+
+/** How many commits that come at once are read, those that merges bring included. */
+const COMMITS_MAX = 10_000;
+/** How many commits of the branch are taken as one: their rows are written together, and passes wait meanwhile. */
+const STEPS_MAX = 1_000;
 
 /** The source, the delete budget and the parts of an activation. */
 export interface CommitFollowerOptions extends ActivationParts {
@@ -30,6 +36,9 @@ export interface CommitFollowerOptions extends ActivationParts {
 type CommitVerdict =
   | { readonly kind: 'followed' }
   | { readonly kind: 'refused'; readonly refused: Omit<RefusedCommit, 'since'> };
+
+/** What a commit is derived upon. */
+type Upon = Required<Pick<Before, 'baseline' | 'earlier'>>;
 
 interface Followed {
   readonly commit: string;
@@ -56,7 +65,7 @@ interface Continued {
   readonly place: FollowedPlace;
 }
 
-/** Follows one commit at a time. Each method throws where the source or the store fails; then everything stays as it is. */
+/** Follows the commits of the branch. Each method throws where the source or the store fails; then everything stays as it is. */
 export class CommitFollower {
   readonly #options: CommitFollowerOptions;
   #expected: ParsedFiles = NO_FILES;
@@ -80,13 +89,14 @@ export class CommitFollower {
    */
   async restore(poll: Poll): Promise<void> {
     const { source, ledger, inSlices } = this.#options;
-    const safety = (): Safety => withoutApprovals(this.#safety());
+    const safety = (): Safety => withoutApprovals(this.#safety(ledger));
     const restored = await restoreDesired({ source, ledger, inSlices }, safety());
     this.#difference = typeof restored === 'string' ? restored : undefined;
     if (typeof restored === 'string') return;
     const { desired, judge, baseline } = restored;
     const { place = source.place } = ledger.read('head', HEAD) ?? {};
-    await activate(this.#options, desired, { ...poll, place, last: baseline, judge: () => judge(safety()) });
+    const judged = async (): Promise<JudgedState> => ({ desired: await inSlices(judge(safety())) });
+    await activate(this.#options, desired, { ...poll, place, last: baseline, judge: judged });
   }
 
   /** Begins with the first commit ever, or after the store was lost: for what is wrong in it, its history is searched. */
@@ -96,60 +106,112 @@ export class CommitFollower {
     if (desired !== undefined) await activate(this.#options, desired, { ...poll, place: source.place });
   }
 
-  /** Follows a commit, if it continues what is followed and is valid as a whole. */
+  /**
+   * Follows the commits of the branch up to one, if it continues what is followed: each that is valid as a whole, in their
+   * order. The verdict is on the last one.
+   */
   async follow(commit: string, poll: JudgingPoll): Promise<CommitVerdict> {
     const { source } = this.#options;
     const followed = this.#followed();
     if (followed === undefined || poll.isReview) {
-      return await this.#take(commit, poll, { followed, isNext: true, place: followed?.place ?? source.place });
+      const place = followed?.place ?? source.place;
+      return await this.#take([await this.#stepOf(commit)], poll, { followed, isNext: true, place });
     }
     const continued = await continuationOf(source, commit, followed);
+    const steps = continued.isNext ? await this.#stepsTo(commit, followed.commit, continued.from) : [];
+    if (steps.length > 0) return await this.#takeAll(steps, poll);
     // Anything else is followed only when a person has accepted that very commit, or one that it comes after.
-    if (!continued.isNext && !this.#isApproved(historyDigest(commit))) {
-      const accepted = await this.#acceptedBefore(commit);
-      const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
-      return verdict?.kind === 'followed' ? await this.follow(commit, poll) : broken(commit, continued);
+    if (this.#isApproved(historyDigest(commit))) {
+      return await this.#take([await this.#stepOf(commit)], poll, { followed, isNext: false, place: source.place });
     }
-    if (continued.isNext && continued.from !== undefined && continued.from !== commit) {
-      await this.follow(continued.from, poll);
-      return await this.follow(commit, poll);
-    }
-    return await this.#take(commit, poll, { followed, isNext: continued.isNext, place: source.place });
+    const accepted = await this.#acceptedBefore(commit);
+    const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
+    return verdict?.kind === 'followed' ? await this.follow(commit, poll) : broken(commit, continued);
   }
 
-  /** Derives a commit where it is to be read, and activates it. */
-  async #take(commit: string, poll: JudgingPoll, { followed, isNext, place }: Continued): Promise<CommitVerdict> {
+  /** Returns the commits to follow, oldest first; none where the first of them are not among those that are read. */
+  async #stepsTo(commit: string, followed: string, moved: string | undefined): Promise<readonly CommitStep[]> {
+    const { source } = this.#options;
+    // The layout of the commit that moved it is that of the followed one.
+    if (commit === followed || commit === moved) return [await this.#stepOf(commit)];
+    const commits = await source.commitsBetween(followed, commit, COMMITS_MAX);
+    const steps = stepsAfter(followed, commits, commits.length === COMMITS_MAX);
+    const at = steps.findIndex((step) => step.commit.oid === moved);
+    return at < 0 ? steps : steps.slice(at);
+  }
+
+  /** A trailer counts when its commit is new, not where the branch is set back to it: there, it was for when it came first. */
+  async #stepOf(oid: string): Promise<CommitStep> {
+    const { source, current } = this.#options;
+    const commit = await source.describe(oid);
+    const followed = current.get()?.commit;
+    const isKnown = followed === undefined || (await source.isAncestor(oid, followed));
+    return { commit, brought: isKnown ? [] : [commit] };
+  }
+
+  async #takeAll(steps: readonly CommitStep[], poll: JudgingPoll): Promise<CommitVerdict> {
+    let verdict = FOLLOWED;
+    for (let at = 0; at < steps.length; at += STEPS_MAX) {
+      const continued = { followed: this.#followed(), isNext: true, place: this.#options.source.place };
+      verdict = await this.#take(steps.slice(at, at + STEPS_MAX), poll, continued);
+    }
+    return verdict;
+  }
+
+  /** Takes commits one after the other, and writes what follows from all of them. Returns the verdict on the last one. */
+  async #take(steps: readonly CommitStep[], poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
+    const { ledger, current, inSlices, clock } = this.#options;
+    const { followed, place } = continued;
+    const [first, ...others] = steps;
+    if (first === undefined) return FOLLOWED;
+    const before = current.get();
+    const baseline = await this.#baseline(followed, first.commit.oid);
+    // The first one is derived beside other work; mostly it is the only one.
+    const derivation = await this.#derive(first, { baseline, earlier: before }, { ...continued, rows: ledger });
+    if (!derivation.isFollowed)
+      return others.length === 0 ? wrong(first, derivation) : await this.#take(others, poll, continued);
+    let verdict = FOLLOWED;
+    const judge = async (): Promise<JudgedState> => {
+      const walk: Walk = {
+        ...{ ledger, inSlices, log: poll.log, newest: poll.newest, now: clock.now(), place, before, baseline },
+        derive: (step, desired, rows) =>
+          this.#derive(step, { baseline: desired, earlier: desired }, { ...continued, rows }),
+        judge: (step, derived, rows) => inSlices(derived.judge(this.#safety(rows, step))),
+      };
+      const { refused, ...walked } = await walkSteps(steps, derivation, walk);
+      if (refused !== undefined) verdict = wrong(refused.step, refused.derivation);
+      return walked;
+    };
+    const clientOf = this.#written.clientsOf(steps.toReversed().flatMap(({ brought }) => brought));
+    await activate(this.#options, derivation.desired, { ...poll, place, before, last: baseline, judge, clientOf });
+    return verdict;
+  }
+
+  /** Derives a commit where it is to be read. */
+  #derive(
+    { commit: { oid }, ...step }: CommitStep,
+    upon: Upon,
+    { isNext, place, rows }: Continued & { readonly rows: RowView },
+  ): Promise<Derivation> {
     const { source, current, inSlices } = this.#options;
-    const desired = current.get();
-    const baseline = await this.#baseline(followed, commit);
-    const commits = desired === undefined ? [] : await this.#newCommits(desired, commit, isNext);
-    const approvedCount = approvedCountOf(commits);
-    const derivation = await deriveAt(source, commit, {
-      baseline,
-      earlier: desired,
+    return deriveAt(source, oid, {
+      ...upon,
       // What is followed was accepted once.
-      isAccepted: (isNext && commit === desired?.commit) || this.#isApproved(nothingLeftDigest(commit)),
+      isAccepted: (isNext && oid === current.get()?.commit) || this.#isApproved(nothingLeftDigest(oid)),
       directory: place.directory,
-      safety: { ...this.#safety(approvedCount), unprotected: NOTHING },
+      safety: this.#safety(rows, step),
       parsedFiles: this.#expected,
       inSlices,
     });
-    if (!derivation.isFollowed) return wrong(commit, derivation);
-    const { isProtecting } = derivation.desired.limits;
-    const unprotected = isProtecting ? await this.#lifted(desired, commits) : NOTHING;
-    const judge = (): Steps<DesiredState> => derivation.judge({ ...this.#safety(approvedCount), unprotected });
-    const clientOf = this.#written.clientsOf(commits);
-    const activation = { ...poll, place, before: desired, last: baseline, judge, clientOf };
-    await activate(this.#options, derivation.desired, activation);
-    return { kind: 'followed' };
   }
 
   /** Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none. */
   async #acceptedBefore(commit: string): Promise<string | undefined> {
     const { source, ledger } = this.#options;
+    const known = [commit, this.#followed()?.commit];
     for (const [digest, { what }] of ledger.list('approval')) {
       const accepted = what === 'history' ? acceptedCommit(digest) : undefined;
-      if (accepted === undefined || accepted === commit || !(await source.has(accepted))) continue;
+      if (accepted === undefined || known.includes(accepted) || !(await source.has(accepted))) continue;
       if (await source.isAncestor(accepted, commit)) return accepted;
     }
     return undefined;
@@ -179,34 +241,22 @@ export class CommitFollower {
     return found === undefined ? baseline : { ...baseline, objects: new Map([...found.objects, ...baseline.objects]) };
   }
 
-  /** Keys of the protected units that may lose servers. */
-  async #lifted(desired: DesiredState | undefined, commits: readonly Commit[]): Promise<ReadonlySet<string>> {
-    const { unprotected: lifted } = this.#safety();
-    if (desired === undefined) return lifted;
-    const { source, inSlices } = this.#options;
-    return await liftedProtection(source, { desired, commits, lifted, inSlices });
-  }
-
-  async #newCommits(desired: DesiredState, commit: string, isNext: boolean): Promise<readonly Commit[]> {
-    const { source } = this.#options;
-    if (isNext) return await source.commitsBetween(desired.commit, commit, COMMITS_MAX);
-    // Where the branch was set back, what a trailer there has approved was for when it came first.
-    return (await source.isAncestor(commit, desired.commit)) ? [] : [await source.describe(commit)];
-  }
-
   #isApproved(digest: string): boolean {
     return this.#options.ledger.read('approval', digest) !== undefined;
   }
 
-  #safety(approvedCount = 0): Safety {
-    const { ledger, deleteBudget, clock } = this.#options;
-    return safetyOf(ledger, { budget: deleteBudget, now: clock.now(), approvedCount });
+  /** The facts by which a step is judged; without one, no trailer counts. */
+  #safety(rows: RowView, { brought }: Pick<CommitStep, 'brought'> = { brought: [] }): Safety {
+    const { deleteBudget, clock } = this.#options;
+    return safetyOf(rows, { budget: deleteBudget, now: clock.now(), approvedCount: approvedCountOf(brought) });
   }
 }
 
-const NOTHING: ReadonlySet<string> = new Set();
+const FOLLOWED: CommitVerdict = { kind: 'followed' };
+const TOO_MANY = `more than ${COMMITS_MAX} commits came at once: once accepted, the newest is followed, and those before it are not`;
 
-function broken(commit: string, { reason, check }: Exclude<Continuation, { readonly isNext: true }>): CommitVerdict {
+function broken(commit: string, continued: Continuation): CommitVerdict {
+  const { reason, check } = continued.isNext ? { reason: TOO_MANY, check: undefined } : continued;
   const hold = { kind: 'history', digest: historyDigest(commit), check } as const;
   return { kind: 'refused', refused: { commit, reason, problems: [], hold } };
 }
@@ -216,7 +266,7 @@ interface Wrong {
   readonly nothingLeft: Problem | undefined;
 }
 
-function wrong(commit: string, { problems, nothingLeft }: Wrong): CommitVerdict {
+function wrong({ commit: { oid: commit } }: CommitStep, { problems, nothingLeft }: Wrong): CommitVerdict {
   const first = problems.find(({ severity }) => severity === 'error');
   // What is left is no matter of a place in a file.
   const reason = nothingLeft?.message ?? (first === undefined ? 'it is wrong' : textOf(first));

@@ -55,13 +55,16 @@ export function activeRows(
 }
 
 /** Returns a row for every hand-written clientcert: its time stays as long as its content does. */
-export function nodeRows(desired: DesiredState, recorded: ReadonlyMap<string, NodeRow>): ReadonlyMap<string, NodeRow> {
+export function nodeRows(
+  { units, time }: Pick<DesiredState, 'units' | 'time'>,
+  recorded: ReadonlyMap<string, NodeRow>,
+): ReadonlyMap<string, NodeRow> {
   const rows = new Map<string, NodeRow>();
-  for (const unit of desired.units.values()) {
+  for (const unit of units.values()) {
     if (unit.type !== 'clientcert') continue;
     const known = recorded.get(unit.name);
     const { oid } = unit.entry;
-    rows.set(unit.name, known?.oid === oid ? known : { oid, updated: desired.time });
+    rows.set(unit.name, known?.oid === oid ? known : { oid, updated: time });
   }
   return rows;
 }

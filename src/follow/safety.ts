@@ -1,8 +1,6 @@
-// Collects the facts that decide which deletes a commit may bring: budget, approvals, trailers, and lifted protection.
+// Collects the facts that decide which deletes a commit may bring: budget, approvals and trailers.
 import type { Safety } from '../desired/admit.ts';
-import type { DesiredState } from '../desired/desired-state.ts';
 import { liftsIn } from '../desired/lifts.ts';
-import { isProtected, isValidUnit, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/difference.ts';
 import { isMade } from '../machine/existence.ts';
 import {
@@ -15,16 +13,9 @@ import {
 } from '../machine/removals.ts';
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import type { Ledger } from '../reconcile/ledger.ts';
-import type { RunInSlices } from '../slices.ts';
-import type { Commit, Source } from '../source/source.ts';
+import type { Commit } from '../source/source.ts';
 import { isApprovalOpen } from './hold-rows.ts';
-import { deriveAt } from './restore.ts';
-
-/** How many of the commits that come at once are read. */
-export const COMMITS_MAX = 1_000;
-/** How many of them are read to find out whether one lifts a protection; a lift before these does not count. */
-const PROTECTION_COMMITS_MAX = 100;
+import type { RowView } from './steps.ts';
 
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
@@ -33,7 +24,7 @@ const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
  * lifted where that is remembered with what is held.
  */
 export function safetyOf(
-  ledger: Ledger,
+  ledger: RowView,
   {
     budget,
     now,
@@ -92,69 +83,6 @@ export function approvedCountOf(commits: readonly Commit[]): number {
     [...trailersOf(message).matchAll(TRAILER)].map(([, number]) => Number(number)),
   );
   return Math.max(0, ...numbers);
-}
-
-interface Lifting {
-  /** The active desired state. */
-  readonly desired: DesiredState;
-  /** Those that come with the newest commit, that one first. */
-  readonly commits: readonly Commit[];
-  /** Keys of units whose protection was lifted before. */
-  readonly lifted: ReadonlySet<string>;
-  readonly inSlices?: RunInSlices;
-}
-
-/**
- * Returns the keys of protected units whose protection is lifted before the newest commit. Several commits may come at
- * once; those of the branch itself count as if they had come one by one, and what a merge brings from elsewhere does not.
- */
-export async function liftedProtection(
-  source: Pick<Source, 'snapshot'>,
-  { desired, commits, lifted: before, inSlices }: Lifting,
-): Promise<ReadonlySet<string>> {
-  const lifted = new Set(before);
-  let earlier = desired;
-  const line = firstParentLine(commits, desired.commit).slice(1, PROTECTION_COMMITS_MAX);
-  for (const { oid } of line.reverse()) {
-    const derivation = await deriveAt(source, oid, { baseline: desired, earlier, isAccepted: true, inSlices });
-    if (!derivation.isFollowed) continue;
-    earlier = derivation.desired;
-    for (const [key, unit] of derivation.desired.candidates) {
-      if (!isValidUnit(unit) || !isWhole(unit, desired.units.get(key))) continue;
-      if (isProtected(unit)) lifted.delete(key);
-      else lifted.add(key);
-    }
-  }
-  return lifted;
-}
-
-/** Returns whether a version of an instance makes every active server of it. */
-function isWhole({ type, servers }: Unit, active: Unit | undefined): boolean {
-  return (
-    type === 'stack-instance' && active !== undefined && [...active.servers.keys()].every((name) => servers.has(name))
-  );
-}
-
-/**
- * Returns the commits of the branch itself, newest first: the first parents of the newest one, as long as they come after
- * the followed one. The others are those that merges bring.
- */
-function firstParentLine(commits: readonly Commit[], followed: string): readonly Commit[] {
-  const children = new Map<string, string[]>();
-  for (const { oid, parents } of commits) {
-    for (const parent of parents) children.set(parent, [...(children.get(parent) ?? []), oid]);
-  }
-  const after = new Set(children.get(followed));
-  // Grows while it is walked: a Set hands out members in the order in which they joined.
-  for (const commit of after) for (const child of children.get(commit) ?? []) after.add(child);
-  const byId = new Map(commits.map((commit) => [commit.oid, commit]));
-  const line: Commit[] = [];
-  let next = commits[0];
-  while (next !== undefined && after.has(next.oid)) {
-    line.push(next);
-    next = byId.get(next.parents[0] ?? '');
-  }
-  return line;
 }
 
 /** The last paragraph of a message, where git keeps trailers; a message of one paragraph has none. Web pages send `\r\n`. */

@@ -34,6 +34,8 @@ interface Sync {
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
+  /** The commit that changed rows name: the last of those that come at once. Left out: that of the desired state. */
+  readonly as?: Pick<DesiredState, 'commit' | 'time'> | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** The last record of a server that is not wanted any more. */
@@ -47,13 +49,13 @@ type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
  * at the rows of servers of the units that changed, and of servers that are going, and at no others.
  */
 export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> {
-  const { desired, before, last = before, newest, now } = sync;
+  const { desired, before, last = before, newest, now, as = desired } = sync;
   const servers = yield* serverChanges(store, sync);
   const recorded = instancesAfter(store.index, servers);
   yield;
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
   const open = yield* openRollouts(store.index, [...servers.values()]);
-  const rollouts = rolloutRows(store.list('rollout'), open, desired.commit);
+  const rollouts = rolloutRows(store.list('rollout'), open, as.commit);
   yield;
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
   const suspended = keptSuspensions(store.list('suspension'), desired, recorded, terminating);
@@ -63,7 +65,7 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
     ...(yield* tableChanges(store, 'head', headRow(desired, sync.place))),
     ...(yield* tableChanges(store, 'pinned', pinnedRows(desired))),
     ...(yield* tableChanges(store, 'active', activeRows(desired, store.list('active')))),
-    ...(yield* tableChanges(store, 'node', nodeRows(desired, store.list('node')))),
+    ...(yield* tableChanges(store, 'node', nodeRows({ units: desired.units, time: as.time }, store.list('node')))),
     ...(yield* tableChanges(store, 'held', heldRows(desired, store.list('held'), now))),
     ...(yield* tableChanges(store, 'approval', approvals)),
     ...(yield* tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now }))),
@@ -97,11 +99,15 @@ function instancesAfter(index: Read['index'], changes: ServerChanges): ReadonlyS
   return instances;
 }
 
-function* addWanted(changes: ServerChanges, store: Read, { desired, before, last, now }: Sync): Steps<void> {
+function* addWanted(
+  changes: ServerChanges,
+  store: Read,
+  { desired, before, last, now, as = desired }: Sync,
+): Steps<void> {
   for (const [key, unit] of desired.units) {
     if (before !== undefined && before.units.get(key) === unit) continue;
     const isRestored = before === undefined && last?.units.get(key) === unit;
-    const stamp: CommitStamp = { commit: desired.commit, time: desired.time, now, isRestored };
+    const stamp: CommitStamp = { commit: as.commit, time: as.time, now, isRestored };
     yield* visitAll(unit.servers.values(), (server) => {
       const row = store.read('server', server.name);
       const value = row === undefined ? firstRow(server, stamp) : wantRow(row, server, stamp);
@@ -112,14 +118,14 @@ function* addWanted(changes: ServerChanges, store: Read, { desired, before, last
 }
 
 function* addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Steps<void> {
-  const { desired, before, now, lastRecord } = sync;
+  const { desired, before, now, lastRecord, as = desired } = sync;
   const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
   const unwanted = [...store.index.unwanted().values()].flatMap((names) => [...names]);
   yield* visitAll(new Set([...former, ...unwanted]), (name) => {
     const row = desired.owners.has(name) ? undefined : store.read('server', name);
     if (row === undefined || isUnreadable(row.instance, desired)) return;
     const last = row.lastRecord ?? lastRecord(name, row);
-    const unwantedRow = unwantRow(row, { lastRecord: last, commit: desired.commit, now });
+    const unwantedRow = unwantRow(row, { lastRecord: last, commit: as.commit, now });
     const value = withRetention(unwantedRow, desired.units.get(instanceAddress(row.instance)));
     if (value !== row) changes.set(name, { kind: 'server', name, value, expected: row });
   });

@@ -22,6 +22,7 @@ import { differences, driftReason } from './drift.ts';
 import { isConverged } from './existence.ts';
 import { lostText } from './reasons.ts';
 import { withoutSecrets } from './secret-values.ts';
+import { withoutForgotten } from './want.ts';
 
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
@@ -31,6 +32,7 @@ export function conclude(row: ServerRow, told: CallResult, at: ConcludeContext):
   if (result.kind === 'check') return concludeCheck(row, result, at);
   // An answer that arrives after the outcome was declared lost is ignored: a check follows.
   if (row.action === null || !RUNNING.has(row.state)) return row;
+  if (row.action.isForgotten) return withoutForgotten(row, at.now);
   return concludeAction(row, row.action, { answer: result.answer, at });
 }
 

@@ -9,6 +9,7 @@ import { isConverged, mayBeThere } from './existence.ts';
 import { forgetPretended } from './pretended.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
+import { withoutForgotten } from './want.ts';
 
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
@@ -52,6 +53,10 @@ function decideQueued(row: ServerRow, context: DecisionContext): Step {
 function decideLost(row: ServerRow, action: RunningAction, context: DecisionContext): Step {
   const ends = context.lostActionEnds(action);
   if (ends > context.now) return { row, next: { kind: 'at', time: ends } };
+  if (action.isForgotten) {
+    const forgotten = withoutForgotten(row, context.now);
+    return forgotten === null ? { row: null, next: REST } : decide(forgotten, context);
+  }
   const reason = lostReason(action, context);
   return decide(advance(row, 'lose', { now: momentOf(context.now), reason, attempt: row.attempt + 1 }), context);
 }

@@ -63,8 +63,12 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
   };
 }
 
-/** Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. */
+/**
+ * Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. A server
+ * that was to be forgotten, and left as it is, is forgotten by that: it is a server that nobody has seen.
+ */
 export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
+  if (row.wanted === null && row.policy.deletion === 'retain') return unseenRow(row, server, stamp);
   const { commit, time, now, isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
   if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;
@@ -88,6 +92,20 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
   }
   // A spec that needs no action is recorded as applied: deletes follow the applied dependencies, not the wanted ones.
   return known.state === 'done' && isConverged(known) ? { ...known, applied: known.wanted } : known;
+}
+
+/** Returns the first row of a server that is forgotten and wanted. An action that runs ends first. */
+function unseenRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
+  const { action, state, since, incarnation } = row;
+  const first = firstRow(server, stamp);
+  if (action === null || state === 'unknown') return { ...first, incarnation: Math.max(incarnation + 1, stamp.now) };
+  return { ...first, incarnation, state, since, action: { ...action, isForgotten: true } };
+}
+
+/** Returns the row of a forgotten server whose last action has ended or is lost; null if no commit wants it. */
+export function withoutForgotten(row: ServerRow, now: number): ServerRow | null {
+  const { wanted, commit, updated: time } = row;
+  return wanted && unseenRow({ ...row, action: null }, { ...row, spec: wanted, name: '' }, { commit, time, now });
 }
 
 /** The commit that no longer wants a server, and the record to keep of it. */

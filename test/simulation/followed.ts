@@ -16,12 +16,23 @@ export interface FollowedCommit {
   readonly held: ReadonlySet<string>;
 }
 
+/** A commit, and what the controller says of instances at it. */
+interface TakenCommit {
+  readonly commit: string;
+  readonly invalid: Iterable<string>;
+  readonly held: Iterable<string>;
+}
+
 export class Followed {
   readonly #facts: Facts;
   readonly #onNew: () => void;
   /** Some instance has retained its servers. */
   everRetained = false;
   readonly #commits: FollowedCommit[] = [];
+  /** Commits that were taken on the way to the one that comes into force next. */
+  readonly #passed = new Map<string, FollowedCommit>();
+  /** The one in force before the last. */
+  #before: FollowedCommit | undefined;
   #desired: unknown;
 
   /** `onNew` is called for each, before anybody looks at what follows from it. */
@@ -30,18 +41,35 @@ export class Followed {
     this.#onNew = onNew;
   }
 
+  /** Notes what the controller made of a commit that came together with later ones. */
+  pass(taken: TakenCommit): void {
+    this.#passed.delete(taken.commit);
+    this.#passed.set(taken.commit, this.#entryOf(taken));
+  }
+
+  #entryOf({ commit, invalid, held }: TakenCommit): FollowedCommit {
+    const { git, scheduler } = this.#facts;
+    const staying = new Set([...invalid, ...held]);
+    return { commit, files: git.at(commit).files, since: scheduler.now, staying, held: new Set(held) };
+  }
+
   /** Notes the desired state in force, if it is another one. */
   note(): void {
     const desired = this.#facts.core?.current.get();
     if (desired === undefined || desired === this.#desired) return;
     this.#desired = desired;
-    const { files } = this.#facts.git.at(desired.commit);
-    const staying = new Set([...desired.invalid, ...desired.held.keys()]);
-    const since = this.#facts.scheduler.now;
-    this.#commits.push({ commit: desired.commit, files, since, staying, held: new Set(desired.held.keys()) });
+    this.#before = this.last;
+    const isPassed = ({ commit }: FollowedCommit): boolean =>
+      commit !== desired.commit && this.#facts.git.isAncestor(commit, desired.commit);
+    const passed = [...this.#passed.values()].filter(isPassed);
+    this.#passed.clear();
+    const entry = this.#entryOf({ commit: desired.commit, invalid: desired.invalid, held: [...desired.held.keys()] });
+    this.#commits.push(...passed, entry);
+    const { files, staying } = entry;
     const words = [...staying].length === 0 ? '' : `; stay as they were: ${[...staying].join(', ')}`;
     this.#facts.tell('controller', () => `follows ${desired.commit}${words}`);
-    this.everRetained ||= INSTANCES.some((instance) => validShape(files, instance)?.retain);
+    for (const one of [...passed, { files }])
+      this.everRetained ||= INSTANCES.some((instance) => validShape(one.files, instance)?.retain);
     for (const name of this.#facts.asked.retained) {
       if (desired.owners.has(name)) this.#facts.asked.retained.delete(name);
     }
@@ -50,6 +78,8 @@ export class Followed {
 
   /** The store is lost: nobody knows any more what was in force. */
   forget(): void {
+    this.#before = undefined;
+    this.#passed.clear();
     this.#commits.length = 0;
   }
 
@@ -57,7 +87,12 @@ export class Followed {
     return this.#commits.at(-1);
   }
 
-  /** Oldest first. */
+  /** The one in force before the last. */
+  get before(): FollowedCommit | undefined {
+    return this.#before;
+  }
+
+  /** Oldest first, also those that came together with later ones and were never in force by themselves. */
   get all(): readonly FollowedCommit[] {
     return this.#commits;
   }

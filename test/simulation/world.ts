@@ -151,7 +151,7 @@ export class World implements Facts {
 
   #followsNew(): void {
     this.#isNew = true;
-    this.pushes.followed(this.followed.last, this.followed.all.at(-2));
+    this.pushes.followed(this.followed.last, this.followed.before);
     watchClaims(this, this.followed);
   }
 

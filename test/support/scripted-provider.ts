@@ -15,6 +15,11 @@ export class ScriptedProvider implements Provider {
   script: Script = () => undefined;
   readonly #servers: Map<string, Properties>;
 
+  /** What exists. */
+  get servers(): ReadonlyMap<string, Properties> {
+    return this.#servers;
+  }
+
   /** `servers` is what exists; a later provider on the same map finds what this one has made. */
   constructor(servers: Map<string, Properties> = new Map()) {
     this.#servers = servers;

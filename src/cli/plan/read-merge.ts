@@ -5,7 +5,7 @@ import { straysIn } from '../../catalog/strays.ts';
 import { problemsOf } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { deriveAt } from '../../follow/restore.ts';
-import { approvedCountOf, COMMITS_MAX, liftedProtection } from '../../follow/safety.ts';
+import { approvedCountOf } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
 import type { DeleteBudget } from '../../machine/removals.ts';
 import { isError, type Problem } from '../../model/problem.ts';
@@ -16,6 +16,7 @@ import { safetyOfServers } from '../../plan/safety-of-servers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { type Commit, SourceError } from '../../source/source.ts';
 import { withLastAdministrators } from './last-administrators.ts';
+import { COMMITS_MAX, liftedProtection } from './lifted-protection.ts';
 
 /** The parts of a repository that a plan reads. */
 type MergeRepository = Omit<LocalRepository, 'isShallow' | 'lastChanges' | 'close'>;

@@ -7,9 +7,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a commit of a side branch that a merge brings lifts the protection',
     edits: [
       {
-        file: 'src/follow/safety.ts',
-        find: 'const line = firstParentLine(commits, desired.commit).slice(1, PROTECTION_COMMITS_MAX);',
-        replace: 'const line = commits.slice(1, PROTECTION_COMMITS_MAX);',
+        file: 'src/follow/steps.ts',
+        find: 'const line = firstParentLine(commits, followed);',
+        replace: 'const line = [...commits];',
       },
     ],
   },
@@ -18,20 +18,36 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'first parents lift the protection although the followed commit comes in from the side',
     edits: [
       {
-        file: 'src/follow/safety.ts',
+        file: 'src/follow/steps.ts',
         find: 'while (next !== undefined && after.has(next.oid)) {',
         replace: 'while (next !== undefined) {',
       },
     ],
   },
   {
-    id: '2-scale-in',
-    title: 'a commit that lifts the protection and takes servers away lifts it for the commit on top',
+    id: '2-at-once',
+    title: 'of several commits that come in one poll only the last one counts',
+    isMetByVariants: true,
     edits: [
       {
-        file: 'src/follow/safety.ts',
-        find: '[...active.servers.keys()].every((name) => servers.has(name))',
-        replace: 'servers.size >= 0',
+        file: 'src/follow/follow-commit.ts',
+        find: 'if (steps.length > 0) return await this.#takeAll(steps, poll);',
+        replace: 'if (steps.length > 0) return await this.#takeAll(steps.slice(-1), poll);',
+      },
+    ],
+  },
+  {
+    id: '2-forgotten',
+    title: 'a server that a commit has forgotten is changed by a later one of the same poll',
+    metBy: {
+      test: 'test/follow/commits-at-once.test.ts',
+      because: 'it must be given up by an instance that retains, and be wanted again otherwise, in one poll',
+    },
+    edits: [
+      {
+        file: 'src/machine/want.ts',
+        find: "if (row.wanted === null && row.policy.deletion === 'retain') return unseenRow(row, server, stamp);",
+        replace: '',
       },
     ],
   },
@@ -86,8 +102,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/activate.ts',
-        find: 'const desired = judge === undefined ? derived : await inSlices(judge());',
-        replace: 'const desired = judge !== undefined && before === undefined ? await inSlices(judge()) : derived;',
+        find: 'const judged: JudgedState = judge === undefined ? { desired: derived } : await judge();',
+        replace:
+          'const judged: JudgedState = judge !== undefined && before === undefined ? await judge() : { desired: derived };',
       },
     ],
   },
@@ -150,13 +167,13 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/follow-commit.ts',
-        find: 'const safety = (): Safety => withoutApprovals(this.#safety());',
-        replace: 'const safety = (): Safety => this.#safety();',
+        find: 'const safety = (): Safety => withoutApprovals(this.#safety(ledger));',
+        replace: 'const safety = (): Safety => this.#safety(ledger);',
       },
       {
         file: 'src/follow/follow-commit.ts',
-        find: 'await activate(this.#options, desired, { ...poll, last: baseline, judge: () => judge(safety()) });',
-        replace: 'await activate(this.#options, desired, { ...poll, judge: () => judge(safety()) });',
+        find: 'await activate(this.#options, desired, { ...poll, place, last: baseline, judge: judged });',
+        replace: 'await activate(this.#options, desired, { ...poll, place, judge: judged });',
       },
       {
         file: 'src/follow/object-rows.ts',
@@ -187,8 +204,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/activate.ts',
-        find: 'const desired = judge === undefined ? derived : await inSlices(judge());',
-        replace: 'const desired = judge !== undefined && before === undefined ? await inSlices(judge()) : derived;',
+        find: 'const judged: JudgedState = judge === undefined ? { desired: derived } : await judge();',
+        replace:
+          'const judged: JudgedState = judge !== undefined && before === undefined ? await judge() : { desired: derived };',
       },
       {
         file: 'src/follow/hold-rows.ts',

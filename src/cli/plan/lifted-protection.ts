@@ -1,0 +1,54 @@
+// Finds the protected instances whose protection commits of a branch lift one after the other, for a plan of all of them at once.
+// A controller needs no such search: it follows each commit. docs/decisions/0029.
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { isProtected, isValidUnit, type Unit } from '../../desired/unit.ts';
+import { deriveAt } from '../../follow/restore.ts';
+import { firstParentLine } from '../../follow/steps.ts';
+import type { RunInSlices } from '../../slices.ts';
+import type { Commit, Source } from '../../source/source.ts';
+
+/** How many of the commits between two are read. */
+export const COMMITS_MAX = 1_000;
+/** How many of them are read to find out whether one lifts a protection; a lift before these does not count. */
+const PROTECTION_COMMITS_MAX = 100;
+
+interface Lifting {
+  /** The active desired state. */
+  readonly desired: DesiredState;
+  /** Those that come with the newest commit, that one first. */
+  readonly commits: readonly Commit[];
+  /** Keys of units whose protection was lifted before. */
+  readonly lifted: ReadonlySet<string>;
+  readonly inSlices?: RunInSlices;
+}
+
+/**
+ * Returns the keys of protected units whose protection is lifted before the newest commit. Several commits may come at
+ * once; those of the branch itself count as if they had come one by one, and what a merge brings from elsewhere does not.
+ */
+export async function liftedProtection(
+  source: Pick<Source, 'snapshot'>,
+  { desired, commits, lifted: before, inSlices }: Lifting,
+): Promise<ReadonlySet<string>> {
+  const lifted = new Set(before);
+  let earlier = desired;
+  const line = firstParentLine(commits, desired.commit).slice(1, PROTECTION_COMMITS_MAX);
+  for (const { oid } of line.reverse()) {
+    const derivation = await deriveAt(source, oid, { baseline: desired, earlier, isAccepted: true, inSlices });
+    if (!derivation.isFollowed) continue;
+    earlier = derivation.desired;
+    for (const [key, unit] of derivation.desired.candidates) {
+      if (!isValidUnit(unit) || !isWhole(unit, desired.units.get(key))) continue;
+      if (isProtected(unit)) lifted.delete(key);
+      else lifted.add(key);
+    }
+  }
+  return lifted;
+}
+
+/** Returns whether a version of an instance makes every active server of it. */
+function isWhole({ type, servers }: Unit, active: Unit | undefined): boolean {
+  return (
+    type === 'stack-instance' && active !== undefined && [...active.servers.keys()].every((name) => servers.has(name))
+  );
+}

@@ -1,0 +1,352 @@
+// Tests that commits which come at once mean what they mean one by one, each brought to rest: whatever comes together, and
+// whether or not the controller runs meanwhile, no server is deleted, replaced or made twice that is kept one by one.
+import { describe, expect, it } from 'vitest';
+import { stepsAfter } from '../../src/follow/steps.ts';
+import type { Answer } from '../../src/model/call-result.ts';
+import type { Commit } from '../../src/source/source.ts';
+import { answerOf } from '../reconcile/build.ts';
+import { Core } from '../reconcile/core.ts';
+import { answering } from '../reconcile/shop.ts';
+import type { TextChanges } from '../support/text-repository.ts';
+
+const A = 'stacks/instances/a.yaml';
+const B = 'stacks/instances/b.yaml';
+const OTHER = 'stacks/instances/other.yaml';
+const TREE = 'name: global\ntype: common\n';
+const RETAIN = 'deletion: retain\n';
+const PROTECTED = 'protected: true\n';
+const WRONG = 'stackTemplate: nowhere\n';
+
+/** An instance with servers `<prefix>-1` to `<prefix>-<count>`. */
+function servers(prefix: string, count: number, more = '', size = 'small'): string {
+  return `stackTemplate: t\nparameters: { prefix: ${prefix}, count: "${count}", size: ${size} }\n${more}`;
+}
+
+const START: TextChanges = {
+  'tree.yaml': TREE,
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/t.yaml': `parameters: { prefix: x, count: "1", size: small }
+resources:
+  s:
+    type: Platform::ResourceGroup
+    properties: { count: "<<count>>", resource_def: { properties: { name: "<<prefix>>-<<index>>", size: "<<size>>" } } }
+`,
+  [A]: servers('x', 2),
+  [OTHER]: servers('other', 1),
+};
+
+interface Pushed {
+  readonly files: TextChanges;
+  readonly message: string;
+}
+
+/** Commits, oldest first. */
+type Story = readonly (TextChanges | Pushed)[];
+
+/** A commit that approves that many deletes. */
+function approving(count: number, files: TextChanges = {}): Pushed {
+  return { files, message: `Yes\n\nTreeline-Approve-Deletes: ${count}\n` };
+}
+
+function isPushed(change: TextChanges | Pushed): change is Pushed {
+  return typeof change.files === 'object';
+}
+
+function commit({ source }: Core, change: TextChanges | Pushed): string {
+  return isPushed(change) ? source.commit(change.files, { message: change.message }) : source.commit(change);
+}
+
+/** What becomes of the servers in the end is the same, however the commits come. */
+const SAME: Readonly<Record<string, Story>> = {
+  'servers are retained, then the file is removed': [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }],
+  'servers are retained, one goes, and that is taken back': [
+    { [A]: servers('x', 2, RETAIN) },
+    { [A]: servers('x', 1, RETAIN) },
+    { [A]: servers('x', 1) },
+  ],
+  'a retained server goes, and is wanted again in another size': [
+    { [A]: servers('x', 2, RETAIN) },
+    { [A]: servers('x', 1, RETAIN) },
+    { [A]: servers('x', 2, '', 'large') },
+  ],
+  'a retained server goes, and another instance wants one of its name': [
+    { [A]: servers('x', 2, RETAIN) },
+    { [A]: null },
+    { [B]: servers('x', 2, '', 'large') },
+    { [B]: null },
+  ],
+  'one protects an instance, and another removes it': [{ [A]: servers('x', 2, PROTECTED) }, { [A]: null }],
+  'one protects an instance, and another scales it in': [
+    { [A]: servers('x', 2, PROTECTED) },
+    { [A]: servers('x', 1, PROTECTED) },
+  ],
+  'an instance is protected, made wrong, and removed': [
+    { [A]: servers('x', 2, PROTECTED) },
+    { [A]: WRONG },
+    { [A]: null },
+  ],
+  'an instance is protected, and given to one that is not': [
+    { [A]: servers('x', 2, PROTECTED) },
+    { [A]: null, [B]: servers('x', 2) },
+    { [B]: null },
+  ],
+  'protection is lifted, and a server goes': [
+    { [A]: servers('x', 2, PROTECTED) },
+    { [A]: servers('x', 2) },
+    { [A]: servers('x', 1) },
+  ],
+  'protection is lifted and set again, and a server goes': [
+    { [A]: servers('x', 2, PROTECTED) },
+    { [A]: servers('x', 2) },
+    { [A]: servers('x', 2, PROTECTED) },
+    { [A]: servers('x', 1) },
+  ],
+  'protection is lifted by a commit that nothing can be taken of': [
+    { [A]: servers('x', 2, PROTECTED) },
+    { [A]: servers('x', 2), 'tree.yaml': 'name: [\n' },
+    { [A]: null, 'tree.yaml': TREE },
+  ],
+  'servers are retained in a commit that nothing can be taken of': [
+    { [A]: servers('x', 2, RETAIN), 'tree.yaml': 'name: [\n' },
+    { 'tree.yaml': TREE },
+    { [A]: null },
+  ],
+  'servers are retained, and nothing can be taken of the last commit': [
+    { [A]: servers('x', 2, RETAIN) },
+    { [A]: null },
+    { 'tree.yaml': 'name: [\n' },
+  ],
+  'retained servers are handed over to an instance that is removed': [
+    { [A]: servers('x', 2, RETAIN) },
+    { [A]: null, [B]: servers('x', 2, RETAIN) },
+    { [B]: null },
+  ],
+  'nothing is left for a moment': [
+    { [A]: servers('x', 2, RETAIN) },
+    { [A]: null, [OTHER]: null },
+    { [OTHER]: servers('other', 1) },
+  ],
+  'one instance becomes wrong, and then another loses a server': [{ [B]: WRONG }, { [A]: servers('x', 1) }],
+  'an instance is renamed, and loses a server': [
+    { [A]: null, [B]: servers('x', 2) },
+    { [B]: servers('x', 1, RETAIN) },
+    { [B]: servers('x', 1) },
+  ],
+};
+
+/** The same with more servers than may go without a yes. */
+const APPROVED: Readonly<Record<string, Story>> = {
+  'a trailer comes before what it would approve': [
+    approving(3, { 'README.md': 'yes' }),
+    { [A]: servers('x', 2) },
+    { 'README.md': 'no' },
+  ],
+  'two commits take more than the trailer of the second': [
+    { [A]: servers('x', 2) },
+    approving(3, { [OTHER]: servers('other', 2) }),
+  ],
+  'a trailer approves what its commit and the one before take': [
+    { [A]: servers('x', 2) },
+    approving(3, { 'README.md': 'yes' }),
+    { 'README.md': 'no' },
+  ],
+};
+
+/** How the commits of a story come. */
+interface Way {
+  readonly groups: (story: Story) => readonly Story[];
+  /** The controller does not run while they come. */
+  readonly isDown?: boolean;
+}
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'in one poll': { groups: (story) => [story] },
+  'the first alone': { groups: (story) => [story.slice(0, 1), story.slice(1)] },
+  'the last alone': { groups: (story) => [story.slice(0, -1), story.slice(-1)] },
+  'all while the controller is down': { groups: (story) => [story], isDown: true },
+  'with a restart before each': { groups: (story) => story.map((changes) => [changes]), isDown: true },
+};
+
+interface End {
+  readonly states: Readonly<Record<string, string>>;
+  readonly servers: ReadonlyMap<string, unknown>;
+  readonly deleted: readonly string[];
+}
+
+/** Plays groups of commits, each brought to rest. */
+async function play(start: TextChanges, groups: readonly Story[], isDown = false): Promise<End> {
+  let core = new Core();
+  core.source.commit(start);
+  await core.poll();
+  const deleted: string[] = [];
+  for (const group of groups) {
+    for (const change of group) commit(core, change);
+    if (isDown) {
+      deleted.push(...core.calls('delete'));
+      core = await core.restart();
+    }
+    await core.poll();
+    await core.pass(60_000);
+  }
+  deleted.push(...core.calls('delete'));
+  return { states: core.states(), servers: core.provider.servers, deleted: deleted.sort() };
+}
+
+const MANY = { ...START, [A]: servers('x', 5), [OTHER]: servers('other', 5) };
+
+describe.each([
+  ...Object.entries(SAME).map(([name, story]) => ({ name, story, start: START })),
+  ...Object.entries(APPROVED).map(([name, story]) => ({ name, story, start: MANY })),
+])('where $name', ({ story, start }) => {
+  it.each(Object.entries(WAYS))('the end is that of one by one: %s', async (_way, { groups, isDown }) => {
+    const oneByOne = await play(
+      start,
+      story.map((changes) => [changes]),
+    );
+    expect(await play(start, groups(story), isDown)).toEqual(oneByOne);
+  });
+});
+
+async function up(): Promise<Core> {
+  const core = new Core();
+  core.source.commit(START);
+  await core.poll();
+  expect(core.states()).toEqual({ 'other-1': 'done', 'x-1': 'done', 'x-2': 'done' });
+  return core;
+}
+
+describe('what a later commit of the same poll takes back', () => {
+  it('is not done, not told and not recorded', async () => {
+    const core = await up();
+    const events = () => core.operator.events(core.order.by, 'a', { after: 0, limit: 100 });
+    const [rows, told] = [[...core.ledger.list('server')], await events()];
+    const [calls, logged] = [core.provider.calls.length, core.lines.length];
+    core.source.commit({ [A]: WRONG });
+    core.source.commit({ [A]: null });
+    core.source.commit({ [A]: servers('x', 9, '', 'large'), [B]: servers('y', 2) });
+    core.source.commit({ 'tree.yaml': 'a: [' });
+    const last = core.source.commit({ [A]: servers('x', 2), [B]: null, 'tree.yaml': TREE });
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(last);
+    expect(core.provider.calls).toHaveLength(calls);
+    expect([...core.ledger.list('server')]).toEqual(rows);
+    expect(core.ledger.list('terminating').size).toBe(0);
+    expect(await events()).toEqual(told);
+    expect(core.lines.slice(logged).filter(({ level }) => Number(level) > 30)).toEqual([]);
+  });
+
+  it('does not hide that the newest commit is wrong: the one before is followed', async () => {
+    const core = await up();
+    const right = core.source.commit({ [A]: servers('x', 3) });
+    const wrong = core.source.commit({ [A]: servers('x', 4), 'tree.yaml': 'a: [' });
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(right);
+    expect(core.current.refused?.commit).toBe(wrong);
+    expect(core.ledger.server('x-3')).toMatchObject({ state: 'done', commit: right });
+    expect(core.ledger.read('head', 'head')?.commit).toBe(right);
+  });
+});
+
+describe('a server that one commit forgets and a later one wants again', () => {
+  const AGAIN = [{ [A]: servers('x', 2, RETAIN, 'middle') }, { [A]: null }, { [A]: servers('x', 2, '', 'large') }];
+
+  it.each<[name: string, answer: (() => Promise<Answer>) | undefined]>([
+    ['ends its action first, and is not changed any more', async () => answerOf('done')],
+    ['is not changed where that action fails', async () => answerOf('retryable')],
+    ['is not replaced where that action asks for it', async () => answerOf('replace')],
+    ['is not changed where the outcome is lost', undefined],
+  ])('%s', async (_, answer) => {
+    let core = await up();
+    const running = Promise.withResolvers<Answer>();
+    answering(core, 'update', () => running.promise);
+    core.source.commit({ [A]: servers('x', 2, '', 'middle') });
+    await core.poll();
+    expect(core.states()).toMatchObject({ 'x-1': 'updating', 'x-2': 'pending' });
+    for (const files of AGAIN) core.source.commit(files);
+    await core.poll();
+    expect(core.ledger.server('x-1')).toMatchObject({
+      state: 'updating',
+      applied: null,
+      action: { isForgotten: true },
+    });
+    const calls = core.provider.calls.length;
+    if (answer === undefined) {
+      core = await core.restart();
+      core.provider.script = () => undefined;
+    } else running.resolve(await answer());
+    await core.pass(120_000);
+    await core.pass(120_000);
+    for (const name of ['x-1', 'x-2'])
+      expect(core.ledger.server(name)).toMatchObject({ state: 'blocked', reason: { code: 'exists_already' } });
+    const after = core.provider.calls.slice(answer === undefined ? 0 : calls);
+    expect(new Set(after.map(({ operation }) => operation))).toEqual(new Set(['check']));
+    expect([...core.provider.servers.keys()].sort()).toEqual(['other-1', 'x-1', 'x-2']);
+  });
+});
+
+describe('the steps', () => {
+  function child(oid: string, ...parents: readonly string[]): Commit {
+    return { oid, time: '2026-11-20T10:00:00Z', message: '', parents };
+  }
+
+  function stepsIn(commits: readonly Commit[], isCut = false): readonly string[] {
+    const names = (all: readonly Commit[]): string => all.map(({ oid }) => oid).join(' ');
+    return stepsAfter('followed', commits, isCut).map(({ commit: { oid }, brought }) => `${oid}: ${names(brought)}`);
+  }
+
+  it.each<[name: string, commits: readonly Commit[], steps: readonly string[]]>([
+    ['are the commits of a line', [child('b', 'a'), child('a', 'followed')], ['a: a', 'b: b']],
+    [
+      'are first parents, each with what it brings',
+      [
+        child('c', 'b', 's2'),
+        child('b', 'a', 's1'),
+        child('s2', 's1'),
+        child('a', 'followed'),
+        child('s1', 'followed'),
+      ],
+      ['a: a', 'b: b s1', 'c: c s2'],
+    ],
+    [
+      'begin where the followed commit comes in from the side',
+      [child('c', 'b'), child('b', 'own', 'followed'), child('own', 'older'), child('older')],
+      ['b: b own older', 'c: c'],
+    ],
+  ])('%s', (_, commits, steps) => {
+    expect(stepsIn(commits)).toEqual(steps);
+  });
+
+  it('are known where older commits of a merged branch are cut off, and not where the first ones may be', () => {
+    const merge = [child('b', 'followed', 's9'), child('s9', 's8')];
+    expect(stepsIn(merge, true)).toEqual(['b: b s9']);
+    expect(stepsIn([child('c', 'b'), child('b', 'a')], true)).toEqual([]);
+  });
+});
+
+describe('many commits', () => {
+  it('are taken in groups, and nothing that one of them sets is lost', async () => {
+    const core = await up();
+    core.source.commit({ [A]: servers('x', 2, RETAIN) });
+    for (let count = 0; count < 1_100; count += 1) core.source.commit({ 'README.md': `${count}` });
+    const last = core.source.commit({ [A]: null });
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(last);
+    expect(core.calls('delete')).toEqual([]);
+    expect(Object.keys(core.states())).toEqual(['other-1']);
+  });
+
+  it('are held like a rewritten history where the first of them are not read, until that is accepted', async () => {
+    const core = await up();
+    const followed = core.current.get()?.commit;
+    core.source.commit({ [A]: servers('x', 2, PROTECTED) });
+    for (let count = 0; count < 10_000; count += 1) core.source.commit({});
+    const last = core.source.commit({ [A]: null });
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(followed);
+    expect(core.current.refused).toMatchObject({ commit: last, hold: { kind: 'history' } });
+    expect(core.current.refused?.reason).toContain('commits came at once');
+    await core.operator.acceptHistory(core.order, last);
+    await core.settle();
+    expect(core.current.get()?.commit).toBe(last);
+  });
+});
