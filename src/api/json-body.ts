@@ -3,9 +3,13 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import { fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
+import { Shares } from '../shares.ts';
+import { serialOf } from './peer.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
+/** Bodies that are read: each takes its whole length in memory until then. A connection has one at a time. */
+const bodies = new Shares({ atOnce: 128, ofClient: 32, waitingOfClient: 1_000 });
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
 /** More of them nobody reads, and an answer would be many times as long as the body. */
 const FAULTS_MAX = 20;
@@ -17,13 +21,16 @@ export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler[] {
   return [requireJson, explained(bytes, bytesMax), parseBytes];
 }
 
-/** Returns the handler that reads bytes, with what it finds wrong said in words of this interface. */
+/** Returns the handler that reads bytes in the turn of their client, with what it finds wrong said in words of this interface. */
 function explained(readBytes: RequestHandler, bytesMax: number): RequestHandler {
-  return (request, response, next) => {
-    readBytes(request, response, (error?: unknown) => {
-      if (error === undefined) next();
-      else next(bodyFault(error, request.headers['content-encoding'] ?? '', bytesMax));
+  return async (request, response, next) => {
+    const asker = { client: serialOf(request), isGone: () => response.destroyed };
+    const error = await bodies.run(asker, () => {
+      return new Promise<unknown>((resolve) => void readBytes(request, response, resolve));
     });
+    if (response.destroyed) return;
+    if (error === undefined) next();
+    else next(bodyFault(error, request.headers['content-encoding'] ?? '', bytesMax));
   };
 }
 

@@ -1,4 +1,6 @@
 // The share of each client over real TLS: what one asks for keeps no other waiting.
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -85,4 +87,33 @@ test('more of a client than may wait is 429, with the time after which to ask ag
   opened.resolve();
   const replies = await Promise.all(all);
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(101);
+});
+
+test('bodies of one client that do not arrive leave those of others to be read, and its own wait for their turn', async () => {
+  const { proxy, administrator } = api.identities;
+  const { key, cert } = proxy;
+  const path = '/agent/actions/x/heartbeat';
+  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n`;
+  const begun = await Promise.all(
+    Array.from({ length: 32 }, async () => {
+      const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => undefined).write(`${head}{"text":"`);
+      await once(socket, 'secureConnect');
+      return socket;
+    }),
+  );
+  // On the same listener, so that the requests before it are there.
+  expect((await api.request('/tree', { identity: proxy })).status).toBe(200);
+  const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"lease":"l"}' };
+  let isAnswered = false;
+  const own = api.request(path, { ...post, identity: proxy }).then(({ status }) => {
+    isAnswered = true;
+    return status;
+  });
+  const other = { ...post, body: '{}', identity: administrator };
+  expect((await api.request('/operations/resume', other)).status).toBe(200);
+  expect(isAnswered).toBe(false);
+  begun[0]?.destroy();
+  expect(await own).toBeLessThan(500);
 });
