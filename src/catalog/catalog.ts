@@ -17,6 +17,8 @@ export interface FileEntry extends Entry<unknown> {
   readonly name: string;
   /** With its byte order mark. Null where the file was not read, or is no text. */
   readonly text: string | null;
+  /** The size of the file; 0 where it was not read. */
+  readonly bytes: number;
 }
 
 /** The checked files of one commit, by type and name. */

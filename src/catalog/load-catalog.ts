@@ -1,10 +1,10 @@
 // Loads the catalog of a snapshot: parses files that changed, reuses the others, and finds mistakes that involve
 // several files.
-import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
+import { type Entry, isValidEntry, type ProblemText, problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy, TreeNode } from '../model/objects.ts';
 import { isError, sortProblems } from '../model/problem.ts';
-import type { Snapshot } from '../model/snapshot.ts';
+import { LAYOUT_BYTES_MAX, type Snapshot } from '../model/snapshot.ts';
 import { finish, type Steps } from '../model/steps.ts';
 import type { Catalog, FileEntry } from './catalog.ts';
 import { DEFAULT_HIERARCHY } from './hierarchy.ts';
@@ -39,7 +39,7 @@ export function* catalogSteps(
   parsedFiles: ParsedFiles = NO_FILES,
 ): Steps<Catalog> {
   const layout = layoutOf(snapshot);
-  if (layout.length > FILES_MAX) return yield* refuseSize(snapshot, layout.length);
+  if (layout.length > FILES_MAX) return yield* refuseSize(snapshot, tooManyFiles(layout.length));
   yield;
   const files = new Map<string, FileEntry>();
   let parsed = 0;
@@ -50,6 +50,8 @@ export function* catalogSteps(
     if (known === undefined && entry.text !== null) parsed++;
     yield;
   }
+  const bytes = sizeOf(files);
+  if (bytes > LAYOUT_BYTES_MAX) return yield* refuseSize(snapshot, tooManyBytes(bytes));
   return yield* assemble(snapshot, files, parsed);
 }
 
@@ -168,13 +170,30 @@ function noTree(files: ReadonlyMap<string, FileEntry>): Entry<TreeNode> {
   return { ...entry, problems: [missing] };
 }
 
-/** Returns an empty catalog with the problem: no file of such a commit is read. */
-function* refuseSize(snapshot: Snapshot, count: number): Steps<Catalog> {
-  const problem = problemAt({ ...NO_HIERARCHY, path: '.' }, '', {
-    code: 'too_many_files',
-    message: `the layout holds ${count} files, and at most ${FILES_MAX} are read`,
-    hint: 'split the repository',
-  });
+/** Returns the bytes of all files, each content once: as many as a read of the whole commit takes. */
+function sizeOf(files: ReadonlyMap<string, FileEntry>): number {
+  const counted = new Set<string>();
+  let bytes = 0;
+  for (const entry of files.values()) {
+    if (!counted.has(entry.oid)) bytes += entry.bytes;
+    counted.add(entry.oid);
+  }
+  return bytes;
+}
+
+function tooManyFiles(count: number): ProblemText {
+  const message = `the layout holds ${count} files, and at most ${FILES_MAX} are read`;
+  return { code: 'too_many_files', message, hint: 'split the repository' };
+}
+
+function tooManyBytes(bytes: number): ProblemText {
+  const message = `the files of the layout have ${bytes} bytes together, and at most ${LAYOUT_BYTES_MAX} are read`;
+  return { code: 'too_many_bytes', message, hint: 'split the repository, or take large values out of it' };
+}
+
+/** Returns an empty catalog with the problem: no file of such a commit counts. */
+function* refuseSize(snapshot: Snapshot, text: ProblemText): Steps<Catalog> {
+  const problem = problemAt({ ...NO_HIERARCHY, path: '.' }, '', text);
   const empty = yield* assemble({ ...snapshot, files: new Map() }, new Map(), 0);
   return { ...empty, problems: [problem], fatal: [problem] };
 }

@@ -30,7 +30,8 @@ const PROBLEMS_MAX = 100;
  */
 export function parseEntry(path: string, oid: string, source: Uint8Array | string): FileEntry {
   const document = parseYaml(path, source);
-  return entryOfDocument(path, oid, { text: document.text === null ? null : markOf(source) + document.text, document });
+  const text = document.text === null ? null : markOf(source) + document.text;
+  return { ...entryOfDocument(path, oid, { text, document }), bytes: Buffer.byteLength(source) };
 }
 
 /** Returns the entry of a file that is parsed already; `text` includes a byte order mark. */
@@ -48,6 +49,7 @@ export function entryOfDocument(
     oid,
     ...placed,
     text,
+    bytes: text === null ? 0 : Buffer.byteLength(text),
     object: null,
     problems: [...withoutEchoes(document.problems, misfits), ...lengths.problems],
     locate: document.locate,
@@ -73,6 +75,7 @@ function unreadEntry(path: string, oid: string, fault: Fault): FileEntry {
     type: null,
     name: '',
     text: null,
+    bytes: 0,
     object: null,
     problems: [problemFrom(fault, { ...place, file: path, pointer: '' })],
     locate: () => place,

@@ -75,7 +75,17 @@ const UNTIL_THEN = 'until then what was there stays as it is; to remove that, re
 
 function unreadableEntry({ type, name }: ActivePath, path: string, { files, places }: Catalog): FileEntry {
   const file = places.get(path);
-  const entry = { path, oid: file?.oid ?? '', type, name, text: null, object: null, problems: [], locate: () => START };
+  const entry = {
+    path,
+    oid: file?.oid ?? '',
+    type,
+    name,
+    text: null,
+    bytes: 0,
+    object: null,
+    problems: [],
+    locate: () => START,
+  };
   const [said] = files.get(path)?.problems ?? [];
   const problem = said ?? standsInTheWay(entry, file === undefined ? 'a folder' : 'a file that is not read');
   const hint = `${problem.hint === null ? '' : `${problem.hint}; `}${UNTIL_THEN}`;

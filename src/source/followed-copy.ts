@@ -1,15 +1,17 @@
 // The local copy as the source of a branch knows it: whether it is intact, which head it has, and the commits of this process
 // that it gets without a fetch.
 import type { ParsedCommit } from '../git/git-object.ts';
+import type { PackLimits } from '../git/index-pack.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
-import { verifyChecksums } from '../git/pack-files.ts';
+import { countPacked, verifyChecksums } from '../git/pack-files.ts';
+import { PACK_HEADER_BYTES, WORD_BYTES } from '../git/pack-format.ts';
 import type { Logger } from '../log.ts';
 import { adoptCommits } from './adopt-commits.ts';
 import { copyIn, readFollowed, writeFollowed } from './local-copy.ts';
 import type { PreparedCommits } from './publisher.ts';
 import type { Commit } from './source.ts';
 
-interface FollowedCopyOptions {
+interface FollowedCopyOptions extends PackLimits {
   /** The directory of the local copy. */
   readonly folder: string;
   /** A copy with more packs gets commits by a fetch only, which replaces it. */
@@ -23,19 +25,21 @@ export class FollowedCopy {
   readonly objects: ObjectReader;
   /** Git processes of their own, so that nothing which follows commits waits behind what clients ask. */
   readonly #forReaders: ObjectReader;
-  readonly #packsMax: number;
+  readonly #options: FollowedCopyOptions;
   readonly #log: Logger | undefined;
+  /** What its packs hold; undefined: to be counted. */
+  #packed: { readonly objects: number; readonly bytes: number } | undefined;
   #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
   /** The last head that was fetched, adopted or found in the copy. */
   #head: Commit | undefined;
   #offered: PreparedCommits | undefined;
 
-  constructor({ folder, packsMax, log }: FollowedCopyOptions) {
-    this.path = copyIn(folder);
+  constructor(options: FollowedCopyOptions) {
+    this.path = copyIn(options.folder);
     this.objects = new ObjectReader(this.path);
     this.#forReaders = new ObjectReader(this.path);
-    this.#packsMax = packsMax;
-    this.#log = log;
+    this.#options = options;
+    this.#log = options.log;
   }
 
   /** True if it has to be replaced. */
@@ -56,6 +60,7 @@ export class FollowedCopy {
   /** Notes that a head was fetched, with everything that it needs. Returns its metadata. */
   fetched(commit: ParsedCommit): Commit {
     this.#state = 'intact';
+    this.#packed = undefined;
     this.#head = descriptionOf(commit);
     return this.#head;
   }
@@ -102,8 +107,11 @@ export class FollowedCopy {
     if (this.#head?.oid === head) return this.#head;
     if (offered?.commits.at(-1) !== head) return undefined;
     try {
-      const commit = await this.read(false, (objects) => adoptCommits(objects, offered, this.#packsMax));
+      const packed = await this.#packedWith(offered);
+      if (packed === undefined) return undefined;
+      const commit = await this.read(false, (objects) => adoptCommits(objects, offered, this.#options.packsMax));
       if (commit === undefined) return undefined;
+      this.#packed = packed;
       // From now on they are in the copy. Where the branch comes back to them, that is news.
       if (this.#offered === offered) this.#offered = undefined;
       this.#head = descriptionOf(commit);
@@ -115,6 +123,17 @@ export class FollowedCopy {
       );
       return undefined;
     }
+  }
+
+  /** Returns what the packs would hold with that one; undefined where that is more than one fetch may bring: a fetch decides. */
+  async #packedWith({
+    pack,
+  }: PreparedCommits): Promise<{ readonly objects: number; readonly bytes: number } | undefined> {
+    const { objectsMax, packBytesMax } = this.#options;
+    this.#packed ??= await countPacked(this.path);
+    const objects = this.#packed.objects + Buffer.from(pack).readUInt32BE(PACK_HEADER_BYTES - WORD_BYTES);
+    const bytes = this.#packed.bytes + pack.length;
+    return objects > objectsMax || bytes > packBytesMax ? undefined : { objects, bytes };
   }
 }
 

@@ -95,7 +95,10 @@ class BranchSource implements GitSource {
     this.#remote = remote;
     this.#branch = options.branch;
     this.#folder = options.cache;
-    this.#copy = new FollowedCopy({ folder: options.cache, packsMax: limits.packsMax, log: options.log });
+    this.#copy = new FollowedCopy({
+      ...{ folder: options.cache, packsMax: limits.packsMax, log: options.log },
+      ...{ objectsMax: limits.objectsMax, packBytesMax: limits.answerBytesMax },
+    });
     this.#limits = limits;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;

@@ -24,7 +24,7 @@ interface QuarantinedFetch extends Deadline, PackLimits {
   readonly branch: string;
   /** Fetch everything, and replace the existing copy. */
   readonly anew: boolean;
-  /** A copy with more packs is replaced, and so is one with more objects or bytes than one fetch may bring. */
+  /** A copy with more packs is replaced, and so is one that would have more objects or bytes than one fetch may bring. */
   readonly packsMax: number;
 }
 
@@ -48,6 +48,10 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCo
     // Without a copy, nothing can be served that the first fetch would hold up.
     const order = { quarantine, branch, lender, givesWay: hasCopy };
     const head = await withDeadline(options, (signal) => branches.fetchInto({ ...order, signal }));
+    // Whatever is taken piece by piece could be taken whole, so that a lost copy can be replaced.
+    if (lender !== null && (await isBeyond([copy, quarantine], options))) {
+      return await fetchVerified({ ...options, anew: true });
+    }
     if (lender !== null && (await hasArrived(head, quarantine))) {
       await movePacks(copy, quarantine);
       const newest = await options.objects.findCommit(head);
@@ -77,21 +81,23 @@ async function removeQuarantines(folder: string): Promise<void> {
 }
 
 /** Returns the copy and the commit from which it can be extended, or null if it has to be replaced. */
-async function lenderOf(
-  copy: string,
-  { objects, packsMax, objectsMax, packBytesMax }: QuarantinedFetch,
-): Promise<Lender | null> {
+async function lenderOf(copy: string, { objects, packsMax, ...limits }: QuarantinedFetch): Promise<Lender | null> {
   const oid = await readFollowed(copy);
   if (oid === null || packBases(copy).length >= packsMax) return null;
   try {
     await objects.readCommit(oid);
-    const packed = await countPacked(copy);
-    // A fetch at most adds the same amount again, so that the size of the copy is bounded.
-    return packed.objects > objectsMax || packed.bytes > packBytesMax ? null : { gitDirectory: copy, oid };
+    return (await isBeyond([copy], limits)) ? null : { gitDirectory: copy, oid };
   } catch (error) {
     if (error instanceof DamagedCopyError) return null;
     throw error;
   }
+}
+
+/** Returns true if the packs of these repositories have more objects or bytes together than one fetch may bring. */
+async function isBeyond(gitDirectories: readonly string[], { objectsMax, packBytesMax }: PackLimits): Promise<boolean> {
+  const packed = await Promise.all(gitDirectories.map(countPacked));
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+  return sum(packed.map(({ objects }) => objects)) > objectsMax || sum(packed.map(({ bytes }) => bytes)) > packBytesMax;
 }
 
 /** Returns true if the head is among the objects that were sent. It is read in the copy, by a git that runs already. */

@@ -1,5 +1,7 @@
 // The limits of fetching a repository and of reading it. Tests lower them.
 
+import { LAYOUT_BYTES_MAX } from '../model/snapshot.ts';
+
 /** The limits of fetching and reading. */
 export interface SourceLimits {
   /** The maximum size of a remote's answer, in bytes: a clone of the whole branch has to fit. */
@@ -30,7 +32,7 @@ export const SOURCE_LIMITS: SourceLimits = {
   silenceMs: 60 * 1000,
   entriesMax: 100_000,
   blobBytesMax: 1024 * 1024,
-  snapshotBytesMax: 64 * 1024 * 1024,
+  snapshotBytesMax: LAYOUT_BYTES_MAX,
   packsMax: 200,
   historyMs: 60 * 1000,
 };

@@ -4,6 +4,8 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import { DEFAULT_HIERARCHY } from '../../src/catalog/hierarchy.ts';
 import { FILES_MAX, loadCatalog, parseFiles, wantsBlob } from '../../src/catalog/load-catalog.ts';
 import { type Entry, isValidEntry } from '../../src/model/entry.ts';
+import { LAYOUT_BYTES_MAX } from '../../src/model/snapshot.ts';
+import { SOURCE_LIMITS } from '../../src/source/source-limits.ts';
 import { processorMs } from '../support/processor-time.ts';
 import { snapshotOf, TREE } from './snapshots.ts';
 
@@ -221,6 +223,40 @@ describe('what stops a whole commit', () => {
     expect(catalog.problems).toEqual(catalog.fatal);
     expect(catalog.parsed).toBe(0);
     expect(loadCatalog(snapshotOf({ ...many, 'README.md': '' })).parsed).toBe(FILES_MAX);
+  });
+});
+
+describe('more bytes than are read', () => {
+  const MIB = 1024 * 1024;
+  const filler = (from: number, to: number): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      Array.from({ length: to - from }, (_, at) => {
+        const text = `a: 1\n# ${from + at} `;
+        return [`types/zone/z${from + at}.yaml`, text + 'x'.repeat(MIB - text.length)];
+      }),
+    );
+
+  test('are refused, whether all is read or what changed only', () => {
+    const half = { ...filler(0, 32), 'tree.yaml': TREE };
+    const whole = { ...half, ...filler(32, 64) };
+    const before = loadCatalog(snapshotOf(half));
+    const catalogs = [
+      loadCatalog(snapshotOf(whole)),
+      loadCatalog(snapshotOf(whole, { wants: wantsBlob(before) }), before),
+    ];
+    const bytes = 64 * MIB + TREE.length;
+    for (const { fatal, problems } of catalogs) {
+      const message = `the files of the layout have ${bytes} bytes together, and at most ${64 * MIB} are read`;
+      expect(fatal).toMatchObject([{ code: 'too_many_bytes', severity: 'error', file: '.', message }]);
+      expect(problems).toEqual(fatal);
+    }
+    expect(SOURCE_LIMITS.snapshotBytesMax).toBe(LAYOUT_BYTES_MAX);
+  });
+
+  test('count each content once, as whoever reads it does', () => {
+    const [content = ''] = Object.values(filler(0, 1));
+    const copies = Object.fromEntries(Array.from({ length: 66 }, (_, at) => [`types/zone/z${at}.yaml`, content]));
+    expect(loadCatalog(snapshotOf({ ...copies, 'tree.yaml': TREE })).fatal).toEqual([]);
   });
 });
 

@@ -30,6 +30,7 @@ const TOLD: Readonly<Record<string, string>> = {
   needs_rebase: 'test/cli/plan/read-merge.test.ts',
   no_room: 'test/desired/store-capacity.test.ts',
   not_utf8: 'test/catalog/yaml.test.ts',
+  too_many_bytes: 'test/catalog/load-catalog.test.ts',
   too_many_files: 'test/catalog/load-catalog.test.ts',
 };
 

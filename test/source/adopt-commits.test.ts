@@ -168,6 +168,14 @@ describe('nothing is added to the copy', () => {
     await expectIntact(copy);
   });
 
+  it('where the copy would have more objects than one fetch may bring: a fetch says so', async () => {
+    const { source, publisher, base, prepare } = await scene({ objectsMax: 8 });
+    const prepared = await prepare(base);
+    await publisher.push(prepared);
+    expect(await source.adopt(headOf(prepared))).toBe(false);
+    await expect(source.fetch(base)).rejects.toThrow(/objects, and 8 are taken at once/);
+  });
+
   it('where their index cannot be written, and what is left of it makes the copy no worse after a restart', async () => {
     const { repository, source, publisher, base, copy, prepare } = await scene();
     const before = packsOf(copy);

@@ -149,6 +149,31 @@ describe('many objects', () => {
     }
   });
 
+  it('are taken piece by piece exactly as long as they could be taken whole', async () => {
+    const { repository, open } = await setUp();
+    const limits = { objectsMax: 30 };
+    const source = await open({ limits });
+    const taken: boolean[] = [];
+    for (let piece = 0; piece < 5; piece += 1) {
+      await repository.commit(
+        Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`${piece}-${i}`, `${piece} ${i}`])),
+      );
+      const fetched = await source.fetch(null).then(
+        () => true,
+        (error: Error) => !/sends \d+ objects, and 30 are taken at once/.test(error.message),
+      );
+      const anew = await open({ limits, cache: join(repository.path, '..', `cache-${piece}`) });
+      expect(
+        await anew.fetch(null).then(
+          () => true,
+          () => false,
+        ),
+      ).toBe(fetched);
+      taken.push(fetched);
+    }
+    expect(taken).toEqual([true, true, true, false, false]);
+  });
+
   it('that are more to read together than the limit are refused', async () => {
     const { repository, open } = await setUp();
     await repository.commit({ 'stacks/a.yaml': 'a'.repeat(600), 'stacks/b.yaml': 'b'.repeat(600) });

@@ -309,5 +309,6 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   no_room: 'test/desired/store-capacity.test.ts',
   not_a_file: 'test/desired/unreadable.test.ts',
   not_utf8: 'test/catalog/yaml.test.ts',
+  too_many_bytes: 'test/catalog/load-catalog.test.ts',
   too_many_files: 'test/catalog/load-catalog.test.ts',
 };

@@ -108,6 +108,16 @@ const CODES = {
       right: 'the same text, saved as UTF-8',
     },
   },
+  too_many_bytes: {
+    severity: 'error',
+    isWholeCommit: true,
+    meaning: 'the files of the layout have more than 64 MiB together',
+    remedy: 'split the repository, or take large values out of it',
+    example: {
+      wrong: 'a repository with 100 files of 700 KiB in the layout',
+      right: 'two repositories with 50 such files each',
+    },
+  },
   too_many_files: {
     severity: 'error',
     isWholeCommit: true,
