@@ -5,7 +5,7 @@ import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { composeCore } from './compose/core.ts';
-import { filesOfSecrets, warnOfOpenFiles } from './compose/open-secrets.ts';
+import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './compose/open-secrets.ts';
 import type { SharedParts } from './compose/shared-parts.ts';
 import type { ListenAddress, Listening } from './listen.ts';
 import type { Logger } from './log.ts';
@@ -59,7 +59,8 @@ async function compose(
   settings: Settings,
   { log, clock, files, opened }: SharedParts,
 ): Promise<Omit<Controller, 'stop'>> {
-  await warnOfOpenFiles(log, { secrets: filesOfSecrets(settings), providers: settings.execution.providers });
+  const [secrets, variables] = [filesOfSecrets(settings), variablesOfSecrets(settings)];
+  await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
   const core = await composeCore(settings, { log, clock, files, opened });
   const { follower, reader } = core;
   const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);

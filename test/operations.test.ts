@@ -1,13 +1,16 @@
 // docs/operations.md and the units of contrib/ against what they speak of: settings, defaults, lines of the log.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../schemas/settings.schema.json' with { type: 'json' };
+import { createAuthority } from '../src/development-pki.ts';
 import { loadSettings } from '../src/load-settings.ts';
 import { isMap } from '../src/model/json.ts';
 import { refusalsOf } from '../src/refuse-settings.ts';
 import { readSources } from './architecture/source-file.ts';
-import { ROOT } from './support/command-line.ts';
+import { ROOT, run } from './support/command-line.ts';
+import { createCrl } from './support/create-crl.ts';
+import { blocksIn } from './support/document-blocks.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 /** One key of the schema. */
@@ -130,4 +133,23 @@ describe.each(['contrib/treeline.service', 'contrib/treeline-proxy.service'])('%
     expect(operations).toContain(setting('ExecStart').split(' ').at(-1));
     expect(operations).toContain(`/var/lib/${setting('StateDirectory')}`);
   });
+});
+
+it('fetches a revocation list without a file that others could have put there', async () => {
+  const [recipe = ''] = blocksIn(operations).flatMap(({ text }) =>
+    text.includes('openssl crl -inform') ? [text] : [],
+  );
+  const folder = temporaryDirectory();
+  const now = Date.now();
+  const list = await createCrl(await createAuthority({ commonName: 'CA', now }), { now, revoked: [] });
+  writeFileSync(join(folder, 'list.pem'), list);
+  await run('openssl', ['crl', '-in', 'list.pem', '-outform', 'DER', '-out', 'list.crl'], { cwd: folder });
+  const fetch = (from: string) =>
+    run('sh', ['-c', recipe.replace('http://ca.example/', `file://${from}/`).replaceAll('/etc/treeline', folder)]);
+  expect(recipe).not.toContain('/tmp');
+  expect(await fetch(folder)).toMatchObject({ code: 0 });
+  expect(readFileSync(join(folder, 'ca.crl'), 'utf8')).toContain('-----BEGIN X509 CRL-----');
+  expect(readdirSync(folder).sort()).toEqual(['ca.crl', 'list.crl', 'list.pem']);
+  expect((await fetch(join(folder, 'nowhere'))).code).not.toBe(0);
+  expect(readFileSync(join(folder, 'ca.crl'), 'utf8')).toContain('-----BEGIN X509 CRL-----');
 });

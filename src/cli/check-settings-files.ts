@@ -6,6 +6,7 @@ import { isAbsolute } from 'node:path';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
 import { readTlsFiles } from '../api/tls/read-tls-files.ts';
 import type { Fault } from '../catalog/fault.ts';
+import { variablesOfSecrets } from '../compose/open-secrets.ts';
 import type { PlacedFault } from '../refuse-settings.ts';
 import type { ProviderSettings, Settings } from '../settings.ts';
 import { findGitDirectory } from '../source/remotes/git-directory.ts';
@@ -28,7 +29,8 @@ const OTHERS = 0o077;
  */
 export async function checkSettingsFiles(settings: Settings, service?: string): Promise<readonly PlacedFault[]> {
   const faults = await Promise.all(filesIn(settings).map((file) => checkFile(file, service)));
-  const missing = [...faults.flat(), ...(await checkStore(settings)), ...(await checkRepository(settings))];
+  const stored = [...(await checkStore(settings)), ...(await checkRepository(settings))];
+  const missing = [...faults.flat(), ...variablesOfSecrets(settings).map(exposedVariable), ...stored];
   const isTlsThere = !missing.some(
     ({ pointer, fault }) => pointer.startsWith('/api/tls/') && fault.severity !== 'warning',
   );
@@ -133,6 +135,12 @@ async function checkRepository({ repository: { url } }: Settings): Promise<reado
 function exposed(path: string): Fault {
   const message = `${path} is a secret, and every user of this machine may read it`;
   return { code: 'exposed_secret', severity: 'warning', message, hint: `chmod o-rwx ${path}` };
+}
+
+function exposedVariable({ variable, setting }: ReturnType<typeof variablesOfSecrets>[number]): PlacedFault {
+  const message = `${variable} in the environment is a secret, and every program of the same user may read it in /proc`;
+  const hint = `write it into a file, and name that as ${setting}`;
+  return { pointer: '/repository', fault: { code: 'exposed_secret', severity: 'warning', message, hint, part: 'key' } };
 }
 
 async function checkTlsFiles({ api: { tls } }: Settings): Promise<readonly PlacedFault[]> {

@@ -1,5 +1,5 @@
-// Detects secrets in files that every user of the machine can read, and programs that every user can change. They still
-// work, so this is logged and not refused.
+// Detects secrets in files that every user of the machine can read or in the environment, and programs that every user can
+// change. They still work, so this is logged and not refused.
 import { stat } from 'node:fs/promises';
 import type { Logger } from '../log.ts';
 import type { ProviderSettings, Settings } from '../settings.ts';
@@ -16,14 +16,27 @@ interface OpenFile extends NamedFile {
   readonly mode: string;
 }
 
+/** A variable of the environment that holds a secret. */
+interface NamedVariable {
+  readonly variable: string;
+  /** The key of the settings that names a file for it. */
+  readonly setting: string;
+}
+
+interface OpenSecrets {
+  readonly secrets: readonly NamedFile[];
+  readonly variables?: readonly NamedVariable[];
+  readonly providers: readonly ProviderSettings[];
+}
+
 const READ_BY_ANYBODY = 0o004;
 const WRITTEN_BY_ANYBODY = 0o002;
 
-/** Logs a warning for each of these secrets that every user can read, and for each program that every user can change. */
-export async function warnOfOpenFiles(
-  log: Logger,
-  { secrets, providers }: { readonly secrets: readonly NamedFile[]; readonly providers: readonly ProviderSettings[] },
-): Promise<void> {
+/** Logs a warning for each of these secrets that others can read, and for each program that every user can change. */
+export async function warnOfOpenFiles(log: Logger, { secrets, variables = [], providers }: OpenSecrets): Promise<void> {
+  for (const variable of variables) {
+    log.warn(variable, 'programs of this user may read a secret in the environment: write it into a file');
+  }
   for (const file of await filesWith(READ_BY_ANYBODY, secrets)) {
     log.warn(file, 'everybody on this machine may read a secret: chmod o-r');
   }
@@ -64,6 +77,14 @@ export function filesOfSecrets({ api, webhook, repository, statuses, execution }
       ? [{ setting: 'repository.usernameFile', path: username.path }]
       : []),
   ];
+}
+
+/** Returns the variables of the environment that hold a secret: what runs as this user reads them in /proc. */
+export function variablesOfSecrets({ repository }: Settings): readonly NamedVariable[] {
+  const { username, password } = repository.access;
+  // Without a password, the username is a token.
+  const [secret, key] = password === null ? [username, 'usernameFile'] : [password, 'passwordFile'];
+  return secret?.kind === 'variable' ? [{ variable: secret.name, setting: `repository.${key}` }] : [];
 }
 
 async function modeOf(path: string): Promise<number> {

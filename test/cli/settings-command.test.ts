@@ -88,6 +88,21 @@ describe('treeline settings check', () => {
     );
   });
 
+  it('warns of a password in the environment', async () => {
+    const cwd = await folderWith(RIGHT);
+    const env = { TREELINE_GIT_PASSWORD: 'hunter2' };
+    expect(await treeline(['settings', 'check', 'treeline.yaml'], { cwd, env })).toEqual({
+      code: 0,
+      stdout: [
+        'treeline.yaml:3:1: warning: TREELINE_GIT_PASSWORD in the environment is a secret, and every program of the same user may read it in /proc [exposed_secret]',
+        '    hint: write it into a file, and name that as repository.passwordFile',
+        '0 errors, 1 warning',
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
   it('looks at the files of the forge that gets commit statuses', async () => {
     const statuses = 'statuses: { kind: gitlab, project: infra/stacks, tokenFile: token, caFile: none.crt }\n';
     const { code, stdout } = await check(`${RIGHT}${statuses}`, (cwd) => {

@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { filesOfSecrets, warnOfOpenFiles } from '../../src/compose/open-secrets.ts';
+import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from '../../src/compose/open-secrets.ts';
 import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
@@ -55,6 +55,31 @@ it('names each with its setting and mode', async () => {
     'repository.usernameFile',
   ]);
   expect(await openSecrets(await loadSettings(config, { TREELINE_GIT_USERNAME: 'x' }))).toEqual([]);
+});
+
+it.each([
+  [{ TREELINE_GIT_USERNAME: 'me', TREELINE_GIT_PASSWORD: 'hunter2' }, TEXT, 'TREELINE_GIT_PASSWORD', 'passwordFile'],
+  [
+    { TREELINE_GIT_USERNAME: 'hunter2' },
+    TEXT.replace(', passwordFile: word', ''),
+    'TREELINE_GIT_USERNAME',
+    'usernameFile',
+  ],
+])('names the variable that holds a secret, and the key for a file: %j', async (environment, text, variable, key) => {
+  const config = join(temporaryDirectory(), 'treeline.yaml');
+  writeFileSync(config, text);
+  const settings = await loadSettings(config, environment);
+  const lines: JsonMap[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  await warnOfOpenFiles(log, { secrets: [], variables: variablesOfSecrets(settings), providers: [] });
+  expect(lines).toMatchObject(
+    [{ level: 40, variable, setting: `repository.${key}`, msg: /in the environment/ }].map(({ msg, ...rest }) => ({
+      ...rest,
+      msg: expect.stringMatching(msg),
+    })),
+  );
+  expect(JSON.stringify(lines)).not.toContain('hunter2');
+  expect(variablesOfSecrets(await loadSettings(config, {}))).toEqual([]);
 });
 
 it('names each program that everybody may change, and so use to run what they like', async () => {

@@ -19,8 +19,9 @@ const CODES = {
   },
   exposed_secret: {
     severity: 'warning',
-    meaning: 'other users can read a file that holds a secret',
-    remedy: 'take the rights away: `chmod o-rwx`',
+    meaning:
+      'other users can read a file that holds a secret, or programs of the same user a variable of the environment',
+    remedy: 'take the rights away: `chmod o-rwx`; write what is in the environment into a file',
     example: { wrong: 'the mode 0644 of a private key', right: 'the mode 0640' },
   },
   no_directory: {
