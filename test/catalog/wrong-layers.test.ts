@@ -1,7 +1,7 @@
 import { testWrongFiles } from './wrong-file.ts';
 
 const KEY_RULE =
-  'a key holds no "/", "." or control character, and is none of lookup_options, stackInstance, last_stack_update, constructor, prototype';
+  'a key holds letters, digits, "_", "-" and ":" only, and is none of lookup_options, stackInstance, last_stack_update, constructor, prototype';
 const FLAT = 'has to be a text, a number, true or false, null, or a list of texts: configuration is flat';
 
 testWrongFiles([

@@ -4,6 +4,8 @@ import type { Json, JsonMap } from '../../src/model/json.ts';
 import { recordKeyFault } from '../../src/model/keys.ts';
 import { objectEntry, serverOf } from './build.ts';
 
+const CHARACTERS = 'holds something else than letters, digits, "_", "-" and ":"';
+
 describe('the layer of a file', () => {
   const entry = objectEntry('types/role/apps/web.yaml', 'description: d\ntenant: t\nport: 80\ntls: true\nold: null\n');
 
@@ -81,16 +83,20 @@ describe('the layer of what a provider reports', () => {
 
 test.each([
   ['environment', undefined],
-  ['with-dash and blank', undefined],
-  ['größe', undefined],
+  ['with-dash_and:colon', undefined],
+  ['profile::base::ntp', undefined],
+  ['with blank', CHARACTERS],
+  ['größe', CHARACTERS],
+  ['db_passwor\u200bd', CHARACTERS],
+  ['', CHARACTERS],
   ['lookup_options', 'is a reserved word'],
   ['stackInstance', 'is a reserved word'],
   ['stackinstance', undefined],
   ['__proto__', 'is a reserved word'],
   ['a/b', 'holds "/" or "."'],
   ['a.b', 'holds "/" or "."'],
-  ['a\tb', 'holds a control character'],
-  ['a\u007fb', 'holds a control character'],
+  ['a\tb', CHARACTERS],
+  ['a\u007fb', CHARACTERS],
 ])('the key %j: %s', (key, fault) => {
   expect(recordKeyFault(key)).toBe(fault);
 });

@@ -127,7 +127,7 @@ describe('keys that a server sets itself', () => {
     ['constructor', 'is a reserved word'],
     ['a/b', 'holds "/" or "."'],
     ['app.version', 'holds "/" or "."'],
-    ['a\u0007b', 'holds a control character'],
+    ['a\u0007b', 'holds something else than letters, digits, "_", "-" and ":"'],
   ])('the property %j is an error at its key', (property, fault) => {
     const { problems } = resolveServer({ properties: { app: 'x', [property]: 'y' } });
     expect(problems).toEqual([

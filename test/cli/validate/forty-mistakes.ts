@@ -139,7 +139,7 @@ export const MISTAKES: readonly Mistake[] = [
     'hierarchy_name',
     replace(HIERARCHY, '"<<environment>>-<<location>>"', '▶"<<enviroment>>-<<location>>"'),
   ],
-  ['a pattern that RE2 does not have', 'bad_pattern', replace(HIERARCHY, '"_token$"', '▶"(?<!no)_token$"')],
+  ['a pattern that RE2 does not have', 'bad_pattern', replace(HIERARCHY, '"(?i)token$"', '▶"(?<!no)_token$"')],
   ['two siblings of one name', 'tree_sibling', replace(TREE, '- name: amsterdam', '- name: ▶frankfurt')],
   ['a folder of no type', 'unknown_type_folder', { add: { 'types/rloe/worker.yaml': '▶queues: [mail]\n' } }],
   [

@@ -1,0 +1,98 @@
+// What may be a key is the same wherever keys come from: a file of a layer, a template, outputs and what was observed. A key
+// that only one of them takes would pass by the patterns of secrets, or stop what another one has let in.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { parseEntry } from '../../src/catalog/parse-entry.ts';
+import { outputsLayer } from '../../src/hiera/layers.ts';
+import { isValidEntry } from '../../src/model/entry.ts';
+import { isStructural, PROXY_TAG, recordKeyFault, SELECTORS } from '../../src/model/keys.ts';
+import { readAnswer } from '../../src/providers/answer-json.ts';
+import { ROOT } from '../support/command-line.ts';
+import { TextRepository } from '../support/text-repository.ts';
+
+/** Fields that mean something else than a key in one of the places. */
+const FIELDS = ['name', 'type', 'description', 'tenant', PROXY_TAG, ...SELECTORS];
+const HOSTILE = [
+  ' ',
+  '\u200b',
+  '\u00a0',
+  'а',
+  'ß',
+  '.',
+  '/',
+  '\n',
+  '\u007f',
+  ':',
+  '-',
+  '_',
+  'A',
+  'z',
+  '0',
+  '__proto__',
+  'constructor',
+];
+
+const keys = fc
+  .array(fc.constantFrom(...HOSTILE, 'db_password'), { maxLength: 6 })
+  .map((parts) => parts.join(''))
+  .filter((key) => !FIELDS.includes(key) && !isStructural(key));
+
+function isInFile(key: string): boolean {
+  return isValidEntry(parseEntry('types/common/global.yaml', 'oid', `${JSON.stringify(key)}: "x"\n`));
+}
+
+function isInTemplate(key: string): boolean {
+  const { units } = new TextRepository().commit({
+    'tree.yaml': 'name: global\ntype: common\n',
+    'stacks/templates/one.yaml': `resources: { a: { type: Platform::Server, properties: { ${JSON.stringify(key)}: x } } }\n`,
+    'stacks/instances/shop.yaml': 'stackTemplate: one\n',
+  });
+  return units.size === 1;
+}
+
+function isInAnswer(field: 'outputs' | 'observed', key: string): boolean {
+  try {
+    return Object.hasOwn(readAnswer(`{"outcome":"done","${field}":{${JSON.stringify(key)}:"x"}}`)[field] ?? {}, key);
+  } catch {
+    return false;
+  }
+}
+
+it('a key that one place takes is one that all take', () => {
+  fc.assert(
+    fc.property(keys, (key) => {
+      const isKey = recordKeyFault(key) === undefined;
+      expect({
+        file: isInFile(key),
+        template: isInTemplate(key),
+        outputs: isInAnswer('outputs', key),
+        observed: isInAnswer('observed', key),
+        record: Object.hasOwn(outputsLayer('a', { [key]: 'x' }).values, key),
+      }).toEqual({ file: isKey, template: isKey, outputs: isKey, observed: isKey, record: isKey });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it.each([
+  'db_ password',
+  'db_pass word',
+  'db_passwor\u200bd',
+  'db_p\u0430ssword',
+  'DB_PASSWORD',
+  'dbPassword',
+  'password',
+])('no spelling takes %j past the secrets of the sample', (key) => {
+  const derivation = new TextRepository().try({
+    'tree.yaml': 'name: global\ntype: common\n',
+    'hierarchy.yaml': readFileSync(join(ROOT, 'sample-repo/hierarchy.yaml'), 'utf8'),
+    'types/common/global.yaml': `${JSON.stringify(key)}: hunter2\n`,
+    'stacks/templates/one.yaml': 'resources: { a: { type: Platform::Server, properties: {} } }\n',
+    'stacks/instances/shop.yaml': 'stackTemplate: one\n',
+  });
+  const problems = derivation.isFollowed ? derivation.desired.problems : derivation.problems;
+  expect(problems.map(({ code }) => code)).toContainEqual(expect.stringMatching(/^(bad_key|secret_not_reference)$/));
+  expect(JSON.stringify(problems)).not.toContain('hunter2');
+});
