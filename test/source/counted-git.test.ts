@@ -67,6 +67,31 @@ async function follow(from: string): Promise<void> {
   expect(await source.isAncestor(oid, oid)).toBe(true);
 }
 
+describe('what readers ask', () => {
+  it('is answered by processes that the follower does not use, and a commit that is not here costs one look', async () => {
+    const first = (await source.fetch(null)).oid;
+    await source.snapshot(first, ALL);
+    const unknown = '0'.repeat(40);
+    expect(await gitOf(() => source.isAncestor(unknown, first, true))).toEqual(['cat-file --batch-check']);
+    for (let count = 0; count < 3; count += 1) {
+      expect(await gitOf(() => source.isAncestor(unknown, first, true))).toEqual(['']);
+    }
+    const limits = { commitsMax: 10, timeoutMs: 10_000 };
+    expect(await gitOf(() => source.lastChanges(first, ['a.yaml'], limits))).toEqual(['cat-file --batch']);
+    expect(await gitOf(() => source.describe(first))).toEqual(['']);
+  });
+
+  it('is answered of the newest commit as soon as that is fetched', async () => {
+    const first = (await source.fetch(null)).oid;
+    expect(await source.isAncestor(first, first, true)).toBe(true);
+    const second = await repository.commit({ 'a.yaml': 'a: 2\n' });
+    expect(await source.isAncestor(second, first, true)).toBe(false);
+    await source.fetch(first);
+    expect(await source.isAncestor(first, second, true)).toBe(true);
+    expect(await source.isAncestor(second, second, true)).toBe(true);
+  });
+});
+
 describe('a poll', () => {
   it('that finds nothing new reads where the branch is, and begins no process', async () => {
     const { oid } = await source.fetch(null);

@@ -568,7 +568,10 @@ describe('isAncestor', () => {
       ['0'.repeat(40), merge, false],
     ] as const;
     for (const [ancestor, descendant, expected] of cases) {
-      expect(await source.isAncestor(ancestor, descendant), `${ancestor} before ${descendant}`).toBe(expected);
+      for (const forReader of [false, true]) {
+        const isBefore = await source.isAncestor(ancestor, descendant, forReader);
+        expect(isBefore, `${ancestor} before ${descendant}`).toBe(expected);
+      }
     }
   });
 
