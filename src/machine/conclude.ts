@@ -47,11 +47,10 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
     return catchUp(advance(row, 'learn', { ...moment(at), ...gone(row) }), at);
   } else if (outcome === 'replace' && action.operation === 'update') {
     // The spec wanted now may be reachable without a replacement; the provider is asked again.
-    const facts = { action: null, attempt: 0, replacing: !isOutdated(row, action) };
-    return catchUp(
-      advance(row, 'learn', { ...moment(at, { code: 'must_replace', text: answer.message }), ...facts }),
-      at,
-    );
+    const replacing = !isOutdated(row, action);
+    const reason: Reason = { code: 'must_replace', text: answer.message };
+    const learned = advance(row, 'learn', { ...moment(at, reason), action: null, attempt: 0, replacing });
+    return replacing ? learned : catchUp(learned, at);
   }
   const words = outcome === 'retryable' || outcome === 'failed' ? answer.message : `answered "${outcome}"`;
   const reason: Reason = { code: 'action_failed', text: `${action.operation}: ${words}` };

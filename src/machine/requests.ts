@@ -26,11 +26,14 @@ export function correctedRow(row: ServerRow, now: string): ServerRow | undefined
 }
 
 /**
- * Returns the row of a server that is not replaced after all; undefined for any other than one whose instance is
- * protected. Where a commit wants another one, the provider is asked again whether that takes a replacement.
+ * Returns the row of a server whose replacement waits for a person, and that is not replaced after all; undefined for any
+ * other. Where it differs from what is wanted, the provider is asked again whether that takes a replacement. `isHeld`: its
+ * instance is held.
  */
-export function keptRow(row: ServerRow, now: string): ServerRow | undefined {
-  return isBlockedFor(row, 'protected') ? requeue(row, { now, attempt: 0, replacing: false }) : undefined;
+export function keptRow(row: ServerRow, now: string, isHeld: boolean): ServerRow | undefined {
+  const isWaiting = isHeld && row.state === 'pending' && row.replacing && row.applied !== null && !row.approved;
+  if (!isWaiting && !isBlockedFor(row, 'protected')) return undefined;
+  return requeue(row, { now, attempt: 0, replacing: false });
 }
 
 /** The provider entries of the settings, as requests read them. */

@@ -49,7 +49,9 @@ export type ActiveRow = Document;
 export type TerminatingRow = Document;
 
 /** The kinds of holds that wait for a person's approval. */
-export type HoldKind = 'deletes' | 'nothing left' | 'history' | 'failures';
+export const HOLD_KINDS = ['deletes', 'nothing left', 'history', 'failures'] as const;
+/** A kind of hold. */
+export type HoldKind = (typeof HOLD_KINDS)[number];
 
 /** An instance that is held whole until a person approves its deletes. Named after the instance. */
 export interface HeldRow {
@@ -137,21 +139,24 @@ export interface Reason {
   readonly text: string;
 }
 
-/** The code of a reason; docs/rest.md describes each. */
-export type ReasonCode =
-  | 'exists_already'
-  | 'no_provider'
-  | 'no_proxy'
-  | 'provider_changed'
-  | 'protected'
-  | 'outcome_lost'
-  | 'action_failed'
-  | 'check_failed'
-  | 'circle_broken'
-  | 'must_replace'
-  | 'drifted'
-  | 'drift_fight'
-  | 'many_gone';
+/** The codes of reasons; docs/rest.md describes each. */
+export const REASON_CODES = [
+  'exists_already',
+  'no_provider',
+  'no_proxy',
+  'provider_changed',
+  'protected',
+  'outcome_lost',
+  'action_failed',
+  'check_failed',
+  'circle_broken',
+  'must_replace',
+  'drifted',
+  'drift_fight',
+  'many_gone',
+] as const;
+/** The code of a reason. */
+export type ReasonCode = (typeof REASON_CODES)[number];
 
 /** The proxy that carries out an action. */
 export interface ProxyClaim {

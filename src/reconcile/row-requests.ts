@@ -134,6 +134,10 @@ export class RowRequests {
       }),
     );
     this.#enqueue(written.map(({ name }) => name));
+    // What is held of them may not be what would go any more.
+    const { ledger, reviews } = this.#options;
+    const instances = new Set(written.map(({ name }) => ledger.server(name)?.instance ?? ''));
+    if ([...instances].some((instance) => ledger.read('held', instance) !== undefined)) reviews.ask();
     return written.length;
   }
 

@@ -34,13 +34,14 @@ export interface ServerOperationsOptions extends ViewSources {
 export function serverOperations(
   options: ServerOperationsOptions,
 ): Pick<Operator, 'retry' | 'adopt' | 'retain' | 'replace' | 'check'> {
-  const { requests, entries } = options;
+  const { requests, entries, rows } = options;
+  const isHeld = ({ instance }: ServerRow): boolean => rows.read('held', instance) !== undefined;
   return {
     async retry(order, target) {
       // Retrying everything is for what failed: those that drifted, or are not to be replaced, are named.
       const isNamed = 'instance' in target || 'resource' in target;
       const change = isNamed
-        ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at) ?? keptRow(row, at)
+        ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at) ?? keptRow(row, at, isHeld(row))
         : retriedRow;
       const servers = serversOf(activeView(options), target);
       const count = await requests.change(servers, asked(order, 'retry', change));

@@ -44,6 +44,7 @@ import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
 import { TextSource } from '../support/text-source.ts';
 import { RETRY } from './build.ts';
+import { EXITS, exitKeyOf } from './exits.ts';
 
 /** A store whose next commits fail as a test says. */
 class FailingStore extends MemoryStore {
@@ -94,7 +95,10 @@ const OPENED = new Set<Core>();
 afterEach(async () => {
   const cores = [...OPENED];
   OPENED.clear();
-  for (const core of cores) expect(await core.missedWakeUps(), 'wake-ups were missed').toBe(0);
+  for (const core of cores) {
+    expect(await core.missedWakeUps(), 'wake-ups were missed').toBe(0);
+    expect(core.deadEnds, 'states without an exit').toEqual([]);
+  }
 });
 
 export class Core {
@@ -118,6 +122,8 @@ export class Core {
   readonly #watch: ClockWatch;
   readonly #options: Required<CoreOptions>;
   readonly #outside: Outside;
+  /** In which states servers stood, and with which reasons. */
+  readonly #exits = new Set<string>();
 
   constructor(options: CoreOptions = {}, outside?: Outside) {
     this.#options = { ...DEFAULTS, ...options };
@@ -131,6 +137,9 @@ export class Core {
     this.ledger = new Ledger(this.store, runAtOnce);
     this.provider = new ScriptedProvider(servers);
     const { current } = this;
+    this.ledger.watch((change) => {
+      if (change.kind === 'server' && change.value !== null) this.#exits.add(exitKeyOf(change.value));
+    });
     const stallsOf = stallsIn(this.ledger, clock);
     this.reader = createReader({
       desired: () => current.get(),
@@ -210,6 +219,11 @@ export class Core {
       quiet = now === last ? quiet + 1 : 0;
       last = now;
     }
+  }
+
+  /** The states and reasons of servers out of which no way is known: exits.ts has to name one, and exits.test.ts to play it. */
+  get deadEnds(): readonly string[] {
+    return [...this.#exits].filter((key) => !Object.hasOwn(EXITS, key));
   }
 
   /** Lets time pass until the sweep has looked twice at all servers, and returns how many nobody had woken. */

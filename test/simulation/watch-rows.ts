@@ -4,6 +4,7 @@ import { reasonText } from '../../src/machine/reasons.ts';
 import { isSame, type Json } from '../../src/model/json.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Store } from '../../src/store/store.ts';
+import { EXITS, exitKeyOf } from '../reconcile/exits.ts';
 import { siteOfRow } from './build-sites.ts';
 import type { Facts } from './facts.ts';
 import { AnswerWatch } from './watch-answers.ts';
@@ -112,6 +113,9 @@ export class RowWatch {
     const { name, value, expected } = change;
     if (change.kind === 'server') {
       this.#changed.add(name);
+      const exit = change.value === null ? 'done/-/wanted' : exitKeyOf(change.value);
+      if (!Object.hasOwn(EXITS, exit))
+        this.#facts.fail('a way out is known of every state and reason', `${name}: ${exit}`);
       this.#tellStep(name, change.expected, change.value);
       this.#drift.noteRow(name, change.expected, change.value);
       if (change.value === null && change.expected?.policy.deletion === 'retain') this.#onRetained(name);

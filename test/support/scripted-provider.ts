@@ -46,6 +46,11 @@ export class ScriptedProvider implements Provider {
     this.#servers.set(name, properties);
   }
 
+  /** Returns true if a server exists. */
+  has(name: string): boolean {
+    return this.#servers.has(name);
+  }
+
   /** A server is gone, and nobody was asked. */
   forget(name: string): void {
     this.#servers.delete(name);
