@@ -11,6 +11,7 @@ import type { Steps } from '../model/steps.ts';
 import type { Reader } from '../service/reader.ts';
 import type { Shares } from '../shares.ts';
 import { createSlices } from '../slices.ts';
+import { refusalOf, requireAllowed } from './authenticate.ts';
 import { HeldAnswers, sentAnswers } from './long-answers.ts';
 import { requestIdOf, tagOf, writeReadHead } from './present.ts';
 import { numbersOf } from './source-numbers.ts';
@@ -71,8 +72,10 @@ export function answerAllRecords(reader: AllReader, shares: Shares) {
     response: ServerResponse,
     { client, isExplained }: AllRead,
   ): Promise<void> => {
-    const asker = { client, question: `all records ${isExplained}`, isGone: () => response.destroyed };
+    const isGone = (): boolean => response.destroyed || refusalOf(request) !== undefined;
+    const asker = { client, question: `all records ${isExplained}`, isGone };
     const answer = await shares.run(asker, isExplained ? explainedRecords : plainRecords);
+    requireAllowed(request);
     if (answer === undefined) return;
     const { commit, all } = answer;
     const hasBody = writeReadHead(request, response, { commit, requestId: requestIdOf(response), ...all });

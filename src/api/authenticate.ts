@@ -1,16 +1,19 @@
 // Finds the registered client of a request: the certificate that TLS has verified is looked up in the registry at every
-// request, so that a removed client is refused at once. See docs/rest.md, authentication.
+// request, and again wherever one has waited, so that a removed client is refused at once. See docs/rest.md, authentication, and
+// docs/decisions/0076-rights-during-work.md.
 import type { X509Certificate } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { RequestHandler } from 'express';
 import type { Clock } from '../clock.ts';
 import { invariant } from '../model/invariant.ts';
 import type { Client } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
+import type { Caller, Registry } from '../service/caller.ts';
 import type { Reader } from '../service/reader.ts';
-import { type Failure, sendError } from './errors.ts';
-import { type Peer, peerOf } from './peer.ts';
+import type { Asker } from '../shares.ts';
+import { type Peer, peerOf, serialOf } from './peer.ts';
 
 /** The registry, and the judgement of certificates. */
 export interface AuthenticateOptions {
@@ -27,47 +30,90 @@ export interface CertificateJudgement {
    * it does. Two authorities may give the same serial to different clients.
    */
   readonly ambiguity: string | undefined;
+  /** False where the connection is older than what is in force, which would not let it in. */
+  readonly isTrusted: boolean;
   /** Until when revocation lists say whether it is revoked, milliseconds since 1970. */
   readonly listsUntil: number;
 }
 
 const clients = new WeakMap<IncomingMessage, Client>();
+/** What the requests of a connection were let in by, and are judged by again. */
+const judges = new WeakMap<Socket, AuthenticateOptions>();
 
 /** Returns a handler that lets requests of registered clients pass; `clientOf` then tells which. */
 export function authenticate(options: AuthenticateOptions): RequestHandler {
-  return (request, response, next) => {
-    const client = admit(options, request);
-    if ('code' in client) {
-      response.setHeader('Connection', 'close');
-      sendError(response, client);
-      return;
-    }
-    clients.set(request, client);
+  return (request, _response, next) => {
+    clients.set(request, admit(options, request));
     next();
   };
 }
 
-/**
- * Returns the registered client of a request, or the failure with which its connection ends. Throws ServiceError for one
- * that is not registered.
- */
-export function admit({ reader, clock, judge }: AuthenticateOptions, { socket }: IncomingMessage): Client | Failure {
+/** Returns the registered client of a request. Throws ServiceError where its certificate lets nobody in, or is not registered. */
+export function admit(options: AuthenticateOptions, { socket }: IncomingMessage, registry?: Registry): Client {
+  const { reader, clock, judge } = options;
   const peer = peerOf(socket);
+  judges.set(socket, options);
   const now = clock.now();
   if (peer.expires <= now) {
     const message = `The certificate with serial ${peer.serial} has expired: renew it and connect again`;
-    return { code: 'certificate_expired', message };
+    throw new ServiceError('certificate_expired', message);
   }
-  const { listsUntil, ambiguity } = judge(peer.certificate);
+  const { listsUntil, ambiguity, isTrusted } = judge(peer.certificate);
+  if (!isTrusted) {
+    const message = `The certificate with serial ${peer.serial} was revoked, or its authority is not trusted any more`;
+    throw new ServiceError('unauthorized', message);
+  }
   if (listsUntil <= now) {
     const message =
       'The revocation list of the authority that this certificate comes from has expired, so nobody knows whether it was ' +
       'revoked: the operator has to renew the list';
-    return { code: 'revocation_list_expired', message };
+    throw new ServiceError('revocation_list_expired', message);
   }
-  const client = reader.registered(peer.serial) ?? refuseUnknown(reader, peer);
+  const client = registry === undefined ? reader.registered(peer.serial) : registry(peer.serial);
+  if (client === undefined) throw unknownClient(reader, peer);
   checkFingerprint(client, peer, ambiguity);
   return client;
+}
+
+/** Returns who sent a request that `authenticate` let pass, and whether it still may. */
+export function callerOf(request: IncomingMessage): Caller {
+  return { by: clientOf(request), refusal: (registry) => refusalOf(request, registry) };
+}
+
+/** Returns the request of an authenticated client as one for work; requests with equal questions get one result. */
+export function askerOf(request: IncomingMessage, response: ServerResponse, question?: string): Asker {
+  const client = serialOf(request);
+  const isGone = (): boolean => response.destroyed || refusalOf(request) !== undefined;
+  return { client, question: question ?? `${client} ${request.url}`, isGone };
+}
+
+/** Throws ServiceError where a request that was let pass is not allowed any more; see {@link refusalOf}. */
+export function requireAllowed(request: IncomingMessage): void {
+  const refusal = refusalOf(request);
+  if (refusal !== undefined) throw refusal;
+}
+
+/**
+ * Returns why a request that was let pass is not allowed any more: its certificate lets nobody in now, or its client is not
+ * registered, or with another role, on which all rights hang. Undefined while it is, and for one that was not let pass.
+ */
+export function refusalOf(request: IncomingMessage, registry?: Registry): ServiceError | undefined {
+  const options = judges.get(request.socket);
+  if (options === undefined) return undefined;
+  try {
+    requireRole(admit(options, request, registry), clients.get(request));
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+}
+
+/** What every role is answered alike has no client. */
+function requireRole({ serial, role }: Client, asked: Client | undefined): void {
+  if (asked === undefined || asked.role === role) return;
+  const message = `The role of the client ${serial} was changed meanwhile, from ${asked.role} to ${role}: ask again`;
+  throw new ServiceError('not_allowed', message);
 }
 
 /** Returns the client that sent a request which `authenticate` let pass. */
@@ -77,10 +123,10 @@ export function clientOf(request: IncomingMessage): Client {
   return client;
 }
 
-function refuseUnknown(reader: Reader, { serial, fingerprint }: Peer): never {
+function unknownClient(reader: Reader, { serial, fingerprint }: Peer): ServiceError {
   // Before the first good commit no client is registered: `not_ready` comes first.
   reader.commit();
-  throw new ServiceError(
+  return new ServiceError(
     'client_not_registered',
     `No client is registered with serial ${serial} and SHA-256 fingerprint ${fingerprint}: ` +
       `an administrator can register it with POST /clients or "treeline client add", or as clients/${serial}.yaml in ` +

@@ -23,7 +23,8 @@ export function answerDirectly(
   function answerTo(request: IncomingMessage): SerializedAnswer | undefined {
     const { method, url = '', headers } = request;
     if (method !== 'GET' || headers['x-treeline-min-commit'] !== undefined) return undefined;
-    if (malformation(request) !== undefined || 'code' in admit(options, request)) return undefined;
+    if (malformation(request) !== undefined) return undefined;
+    admit(options, request);
     const read = findDirectRead(reader, url);
     if (read === undefined) return undefined;
     return cache.get(url, read.sources) ?? keep(url, read.sources, read.make());

@@ -3,12 +3,11 @@ import type { ServerResponse } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from '../log.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
-import { requestIdOf, sendJson } from './present.ts';
+import { refusalOf } from './authenticate.ts';
+import { requestIdOf, writeJson } from './present.ts';
 
-/** Error codes of HTTP and TLS, which the service does not have. */
+/** Error codes of HTTP, which the service does not have. */
 type ProtocolErrorCode =
-  | 'certificate_expired'
-  | 'revocation_list_expired'
   | 'foreign_origin'
   | 'request_timeout'
   | 'uri_too_long'
@@ -47,6 +46,12 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
 };
 
 const RETRY_AFTER_SECONDS = 5;
+/** Nothing that comes on the same connection would be answered otherwise. */
+const ENDS_CONNECTION: ReadonlySet<ErrorCode> = new Set([
+  'unauthorized',
+  'certificate_expired',
+  'revocation_list_expired',
+]);
 
 /** The body of an error answer. */
 export interface Failure {
@@ -73,10 +78,14 @@ export function sendError(response: ServerResponse, failure: Failure): void {
   const body = errorBodyOf(failure);
   const isWorthARetry = failure.code === 'not_ready' || failure.code === 'too_many_requests';
   if (isWorthARetry) response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
-  sendJson(response, body.return_code, body);
+  if (ENDS_CONNECTION.has(failure.code)) response.setHeader('Connection', 'close');
+  writeJson(response, body.return_code, body);
 }
 
-/** Returns the last handler of the application: answers what any other threw, and logs it if it is our own mistake. */
+/**
+ * Returns the last handler of the application: answers what any other threw, and logs it if it is our own mistake. A client that
+ * may not ask any more is told that alone, and not what else was wrong.
+ */
 export function answerErrors(log: Logger): ErrorRequestHandler {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request, response, _next) => {
@@ -84,9 +93,10 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
     if (failure.code === 'internal') {
       log.error({ err: error, request: requestIdOf(response), method: request.method, url: request.url }, 'failed');
     }
+    const refusal = refusalOf(request);
     // Half an answer cannot become another one; only a broken connection tells the client.
     if (response.headersSent) response.destroy();
-    else sendError(response, failure);
+    else sendError(response, refusal === undefined || refusal.code === failure.code ? failure : refusal);
   };
 }
 

@@ -4,6 +4,7 @@ import { fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { Shares } from '../shares.ts';
+import { requireAllowed } from './authenticate.ts';
 import { serialOf } from './peer.ts';
 import { parseStrictJson } from './strict-json.ts';
 
@@ -15,7 +16,10 @@ const NO_BODY = 'The body is missing: send a JSON object, {} where there is noth
 const FAULTS_MAX = 20;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. */
+/**
+ * Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. A client that has lost its
+ * rights until the body is there goes no further.
+ */
 export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler[] {
   const bytes = express.raw({ limit: bytesMax, type: () => true });
   return [requireJson, explained(bytes, bytesMax), parseBytes];
@@ -49,6 +53,7 @@ function bodyFault(error: unknown, encoding: string, bytesMax: number): unknown 
 }
 
 function parseBytes(request: Request, _response: Response, next: NextFunction): void {
+  requireAllowed(request);
   const bytes: unknown = request.body;
   if (!(bytes instanceof Uint8Array)) {
     next();

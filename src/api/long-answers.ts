@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { SerializedAnswer } from './answer-cache.ts';
+import { refusalOf } from './authenticate.ts';
 import { serialOf } from './peer.ts';
 
 /** Characters that are written at once. A text that is not longer is sent as it is. */
@@ -144,11 +145,12 @@ export async function sendPieced(response: ServerResponse, answer: PiecedAnswer)
   await sentAnswers.send(response, { client: serialOf(response.req), answer }, eachPiece(answer));
 }
 
-/** Sends as fast as the client reads. One that goes away in between is no failure. */
+/** Sends as fast as the client reads, and no more once it may not ask any more. One that goes away in between is no failure. */
 async function sendPieces(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
   let goOn = (): void => undefined;
   for (const event of ['drain', 'close'] as const) response.on(event, () => goOn());
   for (const piece of pieces) {
+    if (refusalOf(response.req) !== undefined) response.destroy();
     if (response.destroyed) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     goOn = resolve;

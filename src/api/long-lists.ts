@@ -10,8 +10,8 @@ import type { Reader } from '../service/reader.ts';
 import type { Shares } from '../shares.ts';
 import { createSlices } from '../slices.ts';
 import { type AnswerCache, KEPT_BYTES_MAX } from './answer-cache.ts';
+import { askerOf, requireAllowed } from './authenticate.ts';
 import { PIECE_LENGTH, type PiecedAnswer, pieceFrom, sendPieced, sharePieced } from './long-answers.ts';
-import { askerOf } from './peer.ts';
 import { requestIdOf, sendSerialized, tagOf, writeReadHead } from './present.ts';
 
 /** One list, of the moment at which it is asked for. */
@@ -56,6 +56,7 @@ export function readList<Params>(
   return async (request: Request<Params>, response: Response): Promise<void> => {
     const asker = askerOf(request, response, isOfClient ? undefined : request.path);
     const made = await shares.run(asker, () => answerTo(request));
+    requireAllowed(request);
     if (made === undefined) return;
     const { commit, answer } = made;
     const [first, second] = answer.pieces;

@@ -1,11 +1,10 @@
 // The other end of a connection, as its certificate names it. Whether that client is registered is for authenticate.ts to say.
 import type { X509Certificate } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { Asker } from '../shares.ts';
 
 /** The fields of a certificate, read once a connection: parsing at every request costs more than the answer. */
 export interface Peer {
@@ -16,12 +15,6 @@ export interface Peer {
 }
 
 const peers = new WeakMap<Socket, Peer>();
-
-/** Returns the request of an authenticated client as one for work; requests with equal questions get one result. */
-export function askerOf(request: IncomingMessage, response: ServerResponse, question?: string): Asker {
-  const client = serialOf(request);
-  return { client, question: question ?? `${client} ${request.url}`, isGone: () => response.destroyed };
-}
 
 /** Returns the serial of the client that sent a request which was admitted. */
 export function serialOf({ socket }: IncomingMessage): string {

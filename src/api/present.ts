@@ -2,8 +2,10 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
+import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/reader.ts';
 import type { SerializedAnswer } from './answer-cache.ts';
+import { refusalOf, requireAllowed } from './authenticate.ts';
 import { isLong, sendLong, shareLong } from './long-answers.ts';
 import { only } from './only.ts';
 
@@ -39,12 +41,16 @@ export function recordedCommitOf(reader: Reader): Pick<Reader, 'commit'> {
   return { commit: () => reader.recordedCommit() };
 }
 
-/** Answers 200 with a body, or 304 where the client has it already. `commit` is the newest commit that is followed. */
+/**
+ * Answers 200 with a body, or 304 where the client has it already. `commit` is the newest commit that is followed. Throws
+ * ServiceError where the client may not ask any more.
+ */
 export function sendRead(
   request: IncomingMessage,
   response: ServerResponse,
   { commit, body, oid = null }: ReadAnswer & { readonly commit: string },
 ): void {
+  requireAllowed(request);
   const requestId = requestIdOf(response);
   sendSerialized(request, response, { commit, requestId, answer: serialize(body, oid) });
 }
@@ -103,17 +109,22 @@ export function writeReadHead(
   return known === undefined;
 }
 
-/** Answers what a write came to, in the envelope of the interface. */
+/** Answers what was done, in the envelope of the interface. Throws ServiceError where the client may not ask any more. */
 export function sendEnvelope(response: ServerResponse, status: number, message: string): void {
-  sendJson(response, status, { message, return_code: status });
+  const refusal = refusalOf(response.req);
+  if (refusal === undefined) writeJson(response, status, { message, return_code: status });
+  else throw new ServiceError(refusal.code, `${refusal.message}. What this request asked for was done before`);
 }
 
-/** Answers with a body that no cache has a use for. */
+/** Answers with a body that no cache has a use for. Throws ServiceError where the client may not ask any more. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  sendText(response, status, JSON.stringify(body));
+  requireAllowed(response.req);
+  writeJson(response, status, body);
 }
 
-function sendText(response: ServerResponse, status: number, json: string): void {
+/** Answers with a body that anybody may see. */
+export function writeJson(response: ServerResponse, status: number, body: unknown): void {
+  const json = JSON.stringify(body);
   // Node sends a text in one piece with the head, and leaves it away where the method is HEAD.
   response.writeHead(status, { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(json) }).end(json);
 }

@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { WriteOrder, WriteResult } from '../service/writer.ts';
-import { clientOf } from './authenticate.ts';
+import { callerOf } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
 import { requestIdOf, sendEnvelope, sendJson } from './present.ts';
 import { queryFlag } from './query.ts';
@@ -23,7 +23,7 @@ export function write<Params>(
     ...(jsonBody() as RequestHandler<Params>[]),
     async (request: Request<Params>, response: Response) => {
       const order = {
-        by: clientOf(request),
+        ...callerOf(request),
         requestId: requestIdOf(response),
         ifMatch: blobsIn(request.headers['if-match']),
         ifNoneMatch: blobsIn(request.headers['if-none-match']),

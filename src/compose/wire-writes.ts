@@ -56,7 +56,7 @@ export function wireWrites(parts: WritesParts): WiredWrites {
   const writer = createWriter({
     queue: writes === 'off' ? undefined : queue,
     preview: createPreview({ branch, clock, safety, inSlices }),
-    approveDeletes: (instance, by) => requests.approveDeletes(instance, by.serial),
+    approveDeletes: (instance, { by, refusal }) => requests.approveDeletes(instance, { by: by.serial, refusal }),
     isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
     review,
   });

@@ -27,6 +27,8 @@ interface Asked {
   /** Serial of the client; null for the machine's own operator. */
   readonly by: string | null;
   readonly reason: string;
+  /** Returns why it may not ask any more; asked once nothing else is written. */
+  readonly refusal: () => Error | undefined;
 }
 
 /** A request that changes the rows of servers. */
@@ -54,17 +56,14 @@ export class RowRequests {
   }
 
   /** Records the approval of what `find` returns, and returns it. `find` is called while nothing else is written; it may throw. */
-  async approve<Item extends Held>(find: () => Item, { by, reason }: Asked): Promise<Item> {
+  async approve<Item extends Held>(find: () => Item, asked: Asked): Promise<Item> {
     const { ledger, reviews } = this.#options;
-    const item = await this.#options.gate.exclusive(async () => {
+    const { by, reason } = asked;
+    const item = await this.#exclusive(asked, async () => {
       const found = find();
       const value = { what: found.kind, by, reason, time: this.#moment() };
       const expected = ledger.read('approval', found.digest);
-      const cause = this.#cause(
-        { by, reason },
-        found.kind === 'history' ? 'accept-history' : 'approve',
-        found.instance,
-      );
+      const cause = this.#cause(asked, found.kind === 'history' ? 'accept-history' : 'approve', found.instance);
       await ledger.commit([{ kind: 'approval', name: found.digest, value, expected }], cause);
       return found;
     });
@@ -75,14 +74,14 @@ export class RowRequests {
 
   /**
    * Records that a person wants an instance deleted, for the commit to come: its servers then go without a hold. The approval
-   * is for the servers that are there now, and for no others. Resolves with a function that takes it back, unless it was
-   * used or given again meanwhile.
+   * is for the servers that are there now, and for no others. Records nothing for a client that may not ask any more. Resolves with a
+   * function that takes it back, unless it was used or given again meanwhile.
    */
-  approveDeletes(instance: string, by: string | null): Promise<() => Promise<void>> {
+  approveDeletes(instance: string, { by, refusal }: Omit<Asked, 'reason'>): Promise<() => Promise<void>> {
     const { ledger, gate } = this.#options;
     return gate.exclusive(async () => {
       const removals = removalsOf(instance, ledger);
-      if (removals.length === 0) return () => Promise.resolve();
+      if (removals.length === 0 || refusal() !== undefined) return () => Promise.resolve();
       const name = deletesDigest(removals);
       const reason = `delete of ${instance}`;
       const value = { what: 'requested delete', by, reason, time: this.#moment() } as const;
@@ -101,11 +100,11 @@ export class RowRequests {
   /** Suspends an instance, or every one where it is null, until a time (RFC 3339) or until somebody resumes it. */
   async suspend(
     instance: string | null,
-    { by, reason, until }: Asked & { readonly until: string | null },
+    { until, ...asked }: Asked & { readonly until: string | null },
   ): Promise<void> {
     const name = instance ?? EVERY_INSTANCE;
-    await this.#write(this.#cause({ by, reason }, 'suspend', instance), (ledger) => {
-      const value = { by, reason, since: this.#moment(), until };
+    await this.#write(asked, this.#cause(asked, 'suspend', instance), (ledger) => {
+      const value = { by: asked.by, reason: asked.reason, since: this.#moment(), until };
       return [{ kind: 'suspension', name, value, expected: ledger.read('suspension', name) }];
     });
     // Servers that wait for the end of an earlier suspension now wait for another end.
@@ -115,7 +114,7 @@ export class RowRequests {
   /** Ends the suspension of an instance, or that of every instance where it is null. */
   async resume(instance: string | null, asked: Asked): Promise<void> {
     const name = instance ?? EVERY_INSTANCE;
-    await this.#write(this.#cause(asked, 'resume', instance), (ledger) => [
+    await this.#write(asked, this.#cause(asked, 'resume', instance), (ledger) => [
       { kind: 'suspension', name, value: null, expected: ledger.read('suspension', name) },
     ]);
     this.#enqueueOf(instance);
@@ -126,7 +125,7 @@ export class RowRequests {
    * nothing else is written; it may throw.
    */
   async change(servers: readonly string[], { operation, change, ...asked }: RowChange): Promise<number> {
-    const written = await this.#write(this.#cause(asked, operation, null), (ledger) =>
+    const written = await this.#write(asked, this.#cause(asked, operation, null), (ledger) =>
       servers.flatMap((name): Change[] => {
         const row = ledger.server(name);
         const value = row === undefined ? undefined : change(row, this.#moment());
@@ -146,17 +145,26 @@ export class RowRequests {
     await this.#options.ledger.tell([operationEvent(about, this.#cause(asked, operation, about.instance))]);
   }
 
-  #write(cause: Cause, changes: (ledger: Ledger) => readonly Change[]): Promise<readonly Change[]> {
-    const { gate, ledger } = this.#options;
-    return gate.exclusive(async () => {
+  #write(asked: Asked, cause: Cause, changes: (ledger: Ledger) => readonly Change[]): Promise<readonly Change[]> {
+    const { ledger } = this.#options;
+    return this.#exclusive(asked, async () => {
       const wanted = changes(ledger);
       await ledger.commit(wanted, cause);
       return wanted;
     });
   }
 
+  /** Runs work while nothing else is written, unless whoever asks may not any more. */
+  #exclusive<Result>({ refusal }: Asked, work: () => Promise<Result>): Promise<Result> {
+    return this.#options.gate.exclusive(async () => {
+      const refused = refusal();
+      if (refused !== undefined) throw refused;
+      return await work();
+    });
+  }
+
   #cause(
-    { by, reason }: Asked,
+    { by, reason }: Pick<Asked, 'by' | 'reason'>,
     operation: string,
     instance: string | null,
   ): Extract<Cause, { readonly kind: 'operation' }> {

@@ -5,6 +5,7 @@ import type { Client, Properties } from '../model/objects.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { Spec } from '../model/spec.ts';
 import type { Operation } from '../model/state.ts';
+import type { Caller } from './caller.ts';
 
 /** An action or check, as a proxy is shown it. */
 export interface AgentAction {
@@ -54,7 +55,7 @@ export interface Agent {
    * Resolves once the client may carry the action out; its intent is durable then. A repeat of the same `request` gets
    * the same answer. Throws `conflict` if somebody holds it, or it is not to be done now.
    */
-  claim(by: Client, id: string, request: string | null): Promise<ClaimedAction>;
+  claim(caller: Caller, id: string, request: string | null): Promise<ClaimedAction>;
   /** Notes that the client is at work. Throws `conflict` if it does not hold the action, or it was given up. */
   heartbeat(by: Client, id: string, lease: string): void;
   /**

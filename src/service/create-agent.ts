@@ -63,9 +63,10 @@ export function createAgent(options: AgentOptions): Agent {
       if (work.hasOffer(tagsOf(by))) return;
       await waits.run({ client: by.serial }, () => waitForOffer(options, by, { ms, signal }));
     },
-    async claim(by, id, request) {
+    async claim({ by, refusal }, id, request) {
       const server = ownServer(work, by, id);
-      const mayHave = (tags: readonly string[]): boolean => isStillOf(options, by.serial, tags);
+      const mayHave = (tags: readonly string[]): boolean =>
+        refusal() === undefined && isStillOf(options, by.serial, tags);
       const claimed = await work.claim(server, id, { client: by.serial, request, mayHave });
       return { lease: claimed.lease, deadline: claimed.call.deadline, action: actionOf(claimed, work) };
     },

@@ -10,6 +10,7 @@ import { requireInstance, type StallsOf } from './instance-views.ts';
 import type { HeldItem, Operator, Order, Outage } from './operator.ts';
 import { recordedIn } from './recorded-servers.ts';
 import { activeView, heldView } from './recorded-view.ts';
+import { askedBy } from './row-writer.ts';
 import type { WaitFacts } from './server-items.ts';
 import { type ServerOperationsOptions, serverOperations } from './server-operations.ts';
 import { type CallHolder, overviewOf, type PresentFacts, whyOf } from './why.ts';
@@ -78,8 +79,8 @@ function problemsIn(options: OperatorOptions): ReturnType<Operator['problems']> 
 
 function approvals(options: OperatorOptions): Pick<Operator, 'approve' | 'acceptHistory'> {
   /** An approval is for what is held when it is written. */
-  function accept({ by, reason }: Order, find: () => HeldItem): Promise<HeldItem> {
-    return options.requests.approve(find, { by: by.serial, reason });
+  function accept(order: Order, find: () => HeldItem): Promise<HeldItem> {
+    return options.requests.approve(find, askedBy(order));
   }
 
   return {
@@ -116,7 +117,7 @@ function heldHead({ refused }: OperatorOptions): string | undefined {
 function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resume'> {
   const { rows, requests, now } = options;
   return {
-    async suspend({ by, reason }, { instance, until }) {
+    async suspend(order, { instance, until }) {
       const view = activeView(options);
       if (instance !== null) requireInstance(view, instance);
       if (until !== null && Date.parse(until) <= view.now) {
@@ -125,14 +126,14 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
           `"until" is ${until}, which is over: give a time that is still to come`,
         );
       }
-      await requests.suspend(instance, { by: by.serial, reason, until });
+      await requests.suspend(instance, { ...askedBy(order), until });
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until somebody resumes it' : `until ${until}`}`;
     },
-    async resume({ by, reason }, instance) {
+    async resume(order, instance) {
       if (suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
         throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
       }
-      await requests.resume(instance, { by: by.serial, reason });
+      await requests.resume(instance, askedBy(order));
       return `${instance ?? 'Every instance'} is resumed`;
     },
   };

@@ -6,6 +6,7 @@ import type { Client, StackTemplate } from '../model/objects.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { sourcesOfReads } from './answer-sources.ts';
+import { registryOf } from './caller.ts';
 import {
   instanceStatus,
   isInstance,
@@ -82,7 +83,7 @@ export function createReader(options: ReaderOptions): Reader {
 
 function clientIn({ desired, refused, rows }: ReaderOptions, serial: string): Client | undefined {
   const active = desired();
-  if (active !== undefined) return active.clients.get(serial)?.entry.object ?? undefined;
+  if (active !== undefined) return registryOf(active)(serial);
   if (refused()?.hold == null) return undefined;
   return rows.read('active', `client/${serial}`)?.object as Client | undefined;
 }

@@ -1,8 +1,8 @@
 // Implements writer.ts: it turns writes into commits. drafts.ts defines what each write changes in the files,
 // write-queue.ts publishes it.
 import type { Json, JsonMap } from '../model/json.ts';
-import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
+import type { Caller } from './caller.ts';
 import type { Draft } from './write/draft.ts';
 import {
   deleteClientDraft,
@@ -30,7 +30,7 @@ interface WriterOptions {
   /** Says what a draft would do. */
   readonly preview: PreviewWrite;
   /** Notes that an administrator wants the servers of an instance deleted; before anything is pushed. Resolves with what takes it back. */
-  readonly approveDeletes: (instance: string, by: Client) => Promise<TakeBack>;
+  readonly approveDeletes: (instance: string, by: Caller) => Promise<TakeBack>;
   /** Tells whether the servers of an instance are being deleted, so that no commit has its file any more. */
   readonly isTerminating: (instance: string) => boolean;
   /** Has what is held judged again. */
@@ -53,7 +53,7 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
     const draft = deleteInstanceDraft(name, () => isTerminating(name));
     // An automation's delete counts like a commit's; an administrator's word is an approval.
     if (order.by.role !== 'administrator') return submit(draft, order);
-    const approve = (): Promise<TakeBack> => approveDeletes(name, order.by);
+    const approve = (): Promise<TakeBack> => approveDeletes(name, order);
     const written = await submit(draft, order, approve);
     if (written.commit === null && written.preview === undefined) {
       // An earlier commit took the file away: what that one is held for may go now, and no new one has it judged again.

@@ -8,6 +8,7 @@ import type { HoldKind, Reason } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { InstanceStatus, State } from '../model/state.ts';
 import type { Steps } from '../model/steps.ts';
+import type { Caller } from './caller.ts';
 import type { PropertyDifference } from './property-differences.ts';
 
 /** Something that does not happen before a person says yes. */
@@ -150,8 +151,7 @@ export type Target =
   | { readonly all: true };
 
 /** The client that asks for an operation, and its reason. */
-export interface Order {
-  readonly by: Client;
+export interface Order extends Caller {
   /** Kept with what it causes; may be empty. */
   readonly reason: string;
 }

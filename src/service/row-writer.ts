@@ -1,7 +1,7 @@
 // The contract of what operations write: reconcile/row-requests.ts implements it.
 import type { OperationTarget } from '../machine/instance-events.ts';
 import type { ServerRow } from '../model/rows.ts';
-import type { HeldItem } from './operator.ts';
+import type { HeldItem, Order } from './operator.ts';
 
 /** Writes what is asked of the recorded rows. */
 export interface RowWriter {
@@ -26,4 +26,11 @@ export interface Asked {
   /** Serial of the client; null for the machine's own operator. */
   readonly by: string | null;
   readonly reason: string;
+  /** Returns why it may not ask any more; asked once nothing else is written. */
+  readonly refusal: () => Error | undefined;
+}
+
+/** Returns who asks for an operation, for the rows. */
+export function askedBy({ by, reason, refusal }: Order): Asked {
+  return { by: by.serial, reason, refusal };
 }

@@ -20,7 +20,7 @@ import { requireInstance } from './instance-views.ts';
 import type { Operator, Order, Target } from './operator.ts';
 import type { PresentView, RecordedRows } from './recorded-rows.ts';
 import { activeView, type ViewSources } from './recorded-view.ts';
-import type { RowChange, RowWriter } from './row-writer.ts';
+import { askedBy, type RowChange, type RowWriter } from './row-writer.ts';
 
 /** The inputs of {@link serverOperations}. */
 export interface ServerOperationsOptions extends ViewSources {
@@ -84,7 +84,7 @@ export function serverOperations(
 }
 
 /** The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded first. */
-async function checkServers({ by, reason }: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
+async function checkServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries, requestCheck } = options;
   const servers = serversOf(activeView(options), target).filter((server) => {
     const row = rows.server(server);
@@ -100,8 +100,10 @@ async function checkServers({ by, reason }: Order, target: Target, options: Serv
   const isOne = 'resource' in target;
   await requests.tell(
     { instance, server: isOne ? { name, state } : null, step: isOne ? '' : `servers: ${servers.length}` },
-    { by: by.serial, reason, operation: 'check' },
+    { ...askedBy(order), operation: 'check' },
   );
+  const refusal = order.refusal();
+  if (refusal !== undefined) throw refusal;
   for (const server of servers) requestCheck(server);
   return `Being checked: ${servers.length}`;
 }
@@ -110,8 +112,8 @@ function refuse(server: string, done: string, refusal: string | undefined): void
   if (refusal !== undefined) throw new ServiceError('conflict', `${server} cannot be ${done}: ${refusal}`);
 }
 
-function asked({ by, reason }: Order, operation: string, change: RowChange['change']): RowChange {
-  return { by: by.serial, reason, operation, change };
+function asked(order: Order, operation: string, change: RowChange['change']): RowChange {
+  return { ...askedBy(order), operation, change };
 }
 
 function serversOfProvider(rows: RecordedRows, provider: string): readonly string[] {

@@ -1,11 +1,10 @@
 // Defines the writes of the API. Every write becomes a commit; see docs/rest.md, writes.
 import type { Json, JsonMap } from '../model/json.ts';
-import type { Client } from '../model/objects.ts';
+import type { Caller } from './caller.ts';
 import type { ServerEffect } from './write/server-changes.ts';
 
 /** The client and the conditions of a write. */
-export interface WriteOrder {
-  readonly by: Client;
+export interface WriteOrder extends Caller {
   /** The id of the answer; the commit carries it. */
   readonly requestId: string;
   /** The object's blob must be one of these, as `If-Match` says; undefined: any. */

@@ -249,7 +249,7 @@ describe('without TLS', () => {
       commits: { reached: () => Promise.resolve() },
       clock: systemClock,
       log,
-      judge: () => ({ ambiguity: undefined, listsUntil: Number.POSITIVE_INFINITY }),
+      judge: () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY }),
     });
     const server = createServer(app);
     const port = await listenInTest(server);

@@ -1,116 +1,12 @@
-// Every route by every identity. The routes are read from the application itself: a new one without a row fails here.
-import type { Router } from 'express';
+// Every route by every identity: test/support/route-table.ts has the rows, and this holds it against the application.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createRoutes } from '../../src/api/app.ts';
-import { systemClock } from '../../src/clock.ts';
 import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
-import { createLog } from '../../src/log.ts';
-import { readAnswer } from '../../src/providers/answer-json.ts';
-import { ACTION, createSampleAgent } from '../support/sample-agent.ts';
-import { createSampleExplainer } from '../support/sample-explainer.ts';
-import { createSampleOperator } from '../support/sample-operator.ts';
-import { createSampleReader } from '../support/sample-reader.ts';
-import { createSampleWriter } from '../support/sample-writer.ts';
+import { EXCEPTIONS, pathsOf, ROUTES, type Row, routesOfApplication } from '../support/route-table.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 /** Who asks. The first three are registered; the others are nobody, whatever they ask. */
 const IDENTITIES = ['administrator', 'automation-endpoint', 'proxy', 'unregistered', 'other fingerprint'] as const;
 type Identity = (typeof IDENTITIES)[number];
-
-/** What the registered ones are answered, in the order above: administrator, automation endpoint, proxy. */
-type Statuses = readonly [administrator: number, automationEndpoint: number, proxy: number];
-
-interface Row {
-  readonly statuses: Statuses;
-  /** The paths to ask, where the route has parameters. */
-  readonly paths?: readonly string[];
-  readonly body?: object;
-}
-
-const READ: Statuses = [200, 200, 200];
-
-const ROWS: Readonly<Record<string, Row>> = {
-  'GET /stacks/instances': { statuses: READ },
-  'GET /stacks/instances/:id': { statuses: READ, paths: ['/stacks/instances/shop'] },
-  'POST /stacks/instances/:id': { statuses: [201, 201, 403], paths: ['/stacks/instances/shop'] },
-  'DELETE /stacks/instances/:id': { statuses: [202, 202, 403], paths: ['/stacks/instances/shop'] },
-  'GET /stacks/instances/:id/status': { statuses: READ, paths: ['/stacks/instances/shop/status'] },
-  'GET /stacks/instances/:id/status/full': { statuses: READ, paths: ['/stacks/instances/shop/status/full'] },
-  'GET /stacks/instances/:id/why': { statuses: READ, paths: ['/stacks/instances/shop/why'] },
-  'GET /stacks/instances/:id/events': { statuses: READ, paths: ['/stacks/instances/shop/events'] },
-  'GET /stacks/templates': { statuses: READ },
-  'POST /stacks/templates': { statuses: [201, 201, 403] },
-  'GET /stacks/templates/:id': { statuses: READ, paths: ['/stacks/templates/web'] },
-  'GET /clients': { statuses: READ, paths: ['/clients', '/clients?role=proxy'] },
-  'POST /clients': { statuses: [201, 403, 403] },
-  'DELETE /clients': { statuses: [202, 403, 403], paths: ['/clients?serial=0A'] },
-  // An own record is for everybody; this one is the administrator's.
-  'GET /clients/:serial': { statuses: [200, 200, 403], paths: ['/clients/ADMINISTRATOR'] },
-  'DELETE /clients/:serial': { statuses: [202, 403, 403], paths: ['/clients/0A', '/clients/ADMINISTRATOR'] },
-  'GET /types': { statuses: READ },
-  'GET /types/:type': { statuses: READ, paths: ['/types/zone', '/types/all', '/types/stack-instance'] },
-  'POST /types/:type': {
-    statuses: [201, 403, 403],
-    paths: ['/types/zone', '/types/stack-template', '/types/clientcert'],
-  },
-  'GET /types/:type/:id': { statuses: READ, paths: ['/types/zone/z1', '/types/all/z1'] },
-  'DELETE /types/:type/:id': { statuses: [200, 403, 403], paths: ['/types/zone/z1', '/types/stack-template/web'] },
-  'GET /hiera/all': { statuses: READ, paths: ['/hiera/all', '/hiera/all?info=true'] },
-  'GET /hiera/:clientcert': { statuses: READ, paths: ['/hiera/shop-web', '/hiera/shop-web?info=true'] },
-  'GET /hiera/:clientcert/:key': { statuses: READ, paths: ['/hiera/shop-web/zone'] },
-  'GET /tree': { statuses: READ },
-  'POST /tree': { statuses: [201, 403, 403] },
-  'GET /operations/status': { statuses: READ },
-  'GET /operations/held': { statuses: READ },
-  'GET /operations/recorded': { statuses: READ },
-  'GET /operations/problems': { statuses: READ },
-  'GET /operations/explain/:node{/:key}': {
-    ...{ statuses: READ, paths: ['/operations/explain/shop-web', '/operations/explain/shop-web/zone'] },
-  },
-  'POST /operations/approve': { statuses: [200, 403, 403], body: { digest: 'beef' } },
-  'POST /operations/accept-history': { statuses: [200, 403, 403], body: { commit: 'beef' } },
-  'POST /operations/suspend': { statuses: [200, 403, 403] },
-  'POST /operations/resume': { statuses: [200, 403, 403] },
-  'POST /operations/retry': { statuses: [200, 200, 403], body: { all: true } },
-  'POST /operations/adopt': { statuses: [200, 403, 403], body: { all: true } },
-  'POST /operations/retain': { statuses: [200, 403, 403], body: { resource: 'shop-web' } },
-  'POST /operations/replace': { statuses: [200, 403, 403], body: { resource: 'shop-web' } },
-  'GET /agent/actions': { statuses: [403, 403, 200] },
-  'POST /agent/actions/:id/claim': { statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/claim`] },
-  'POST /agent/actions/:id/heartbeat': {
-    ...{ statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/heartbeat`], body: { lease: 'secret' } },
-  },
-  'POST /agent/actions/:id/report': {
-    ...{ statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/report`] },
-    body: { lease: 'secret', outcome: 'done' },
-  },
-  'POST /operations/check': { statuses: [200, 403, 403], body: { instance: 'shop' } },
-};
-
-/** The same routes where the rights are those of another object than the row says. */
-const EXCEPTIONS: Readonly<Record<string, Row>> = {
-  'POST /types/:type': { statuses: [201, 201, 403], paths: ['/types/stack-instance'] },
-  'DELETE /types/:type/:id': { statuses: [202, 202, 403], paths: ['/types/stack-instance/shop'] },
-  // A version that is not active is shown by no read of a proxy.
-  'GET /operations/explain/:node{/:key}': {
-    ...{ statuses: [200, 200, 403], paths: ['/operations/explain/shop-web/zone?approval=beef'] },
-  },
-};
-
-type Stack = Router['stack'];
-
-/** Returns `METHOD /path` for every handler of the application that is not for all methods. */
-function routesIn(stack: Stack): string[] {
-  return stack.flatMap((layer) => {
-    const { route, handle } = layer;
-    if (route !== undefined) {
-      return route.stack
-        .filter(({ method }) => typeof method === 'string')
-        .map(({ method }) => `${method.toUpperCase()} ${route.path}`);
-    }
-    return 'stack' in handle ? routesIn(handle.stack as Stack) : [];
-  });
-}
 
 let api: TestApi;
 let identities: Readonly<Record<Identity, Credential>>;
@@ -128,21 +24,9 @@ beforeAll(async () => {
 afterAll(() => api.api.close());
 
 test('every route has a row, and every row a route', () => {
-  const app = createRoutes({
-    reader: createSampleReader(),
-    operator: createSampleOperator(),
-    explainer: createSampleExplainer(),
-    agent: createSampleAgent(),
-    readAnswer,
-    writer: createSampleWriter(),
-    commits: { reached: () => Promise.resolve() },
-    clock: systemClock,
-    log: createLog('silent'),
-    judge: () => ({ ambiguity: undefined, listsUntil: Number.POSITIVE_INFINITY }),
-  });
-  const routes = [...new Set(routesIn(app.router.stack))];
+  const routes = routesOfApplication();
   expect(routes.length).toBeGreaterThan(25);
-  expect(routes.sort()).toEqual(Object.keys(ROWS).sort());
+  expect(routes).toEqual(Object.keys(ROUTES).sort());
 });
 
 function statusFor({ statuses }: Row, identity: Identity): number {
@@ -155,9 +39,9 @@ const ERRORS: Partial<Readonly<Record<Identity, string>>> = {
   'other fingerprint': 'fingerprint_mismatch',
 };
 
-describe.each([...Object.entries(ROWS), ...Object.entries(EXCEPTIONS)])('%s', (route, row) => {
-  const [method = '', pattern = ''] = route.split(' ');
-  const paths = (row.paths ?? [pattern]).flatMap((path) => [path, path.replace(/(\?|$)/, '/$1')]);
+describe.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])('%s', (route, row) => {
+  const [method = ''] = route.split(' ');
+  const paths = pathsOf(route, row).flatMap((path) => [path, path.replace(/(\?|$)/, '/$1')]);
   test.each(IDENTITIES)('as %s', async (identity) => {
     for (const path of paths.map((one) => one.replace('ADMINISTRATOR', api.identities.administrator.serial))) {
       const before = askedOf(api);

@@ -107,6 +107,7 @@ it.each([
 
 /** A response whose client does not read. */
 class UnreadResponse extends EventEmitter {
+  readonly req = { socket: {} };
   destroyed = false;
 
   write(): boolean {

@@ -38,6 +38,7 @@ import type { HeldItem, Operator, Order, Outage } from '../../src/service/operat
 import type { Reader } from '../../src/service/reader.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
 import { createSlices } from '../../src/slices.ts';
+import { allowed } from '../support/allowed.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
@@ -266,7 +267,7 @@ export class Core {
   }
 
   get order(): Order {
-    return { by: ADMINISTRATOR, reason: '' };
+    return { ...allowed(ADMINISTRATOR), reason: '' };
   }
 
   /** Returns the held item of an instance; null: the one of no instance. */

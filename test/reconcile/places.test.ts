@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Client } from '../../src/model/objects.ts';
+import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -143,7 +144,7 @@ describe('the place of a proxy', () => {
     for (let times = 0; times < 20; times += 1) {
       const [action] = core.agent?.actions(LAB, 1) ?? [];
       if (action === undefined) return;
-      const claimed = core.agent?.claim(LAB, action.id, null);
+      const claimed = core.agent?.claim(allowed(LAB), action.id, null);
       await core.settle();
       const { lease } = (await claimed) ?? { lease: '' };
       const reported = core.agent?.report(LAB, action.id, {

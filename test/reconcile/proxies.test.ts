@@ -4,6 +4,7 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/service/agent.ts';
+import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -57,7 +58,7 @@ function firstOf(core: Core, by: Client): AgentAction {
 }
 
 async function claim(core: Core, by: Client, id = firstOf(core, by).id, key: string | null = null) {
-  const claimed = agentOf(core).claim(by, id, key);
+  const claimed = agentOf(core).claim(allowed(by), id, key);
   // Looked at below; a refusal is no unhandled one meanwhile.
   claimed.catch(() => undefined);
   await core.settle();
@@ -190,7 +191,7 @@ describe('a claim', () => {
   it('of two proxies at once goes to one of them', async () => {
     const core = await coreOf({ web: IN_LAB }, { ...CLIENTS, 'clients/B4.yaml': 'role: proxy\ntags: [lab]\n' });
     const { id } = firstOf(core, LAB);
-    const claims = [LAB, clientOf('B4', ['lab'])].map((by) => agentOf(core).claim(by, id, null));
+    const claims = [LAB, clientOf('B4', ['lab'])].map((by) => agentOf(core).claim(allowed(by), id, null));
     const ends = Promise.allSettled(claims);
     await core.settle();
     expect((await ends).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
 import type { AgentAction } from '../../src/service/agent.ts';
+import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -46,7 +47,7 @@ class Sites {
     const by = this.#proxies[site];
     const [action] = this.#agent.actions(by, 1);
     if (action === undefined) throw new Error(`nothing is offered at ${site}`);
-    const claimed = this.#agent.claim(by, action.id, null);
+    const claimed = this.#agent.claim(allowed(by), action.id, null);
     await this.core.settle();
     this.#act(site, action);
     const { lease } = await claimed;
@@ -59,7 +60,7 @@ class Sites {
   async claim(site: 'lab' | 'edge'): Promise<AgentAction> {
     const [action] = this.#agent.actions(this.#proxies[site], 1);
     if (action === undefined) throw new Error(`nothing is offered at ${site}`);
-    const claimed = this.#agent.claim(this.#proxies[site], action.id, null);
+    const claimed = this.#agent.claim(allowed(this.#proxies[site]), action.id, null);
     await this.core.settle();
     return (await claimed).action;
   }
@@ -81,7 +82,7 @@ class Sites {
     const by = this.#proxies[site];
     const [action] = this.#agent.actions(by, 1);
     if (action === undefined) return;
-    const claimed = this.#agent.claim(by, action.id, null);
+    const claimed = this.#agent.claim(allowed(by), action.id, null);
     await this.core.settle();
     const { lease } = await claimed;
     await meanwhile?.();

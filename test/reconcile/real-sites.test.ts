@@ -5,6 +5,7 @@ import type { JsonMap } from '../../src/model/json.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { finish } from '../../src/model/steps.ts';
 import type { Call } from '../../src/providers/provider.ts';
+import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -169,7 +170,7 @@ it('a proxy that reports what a reference stands for leaves nothing of it', asyn
       await core.pass(HOURS);
       continue;
     }
-    const claiming = core.agent?.claim(by, action.id, null);
+    const claiming = core.agent?.claim(allowed(by), action.id, null);
     await core.settle();
     const claimed = await claiming;
     if (claimed === undefined) throw new Error('there is no agent');

@@ -26,7 +26,8 @@ async function ledgerWith(rows: Rows): Promise<Ledger> {
 function approve(ledger: Ledger): Promise<() => Promise<void>> {
   const clock = new ManualClock(NOW);
   const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
-  return new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing }).approveDeletes('shop', 'A1');
+  const requests = new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing });
+  return requests.approveDeletes('shop', { by: 'A1', refusal: () => undefined });
 }
 
 function digest(...servers: readonly string[]): string {

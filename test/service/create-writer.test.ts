@@ -5,6 +5,7 @@ import { createWriter } from '../../src/service/create-writer.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
 import type { TakeBack } from '../../src/service/write/pending-write.ts';
 import type { Preview, WriteOrder, WriteResult, Writer } from '../../src/service/writer.ts';
+import { allowed } from '../support/allowed.ts';
 import { ADMINISTRATOR } from './service.ts';
 
 const COMMITTED: WriteResult = { commit: 'c'.repeat(40), branch: null };
@@ -12,7 +13,7 @@ const PREVIEW: Preview = { diff: '', servers: [] };
 const NOTHING: WriteResult = { commit: null, branch: null };
 
 function orderOf(role: Role = 'administrator'): WriteOrder {
-  return { by: { ...ADMINISTRATOR, role }, requestId: 'r', ifMatch: undefined };
+  return { ...allowed({ ...ADMINISTRATOR, role }), requestId: 'r', ifMatch: undefined };
 }
 
 /** A writer whose queue answers with `outcome`; `log` tells what happened, in order. */
@@ -37,8 +38,8 @@ function open(
       log.push(`${subject}, tried${isApproved ? ' and approved' : ''}`);
       return PREVIEW;
     },
-    approveDeletes: async (instance, { serial }) => {
-      log.push(`${serial} approves ${instance}`);
+    approveDeletes: async (instance, { by }) => {
+      log.push(`${by.serial} approves ${instance}`);
       return () => Promise.resolve();
     },
     isTerminating: () => false,

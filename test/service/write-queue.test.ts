@@ -2,7 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
-import { deleteObjectDraft, putObjectDraft } from '../../src/service/write/drafts.ts';
+import {
+  deleteClientDraft,
+  deleteObjectDraft,
+  putClientDraft,
+  putObjectDraft,
+} from '../../src/service/write/drafts.ts';
 import type { TakeBack } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import type { WriteOrder } from '../../src/service/writer.ts';
@@ -31,11 +36,14 @@ class Scene {
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
   async submit(
     draft: Draft,
-    more: Partial<Pick<WriteOrder, 'by' | 'ifMatch' | 'ifNoneMatch'>> & { beforePush?: () => Promise<TakeBack> } = {},
+    more: Partial<Pick<WriteOrder, 'by' | 'ifMatch' | 'ifNoneMatch' | 'refusal'>> & {
+      beforePush?: () => Promise<TakeBack>;
+    } = {},
   ) {
     this.#count += 1;
     const order = {
       by: more.by ?? ADMINISTRATOR,
+      refusal: more.refusal ?? (() => undefined),
       requestId: `request-${this.#count}`,
       ifMatch: more.ifMatch,
       ifNoneMatch: more.ifNoneMatch,
@@ -228,6 +236,71 @@ describe('a race that is lost', () => {
     expect(await submit(put('a', 1))).toMatch(/^not_ready: .*within 15 s; nothing was written$/);
     expect(others).toBe(38);
     expect(remote.written).toEqual([]);
+  });
+});
+
+describe('an author who loses the right to write', () => {
+  const CLIENTS = { 'clients/A1.yaml': 'role: administrator\n', 'clients/B2.yaml': 'role: administrator\n' };
+  const GONE = 'client_not_registered: no B2';
+  /** Asks as the interface does, for a client of the serial B2. */
+  const refusal: WriteOrder['refusal'] = (registry) =>
+    registry?.('B2') === undefined ? new ServiceError('client_not_registered', 'no B2') : undefined;
+
+  function registered(): ReturnType<typeof bound> {
+    const scene = new Scene();
+    scene.remote.outside(CLIENTS);
+    return bound(scene);
+  }
+
+  it('by a write before it in the same batch writes nothing, not even its own record again', async () => {
+    const { remote, submit } = registered();
+    const answers = await Promise.all([
+      submit(put('a', 1), { refusal }),
+      submit(deleteClientDraft('B2')),
+      submit(put('b', 1), { refusal }),
+      submit(putClientDraft({ serial: 'B2', role: 'administrator' }), { refusal }),
+      submit(put('web', 80), { refusal }),
+    ]);
+    expect(answers).toEqual(['write-1', 'write-2', GONE, GONE, GONE]);
+    expect(remote.written).toEqual(['Set role a', 'Remove client B2']);
+  });
+
+  it('by a write that is refused itself goes on', async () => {
+    const { remote, submit } = registered();
+    remote.steps.push('refuse');
+    const answers = await Promise.all([submit(deleteClientDraft('B2')), submit(put('b', 1), { refusal })]);
+    expect(answers).toEqual(['push_refused: the hook says no', 'write-2']);
+    expect(remote.written).toEqual(['Set role b']);
+  });
+
+  it.each(['newest', 'followed'])('by the commit that wins the race writes nothing; %s', async (known) => {
+    const { remote, submit } = registered();
+    const old = remote.head;
+    if (known === 'followed') remote.known = () => old;
+    remote.steps.push(() => {
+      remote.outside({ 'clients/B2.yaml': null });
+      return false;
+    });
+    expect(await submit(put('a', 1), { refusal })).toBe(GONE);
+    expect(remote.written).toEqual([]);
+  });
+
+  it('while it waits for its turn writes nothing', async () => {
+    const { remote, submit } = registered();
+    const first = gate();
+    remote.steps.push(async (push) => {
+      await first.wait();
+      return remote.take(push);
+    });
+    let isRevoked = false;
+    const answers = [submit(put('a', 1))];
+    await first.reached;
+    const revoked = new ServiceError('unauthorized', 'revoked');
+    answers.push(submit(put('b', 1), { refusal: () => (isRevoked ? revoked : undefined) }));
+    isRevoked = true;
+    first.open();
+    expect(await Promise.all(answers)).toEqual(['write-1', 'unauthorized: revoked']);
+    expect(remote.written).toEqual(['Set role a']);
   });
 });
 

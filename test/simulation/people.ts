@@ -4,6 +4,7 @@ import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Order, Target } from '../../src/service/operator.ts';
+import { allowed } from '../support/allowed.ts';
 import type { Deed, Edit } from './actions.ts';
 import { askToCheck, askToReplace, askToRetain } from './ask-servers.ts';
 import { edited, merged } from './edit-files.ts';
@@ -23,7 +24,7 @@ import type { World } from './world.ts';
 const ADMINISTRATOR: Client = {
   ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
 };
-const ORDER: Order = { by: ADMINISTRATOR, reason: '' };
+const ORDER: Order = { ...allowed(ADMINISTRATOR), reason: '' };
 
 /** How long a disk stays full at most: somebody sees to it. */
 const FULL_MS = 60_000;
@@ -257,7 +258,7 @@ function put(world: World, instance: string, set: Partial<Shape>): void {
   const now = git.at(git.head).files.get(pathOf(instance))?.shape ?? { ...PLAIN, prefix: instance };
   const shape = { ...now, ...set };
   const requestId = world.pushes.request(instanceFile(shape));
-  const order = { by: ADMINISTRATOR, requestId, ifMatch: undefined };
+  const order = { ...allowed(ADMINISTRATOR), requestId, ifMatch: undefined };
   const fields = JSON.parse(JSON.stringify(fieldsOf(shape)));
   const written = core.writer.putInstance(order, instance, fields, true).catch((error: unknown) => {
     watchRefusal(world, shape, error);
@@ -280,7 +281,7 @@ function watchRefusal(world: World, { template }: Shape, error: unknown): void {
 function remove(world: World, instance: string): void {
   const { core } = world;
   if (core === undefined) return;
-  const order = { by: ADMINISTRATOR, requestId: world.pushes.request(undefined), ifMatch: undefined };
+  const order = { ...allowed(ADMINISTRATOR), requestId: world.pushes.request(undefined), ifMatch: undefined };
   world.asked.deletes.add(instance);
   for (const [name, row] of core.ledger.list('server')) if (row.instance === instance) world.approved.add(name);
   // The newest commit may not be followed yet.

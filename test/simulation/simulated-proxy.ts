@@ -9,6 +9,7 @@ import { ControllerRefusal, type SentRequest } from '../../src/proxy/controller-
 import { ProxyAgent, type ProxyAgentOptions } from '../../src/proxy/proxy-agent.ts';
 import type { Agent } from '../../src/service/agent.ts';
 import type { ProviderSettings } from '../../src/settings.ts';
+import { allowed } from '../support/allowed.ts';
 import { drawn } from './chance.ts';
 import type { Life } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
@@ -165,7 +166,7 @@ export class SimulatedProxy {
     const { claims } = this.#world;
     claims.served(this.options, `claims ${id}`);
     const asked = claims.asks(id);
-    const claimed = await agent.claim(by, id, request);
+    const claimed = await agent.claim(allowed(by), id, request);
     const isNew = claims.claimed(this.options, asked, claimed);
     if (isNew) this.#tell(`claims ${claimed.action.id}`);
     return claimed as unknown as Answered;

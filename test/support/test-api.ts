@@ -10,6 +10,7 @@ import { createLog } from '../../src/log.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { readAnswer } from '../../src/providers/answer-json.ts';
+import type { Explainer } from '../../src/service/explainer.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
 import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
@@ -23,6 +24,7 @@ export interface TestApi extends HttpsClient {
   readonly tls: TlsMaterial;
   readonly reader: SampleReader;
   readonly operator: SampleOperator;
+  readonly explainer: Explainer;
   readonly agent: SampleAgent;
   readonly writer: SampleWriter;
   readonly commits: SampleCommits;

@@ -4,7 +4,7 @@ import type { Answer } from '../../model/call-result.ts';
 import { isMap, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Agent, AgentAction } from '../../service/agent.ts';
-import { clientOf } from '../authenticate.ts';
+import { callerOf, clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
@@ -60,7 +60,7 @@ export function agentRoutes({ agent, readAnswer, authenticate }: AgentRoutes): R
     const { request: key = null } = readFields(request.body, { request: TEXT });
     if (key !== null && key.length > TEXT_LENGTH_MAX) throw tooLong('request');
     response.setHeader('Cache-Control', 'no-store');
-    sendJson(response, 200, await agent.claim(clientOf(request), id, key));
+    sendJson(response, 200, await agent.claim(callerOf(request), id, key));
   });
   post('heartbeat', async (id, request, response) => {
     agent.heartbeat(clientOf(request), id, leaseIn(request.body));

@@ -4,10 +4,9 @@ import { type Request, type Response, Router } from 'express';
 import type { Explainer } from '../../service/explainer.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Shares } from '../../shares.ts';
-import { clientOf } from '../authenticate.ts';
+import { askerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
 import { only } from '../only.ts';
-import { askerOf } from '../peer.ts';
 import { sendRead } from '../present.ts';
 import { queryText } from '../query.ts';
 
@@ -32,6 +31,7 @@ export function explainRoutes({ reader, explainer, shares }: ExplainRoutes): Rou
         if (digest === undefined) return { commit, body: await explainer.explain(node, key) };
         return { commit, body: await explainer.explainApproval(digest, node, key) };
       });
+      requireAllowed(request);
       if (answer !== undefined) sendRead(request, response, answer);
     });
   return router;

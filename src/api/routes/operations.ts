@@ -10,7 +10,7 @@ import type { Reader } from '../../service/reader.ts';
 import { WITHHELD } from '../../service/why.ts';
 import type { Shares } from '../../shares.ts';
 import type { AnswerCache } from '../answer-cache.ts';
-import { clientOf } from '../authenticate.ts';
+import { callerOf, clientOf } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { readList } from '../long-lists.ts';
@@ -53,8 +53,8 @@ export function operationRoutes({ reader, operator, explainer, cache, shares }: 
       .all(only('POST'))
       .post(allow(right), ...jsonBody(), async (request: Request, response: Response) => {
         refuseDryRun(request);
-        const by = clientOf(request);
-        sendEnvelope(response, 200, await carryOut({ by, reason: givenReason(request.body) }, request.body));
+        const order = { ...callerOf(request), reason: givenReason(request.body) };
+        sendEnvelope(response, 200, await carryOut(order, request.body));
       });
   }
 

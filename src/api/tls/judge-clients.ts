@@ -2,7 +2,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateJudgement } from '../authenticate.ts';
 import type { TlsMaterial } from './tls-material.ts';
-import { issuedDirectly, listsUntil, type Trust, trustOf } from './trust.ts';
+import { issuedDirectly, listsUntil, type Trust, trustOf, vouchesFor } from './trust.ts';
 
 /** Judges certificates by the present material. */
 interface ClientJudge {
@@ -16,11 +16,15 @@ export function judgeClients(tls: TlsMaterial): ClientJudge {
   let trust = trustOf(tls);
   // Signatures are verified once a connection, not once a request.
   let judged = new WeakMap<X509Certificate, CertificateJudgement>();
+  /** Those of connections that have asked, by whatever material: the others were let in by the present one. */
+  const asked = new WeakSet<X509Certificate>();
   return {
     judge(certificate) {
       const known = judged.get(certificate);
       if (known !== undefined) return known;
-      const judgement = judgementOf(trust, certificate);
+      const isTrusted = !asked.has(certificate) || vouchesFor(trust, certificate);
+      const judgement = { ...judgementOf(trust, certificate), isTrusted };
+      asked.add(certificate);
       judged.set(certificate, judgement);
       return judgement;
     },
@@ -31,7 +35,7 @@ export function judgeClients(tls: TlsMaterial): ClientJudge {
   };
 }
 
-function judgementOf(trust: Trust, certificate: X509Certificate): CertificateJudgement {
+function judgementOf(trust: Trust, certificate: X509Certificate): Omit<CertificateJudgement, 'isTrusted'> {
   return { ambiguity: ambiguityOf(trust, certificate), listsUntil: listsUntil(trust, certificate) };
 }
 

@@ -6,6 +6,7 @@ import { ServiceError } from '../../model/service-error.ts';
 import { type Steps, withResult } from '../../model/steps.ts';
 import type { RunInSlices } from '../../slices.ts';
 import type { NewCommit } from '../../source/publisher.ts';
+import { registryOf } from '../caller.ts';
 import { desiredAfter, type Judged } from './check-edits.ts';
 import { commitText } from './commit-text.ts';
 import type { FileEdit } from './draft.ts';
@@ -76,11 +77,14 @@ function* judge(
   }
 }
 
-/** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be. */
+/** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be, by whoever asks too. */
 export function* judgeRequest(
   request: Pick<WriteRequest, 'draft' | 'order'>,
   before: DesiredState,
 ): Steps<{ readonly edits: readonly FileEdit[] } & Judged> {
+  // Of the state that the write would change: a write before this one may have removed the client.
+  const refusal = request.order.refusal(registryOf(before));
+  if (refusal !== undefined) throw refusal;
   requireMatch(request, before);
   const edits = request.draft.edits(before);
   if (edits.length === 0) return { edits, desired: before, judge: () => withResult(before) };
