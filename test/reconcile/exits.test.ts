@@ -6,6 +6,7 @@ import type { Client } from '../../src/model/objects.ts';
 import { HOLD_KINDS, REASON_CODES } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { type Operation, STATES } from '../../src/model/state.ts';
+import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 import { EXITS, exitKeyOf } from './exits.ts';
@@ -194,7 +195,7 @@ class Scene {
     const { agent } = this.core;
     const [action] = agent?.actions(PROXY_CLIENT, 1) ?? [];
     if (agent === undefined || action === undefined) return;
-    const claimed = agent.claim(PROXY_CLIENT, action.id, null);
+    const claimed = agent.claim(allowed(PROXY_CLIENT), action.id, null);
     await this.core.settle();
     const { lease, action: call } = await claimed;
     if (!reports) return;
