@@ -3,7 +3,7 @@
 import type { Derivation } from '../derive.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
-import { type CommitStamp, wantRow } from '../machine/want.ts';
+import { type CommitStamp, isForgotten, wantRow } from '../machine/want.ts';
 import type { Change, FollowedPlace, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -211,8 +211,8 @@ class DraftRows implements RowView {
 function asOneChange(change: Extract<Change, { kind: 'server' }>, stamp: CommitStamp): typeof change {
   const { name, expected, value } = change;
   if (value?.wanted == null || expected?.wanted == null || value.approved || expected.approved) return change;
-  const isForgotten = value.incarnation !== expected.incarnation || value.action?.isForgotten === true;
-  return isForgotten ? change : { ...change, value: wantRow(expected, { ...value, name, spec: value.wanted }, stamp) };
+  if (isForgotten(expected, value)) return change;
+  return { ...change, value: wantRow(expected, { ...value, name, spec: value.wanted }, stamp) };
 }
 
 function bytesOf(row: Rows[RowKind] | null | undefined): number {

@@ -6,7 +6,7 @@ import { isRetaining, type Unit } from '../desired/unit.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { keptRemovals } from '../machine/removals.ts';
 import { withoutKnownSecrets } from '../machine/secret-values.ts';
-import { type CommitStamp, firstRow, unwantRow, wantRow } from '../machine/want.ts';
+import { type CommitStamp, firstRow, isForgotten, unwantRow, wantRow } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';
 import type { ExplainedRecord } from '../model/record.ts';
@@ -15,12 +15,13 @@ import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { secretRulesOf } from './active-secrets.ts';
 import {
+  type HandOver,
   heldRows,
   keptApprovals,
-  keptSuspensions,
   openRollouts,
   rolloutRows,
   type ServerRowChange,
+  suspensionRows,
 } from './hold-rows.ts';
 import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
 
@@ -58,7 +59,8 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
   const rollouts = rolloutRows(store.list('rollout'), open, as.commit);
   yield;
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
-  const suspended = keptSuspensions(store.list('suspension'), desired, recorded, terminating);
+  const handOvers = [...movedServers(servers), ...renamedFiles(store, desired, last)];
+  const suspended = suspensionRows(store.list('suspension'), { desired, recorded, terminating, handOvers, now });
   const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   return [
     ...servers.values(),
@@ -97,6 +99,28 @@ function instancesAfter(index: Read['index'], changes: ServerChanges): ReadonlyS
   }
   for (const { value } of moved) instances.add(value.instance);
   return instances;
+}
+
+/** Returns between which instances servers move; a forgotten one does not. */
+function movedServers(changes: ServerChanges): readonly HandOver[] {
+  return [...changes.values()].flatMap(({ value, expected }) =>
+    expected === undefined || expected.instance === value.instance || isForgotten(expected, value)
+      ? []
+      : [{ from: expected.instance, to: value.instance }],
+  );
+}
+
+/** Returns the suspended instances whose file is that of a new instance by now, also where all servers have other names. */
+function renamedFiles(store: Read, { units }: DesiredState, last: Baseline | undefined): readonly HandOver[] {
+  const isNew = ([key, { type }]: readonly [string, Unit]): boolean =>
+    type === 'stack-instance' && last !== undefined && !last.units.has(key);
+  return [...store.list('suspension').keys()].flatMap((from) => {
+    const key = instanceAddress(from);
+    const { oid = '' } = last?.units.get(key)?.entry ?? store.read('terminating', from) ?? {};
+    if (oid === '' || units.has(key)) return [];
+    const renamed = [...units].filter(isNew).filter(([, { entry }]) => entry.oid === oid);
+    return renamed.map(([, { name }]) => ({ from, to: name }));
+  });
 }
 
 function* addWanted(

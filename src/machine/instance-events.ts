@@ -144,7 +144,9 @@ const HELD = 'Awaiting approval';
 function suspensionFacts({ name, expected, value }: ChangeOf<'suspension'>, cause: Cause): Facts[] {
   const facts = { instance: name, commit: commitOf(cause), from: expected === undefined ? null : 'Suspended' };
   if (value === null) return [{ ...facts, reason: 'its actions start again' }];
-  return [{ ...facts, to: 'Suspended', reason: value.until === null ? 'until it is resumed' : `until ${value.until}` }];
+  const end = value.until === null ? 'until it is resumed' : `until ${value.until}`;
+  const origin = value.from === undefined ? '' : `; it came with servers of ${value.from}`;
+  return [{ ...facts, to: 'Suspended', reason: `${end}${origin}` }];
 }
 
 function terminatingFacts({ name, expected, value }: ChangeOf<'terminating'>, cause: Cause): Facts[] {

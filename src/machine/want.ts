@@ -102,6 +102,11 @@ function unseenRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): Se
   return { ...first, incarnation, state, since, action: { ...action, isForgotten: true } };
 }
 
+/** Returns true where a server was forgotten between two of its rows. */
+export function isForgotten(before: ServerRow, after: ServerRow): boolean {
+  return before.incarnation !== after.incarnation || after.action?.isForgotten === true;
+}
+
 /** Returns the row of a forgotten server whose last action has ended or is lost; null if no commit wants it. */
 export function withoutForgotten(row: ServerRow, now: number): ServerRow | null {
   const { wanted, commit, updated: time } = row;

@@ -100,6 +100,8 @@ export interface SuspensionRow {
   readonly since: string;
   /** When it ends by itself, RFC 3339; null: when a person resumes it. */
   readonly until: string | null;
+  /** The suspended instance whose servers this one took over; omitted where a person suspended this one. */
+  readonly from?: string;
 }
 
 /** Number of servers that a followed commit updates; named after the commit. */

@@ -122,7 +122,8 @@ function suspensions(name: string, by: Client, { desired, rows, now }: View<Prog
   return [name, EVERY_INSTANCE].flatMap((key): WaitingItem[] => {
     const row = rows.read('suspension', key);
     if (row === undefined || suspendedUntil(row, now) === undefined) return [];
-    const what = key === EVERY_INSTANCE ? 'every instance' : name;
+    const origin = row.from === undefined ? name : `${row.from}, and servers of ${row.from} came here`;
+    const what = key === EVERY_INSTANCE ? 'every instance' : origin;
     const who = by.role === 'proxy' ? 'an administrator' : personOf(row.by, desired);
     const reason = `${who} suspended ${what}${row.reason === '' ? '' : `: ${row.reason}`}`;
     const action = key === EVERY_INSTANCE ? 'treeline resume' : `treeline resume ${name}`;
