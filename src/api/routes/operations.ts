@@ -1,4 +1,5 @@
 // Routes of docs/rest.md, operations.
+import { setImmediate } from 'node:timers/promises';
 import { type Request, type Response, Router } from 'express';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -8,9 +9,9 @@ import type { Explainer } from '../../service/explainer.ts';
 import type { Operator, Order, Target } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import { WITHHELD } from '../../service/why.ts';
-import type { Shares } from '../../shares.ts';
+import { type ShareLimits, Shares } from '../../shares.ts';
 import type { AnswerCache } from '../answer-cache.ts';
-import { callerOf, clientOf } from '../authenticate.ts';
+import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { readList } from '../long-lists.ts';
@@ -19,6 +20,8 @@ import { readsOn, recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryFlag } from '../query.ts';
 import { explainRoutes } from './explain.ts';
 
+/** Each is alone while it writes its rows, and passes wait for it. */
+const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100, yieldToOthers: setImmediate };
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
 
 interface OperationRoutes {
@@ -34,6 +37,7 @@ export function operationRoutes({ reader, operator, explainer, cache, shares }: 
   const router = Router({ caseSensitive: true });
   router.use(explainRoutes({ reader, explainer, shares }));
   const addRead = readsOn(router, recordedCommitOf(reader));
+  const operations = new Shares(OPERATIONS);
   const lists = { reader: recordedCommitOf(reader), cache, shares };
   router
     .route('/operations/status')
@@ -51,11 +55,7 @@ export function operationRoutes({ reader, operator, explainer, cache, shares }: 
     router
       .route(`/operations/${name}`)
       .all(only('POST'))
-      .post(allow(right), ...jsonBody(), async (request: Request, response: Response) => {
-        refuseDryRun(request);
-        const order = { ...callerOf(request), reason: givenReason(request.body) };
-        sendEnvelope(response, 200, await carryOut(order, request.body));
-      });
+      .post(allow(right), ...jsonBody(), inTurn(operations, carryOut));
   }
 
   operation('approve', 'operate', (order, body) => {
@@ -88,6 +88,18 @@ export function operationRoutes({ reader, operator, explainer, cache, shares }: 
     return operator.check(order, targetOf({ instance, resource }, ['instance', 'resource'], false));
   });
   return router;
+}
+
+/** Returns the handler that carries an operation out in the turn of its client, and answers with what became of it. */
+function inTurn(operations: Shares, carryOut: (order: Order, body: unknown) => Promise<string>) {
+  return async (request: Request, response: Response): Promise<void> => {
+    refuseDryRun(request);
+    const order = { ...callerOf(request), reason: givenReason(request.body) };
+    const isGone = (): boolean => response.destroyed || order.refusal() !== undefined;
+    const text = await operations.run({ client: order.by.serial, isGone }, () => carryOut(order, request.body));
+    if (text === undefined) requireAllowed(request);
+    else sendEnvelope(response, 200, text);
+  };
 }
 
 /** Throws for a dry run, which operations do not have, so that none is carried out instead. */
