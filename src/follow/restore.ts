@@ -2,6 +2,7 @@
 // only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost.
 
 import { NO_FILES, type ParsedFiles, wantsBlob } from '../catalog/load-catalog.ts';
+import { isObjectPath, placePath } from '../catalog/paths.ts';
 import { systemClock } from '../clock.ts';
 import { type Before, type Derivation, deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -9,7 +10,7 @@ import { buildClientcert } from '../desired/build-unit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit, type Unit, unitAddress } from '../desired/unit.ts';
 import { isWantedAs } from '../machine/want.ts';
-import { splitAddress } from '../model/address.ts';
+import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import type { StackInstance } from '../model/objects.ts';
@@ -31,6 +32,8 @@ interface ReadOptions extends Before {
   readonly inSlices?: RunInSlices | undefined;
   /** Left out: the one that is followed. */
   readonly directory?: string | undefined;
+  /** Returns false for a file that is left out, as if it were not there. */
+  readonly isRead?: (path: string) => boolean;
 }
 
 /** Reads a commit and derives it, reusing the work of another desired state. It yields to other work again and again. */
@@ -54,10 +57,19 @@ interface ReadCommit {
 async function readAt(
   source: Pick<Source, 'snapshot'>,
   commit: string,
-  { earlier, parsedFiles = NO_FILES, directory }: Pick<ReadOptions, 'earlier' | 'parsedFiles' | 'directory'>,
+  {
+    earlier,
+    parsedFiles = NO_FILES,
+    directory,
+    isRead,
+  }: Pick<ReadOptions, 'earlier' | 'parsedFiles' | 'directory' | 'isRead'>,
 ): Promise<ReadCommit> {
   const previous = earlier?.catalog;
-  const snapshot = await source.snapshot(commit, wantsBlob(previous, parsedFiles), directory);
+  const wants = wantsBlob(previous, parsedFiles);
+  const read = (path: string, oid: string): boolean => isRead?.(path) !== false && wants(path, oid);
+  const whole = await source.snapshot(commit, read, directory);
+  const snapshot =
+    isRead === undefined ? whole : { ...whole, files: new Map([...whole.files].filter(([path]) => isRead(path))) };
   const parsed = await parseAhead(snapshot, previous);
   return { snapshot, parsedFiles: new Map([...parsedFiles, ...parsed]) };
 }
@@ -146,7 +158,7 @@ async function olderUnits(parts: RestoreParts, head: HeadRow, newest: Reusable):
     keysByCommit.set(commit, [...(keysByCommit.get(commit) ?? []), address]);
   }
   for (const [commit, keys] of keysByCommit) {
-    const older = await desiredAt(parts, { commit, directory: head.place?.directory }, newest);
+    const older = await proposedAt(parts, { commit, keys, directory: head.place?.directory }, newest);
     if (older === undefined) continue;
     for (const key of keys) {
       const unit = older.candidates.get(key) ?? clientcertAt(older, key);
@@ -172,18 +184,36 @@ function recordedUnits(ledger: Ledger, time: string): Unit[] {
 }
 
 /** A clientcert that by itself an older commit would not take for a hand-written one: another stack made its name then. */
-function clientcertAt({ catalog }: DesiredState, key: string): Unit | undefined {
+function clientcertAt({ catalog }: Reusable, key: string): Unit | undefined {
   const entry = catalog.objects.get(key);
   return entry === undefined ? undefined : buildClientcert([splitAddress(key)[1], entry], catalog);
 }
 
-/** An older commit by itself; undefined where it is gone, as after a rewritten history and a lost local copy. */
-async function desiredAt(
+/** What is read of an older commit. */
+interface OlderUnits {
+  readonly commit: string;
+  readonly directory: string | undefined;
+  /** Of the units that are looked for. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Returns what an older commit by itself proposes, without instances that are not looked for: each start reads as many of
+ * them as are pinned. Undefined where it is gone, as after a rewritten history and a lost local copy.
+ */
+async function proposedAt(
   { source, inSlices }: RestoreParts,
-  { commit, directory }: { readonly commit: string; readonly directory: string | undefined },
-  newest: Reusable,
-): Promise<DesiredState | undefined> {
+  { commit, directory, keys }: OlderUnits,
+  earlier: Reusable,
+): Promise<Reusable | undefined> {
   if (!(await source.has(commit))) return undefined;
-  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, earlier: newest, inSlices, directory });
-  return derivation.isFollowed ? derivation.desired : undefined;
+  const wanted = new Set(keys);
+  const isRead = (path: string): boolean => {
+    const placed = placePath(path, '100644');
+    if (!isObjectPath(placed) || placed.type !== 'stack-instance') return true;
+    return wanted.has(instanceAddress(placed.name));
+  };
+  const { snapshot, parsedFiles } = await readAt(source, commit, { earlier, directory, isRead });
+  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, earlier, parsedFiles }));
+  return proposed.isFollowed ? proposed : undefined;
 }
