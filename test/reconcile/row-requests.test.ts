@@ -11,6 +11,9 @@ import { MemoryStore } from '../support/memory-store.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { NOW, rowIn, SMALL } from './build.ts';
 
+const BY = { by: 'A1', reason: '' };
+const HELD = { digest: 'd1', kind: 'deletes', instance: 'shop' } as const;
+
 type Rows = Readonly<Record<string, Partial<ServerRow>>>;
 
 /** Returns a ledger with rows of the instance `shop`, where they do not say otherwise. */
@@ -28,6 +31,48 @@ function approve(ledger: Ledger): Promise<() => Promise<void>> {
   const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
   const requests = new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing });
   return requests.approveDeletes('shop', { by: 'A1', refusal: () => undefined });
+}
+
+// Each waits for its turn at the store, and is asked for its rights then.
+describe('a client that loses its rights while another commit of the store is under way', () => {
+  const gone = new Error('not registered any more');
+
+  it.each<[string, (requests: RowRequests, refusal: () => Error | undefined) => Promise<unknown>]>([
+    ['approves nothing', (requests, refusal) => requests.approve(() => HELD, { ...BY, refusal })],
+    ['suspends nothing', (requests, refusal) => requests.suspend('shop', { ...BY, refusal, until: null })],
+    ['resumes nothing', (requests, refusal) => requests.resume('shop', { ...BY, refusal })],
+    [
+      'changes no server',
+      (requests, refusal) =>
+        requests.change(['a'], { ...BY, refusal, operation: 'retry', change: (row) => ({ ...row }) }),
+    ],
+  ])('%s', async (_name, ask) => {
+    const { ledger, gate, requests } = await open();
+    const first = Promise.withResolvers<void>();
+    const busy = gate.exclusive(() => first.promise);
+    let refusal: Error | undefined;
+    const asked = ask(requests, () => refusal);
+    const before = [...ledger.list('approval'), ...ledger.list('suspension'), ...ledger.list('server')];
+    refusal = gone;
+    first.resolve();
+    await busy;
+    await expect(asked).rejects.toBe(gone);
+    expect([...ledger.list('approval'), ...ledger.list('suspension'), ...ledger.list('server')]).toEqual(before);
+  });
+
+  it('approves no deletes, without failing the writes that are pushed with its own', async () => {
+    const { ledger, requests } = await open();
+    const takeBack = await requests.approveDeletes('shop', { by: 'A1', refusal: () => gone });
+    expect(ledger.list('approval').size).toBe(0);
+    await takeBack();
+  });
+});
+
+async function open() {
+  const ledger = await ledgerWith({ a: {} });
+  const gate = new CommitGate();
+  const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
+  return { ledger, gate, requests: new RowRequests({ ledger, gate, clock: new ManualClock(NOW), ...nothing }) };
 }
 
 function digest(...servers: readonly string[]): string {

@@ -1,6 +1,6 @@
 // The interface as it is written to, on the whole controller: every write is a commit that git itself finds right, and
 // what was answered is what happened.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
@@ -125,6 +125,44 @@ describe('writing through a repository of one’s own', () => {
     });
     const log = await logOf(site.repository, `${base}..main`);
     expect(log.map(({ subject }) => subject).sort()).toEqual(['Set role a', 'Set role b']);
+  });
+
+  it('lands nothing of an administrator on top of its removal, its own record neither', async () => {
+    const scene = await upAndWriting();
+    const { site, write } = scene;
+    const other: JsonMap = { ...registrationOf(site, 'proxy'), role: 'administrator' };
+    const serial = String(other.serial);
+    expect((await write('/clients', { body: other })).status).toBe(201);
+    const go = join(site.folder, 'go');
+    const begun = join(site.folder, 'begun');
+    // The first push takes as long as the others need to come together behind it.
+    await hook(scene, `touch ${begun}\nfor turn in $(seq 200); do test -e ${go} && exit 0; sleep 0.05; done`);
+    const writes = [write('/types/role/', role('first'))];
+    await expect.poll(() => existsSync(begun), PATIENCE).toBe(true);
+    const removal = write(`/clients/${serial}`, { method: 'DELETE' });
+    for (const name of ['a', 'b']) {
+      writes.push(
+        write('/types/role/', { ...role(name), as: 'proxy' }),
+        write('/clients', { body: other, as: 'proxy' }),
+      );
+    }
+    const queued = Promise.all(writes);
+    // Each of these comes after the handshakes of those.
+    for (let turn = 0; turn < 5; turn += 1) expect((await scene.running.get('/tree/')).status).toBe(200);
+    writeFileSync(go, '');
+    expect((await removal).status).toBe(202);
+    const replies = await queued;
+    const log = await logOf(site.repository);
+    const end = log.findIndex(({ subject }) => subject === `Remove client ${serial}`);
+    expect(end).toBeGreaterThan(0);
+    expect(log.slice(end).filter(({ client }) => client === serial)).toEqual([]);
+    expect((await scene.running.get(`/clients/${serial}`)).status).toBe(404);
+    for (const { status, body } of replies.slice(1)) {
+      if (status !== 201)
+        expect({ status, body }).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
+    }
+    const late = await write('/clients', { body: other, as: 'proxy' });
+    expect(late).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
   });
 
   it('is refused with advice where the branch is checked out, and works as the advice says', async () => {
