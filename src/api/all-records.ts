@@ -12,14 +12,12 @@ import type { Reader } from '../service/reader.ts';
 import type { Shares } from '../shares.ts';
 import { createSlices } from '../slices.ts';
 import { refusalOf, requireAllowed } from './authenticate.ts';
-import { HeldAnswers, sentAnswers } from './long-answers.ts';
+import { HeldAnswers, PIECE_LENGTH, sentAnswers } from './long-answers.ts';
 import { requestIdOf, tagOf, writeReadHead } from './present.ts';
 import { numbersOf } from './source-numbers.ts';
 
 /** Others may have their turn after so many records. */
 const RECORDS_A_STEP = 20;
-/** Records that are written at once. */
-const RECORDS_A_CHUNK = 200;
 /** A larger answer is not kept for the next time. */
 const KEPT_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -174,12 +172,15 @@ async function digestOf(texts: AllRecords['texts']): Promise<Pick<AllRecords, 'b
 /** Yields the answer as texts of moderate length. */
 function* chunksOf(texts: AllRecords['texts']): Generator<string> {
   let chunk: string[] = [];
+  let length = 0;
   let isFirst = true;
   for (const { text } of texts.values()) {
     chunk.push(text);
-    if (chunk.length < RECORDS_A_CHUNK) continue;
+    length += text.length;
+    if (length < PIECE_LENGTH) continue;
     yield `${isFirst ? '{' : ','}${chunk.join(',')}`;
     chunk = [];
+    length = 0;
     isFirst = false;
   }
   const start = isFirst ? '{' : chunk.length > 0 ? ',' : '';

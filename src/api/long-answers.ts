@@ -56,9 +56,16 @@ export function sharePieced(answer: PiecedAnswer): PiecedAnswer {
 interface SentLimits {
   readonly bytes: number;
   readonly bytesOfClient: number;
+  /** What each connection holds beside the answer: a piece that is written and not read. */
+  readonly bytesOfConnection: number;
 }
 
-const SENT_LIMITS: SentLimits = { bytes: 256 * 1024 * 1024, bytesOfClient: 64 * 1024 * 1024 };
+const SENT_LIMITS: SentLimits = {
+  bytes: 256 * 1024 * 1024,
+  bytesOfClient: 64 * 1024 * 1024,
+  // As text, and encrypted.
+  bytesOfConnection: 2 * PIECE_LENGTH,
+};
 
 /** One answer to one client. */
 interface Sent {
@@ -68,17 +75,26 @@ interface Sent {
 
 /** The answers that are counted, and what they take. */
 class Counted {
+  readonly #bytesOfConnection: number;
   readonly #answers = new Set<Sent['answer']>();
   #bytes = 0;
 
-  /** Returns true if an answer is counted already, or takes no more than is left of `max`. */
+  constructor({ bytesOfConnection }: SentLimits) {
+    this.#bytesOfConnection = bytesOfConnection;
+  }
+
+  /** Returns true if one more connection with an answer takes no more than is left of `max`. */
   fits(answer: Sent['answer'], max: number): boolean {
-    return this.#answers.has(answer) || this.#bytes + answer.bytes <= max;
+    return this.#bytes + this.#costOf(answer) <= max;
   }
 
   add(answer: Sent['answer']): void {
-    if (!this.#answers.has(answer)) this.#bytes += answer.bytes;
+    this.#bytes += this.#costOf(answer);
     this.#answers.add(answer);
+  }
+
+  #costOf(answer: Sent['answer']): number {
+    return this.#bytesOfConnection + (this.#answers.has(answer) ? 0 : answer.bytes);
   }
 }
 
@@ -116,10 +132,10 @@ export class SentAnswers {
   }
 
   #makeRoom(newest: ServerResponse): void {
-    const all = new Counted();
+    const all = new Counted(this.#limits);
     const byClient = new Map<string, Counted>();
     for (const [response, { client, answer }] of [...this.#sent].reverse()) {
-      const own = byClient.get(client) ?? new Counted();
+      const own = byClient.get(client) ?? new Counted(this.#limits);
       byClient.set(client, own);
       const fits = own.fits(answer, this.#limits.bytesOfClient) && all.fits(answer, this.#limits.bytes);
       if (response !== newest && !fits) {

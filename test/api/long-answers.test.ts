@@ -121,7 +121,7 @@ class UnreadResponse extends EventEmitter {
 }
 
 it('clients that read nothing are closed before answers of many moments take all memory, and those that read are not', async () => {
-  const answers = new SentAnswers({ bytes: 10, bytesOfClient: 10 });
+  const answers = new SentAnswers({ bytes: 10, bytesOfClient: 10, bytesOfConnection: 0 });
   const [a, b, c, large] = [{ bytes: 4 }, { bytes: 5 }, { bytes: 4 }, { bytes: 11 }];
   const responses: UnreadResponse[] = [];
   const ends: Promise<void>[] = [];
@@ -143,7 +143,7 @@ it('clients that read nothing are closed before answers of many moments take all
 });
 
 it('a client that reads nothing loses its own connections, and no other client one of its', async () => {
-  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20 });
+  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20, bytesOfConnection: 0 });
   const sent: { readonly client: string; readonly response: UnreadResponse }[] = [];
   const ends: Promise<void>[] = [];
   function send(client: string, bytes: number): void {
@@ -162,5 +162,19 @@ it('a client that reads nothing loses its own connections, and no other client o
   await pause(1);
   expect([openOf('other'), openOf('low')]).toEqual([1, 2]);
   for (const { response } of sent) response.destroy();
+  await Promise.all(ends);
+});
+
+it('connections that are sent the same answer count for what each holds of it', async () => {
+  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20, bytesOfConnection: 4 });
+  const answer = { bytes: 5 };
+  const responses = Array.from({ length: 10 }, () => new UnreadResponse());
+  const ends = responses.map((response) => {
+    return answers.send(response as unknown as ServerResponse, { client: 'low', answer }, ['x', 'y']);
+  });
+  await pause(1);
+  // (20 - 5) / 4
+  expect(responses.map(({ destroyed }) => destroyed)).toEqual([...Array(7).fill(true), false, false, false]);
+  for (const response of responses) response.destroy();
   await Promise.all(ends);
 });
