@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { HEAD } from '../follow/object-rows.ts';
-import { renewIncarnations } from '../follow/renew-incarnations.ts';
+import { renewIncarnations, restoredAt } from '../follow/renew-incarnations.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
 import { countOf } from '../model/count-words.ts';
 import { reasonOf } from '../model/quote.ts';
@@ -64,7 +64,11 @@ async function restore(backup: string, { config, format, force = false }: Restor
   const { directory } = (await settingsOf(config)).store;
   const now = Date.now();
   const { document, former } = await expecting([StoreError], () =>
-    restoreStore(directory, backup, { force, now, renew: (rows) => renewIncarnations(rows, now) }),
+    restoreStore(directory, backup, {
+      force,
+      now,
+      renew: (rows) => [...renewIncarnations(rows, now), restoredAt(rows, now)],
+    }),
   );
   if (format === 'json') printJson({ directory, former, ...factsOf(document) });
   else print(`restored ${describe(document)}\nto ${directory}`);

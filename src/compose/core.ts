@@ -1,4 +1,5 @@
 // Builds all parts except the listeners: those that follow the repository, drive the servers, read and write.
+import { readdir } from 'node:fs/promises';
 import type { Safety } from '../desired/admit.ts';
 import { activeRecords } from '../follow/active-records.ts';
 import { activeReferences, activeSecrets } from '../follow/active-secrets.ts';
@@ -10,6 +11,7 @@ import { toldWait } from '../machine/wait.ts';
 import { invariant } from '../model/invariant.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
+import { beginningChange } from '../reconcile/earlier-controller.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { Reviews } from '../reconcile/reviews.ts';
@@ -34,6 +36,7 @@ import type { Source, Trigger } from '../source/source.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
 import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
+import { codeOf } from '../store/store-error.ts';
 import { openProviders } from './open-providers.ts';
 import { openRepository } from './open-repository.ts';
 import { openStatuses } from './open-statuses.ts';
@@ -65,6 +68,8 @@ interface OutsideParts extends Omit<SharedParts, 'files'> {
   readonly writes: Settings['repository']['writes'];
   /** Returns why commit statuses cannot be sent; undefined where they are, and where none are configured. */
   readonly statusFailure?: () => Outage | undefined;
+  /** What shows an earlier controller of which the store knows nothing, in words; left out: nothing does. */
+  readonly sign?: string | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
   /** Runs long work in slices; default: by the clock. */
@@ -87,16 +92,18 @@ export async function composeCore(
 ): Promise<Core & { readonly agent: Agent }> {
   // Before the store is read: git starts meanwhile, and a start takes longer in a process that is large already. The local
   // copy is only read until then, since the store's lock keeps other controllers from it.
+  const left = await earlierFiles(settings.store.directory);
   const repository = await openRepository(settings, { log, clock, opened });
   const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
     it.close(),
   );
-  const registry = await openProviders(settings, { log, clock, opened });
+  const { registry, isCopied } = await openProviders(settings, { log, clock, opened });
   const { execution } = settings;
   const { writes } = settings.repository;
   const outside = { store, registry, ...repository, clock, log, opened, random: Math.random };
   let reporter: StatusReporter | undefined;
-  const core = await wireCore({ ...outside, execution, writes, statusFailure: () => reporter?.failure });
+  const sign = isCopied ? 'the directory of the store is a copy, and the first controller runs' : left;
+  const core = await wireCore({ ...outside, sign, execution, writes, statusFailure: () => reporter?.failure });
   reporter = openStatuses(settings, { ...core, clock, log, random: Math.random });
   // Last of these, so that it sees how all calls ended.
   opened.defer(async () => await reporter?.stop());
@@ -107,11 +114,23 @@ export async function composeCore(
   return { ...core, agent: createAgent({ work, clock, registered: (serial) => core.reader.registered(serial) }) };
 }
 
+/** Returns what an earlier controller has left in the directory of a store that is gone, in words; undefined: nothing. */
+async function earlierFiles(directory: string): Promise<string | undefined> {
+  const names = await readdir(directory).catch((error): string[] => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  if (names.includes('journal') || names.includes('snapshot')) return undefined;
+  const file = names.sort().find((name) => /^(?:repository|running|simulated-.*|replaced-.*)$/.test(name));
+  return file === undefined ? undefined : `the store is empty, and its directory has "${file}" of an earlier one`;
+}
+
 /** Resolves with the core of these parts; it does not follow the repository yet. The simulator uses it too. */
 export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const { store, registry, source, triggers, clock, log, random, inSlices = createSlices(clock) } = outside;
   const current = new CurrentState();
   const ledger = new Ledger(store, inSlices);
+  if (outside.sign !== undefined) await ledger.commit(beginningChange(ledger, clock.now(), outside.sign));
   const gate = new CommitGate();
   const reviews = new Reviews(ledger.list('approval').size > 0);
   const review = (): void => reviews.ask();

@@ -6,6 +6,7 @@ import { isError, type Problem } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
+import { beginningChange } from '../reconcile/earlier-controller.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import type { RunInSlices } from '../slices.ts';
@@ -94,8 +95,9 @@ async function record(
   if (before === undefined) await inSlices(shareSpecs(ledger, desired));
   const lastRecord = lastRecordsOf(last);
   const now = clock.now();
-  const changes =
+  const synced =
     judged.changes ?? (await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now, lastRecord })));
+  const changes = [...synced, ...beginningChange(ledger, now)];
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
   await ledger.commit(changes, cause, () => current.set(desired));

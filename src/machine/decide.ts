@@ -168,6 +168,8 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
+  const earlier = waitForEarlier(provider, operation, context);
+  if (earlier !== undefined) return { row, next: earlier };
   if (!context.hasCapacity(provider.name)) {
     return { row, next: capacityOf(provider, operation === 'create' && context.lastCheck === 'answered') };
   }
@@ -201,6 +203,14 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     }),
     next: { kind: 'run', provider: provider.name },
   };
+}
+
+/** Returns the wait for an action of an earlier controller, which this store does not know. */
+function waitForEarlier(entry: ResponsibleEntry, operation: Operation, context: DecisionContext): Next | undefined {
+  const earlier = context.earlierWait?.(entry);
+  if (earlier !== undefined) return { kind: 'earlier', ...earlier };
+  const unchecked = operation === 'create' ? context.uncheckedAtSite?.(entry) : undefined;
+  return unchecked && { kind: 'first check', ...unchecked };
 }
 
 function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step {

@@ -17,6 +17,14 @@ export interface CapacityNext {
   readonly isChecked?: true;
 }
 
+/** Why and until when no action begins at a site where an earlier controller may have begun one. */
+export interface EarlierWait {
+  /** Milliseconds since 1970. */
+  readonly until: number;
+  /** What shows the earlier controller, in words. */
+  readonly sign: string;
+}
+
 /** The result of a pass, carried out after the row is written. */
 export type Next =
   /** No further pass until a commit or a request changes something. */
@@ -28,6 +36,10 @@ export type Next =
    * that server, another spelling of the same name, is gone.
    */
   | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' | 'spelling' }
+  /** Next pass at that time, when no action of an earlier controller runs any more. */
+  | ({ readonly kind: 'earlier' } & EarlierWait)
+  /** Next pass when that server, of the same entry, was checked, or at that time. */
+  | { readonly kind: 'first check'; readonly server: string; readonly until: number }
   /** Next pass when fewer updates of its commit are failed, or when a person has approved it. */
   | { readonly kind: 'failures' }
   /** Next pass when the suspension or hold of its instance changes, or at that time; infinity: there is none. */
@@ -58,6 +70,12 @@ export interface DecisionContext {
   readonly providerFor: (row: ServerRow) => ResponsibleProvider;
   /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */
   readonly lostActionEnds: (action: RunningAction) => number;
+  /** Returns the wait for actions of an earlier controller at that provider entry, if there may be any. */
+  readonly earlierWait?: (entry: ResponsibleEntry) => EarlierWait | undefined;
+  /** Returns another server of the same entry that was not checked yet, and how long to wait for that at most. */
+  readonly uncheckedAtSite?: (
+    entry: ResponsibleEntry,
+  ) => { readonly server: string; readonly until: number } | undefined;
   /** Returns true if its server was only pretended to be made, by another provider than the responsible one. */
   readonly wasPretended?: (row: ServerRow) => boolean;
   /** Why the row's action ended without an answer, if this process knows it. */

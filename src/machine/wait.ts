@@ -38,6 +38,10 @@ export type Wait =
   | { readonly kind: 'instance'; readonly instance: string; readonly until: number }
   /** Its replacement exceeds the delete budget, which is judged again at that time. */
   | { readonly kind: 'budget'; readonly until: number }
+  /** An earlier controller may have begun an action at its site; `sign` shows that there was one. */
+  | { readonly kind: 'earlier'; readonly until: number; readonly sign: string }
+  /** That server of the same provider entry was not checked yet. */
+  | { readonly kind: 'first check'; readonly server: string; readonly until: number }
   | { readonly kind: 'time'; readonly until: number };
 
 /** Returns the wait that a decision about a row leads to, or undefined if the server does not wait. */
@@ -55,6 +59,9 @@ export function waitOf(next: Next, row: ServerRow, reviewAt: number): Wait | und
       return { kind: 'instance', instance: row.instance, until: next.until };
     case 'review':
       return { kind: 'budget', until: reviewAt };
+    case 'earlier':
+    case 'first check':
+      return next;
     case 'at':
       return { kind: 'time', until: next.time };
     default:
@@ -85,6 +92,10 @@ export function waitReason(wait: Wait): string {
       return `waits until ${wait.instance} is not suspended or held${untilWords(wait.until)}`;
     case 'budget':
       return `waits until ${momentOf(wait.until)}: its replacement is beyond the delete budget`;
+    case 'earlier':
+      return `waits until ${momentOf(wait.until)}: an earlier controller may have begun an action there that still runs (${wait.sign})`;
+    case 'first check':
+      return `waits until ${wait.server} was checked: what is there already would show an earlier controller`;
     case 'time':
       return `waits until ${momentOf(wait.until)}`;
   }
@@ -112,6 +123,7 @@ function placeOf(wait: Wait): string {
     case 'dependency':
     case 'holder':
     case 'spelling':
+    case 'first check':
       return `${wait.kind} ${wait.server}`;
     case 'slot':
       return `${wait.isAway ? 'away' : 'slot'} ${wait.group}`;

@@ -32,6 +32,17 @@ export interface Document {
 }
 
 /**
+ * When the record of this store begins, and what shows that an earlier controller was at work, which may have begun actions of
+ * which the store knows nothing. One row, named `store`; a store of an older version has none.
+ */
+export interface BeginningRow {
+  /** RFC 3339, with milliseconds: after this, no earlier controller has begun an action. */
+  readonly began: string;
+  /** In words, by provider entry; under `*` for every one. */
+  readonly signs: Readonly<Record<string, string>>;
+}
+
+/**
  * An object whose newest version is not active, under `<type>/<name>`: pinned to the last commit in which it was valid.
  * Most repositories have none of these.
  */
@@ -292,6 +303,7 @@ export interface ServerRow {
 /** The kinds of rows, and the value of each. */
 export interface Rows {
   readonly head: HeadRow;
+  readonly beginning: BeginningRow;
   readonly pinned: PinnedRow;
   readonly active: ActiveRow;
   readonly terminating: TerminatingRow;

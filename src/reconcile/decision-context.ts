@@ -1,7 +1,13 @@
 // Collects the facts that a decision about one server reads: rows of others, providers, capacity. Read-only.
 
 import type { Capacity } from '../execute/capacity.ts';
-import type { CheckEnd, DecisionContext, ResponsibleProvider } from '../machine/decision.ts';
+import type {
+  CheckEnd,
+  DecisionContext,
+  EarlierWait,
+  ResponsibleEntry,
+  ResponsibleProvider,
+} from '../machine/decision.ts';
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
@@ -11,6 +17,7 @@ import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { PROXIED } from '../model/names.ts';
 import type { ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { WaitExemption } from './circle-watch.ts';
+import { earlierWait, uncheckedAtSite } from './earlier-controller.ts';
 import type { Ledger } from './ledger.ts';
 import { type ProviderSources, providerFor, wasPretended } from './responsible-provider.ts';
 
@@ -106,6 +113,18 @@ class LazyContext implements DecisionContext {
 
   lostActionEnds(action: RunningAction): number {
     return lostActionEnds(this.#name, action, this.#around);
+  }
+
+  earlierWait(entry: ResponsibleEntry): EarlierWait | undefined {
+    return earlierWait(entry, this.#around);
+  }
+
+  uncheckedAtSite(entry: ResponsibleEntry): { readonly server: string; readonly until: number } | undefined {
+    const siteOf = (server: string, row: ServerRow): ResponsibleEntry | undefined => {
+      const other = providerFor(server, row, this.#around);
+      return other.name === null ? undefined : other;
+    };
+    return uncheckedAtSite(entry, { ...this.#around, now: this.now, siteOf });
   }
 
   get lostBecause(): string | undefined {

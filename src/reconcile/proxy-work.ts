@@ -48,6 +48,8 @@ export interface ProxyWorkOptions extends Omit<ProxyClaimsOptions, 'tagsOf' | 'n
   /** Has the next pass conclude a call that this process did not begin. */
   readonly conclude: (server: string, result: CallResult) => void;
   readonly enqueue: (server: string) => void;
+  /** Is told of an action that a proxy says it holds, and that is not held here. */
+  readonly noteUnknown: (id: string) => void;
 }
 
 /** The work of proxies: offers, claims and reports. */
@@ -122,7 +124,7 @@ export class ProxyWork {
       await this.#reports.recorded(known);
       return true;
     }
-    if (known !== undefined || !this.#claims.isHeld(server, held)) return false;
+    if (known !== undefined || !this.#isHeld(server, held)) return false;
     const report = this.#reports.begin(server, held.lease, content);
     const { provider, conclude } = this.#options;
     if (provider.callOf(server) !== undefined) provider.answer(server, answer);
@@ -136,7 +138,13 @@ export class ProxyWork {
 
   /** Notes that a proxy is at work on a call. Returns false if it does not hold the call, or it was given up. */
   heartbeat(server: string, held: HeldCall): boolean {
-    return this.#claims.isHeld(server, held);
+    return this.#isHeld(server, held);
+  }
+
+  #isHeld(server: string, held: HeldCall): boolean {
+    const isHeld = this.#claims.isHeld(server, held);
+    if (!isHeld) this.#options.noteUnknown(held.id);
+    return isHeld;
   }
 
   /** Returns the serial of the proxy that carries out the call of a server, and when it was last heard of, if any does. */

@@ -2,12 +2,14 @@
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import { plainRecord } from '../hiera/explain.ts';
+import type { Logger } from '../log.ts';
 import { decide } from '../machine/decide.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import { type ContextSources, decisionContextOf } from './decision-context.ts';
+import { unknownActionSign } from './earlier-controller.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import type { ProxyOffers } from './proxy-offers.ts';
@@ -20,6 +22,7 @@ export interface ProxyParts {
   readonly ledger: Ledger;
   readonly registry: ProviderRegistry;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly executor: Executor;
   readonly wakeUps: WakeUps;
   readonly offers: ProxyOffers;
@@ -34,7 +37,7 @@ const ANYBODY = { lease: '', client: '' };
 
 /** Returns the work for proxies; undefined if the registry has no entry for them. */
 export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
-  const { ledger, registry, clock, executor, wakeUps, offers, queue, pass, sources, recordOf } = parts;
+  const { ledger, registry, clock, log, executor, wakeUps, offers, queue, pass, sources, recordOf } = parts;
   const entry = registry.proxied;
   if (entry === undefined) return undefined;
   const rowOf = (server: string): ServerRow | undefined => ledger.server(server);
@@ -52,6 +55,12 @@ export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
       const granted = { isInFlight: (name: string) => capacity.isInFlight(name), hasCapacity: () => true };
       const around = { ...sources, capacity: granted, claimOf: () => ANYBODY };
       return row && !pass.hasResult(server) ? decide(row, decisionContextOf(server, around)) : undefined;
+    },
+    noteUnknown(id) {
+      const signs = unknownActionSign(id, PROXIED, { ledger, registry, graceMs: sources.graceMs, now: clock.now() });
+      if (signs.length === 0) return;
+      const text = 'an action of an earlier controller could not be noted';
+      ledger.commit(signs).catch((error) => log.error({ err: error, action: id }, text));
     },
     conclude(server, result) {
       pass.noteResult(server, pass.judged(server, result));

@@ -93,7 +93,7 @@ export class Reconciler {
       checks: this.checks,
     });
     this.proxyWork = reconcileProxies({
-      ...{ ledger, registry, clock, recordOf, offers, executor: this.#executor, wakeUps: this.#wakeUps },
+      ...{ ledger, registry, clock, log, recordOf, offers, executor: this.#executor, wakeUps: this.#wakeUps },
       ...{ queue: this.#queue, pass: this.#pass, sources: this.#sources },
     });
     this.#sweep = new Sweep({

@@ -38,6 +38,8 @@ export class RowIndex {
   readonly #removals = new NameSets();
   /** By instance, names of the servers that no commit wants. */
   readonly #unwanted = new NameSets();
+  /** Names of the wanted servers that nobody has looked at yet. */
+  readonly #unseen = new Set<string>();
   /** By commit, names of the servers that wait for its update or are in it, and of those that it heals. */
   readonly #openUpdates = new NameSets();
   readonly #queuedHeals = new NameSets();
@@ -60,6 +62,8 @@ export class RowIndex {
       );
     }
     this.#unwanted.moveOne(name, before && unwantedOf(before), after && unwantedOf(after));
+    if (after !== undefined && isUnseen(after)) this.#unseen.add(name);
+    else this.#unseen.delete(name);
     this.#openUpdates.moveOne(name, before && openUpdateOf(before), after && openUpdateOf(after));
     this.#queuedHeals.moveOne(name, before && queuedHealOf(before), after && queuedHealOf(after));
     this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
@@ -98,6 +102,11 @@ export class RowIndex {
   /** Returns the names of the recorded servers that equal this name without regard to case, itself included. */
   spellingsOf(server: string): readonly string[] {
     return [...this.#spellings.of(server.toLowerCase())];
+  }
+
+  /** The names of the wanted servers that no check has looked at yet, and whose first check has not failed. */
+  get unseen(): ReadonlySet<string> {
+    return this.#unseen;
   }
 
   /** Notes whether a call for a server is claimed: its group counts it as away. */
@@ -229,4 +238,9 @@ function queuedHealOf(row: ServerRow): string | undefined {
 function neededBy(row: OptionalRow): Set<string> {
   const specs = row === undefined ? [] : specsInUse(row);
   return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));
+}
+
+function isUnseen({ state, wanted, applied, checked, mayExist, provider, attempt }: ServerRow): boolean {
+  const isUnknown = !checked && !mayExist && applied === null && provider === null;
+  return isUnknown && state === 'pending' && wanted !== null && attempt === 0;
 }

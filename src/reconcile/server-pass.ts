@@ -15,6 +15,7 @@ import { waitOf } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
+import { presenceSign } from './earlier-controller.ts';
 import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
@@ -29,6 +30,7 @@ export interface ServerPassOptions extends SecretRules {
   readonly ledger: Ledger;
   readonly registry: ProviderRegistry;
   readonly clock: Clock;
+  readonly graceMs: number;
   readonly log: Logger;
   readonly executor: Executor;
   readonly wakeUps: WakeUps;
@@ -149,7 +151,8 @@ export class ServerPass {
     const change: Change = { kind: 'server', name, value: after, expected: row };
     try {
       const now = clock.now();
-      await ledger.commit([change, ...removalChanges(ledger, { server: name, row, after, now })], {
+      const found = this.#presenceSign(name, row);
+      await ledger.commit([change, ...removalChanges(ledger, { server: name, row, after, now }), ...found], {
         kind: 'pass',
         now,
       });
@@ -159,6 +162,14 @@ export class ServerPass {
       wakeUps.called(name);
       throw error;
     }
+  }
+
+  /** What a check has found and this store has not made shows an earlier controller. */
+  #presenceSign(name: string, row: ServerRow): readonly Change[] {
+    const { ledger, registry, clock, graceMs } = this.#options;
+    const result = this.#results.get(name);
+    if (result?.kind !== 'check' || result.answer.outcome !== 'done') return [];
+    return presenceSign({ name, row, provider: result.provider }, { ledger, registry, graceMs, now: clock.now() });
   }
 
   #carryOut(name: string, row: ServerRow, next: Next): void {
@@ -182,7 +193,11 @@ export class ServerPass {
       case 'at':
         queue.addAfter(name, next.time - clock.now());
         break;
+      case 'earlier':
+      case 'first check':
       case 'stopped':
+        // What a check has found before an action of an earlier controller is over allows no create after it.
+        if (next.kind === 'earlier') checks.forget(name);
         if (Number.isFinite(next.until)) queue.addAfter(name, next.until - clock.now());
         break;
       case 'rest':

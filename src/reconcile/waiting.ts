@@ -111,7 +111,8 @@ export class Waiting {
 
   #place(name: string, wait: Wait): void {
     if (wait.kind === 'dependency') add(this.#dependencies, wait.server, name);
-    else if (wait.kind === 'holder' || wait.kind === 'spelling') add(this.#changes, wait.server, name);
+    else if (wait.kind === 'holder' || wait.kind === 'spelling' || wait.kind === 'first check')
+      add(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.add(name, wait.tags, wait);
@@ -121,7 +122,8 @@ export class Waiting {
 
   #leave(name: string, wait: Wait): void {
     if (wait.kind === 'dependency') remove(this.#dependencies, wait.server, name);
-    else if (wait.kind === 'holder' || wait.kind === 'spelling') remove(this.#changes, wait.server, name);
+    else if (wait.kind === 'holder' || wait.kind === 'spelling' || wait.kind === 'first check')
+      remove(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') remove(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') remove(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.delete(name, wait.tags);

@@ -19,6 +19,7 @@ export function viewAtMoment<Desired>({ desired, rows, now }: View<Desired>): St
     removal: new Map(rows.list('removal')),
     suspension: new Map(rows.list('suspension')),
     rollout: new Map(rows.list('rollout')),
+    beginning: new Map(rows.list('beginning')),
     commitStatus: new Map(rows.list('commitStatus')),
     server: new Map(rows.list('server')),
   };

@@ -26,6 +26,7 @@ export function emptyStoreDocument(): StoreDocument {
     events: new EventLog(),
     tables: {
       head: new Map(),
+      beginning: new Map(),
       pinned: new Map(),
       active: new Map(),
       terminating: new Map(),

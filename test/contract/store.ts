@@ -24,6 +24,7 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   removal: { time: '2026-11-20T10:13:56.000Z' },
   suspension: { by: null, reason: 'night', since: '2026-11-20T10:13:56.000Z', until: null },
   rollout: { updates: 40 },
+  beginning: { began: '2026-11-20T10:00:00.000Z', signs: { '*': 'files' } },
   commitStatus: {
     validate: { state: 'success', description: 'valid, 2 instances' },
     apply: null,

@@ -246,6 +246,7 @@ export class Core {
     const next = new Core({ ...this.#options, ...options }, this.#outside);
     next.provider.script = this.provider.script;
     next.provider.isPretending = this.provider.isPretending;
+    next.provider.lostActionEnds = this.provider.lostActionEnds;
     await next.settle();
     return next;
   }

@@ -1,0 +1,108 @@
+// Keeps actions from beginning where an earlier controller may have begun one of which this store knows nothing: a lost store
+// begins anew, a restored or copied one is behind the world. docs/decisions/0011-a-lost-store.md.
+import type { EarlierWait, ResponsibleEntry } from '../machine/decision.ts';
+import { momentOf } from '../model/moment.ts';
+import type { BeginningRow, Change, ServerRow } from '../model/rows.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import type { Ledger } from './ledger.ts';
+
+/** The name of the one row of the kind `beginning`. */
+export const STORE = 'store';
+/** The sign of every provider entry is kept under this name. */
+const EVERY_ENTRY = '*';
+/** How long a create waits at most for the first checks of the other servers of its entry. */
+const FIRST_CHECKS_MS = 30_000;
+
+type Rows = Pick<Ledger, 'read' | 'index' | 'server'>;
+
+/** What tells how long an action of the earlier controller may run. */
+export interface EarlierSources {
+  readonly ledger: Rows;
+  readonly registry: Pick<ProviderRegistry, 'byName'>;
+  readonly graceMs: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Returns the row of a store that begins now; with a sign, something shows an earlier controller. */
+export function beginningAt(now: number, sign?: string): BeginningRow {
+  return { began: momentOf(now), signs: sign === undefined ? {} : { [EVERY_ENTRY]: sign } };
+}
+
+/** Returns the change to that row; none if the store has begun before and nothing new shows an earlier controller. */
+export function beginningChange(ledger: Pick<Ledger, 'read'>, now: number, sign?: string): readonly Change[] {
+  const expected = ledger.read('beginning', STORE);
+  if (sign === undefined && (expected !== undefined || ledger.read('head', 'head') !== undefined)) return [];
+  return [{ kind: 'beginning', name: STORE, value: beginningAt(now, sign), expected }];
+}
+
+/**
+ * Returns until when no action of an entry begins, and why: an action that the earlier controller had begun there is over
+ * then. Undefined if none may run any more, and if nothing shows an earlier controller.
+ */
+export function earlierWait(entry: ResponsibleEntry, sources: EarlierSources): EarlierWait | undefined {
+  const { ledger, now } = sources;
+  const until = windowEnd(entry.name, sources);
+  if (until === undefined || until <= now) return undefined;
+  const { signs = {} } = ledger.read('beginning', STORE) ?? {};
+  const sign = signs[entry.name] ?? signs[EVERY_ENTRY];
+  return sign === undefined ? undefined : { until, sign };
+}
+
+/**
+ * Returns another server of the entry that was not checked yet: what is there already would show an earlier controller.
+ * Undefined once that took 30 s, for proxies, and where no action of an earlier controller can run.
+ */
+export function uncheckedAtSite(
+  entry: ResponsibleEntry,
+  sources: EarlierSources & { readonly siteOf: (server: string, row: ServerRow) => ResponsibleEntry | undefined },
+): { readonly server: string; readonly until: number } | undefined {
+  const { ledger, now, siteOf } = sources;
+  const beginning = ledger.read('beginning', STORE);
+  // A proxy asks for one call after the other, and a create counts on a fresh check.
+  if (beginning === undefined || entry.tags !== undefined) return undefined;
+  if (windowEnd(entry.name, sources) === undefined) return undefined;
+  const until = Date.parse(beginning.began) + FIRST_CHECKS_MS;
+  if (until <= now) return undefined;
+  const server = [...ledger.index.unseen].findLast((name) => {
+    const row = ledger.server(name);
+    return row !== undefined && siteOf(name, row)?.name === entry.name;
+  });
+  return server === undefined ? undefined : { server, until };
+}
+
+/** Returns the change that notes what a check has found: a server that this store has not made. */
+export function presenceSign(
+  { name, row, provider }: { readonly name: string; readonly row: ServerRow; readonly provider: string },
+  sources: EarlierSources,
+): readonly Change[] {
+  // Nobody was asked to make it.
+  if (row.provider !== null || row.applied !== null || row.mayExist || row.wanted === null) return [];
+  return signChange(provider, `${name} was there already`, sources);
+}
+
+/** Returns the change that notes an action which a proxy carries out and this store does not know. */
+export function unknownActionSign(id: string, provider: string, sources: EarlierSources): readonly Change[] {
+  const began = sources.ledger.read('beginning', STORE)?.began ?? '';
+  const incarnation = Number(/\.(\d+)\.(?:create|(?:update|delete)\.\d+)$/.exec(id)?.[1] ?? Number.NaN);
+  return incarnation < Date.parse(began) ? signChange(provider, `a proxy is at work on ${id}`, sources) : [];
+}
+
+function signChange(provider: string, sign: string, sources: EarlierSources): readonly Change[] {
+  const expected = sources.ledger.read('beginning', STORE);
+  const until = windowEnd(provider, sources);
+  if (expected === undefined || until === undefined || until <= sources.now) return [];
+  if (expected.signs[provider] !== undefined || expected.signs[EVERY_ENTRY] !== undefined) return [];
+  const value = { ...expected, signs: { ...expected.signs, [provider]: sign } };
+  return [{ kind: 'beginning', name: STORE, value, expected }];
+}
+
+/** Returns when the last action is over that an earlier controller can have begun; undefined if each is over at a start. */
+function windowEnd(provider: string, { ledger, registry, graceMs }: EarlierSources): number | undefined {
+  const entry = registry.byName(provider);
+  const beginning = ledger.read('beginning', STORE);
+  if (entry === undefined || beginning === undefined) return undefined;
+  const { lostActionEnds, isCopied } = entry.provider;
+  if (lostActionEnds !== 'after its deadline' && isCopied !== true) return undefined;
+  return Date.parse(beginning.began) + entry.timeoutSeconds * 1000 + graceMs;
+}
