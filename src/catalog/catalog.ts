@@ -40,7 +40,7 @@ export interface Catalog {
    * reuses. A mistake that needs two files to be seen is only in the entries above.
    */
   readonly files: ReadonlyMap<string, FileEntry>;
-  /** Every path in or beside the layout, also of files that are left alone: one may stand where an object was. */
+  /** Every path, also of files that are left alone: one may stand where an object was, or hold its content. */
   readonly places: Snapshot['files'];
   /** The objects that are found above without having been read, by `<type>/<name>`; see unreadable.ts. */
   readonly unreadable: ReadonlyMap<string, FileEntry>;

@@ -11,7 +11,6 @@ import { DEFAULT_HIERARCHY } from './hierarchy.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
 import { type PlacedFile, readEntry } from './parse-entry.ts';
 import { HIERARCHY_FILE, isObjectPath, placePath, TREE_FILE } from './paths.ts';
-import { isNearLayout } from './stray-identity.ts';
 import { checkTreeLevels } from './tree.ts';
 
 /** The most files that the layout may hold, whatever else the repository has. */
@@ -122,7 +121,7 @@ function* assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, pa
     tree,
     hierarchy,
     files,
-    places: new Map([...snapshot.files].filter(([path]) => isNearLayout(path))),
+    places: snapshot.files,
     unreadable: new Map(),
     problems: sorted,
     fatal: sortProblems([...tree.problems, ...hierarchy.problems]).filter(isError),

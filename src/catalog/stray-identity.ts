@@ -10,6 +10,9 @@ export type Address = `${FileType}/${string}`;
 
 /** `global.yaml`, and the names under which it is hidden or kept: `.global.yaml`, `global.yaml~`, `global.yaml.bak`. */
 const FILE_NAME = /^\.?([^.].*?)\.ya?ml(?:~|\.bak)?$/i;
+/** One slip in `.yaml`: a letter or digit too many, one missing, another one, or two in each other's place; and `.yml` with one too many. */
+const SLIP =
+  /^\.?([^.].*?)\.(?:[a-z0-9]yaml|y[a-z0-9]aml|ya[a-z0-9]ml|yam[a-z0-9]l|yaml[a-z0-9]|yml[a-z0-9]|aml|yal|yam|[a-z0-9]aml|y[a-z0-9]ml|ya[a-z0-9]l|yam[a-z0-9]|ayml|ymal|yalm)$/i;
 const COPY_NAME = /(?:^|\/)\s*\.[^/]*$|(?:~|\.bak)\s*$/i;
 
 /** Invisible characters of a name: blanks and format characters. */
@@ -19,7 +22,8 @@ const UNSEEN = /[\s\p{Cf}]/gu;
 function addressMeant(path: string): Address | undefined {
   const steps = withoutUnseen(path).split('/');
   // No object's name begins with a dot.
-  const stem = FILE_NAME.exec(steps.pop() ?? '')?.[1];
+  const base = steps.pop() ?? '';
+  const stem = (FILE_NAME.exec(base) ?? SLIP.exec(base))?.[1];
   if (stem === undefined) return undefined;
   const type = typeMeant(steps.map((step) => step.toLowerCase()));
   if (type === 'client') return `client/${canonicalSerial(stem) ?? stem}`;

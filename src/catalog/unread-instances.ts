@@ -6,8 +6,8 @@ import type { Snapshot } from '../model/snapshot.ts';
 import type { Catalog } from './catalog.ts';
 import { withoutUnseen } from './stray-identity.ts';
 
-/** `c` of `c.yml`, `.c.yaml`, `c.yaml~`, `c.yaml.txt`; no match for `README.md`, `.gitkeep` and `.yamllint`. */
-const MEANT_NAME = /^\.?(.+?)\.ya?ml(?![a-z0-9])/i;
+/** `c` of `c.yml`, `.c.yaml`, `c.yaml~`, `c.yaml.txt`, `c.yamll`; no match for `README.md`, `.gitkeep` and `.yamllint`. */
+const MEANT_NAME = /^\.?(.+?)\.ya?ml[a-z0-9]?(?![a-z0-9])/i;
 
 interface Earlier {
   /** The places of the commit before. */

@@ -43,7 +43,7 @@ export interface Baseline {
   readonly hasHierarchy: boolean;
   /** Invalid instances whose servers cannot be determined. */
   readonly undetermined: Undetermined;
-  /** All paths of the followed commit in or beside the layout. */
+  /** All paths of the followed commit. */
   readonly places: Catalog['places'];
 }
 

@@ -92,9 +92,12 @@ async function runIndexPack(
   }
 }
 
+/** The answer of a remote is incomplete or invalid. */
+export class IncompleteError extends GitError {}
+
 /** Returns the error for an incomplete or invalid answer of a remote. */
-export function notWhole(name: string, reason: string, cause?: unknown): GitError {
-  return new GitError(`what "${name}" sent is not whole, and was not taken: ${reason}`, { cause });
+export function notWhole(name: string, reason: string, cause?: unknown): IncompleteError {
+  return new IncompleteError(`what "${name}" sent is not whole, and was not taken: ${reason}`, { cause });
 }
 
 async function* limited(

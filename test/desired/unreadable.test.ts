@@ -58,6 +58,10 @@ function inPlaceOf(path: string): readonly (readonly [what: string, changes: Tex
       { [path]: null, [`${folder}/sub/${base.replace('.yaml', '.yml')}`]: '' },
       'wrong_extension',
     ],
+    ...['yamll', 'yaml2', 'ymal', 'yam', 'yanl', 'yml1', 'YAMLL'].map(
+      (slip) =>
+        [`.${slip}`, { [path]: null, [`${stem}.${slip}`]: 'a: 1\n' }, `${stem}.${slip} unreadable_object`] as const,
+    ),
     ['a blank before the extension', { [path]: null, [`${stem} .yaml`]: 'a: 1\n' }, `${stem} .yaml `],
     ['a blank after the extension', { [path]: null, [`${path} `]: 'a: 1\n' }, `${path}  unreadable_object`],
     ['a dot before the name', { [path]: null, [`${folder}/.${base}`]: 'a: 1\n' }, `${folder}/.${base} bad_name`],

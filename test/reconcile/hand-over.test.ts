@@ -159,6 +159,8 @@ describe('an instance that is renamed to a file that is not read', () => {
     ['stacks/instances/c.yaml.bak', TEMPLATE_A],
     ['stacks/instances/c.yaml.txt', 'edited\n'],
     ['stacks/instances/c.ymal', TEMPLATE_A],
+    ['stacks/instances/c.yamll', 'edited\n'],
+    ['stacks/instances/c.yaml2', 'edited\n'],
     ['stacks/instances/eu/c .yaml', TEMPLATE_A],
     ['stacks/instances/c.yaml', linkTo('elsewhere.yaml')],
     ['stacks/instances/eu', linkTo('elsewhere')],
@@ -166,6 +168,7 @@ describe('an instance that is renamed to a file that is not read', () => {
     ['stacks/a.yaml', TEMPLATE_A],
     ['Stacks/Instances/c.yaml', TEMPLATE_A],
     ['stacks/templates/a.yaml', TEMPLATE_A],
+    ['attic/a.yaml.disabled', TEMPLATE_A],
   ])('to %s: its servers are held', async (path, text) => {
     const core = await up();
     await follow(core, { [A]: null, [path]: text });

@@ -2,11 +2,17 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
 import { SourceError } from '../../src/source/source.ts';
+import { fakeSsh } from '../support/fake-ssh.ts';
+import { startGitHttpServer } from '../support/git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
 const ALL = () => true;
 const NONE = () => false;
@@ -598,5 +604,34 @@ describe('isAncestor', () => {
     await expect(source.isAncestor(head, commit)).rejects.toThrow(/is not here/);
     await expect(source.snapshot(commit, ALL)).rejects.toThrow(/is not here/);
     await expect(source.describe(commit)).rejects.toThrow(/is not here/);
+  });
+});
+
+describe('a shallow clone', () => {
+  const SHALLOW =
+    /shallow\.git" is a shallow clone and lacks older commits, which are needed: run "git fetch --unshallow" in it/;
+
+  it.each([
+    ['on this machine', async (path: string) => path, SHALLOW],
+    ['over HTTP', async (path: string) => (await startGitHttpServer({ repository: path })).url, SHALLOW],
+    [
+      'over ssh',
+      async (path: string) => {
+        await fakeSsh();
+        return `ssh://git@git.example${path}`;
+      },
+      /object \w+ is missing.*; if that repository is a shallow clone, run "git fetch --unshallow" in it$/,
+    ],
+  ])('%s is called one, with what to do', async (_name, urlOf, said) => {
+    const folder = temporaryDirectory();
+    const repository = await createGitRepository(join(folder, 'whole.git'));
+    for (const a of ['1', '2', '3']) await repository.commit({ a });
+    const path = join(folder, 'shallow.git');
+    await runGit(['clone', '--quiet', '--bare', '--depth', '1', `file://${repository.path}`, path]);
+    const cache = join(folder, 'cache');
+    const source = await createGitSource({ url: await urlOf(path), branch: 'main', directory: '.', cache });
+    await expect(source.fetch(null)).rejects.toThrow(said);
+    await runGit(['-C', path, 'fetch', '--quiet', '--unshallow']);
+    expect((await source.fetch(null)).oid).toBe(await repository.head());
   });
 });

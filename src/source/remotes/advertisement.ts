@@ -16,6 +16,8 @@ export interface Advertisement {
   /** By the branch's name, without `refs/heads/`. */
   readonly heads: ReadonlyMap<string, string>;
   readonly capabilities: ReadonlySet<string>;
+  /** The remote is a shallow clone: it lacks what comes before some of its commits. */
+  readonly isShallow: boolean;
 }
 
 const SHA256_DIGITS = 64;
@@ -40,7 +42,9 @@ export async function askForBranches(
     const { refs = [], capabilities } = await getRemoteInfo2({ http, url, forPush, protocolVersion: 1 });
     // An empty repository has no object id that shows its format.
     if (capabilities['object-format'] === 'sha256') throw sha256Refused(name);
-    return { heads: advertisedHeads(name, refs), capabilities: new Set(Object.keys(capabilities)) };
+    // A line `shallow <oid>` is taken for a ref of that name; see gitprotocol-pack, "Reference Discovery".
+    const isShallow = refs.some(({ oid }) => oid === 'shallow');
+    return { heads: advertisedHeads(name, refs), capabilities: new Set(Object.keys(capabilities)), isShallow };
   } catch (error) {
     if (error instanceof SourceError) throw error;
     throw new SourceError(`"${name}" could not be read: ${damageOf(error)}`, { cause: error });
@@ -80,5 +84,13 @@ export function advertisedHeads(
 export function sha256Refused(name: string): SourceError {
   return new SourceError(
     `"${name}" is a SHA-256 repository, which Treeline cannot read: make one with "git init --object-format=sha1"`,
+  );
+}
+
+/** Returns the error for a fetch that failed because the remote is a shallow clone. */
+export function shallowRefused(name: string, cause: unknown): SourceError {
+  return new SourceError(
+    `"${name}" is a shallow clone and lacks older commits, which are needed: run "git fetch --unshallow" in it, or follow the repository that it was cloned from`,
+    { cause },
   );
 }

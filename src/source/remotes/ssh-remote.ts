@@ -4,7 +4,7 @@ import { devNull } from 'node:os';
 import { initRepository } from '../../git/bare-repository.ts';
 import { isOid } from '../../git/git-object.ts';
 import { GitFailure, runGit } from '../../git/git-process.ts';
-import { BOUNDED, BOUNDED_ENVIRONMENT, type PackLimits, verifyPacks } from '../../git/index-pack.ts';
+import { BOUNDED, BOUNDED_ENVIRONMENT, IncompleteError, type PackLimits, verifyPacks } from '../../git/index-pack.ts';
 import { watchPackSize } from '../../git/pack-size.ts';
 import { SourceError } from '../source.ts';
 import { advertisedHeads, HEADS } from './advertisement.ts';
@@ -42,7 +42,12 @@ export function createSshRemote({ url, silenceMs, ...limits }: SshRemoteOptions)
     const fetched = await git(args, AbortSignal.any([signal, large.signal])).finally(() => large.stop());
     large.signal.throwIfAborted();
     // In a separate step: git 2.39 crashes if fetch-pack is to keep the pack and to verify it (fetch.fsckObjects).
-    await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal, givesWay });
+    await verifyPacks({ ...limits, gitDirectory: quarantine, name: url, signal, givesWay }).catch((error: unknown) => {
+      // Git does not tell here that the remote is one.
+      if (!(error instanceof IncompleteError) || !/object \S+ is missing/.test(error.message)) throw error;
+      const advice = 'if that repository is a shallow clone, run "git fetch --unshallow" in it';
+      throw new SourceError(`${error.message}; ${advice}`, { cause: error });
+    });
     const head = linesOf(fetched, ' ').find((line) => line.ref === ref)?.oid;
     if (head === undefined || !isOid(head)) throw new SourceError(`"${url}" named no commit`);
     return head;
