@@ -3,6 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/service/agent.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
@@ -250,6 +251,17 @@ describe('a claim', () => {
     expect(core.states()).toEqual({ web: 'pending' });
     await carryOut(core, LAB);
     expect(core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is not given to a proxy that is revoked before its pass', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    const { id } = firstOf(core, LAB);
+    const revoked = new ServiceError('unauthorized', 'revoked');
+    const claimed = agentOf(core).claim({ by: LAB, refusal: () => revoked }, id, null);
+    claimed.catch(() => undefined);
+    await core.settle();
+    await expect(claimed).rejects.toMatchObject({ code: 'conflict' });
+    expect((await claim(core, LAB, id)).action.id).toBe(id);
   });
 
   it('is not given to a proxy that is removed before its pass, and nothing begins without one', async () => {
