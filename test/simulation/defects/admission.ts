@@ -173,8 +173,8 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/hold-rows.ts',
-        find: 'return new Map([...recorded].filter(([name]) => isKept(name)));',
-        replace: 'return new Map([...recorded].filter(([name]) => name === name || isKept(name)));',
+        find: 'const rows = new Map([...suspensions].filter(([name]) => isKept(name)));',
+        replace: 'const rows = new Map([...suspensions].filter(([name]) => name === name || isKept(name)));',
       },
       {
         file: 'src/reconcile/emptied-instances.ts',

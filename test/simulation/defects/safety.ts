@@ -63,29 +63,6 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '2-held-lift',
-    title: 'a lift is forgotten while what it allows is held, so that the approval is refused',
-    edits: [
-      {
-        file: 'src/desired/lifts.ts',
-        find: '...(names.includes(instance) ? { isLifted: true } : {}),',
-        replace: '',
-      },
-    ],
-  },
-  {
-    id: '2-waiting-lift',
-    title:
-      'a lift is forgotten while the instance that takes over is held, so that the approval of that one is refused',
-    edits: [
-      {
-        file: 'src/desired/lifts.ts',
-        find: ', ...(lifts.length > 0 ? { lifts } : {}) };',
-        replace: ' };',
-      },
-    ],
-  },
-  {
     id: '3a',
     title: 'a delete that has begun stops to count when its server is wanted again',
     edits: [
@@ -232,8 +209,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/row-requests.ts',
-        find: 'const item = await this.#options.gate.exclusive(async () => {\n      const found = find();',
-        replace: 'const found = find();\n    const item = await this.#options.gate.exclusive(async () => {',
+        find: 'const item = await this.#exclusive(asked, async () => {\n      const found = find();',
+        replace: 'const found = find();\n    const item = await this.#exclusive(asked, async () => {',
       },
     ],
   },
@@ -243,8 +220,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/desired/deletions.ts',
-        find: 'if (undetermined.length > 0 && isAmong(lost)) return undeterminedText(undetermined);',
-        replace: 'if (undetermined.length < 0 && isAmong(lost)) return undeterminedText(undetermined);',
+        find: 'if (undetermined.length > 0 && isAnyOf(removals, lost)) return undeterminedText(undetermined);',
+        replace: 'if (undetermined.length < 0 && isAnyOf(removals, lost)) return undeterminedText(undetermined);',
       },
     ],
   },
@@ -265,7 +242,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/desired/deletions.ts',
-        find: 'return before?.isHandOver === true && isAmong(before.servers) ? before.reason : undefined;',
+        find: 'return before?.isHandOver === true && isAnyOf(removals, before.servers) ? before.reason : undefined;',
         replace: 'return undefined;',
       },
     ],
@@ -321,8 +298,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/follow-commit.ts',
-        find: 'baseline: recordedBaseline(ledger, head), isLost: true',
-        replace: 'baseline: EMPTY_BASELINE, isLost: true',
+        find: 'const baseline = recordedBaseline(ledger, head);',
+        replace: 'const baseline = EMPTY_BASELINE;',
       },
     ],
   },
