@@ -4,12 +4,10 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { systemClock } from '../clock.ts';
-import { FairLine } from '../shares.ts';
-import { WorkTurns } from '../slices.ts';
+import { canonicalSerial } from '../model/serial.ts';
 import type { Exchange } from './broken-request.ts';
+import { clientTurns } from './client-turns.ts';
 import { Connection } from './connection.ts';
 
 /** The open connections of a listener. */
@@ -25,37 +23,6 @@ export interface Connections {
   endAll(): void;
   /** Ends every connection there is now, whatever happens on it. */
   destroyAll(): void;
-}
-
-/** In a turn of the event loop, requests take so much; enough for 40 common reads. */
-const REQUESTS_MS = 2;
-
-/**
- * Hands requests on for 2 ms in each turn of the event loop; the others follow in later turns, in which clients take turns. So
- * neither other clients nor what follows commits wait for all requests of one client.
- */
-class RequestTurns {
-  readonly #turns = new WorkTurns(systemClock, setImmediate, REQUESTS_MS);
-  readonly #line = new FairLine<() => void>();
-  #isHandingOn = false;
-
-  take(client: string, handOn: () => void): void {
-    if (!this.#isHandingOn && !this.#turns.isOver()) {
-      handOn();
-      return;
-    }
-    this.#line.add(client, handOn);
-    if (!this.#isHandingOn) void this.#handOnAll();
-  }
-
-  async #handOnAll(): Promise<void> {
-    this.#isHandingOn = true;
-    for (let handOn = this.#line.take(); handOn !== undefined; handOn = this.#line.take()) {
-      if (this.#turns.isOver()) await this.#turns.next();
-      handOn();
-    }
-    this.#isHandingOn = false;
-  }
 }
 
 interface TrackOptions {
@@ -81,12 +48,11 @@ export function trackConnections(server: Server, { mayStay, handler }: TrackOpti
   let generation = 0;
   const handshakes = trackHandshakes(server, () => generation);
   const open = new Map<Duplex, Tracked>();
-  const turns = new RequestTurns();
 
   function track(socket: TLSSocket): void {
-    const client = socket.getPeerX509Certificate()?.serialNumber ?? '';
+    const client = canonicalSerial(socket.getPeerX509Certificate()?.serialNumber ?? '') ?? '';
     const inTurn: RequestListener = (request, response) => {
-      turns.take(client, () => {
+      clientTurns.take(client, () => {
         if (!response.destroyed) handler(request, response);
       });
     };

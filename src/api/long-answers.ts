@@ -1,9 +1,9 @@
 // Sends long answers as fast as their clients read, and holds a text once, however many clients are sent it: a client that
 // stops reading keeps a piece of it in memory, and not a copy of its own.
 import type { ServerResponse } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
 import type { SerializedAnswer } from './answer-cache.ts';
 import { refusalOf } from './authenticate.ts';
+import { clientTurns } from './client-turns.ts';
 import { serialOf } from './peer.ts';
 
 /** Characters that are written at once. A text that is not longer is sent as it is. */
@@ -116,7 +116,7 @@ export class SentAnswers {
     this.#sent.set(response, sent);
     this.#makeRoom(response);
     try {
-      await sendPieces(response, this.#noteReads(response, sent, pieces));
+      await sendPieces(response, sent.client, this.#noteReads(response, sent, pieces));
     } finally {
       this.#sent.delete(response);
     }
@@ -162,7 +162,7 @@ export async function sendPieced(response: ServerResponse, answer: PiecedAnswer)
 }
 
 /** Sends as fast as the client reads, and no more once it may not ask any more. One that goes away in between is no failure. */
-async function sendPieces(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
+async function sendPieces(response: ServerResponse, client: string, pieces: Iterable<string>): Promise<void> {
   let goOn = (): void => undefined;
   for (const event of ['drain', 'close'] as const) response.on(event, () => goOn());
   for (const piece of pieces) {
@@ -170,8 +170,10 @@ async function sendPieces(response: ServerResponse, pieces: Iterable<string>): P
     if (response.destroyed) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     goOn = resolve;
-    if (!response.write(piece)) await promise;
-    else await setImmediate();
+    clientTurns.take(client, () => {
+      if (response.destroyed || response.write(piece)) resolve();
+    });
+    await promise;
   }
   response.end();
 }
