@@ -20,7 +20,15 @@ import {
   withObserved,
 } from './call-outcome.ts';
 import { differingProperties } from './difference.ts';
-import { concludeDrift, differences, driftReason, isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
+import {
+  concludeDrift,
+  differences,
+  driftReason,
+  isAtRest,
+  isToBeConfirmed,
+  missed,
+  withoutObserved,
+} from './drift.ts';
 import { isConverged } from './existence.ts';
 import { hasOtherTags } from './proxy-tags.ts';
 import { lostText } from './reasons.ts';
@@ -105,6 +113,8 @@ function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): Serv
   const { action } = row;
   if (answer.outcome === 'absent') {
     if (row.wanted === null) return null;
+    if (action?.operation === 'update' && row.applied !== null && at.hasOthers?.())
+      return advance(row, 'learn', { ...moment(at, driftReason(null)), ...missed(row, at) });
     const next = action?.operation === 'create' ? { action: null, checked: true, mayExist: false } : gone(row);
     const learned = advance(row, 'learn', { ...moment(at), ...next });
     return action?.operation === 'delete' ? learned : waitAfterLoss(learned, action, at);

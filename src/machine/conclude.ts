@@ -18,7 +18,7 @@ import {
   withObserved,
 } from './call-outcome.ts';
 import { concludeCheck } from './conclude-check.ts';
-import { differences, driftReason } from './drift.ts';
+import { differences, driftReason, missed } from './drift.ts';
 import { isConverged } from './existence.ts';
 import { lostText } from './reasons.ts';
 import { withoutSecrets } from './secret-values.ts';
@@ -44,6 +44,8 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   } else if (outcome === 'done') {
     return concludeDone(row, action, { answer, at });
   } else if (outcome === 'absent' && action.operation === 'update') {
+    if (row.wanted !== null && at.hasOthers?.())
+      return advance(row, 'learn', { ...moment(at, driftReason(null)), ...missed(row, at) });
     return catchUp(advance(row, 'learn', { ...moment(at), ...gone(row) }), at);
   } else if (outcome === 'replace' && action.operation === 'update') {
     // The spec wanted now may be reachable without a replacement; the provider is asked again.

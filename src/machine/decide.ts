@@ -12,6 +12,8 @@ import { isLeftoverReplaced } from './responsibility.ts';
 import { withoutForgotten } from './want.ts';
 
 const REST: Next = { kind: 'rest' };
+/** After this time others of a site are asked for again. */
+const WITNESS_MS = 30_000;
 const PROTECTED: Reason = {
   code: 'protected',
   text: 'it is to be built anew, and its instance is protected',
@@ -147,9 +149,13 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
   return { row, next: provider.tags === undefined ? REST : { ...capacityOf(provider), isRoutine: true } };
 }
 
-/** A server that one check has found gone is made again only if a second check finds the same. */
+/**
+ * A server that one check has found gone is made again only if a second check finds the same, and others of its site are
+ * there.
+ */
 function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
   if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
+  if (context.awaitsWitness?.(row)) return { row, next: { kind: 'at', time: context.now + WITNESS_MS } };
   return decideCheck(row, context);
 }
 

@@ -101,6 +101,8 @@ export interface DecisionContext {
   readonly lastCheck: CheckEnd | undefined;
   /** A scheduled or requested check of the server, which is at rest, may start now. */
   readonly isCheckDue: boolean;
+  /** Returns true if a server that is gone is not made again before another one of its site was looked at. */
+  readonly awaitsWitness?: (row: ServerRow) => boolean;
   /** Returns a server whose name differs in case only and that has to be gone before this one begins. */
   readonly otherSpelling: (row: ServerRow) => string | undefined;
   /** Returns a dependency of this server that is not up, if any. */

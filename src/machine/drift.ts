@@ -37,6 +37,11 @@ export function isToBeConfirmed({ state, wanted, applied, observed, adopting }: 
   return state === 'pending' && wanted !== null && applied !== null && observed === null && !adopting;
 }
 
+/** Returns true if a server is to be made again, since it was found gone, and no person has asked for that. */
+export function isGoneToHeal(row: ServerRow): boolean {
+  return isToBeConfirmed(row) && fieldOf(row.healing ?? {}, GONE) !== undefined;
+}
+
 /** Returns the site that may answer wrongly for many servers at once: the provider entry, and the tags of its proxies. */
 export function siteOf({ provider, proxyTags = [] }: ServerRow): string | undefined {
   return provider === null ? undefined : [provider, ...proxyTags].join('\n');
@@ -144,6 +149,15 @@ export function corrected(row: ServerRow, when: Moment): ServerRow {
   return requeue(row, { ...when, attempt: 0, generation: row.generation + 1 });
 }
 
+/**
+ * Returns what changes in the row of a wanted server that its update has not found: like one that a check finds gone, it is
+ * made again once a check has confirmed that.
+ */
+export function missed(row: ServerRow, at: ConcludeContext): Partial<ServerRow> {
+  const healing = { ...recentHeals(row, at.now), ...healed(row, null, at.now) };
+  return { action: null, observed: null, healing, attempt: 0, dirty: false };
+}
+
 function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerRow {
   const rest = withoutObserved(row);
   // Others may have been found gone since. A person's retry makes it again all the same.
@@ -182,7 +196,7 @@ function foughtOver(row: ServerRow, found: Finding, at: ConcludeContext): readon
 
 const MANY_GONE: Reason = {
   code: 'many_gone',
-  text: 'it is gone, and so are more of this site than are made again by themselves: look at the site, then retry',
+  text: 'it is gone, and so are more of this site than are made again by themselves, or none of the others is known to be there: look at the site, then retry',
 };
 
 /** It was not made again, so this is no heal. */

@@ -43,6 +43,8 @@ export interface ContextSources extends ProviderSources {
   readonly lostBecause?: (server: string) => string | undefined;
   /** Returns the claim of the proxy that asks for the next call of a server; undefined if none does. */
   readonly claimOf?: (server: string) => ProxyClaim | undefined;
+  /** Returns true if a server that is gone waits until another one of its site was looked at. */
+  readonly awaitsWitness?: (server: string, row: ServerRow) => boolean;
   /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
@@ -97,6 +99,10 @@ class LazyContext implements DecisionContext {
   hasCapacity(provider: string): boolean {
     if (provider === PROXIED && this.claim === undefined) return false;
     return this.#around.capacity.hasCapacity(provider, this.#name);
+  }
+
+  awaitsWitness(row: ServerRow): boolean {
+    return this.#around.awaitsWitness?.(this.#name, row) === true;
   }
 
   otherSpelling(row: ServerRow): string | undefined {

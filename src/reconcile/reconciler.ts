@@ -22,6 +22,7 @@ import type { ProxyWork } from './proxy-work.ts';
 import { knownRecords, reconcileProxies } from './reconcile-proxies.ts';
 import { ServerChecks } from './server-checks.ts';
 import { ServerPass } from './server-pass.ts';
+import { SiteWitness } from './site-witness.ts';
 import { Sweep } from './sweep.ts';
 import { tellHeldUpdates } from './tell-held-updates.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -64,6 +65,7 @@ export class Reconciler {
   readonly checks: ServerChecks;
   readonly #wakeUps: WakeUps;
   readonly #pass: ServerPass;
+  readonly #sites: SiteWitness;
   readonly #sources: ContextSources;
   readonly #sweep: Sweep;
   readonly #errors: RepeatedErrors;
@@ -86,11 +88,14 @@ export class Reconciler {
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers, capacity: this.#executor.capacity });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake, executor: this.#executor });
+    const requestCheck = (server: string): void => void this.checks.schedule.request(server);
+    this.#sites = new SiteWitness({ ledger, clock, requestCheck, wake });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
       contextOf: (server) => decisionContextOf(server, this.#sources),
       checks: this.checks,
+      sites: this.#sites,
     });
     this.proxyWork = reconcileProxies({
       ...{ ledger, registry, clock, log, recordOf, offers, executor: this.#executor, wakeUps: this.#wakeUps },
@@ -182,6 +187,7 @@ export class Reconciler {
       isCheckDue: (server) => this.checks.schedule.isDue(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),
+      awaitsWitness: (server, row) => this.#sites.awaits(server, row),
       groupViewOf: (server, row) => this.#wakeUps.groups.of(server, row),
       exemptionOf: (server, row) => this.#wakeUps.exemptionOf(server, row),
     };

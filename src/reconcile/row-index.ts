@@ -154,9 +154,9 @@ export class RowIndex {
     return this.#instances.keys();
   }
 
-  /** Returns the number of servers of a site, and the names of those that may count as gone. */
-  siteOf(site: string): { readonly size: number; readonly gone: ReadonlySet<string> } {
-    return { size: this.#sites.of(site).size, gone: this.#gone.of(site) };
+  /** Returns the names of the servers of a site, and of those that may count as gone. */
+  siteOf(site: string): { readonly servers: ReadonlySet<string>; readonly gone: ReadonlySet<string> } {
+    return { servers: this.#sites.of(site), gone: this.#gone.of(site) };
   }
 
   /** Returns the names of the servers under a key of a place; see {@link placeKeys}. */

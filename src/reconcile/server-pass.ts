@@ -7,7 +7,7 @@ import type { ConcludeContext, SecretRules } from '../machine/call-outcome.ts';
 import { conclude } from '../machine/conclude.ts';
 import { decide } from '../machine/decide.ts';
 import type { DecisionContext, Next, Step } from '../machine/decision.ts';
-import { countsAsGone, goneMax, siteOf } from '../machine/drift.ts';
+import { isGoneToHeal } from '../machine/drift.ts';
 import { judgePlace, withPlace } from '../machine/place.ts';
 import { reasonText } from '../machine/reasons.ts';
 import { removalChanges } from '../machine/removals.ts';
@@ -20,6 +20,7 @@ import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import type { ServerChecks } from './server-checks.ts';
+import type { SiteWitness } from './site-witness.ts';
 import type { WakeUps } from './wake-ups.ts';
 
 /** Delay before the next pass of a replacement that exceeds the budget; it is usually held by then. */
@@ -38,6 +39,8 @@ export interface ServerPassOptions extends SecretRules {
   readonly contextOf: (server: string) => DecisionContext;
   /** Is told which calls begin, and which rows passes decide on. */
   readonly checks: ServerChecks;
+  /** Tells whether sites answer rightly that servers are gone. */
+  readonly sites: SiteWitness;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
   /** In [0, 1). */
@@ -72,6 +75,7 @@ export class ServerPass {
 
   /** Notes how a call ended; the next pass concludes it. */
   noteResult(name: string, result: CallResult): void {
+    this.#options.sites.ended(name, result);
     this.#results.set(name, result);
   }
 
@@ -98,7 +102,7 @@ export class ServerPass {
     const { row: after, next } = this.#step(name, row);
     this.#prepare(name, after, next);
     if (after !== row) await this.#write(name, row, after);
-    this.#results.delete(name);
+    if (this.#results.delete(name)) this.#options.sites.passed(row);
     if (after !== null) this.#carryOut(name, after, next);
     if (after?.state !== row.state) this.#logStep(name, row, after);
     if (after !== null) return;
@@ -111,9 +115,10 @@ export class ServerPass {
     const { registry, clock, random, isSecret, isReference, contextOf, executor } = this.#options;
     const result = this.#results.get(name);
     const entry = registry.byName(result?.provider ?? '');
-    const hasManyGone = (): boolean => manyAreGone(name, row, this.#options);
+    const { sites } = this.#options;
+    const site = { hasManyGone: () => sites.areManyGone(name, row), hasOthers: () => sites.hasOthers(name, row) };
     const rules = { ...(isSecret && { isSecret }), ...(isReference && { isReference }) };
-    const facts = { now: clock.now(), random, ...rules, hasManyGone, lostBecause: executor.lostBecause(name) };
+    const facts = { now: clock.now(), random, ...rules, ...site, lostBecause: executor.lostBecause(name) };
     const own = entry && {
       ...factsOf(entry),
       proxyTags: entry.provider.isPulled ? this.#tagsOf(name, row) : undefined,
@@ -191,6 +196,7 @@ export class ServerPass {
         queue.addAfter(name, REVIEW_MS);
         break;
       case 'at':
+        if (row.due === null && isGoneToHeal(row)) this.#options.sites.summon(name, row);
         queue.addAfter(name, next.time - clock.now());
         break;
       case 'earlier':
@@ -224,20 +230,4 @@ export class ServerPass {
 
 function factsOf({ retry, drift, provider }: ProviderEntry): Pick<ConcludeContext, 'retry' | 'drift' | 'isPretending'> {
   return { retry, drift, isPretending: provider.isPretending };
-}
-
-/** Returns true if a server and others of its site are more than may be gone without a person; see docs/decisions/0060. */
-function manyAreGone(
-  name: string,
-  row: ServerRow,
-  { ledger, clock }: Pick<ServerPassOptions, 'ledger' | 'clock'>,
-): boolean {
-  const { size, gone } = ledger.index.siteOf(siteOf(row) ?? '');
-  let left = goneMax(size);
-  for (const other of gone) {
-    const recorded = other === name ? undefined : ledger.server(other);
-    if (recorded !== undefined && countsAsGone(recorded, clock.now())) left -= 1;
-    if (left <= 0) return true;
-  }
-  return false;
 }

@@ -7,13 +7,16 @@ import { shopFiles, TEMPLATE } from './shop.ts';
 const CHECK_MS = 300_000;
 const HOUR_MS = 3_600_000;
 
+function groupText(count: number, size: string): string {
+  return `resources:
+  web: { type: Platform::ResourceGroup, properties: { count: "${count}", resource_def: { properties: { size: ${size} } } } }
+`;
+}
+
 /** Returns a core with a group of so many servers, all of them done. */
 async function groupOf(count: number): Promise<Core> {
   const core = new Core({ drift: 'heal' });
-  const text = `resources:
-  web: { type: Platform::ResourceGroup, properties: { count: "${count}", resource_def: { properties: { size: small } } } }
-`;
-  core.source.commit({ ...shopFiles({}), [TEMPLATE]: text });
+  core.source.commit({ ...shopFiles({}), [TEMPLATE]: groupText(count, 'small') });
   await core.poll();
   expect(Object.values(core.states()).every((state) => state === 'done')).toBe(true);
   return core;
@@ -99,5 +102,81 @@ describe('servers that are gone', () => {
     await next.poll();
     remove(next, 3, 3);
     expect(await createdWithin(next, 3)).toBe(0);
+  });
+});
+
+describe('all servers of a small site that are gone, found one after the other', () => {
+  /** Everything is away from now on, as when a disk is not mounted. */
+  function takeAway(core: Core): void {
+    core.provider.script = ({ operation }) =>
+      operation === 'create' ? undefined : Promise.resolve(answerOf('absent'));
+  }
+
+  it.each([2, 3])('are not made again without a person, who may have them made: %s', async (count) => {
+    const core = await groupOf(count);
+    takeAway(core);
+    await core.operator.check(core.order, { resource: 'shop-web-1' });
+    await core.settle();
+    expect(await createdWithin(core, 5)).toBe(0);
+    expect(drifted(core)).toEqual(Array(count).fill('many_gone'));
+    core.provider.script = () => undefined;
+    for (const name of Object.keys(core.states())) core.provider.forget(name);
+    await core.operator.retry(core.order, { instance: 'shop' });
+    await core.settle();
+    expect(core.calls('create')).toHaveLength(2 * count);
+    expect(drifted(core)).toEqual([]);
+  });
+
+  it('are not made again by an update that does not find them', async () => {
+    const core = await groupOf(3);
+    takeAway(core);
+    core.source.commit({ [TEMPLATE]: groupText(3, 'large') });
+    await core.poll();
+    expect(await createdWithin(core, 5)).toBe(0);
+    expect(drifted(core)).toEqual(Array(3).fill('many_gone'));
+  });
+
+  it('are not made again where the controller is started anew in between', async () => {
+    const core = await groupOf(2);
+    takeAway(core);
+    const { script } = core.provider;
+    // Nobody can look at the other one yet.
+    core.provider.script = (call, signal) =>
+      call.resource === 'shop-web-2' ? Promise.resolve(answerOf('retryable')) : script(call, signal);
+    expect(await createdWithin(core, 2)).toBe(0);
+    const next = await core.restart({ drift: 'heal' });
+    next.provider.script = script;
+    expect(await createdWithin(next, 10)).toBe(0);
+    expect(drifted(next)).toEqual(Array(2).fill('many_gone'));
+  });
+
+  it('count with one whose delete found nothing', async () => {
+    const core = await groupOf(2);
+    takeAway(core);
+    core.source.commit({ [TEMPLATE]: groupText(1, 'small') });
+    await core.poll();
+    expect(core.states()).toEqual({ 'shop-web-1': 'done' });
+    expect(await createdWithin(core, 5)).toBe(0);
+    expect(drifted(core)).toEqual(['many_gone']);
+  });
+});
+
+describe('one server of a small site that is gone', () => {
+  it.each([1, 2, 3])('is made again once another one is found: %s', async (count) => {
+    const core = await groupOf(count);
+    core.provider.forget('shop-web-1');
+    expect(await createdWithin(core, 2)).toBe(1);
+    expect(drifted(core)).toEqual([]);
+  });
+
+  it('is made again after the update that does not find it, once another one is found', async () => {
+    const core = await groupOf(2);
+    core.provider.forget('shop-web-1');
+    core.source.commit({ [TEMPLATE]: groupText(2, 'large') });
+    await core.poll();
+    // The other one is changed first: before that, nobody knows whether it is there.
+    expect(core.states()).toEqual({ 'shop-web-1': 'drifted', 'shop-web-2': 'done' });
+    expect(await createdWithin(core, 3)).toBe(1);
+    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
   });
 });

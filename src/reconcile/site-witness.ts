@@ -1,0 +1,125 @@
+// Tells whether a site answers rightly that servers are gone: whether others of it are found, and how many are gone. A
+// site is a provider entry, or the tags of proxies. docs/decisions/0060.
+import type { Clock } from '../clock.ts';
+import { countsAsGone, goneMax, isAtRest, isGoneToHeal, siteOf } from '../machine/drift.ts';
+import type { CallResult } from '../model/call-result.ts';
+import type { ServerRow } from '../model/rows.ts';
+import type { Ledger } from './ledger.ts';
+
+/** How long a delete that has found nothing counts. */
+const DELETED_MS = 3_600_000;
+/** So many servers of a site are checked at once when one of it is gone. */
+const WITNESSES = 3;
+
+interface SiteWitnessOptions {
+  readonly ledger: Pick<Ledger, 'server' | 'index'>;
+  readonly clock: Clock;
+  /** Has a server checked as soon as there is capacity. */
+  readonly requestCheck: (server: string) => void;
+  /** Enqueues a server. */
+  readonly wake: (server: string) => void;
+}
+
+/** What is known in this process about the sites whose servers were found gone. */
+export class SiteWitness {
+  readonly #options: SiteWitnessOptions;
+  /** Sites of which a check has found a server since the last one was found gone. */
+  readonly #found = new Set<string>();
+  /** By site, servers that wait until another one is looked at. */
+  readonly #waiting = new Map<string, Set<string>>();
+  /** By site, when a delete has found nothing, by the monotonic clock. */
+  readonly #deleted = new Map<string, number>();
+
+  constructor(options: SiteWitnessOptions) {
+    this.#options = options;
+  }
+
+  /** Notes how a call has ended, before its row is written. */
+  ended(server: string, { kind, answer: { outcome } }: CallResult): void {
+    const row = this.#options.ledger.server(server);
+    const site = row && siteOf(row);
+    if (row === undefined || site === undefined || row.applied === null) return;
+    if (kind === 'check' && outcome === 'done') this.#found.add(site);
+    if (outcome !== 'absent') return;
+    if (row.observed !== null) this.#found.delete(site);
+    if (row.wanted === null && row.action?.operation === 'delete' && row.attempt === 0) {
+      this.#deleted.set(site, this.#options.clock.monotonic());
+    }
+  }
+
+  /** Notes that a row is written: those that wait for its site may go on. */
+  passed(row: ServerRow): void {
+    const site = siteOf(row) ?? '';
+    const waiting = this.#waiting.get(site);
+    if (waiting === undefined) return;
+    this.#waiting.delete(site);
+    for (const server of waiting) this.#options.wake(server);
+  }
+
+  /**
+   * Returns true if a server is to be made again, since it is gone, and nobody knows yet whether its whole site is: another
+   * server of the site has to be found first, or all of them gone.
+   */
+  awaits(server: string, row: ServerRow): boolean {
+    const site = siteOf(row) ?? '';
+    const isAwaited = isGoneToHeal(row) && !this.#found.has(site) && this.#hasPresent(server, site);
+    if (isAwaited) this.#waiting.set(site, (this.#waiting.get(site) ?? new Set()).add(server));
+    return isAwaited;
+  }
+
+  /** Has others of the site checked, for which a server waits. */
+  summon(server: string, row: ServerRow): void {
+    const others = this.#others(server, siteOf(row) ?? '', isPresent);
+    for (const other of others.take(WITNESSES)) this.#options.requestCheck(other);
+  }
+
+  /** Returns true if others of its site are known, so that the absence of this one may be that of the site. */
+  hasOthers(server: string, row: ServerRow): boolean {
+    const site = siteOf(row) ?? '';
+    return this.#hasDeleted(site) || this.#others(server, site, (other) => other.applied !== null).next().done !== true;
+  }
+
+  /**
+   * Returns true if a server and others of its site are more than may be gone without a person, or if none of the others is
+   * there as far as is known.
+   */
+  areManyGone(server: string, row: ServerRow): boolean {
+    const { ledger, clock } = this.#options;
+    const site = siteOf(row) ?? '';
+    const { servers, gone } = ledger.index.siteOf(site);
+    let left = goneMax(servers.size);
+    for (const other of gone) {
+      const recorded = other === server ? undefined : ledger.server(other);
+      if (recorded !== undefined && countsAsGone(recorded, clock.now())) left -= 1;
+      if (left <= 0) return true;
+    }
+    return this.hasOthers(server, row) && !this.#hasPresent(server, site);
+  }
+
+  #hasPresent(server: string, site: string): boolean {
+    return this.#others(server, site, isPresent).next().done !== true;
+  }
+
+  #others(server: string, site: string, isMeant: (row: ServerRow) => boolean): IteratorObject<string> {
+    const { ledger } = this.#options;
+    const { servers } = ledger.index.siteOf(site);
+    return servers.values().filter((other) => {
+      const recorded = other === server ? undefined : ledger.server(other);
+      return recorded !== undefined && isMeant(recorded);
+    });
+  }
+
+  /** Returns true if a delete has found nothing at a site within the last hour. */
+  #hasDeleted(site: string): boolean {
+    const time = this.#deleted.get(site);
+    if (time === undefined) return false;
+    const isRecent = this.#options.clock.monotonic() - time < DELETED_MS;
+    if (!isRecent) this.#deleted.delete(site);
+    return isRecent;
+  }
+}
+
+/** Returns true if a server was there when it was last looked at, and can be looked at now. */
+function isPresent(row: ServerRow): boolean {
+  return isAtRest(row) && row.observed !== null;
+}
