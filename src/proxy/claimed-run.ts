@@ -13,6 +13,8 @@ import { type ControllerClient, ControllerRefusal } from './controller-client.ts
 const HEARTBEAT_MS = 20_000;
 /** Programs are asked to end so long before the deadline, or a tenth of the time, so that nothing runs at the deadline. */
 const ENDING_MS = 6_000;
+/** So often it is looked whether the deadline has passed. */
+const COMPARE_MS = 1_000;
 const GIVEN_UP: readonly number[] = [404, 409];
 
 /** The parts that carry an action out. */
@@ -45,7 +47,7 @@ export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Pro
   const wholeMs = Math.min(timeoutSeconds, entry.timeoutSeconds) * 1000;
   const leftMs = wholeMs - Math.min(ENDING_MS, wholeMs / 10) - (clock.monotonic() - asked);
   const ends = [
-    clock.after(leftMs, () => deadline.abort(new Error('it did not end before its deadline'))),
+    afterEither(clock, leftMs, () => deadline.abort(new Error('it did not end before its deadline'))),
     heartbeat(claimed, options, () => givenUp.abort(new Error('the controller has given it up'))),
   ];
   // Checks repeat for ever; one that finds its answer is nothing to read.
@@ -63,6 +65,21 @@ export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Pro
   if (!givenUp.signal.aborted) return await keepAnswer(kept, answer, options);
   work.forget(kept);
   return undefined;
+}
+
+/**
+ * Calls `wake` once so much time has passed by the monotonic clock or by the one on the wall: after a sleep of the machine
+ * only the latter has moved on, and the controller has given the action up. Returns a function that cancels it.
+ */
+function afterEither(clock: Clock, ms: number, wake: () => void): () => void {
+  const [elapses, comes] = [clock.monotonic() + ms, clock.now() + ms];
+  function compare(): void {
+    const leftMs = Math.min(elapses - clock.monotonic(), comes - clock.now());
+    if (leftMs <= 0) wake();
+    else cancel = clock.after(Math.min(leftMs, COMPARE_MS), compare);
+  }
+  let cancel = clock.after(Math.min(ms, COMPARE_MS), compare);
+  return () => cancel();
 }
 
 /** Nothing begins that is not on disk: after a crash nobody would know of it. */

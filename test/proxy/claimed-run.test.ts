@@ -42,6 +42,16 @@ it('ends its program before the shorter of both deadlines, and keeps that it is 
   expect(work.list()).toMatchObject([{ answer }]);
 });
 
+it('ends its program as soon as the machine wakes after a sleep beyond the deadline', async () => {
+  const { clock, started, ended } = begin(() => Promise.reject(new Error('the line is cut')));
+  await started;
+  clock.setWall(clock.now() + 593_000);
+  clock.advance(999);
+  clock.advance(1);
+  const answer = { outcome: 'retryable', message: 'nobody knows how it ended: it did not end before its deadline' };
+  expect(await ended).toMatchObject({ answer });
+});
+
 it('ends its program and reports nothing once the controller has given the action up', async () => {
   const { clock, work, sent, started, ended } = begin(() => Promise.reject(new ControllerRefusal('given up', 409)));
   await started;
