@@ -163,7 +163,10 @@ const CASES: Readonly<Record<string, Case>> = {
   'update: replace': {
     row: updating,
     answer: answerOf('replace', { message: 'the disk cannot shrink' }),
-    changes: { state: 'pending', replacing: true, attempt: 0 },
+    changes: {
+      ...{ state: 'pending', replacing: true, attempt: 0 },
+      reason: { code: 'must_replace', text: 'the disk cannot shrink' },
+    },
   },
   'update: replace, unwanted meanwhile': {
     row: { ...updating, ...UNWANTED },
