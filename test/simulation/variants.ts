@@ -78,7 +78,7 @@ async function play(seed: number, { way, steps, isTold }: Playing): Promise<Play
     const first = new Set(serversIn(world).map(identityOf));
     for (const step of steps) {
       // What allows something is asked by somebody who sees what everybody else has done so far.
-      if (isAllowing(step)) await rest(world);
+      if (isAllowing(step) || hasTrailer(step)) await rest(world);
       else if (isRequest(step)) await comeUp(world);
       act(world, step);
       await world.settleTurn();
@@ -147,6 +147,11 @@ function isRequest({ kind }: Deed): boolean {
 
 function isAllowing({ kind }: Deed): boolean {
   return kind === 'resume' || kind === 'delete' || kind === 'approve all' || kind === 'replace';
+}
+
+/** A trailer allows a number of deletes: its author sees how many there are. */
+function hasTrailer(deed: Deed): boolean {
+  return deed.kind === 'commit' && deed.approves !== undefined;
 }
 
 interface Found extends SiteServer {
