@@ -135,7 +135,7 @@ describe('a proxy', () => {
       status: 400,
       body: { message: expect.stringMatching(/^This is no report: "outputs" takes 80\d+ bytes/) },
     });
-    expect(statusOf(await report(JSON.stringify({ lease, message: 'x'.repeat(1024 * 1024) })))).toEqual([
+    expect(statusOf(await report(JSON.stringify({ lease, message: 'x'.repeat((1024 + 64) * 1024) })))).toEqual([
       413,
       'body_too_large',
     ]);

@@ -19,8 +19,8 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/server-pass.ts',
-        find: 'const hasManyGone = (): boolean => manyAreGone(name, row, this.#options);',
-        replace: 'const hasManyGone = (): boolean => false && manyAreGone(name, row, this.#options);',
+        find: 'hasManyGone: () => sites.areManyGone(name, row)',
+        replace: 'hasManyGone: () => false',
       },
     ],
   },

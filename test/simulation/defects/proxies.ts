@@ -209,8 +209,8 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/proxy/claimed-run.ts',
-        find: 'clock.after(leftMs, () => deadline.abort(',
-        replace: 'clock.after(leftMs * 3, () => deadline.abort(',
+        find: 'afterEither(clock, leftMs, () => deadline.abort(',
+        replace: 'afterEither(clock, leftMs * 3, () => deadline.abort(',
       },
     ],
   },
