@@ -1,7 +1,7 @@
 // Parses JSON as strictly as files: UTF-8 only, no duplicate keys, no numbers that would lose digits. RFC 8259 leaves
 // these cases to the parser, and any choice would write something else than was sent.
 import { below } from '../model/entry.ts';
-import type { Json } from '../model/json.ts';
+import { isExact, type Json } from '../model/json.ts';
 import { quote, reasonOf } from '../model/quote.ts';
 import { ServiceError } from '../model/service-error.ts';
 
@@ -68,8 +68,7 @@ function noteKey(keys: Set<string>, inside: Open, written: string): void {
 }
 
 function refuseInexact(written: string, inside: Open | undefined): void {
-  const value = Number(written);
-  if (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))) return;
+  if (isExact(Number(written))) return;
   const shown = written.length > DIGITS_SHOWN ? `${written.slice(0, DIGITS_SHOWN)}…` : written;
   const hint = `to keep it as written, put it in quotes: "${shown}"`;
   refuse(pointerIn(inside), `the number ${shown} is too large to be kept exactly; ${hint}`);

@@ -1,4 +1,6 @@
 // Defines the faults for the parts of YAML that Treeline refuses although a parser accepts them.
+import { isExact } from '../model/json.ts';
+import { isWellFormed } from '../model/keys.ts';
 import { quote } from '../model/quote.ts';
 import type { Fault } from './fault.ts';
 
@@ -100,7 +102,7 @@ export function numberFault(written: string, value: number): Fault | undefined {
   if (!Number.isFinite(value)) {
     return { code: 'unsafe_number', message: `${quote(written)} is no number that JSON can hold`, hint };
   }
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+  if (!isExact(value)) {
     return {
       code: 'unsafe_number',
       message: `the number ${written.slice(0, DIGITS_SHOWN)} is too large to be kept exactly`,
@@ -118,8 +120,7 @@ export function numberFault(written: string, value: number): Fault | undefined {
 
 /** Returns what makes a text unfit to be stored and sent anywhere, or undefined. */
 export function stringFault(text: string): Fault | undefined {
-  const isFit = text.isWellFormed() && !text.includes('\0');
-  if (isFit) return undefined;
+  if (isWellFormed(text)) return undefined;
   return {
     code: 'yaml_character',
     message: 'the text holds an escape that is no character: NUL or half of a surrogate pair',

@@ -42,6 +42,11 @@ export function textLengthFault(text: string): string | undefined {
   return `has ${text.length} characters, and a text may have ${TEXT_LENGTH_MAX}`;
 }
 
+/** Returns true if a text can be stored and sent anywhere: it holds no NUL and no half of a surrogate pair. */
+export function isWellFormed(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
+
 /** Returns why a word cannot be a key of a record, as the end of a sentence that begins with the key, or undefined. */
 export function recordKeyFault(key: string): string | undefined {
   if (RESERVED_KEYS.has(key)) return 'is a reserved word';

@@ -1,8 +1,8 @@
 // Reads the answer of a program or service: one JSON object, version 1. Checks its whole shape, since its values reach
 // rows and records. docs/providers.md describes it.
 import type { Answer, AnswerOutcome } from '../model/call-result.ts';
-import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
-import { recordKeyFault, textLengthFault } from '../model/keys.ts';
+import { emptyMap, isExact, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts';
 import { quote, quoteSome } from '../model/quote.ts';
 import { plainText } from './plain-text.ts';
 
@@ -70,7 +70,8 @@ function readMessage(value: Json | undefined): string {
 
 function readPlace(value: Json | undefined): string | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value === 'string' && value.trim() !== '' && value.length <= PLACE_LENGTH_MAX) return value;
+  const isPlace = typeof value === 'string' && value.trim() !== '' && value.length <= PLACE_LENGTH_MAX;
+  if (isPlace && isWellFormed(value)) return value;
   throw new AnswerError(`the "place" is ${quote(value)}, and has to be a text of 1 to ${PLACE_LENGTH_MAX} characters`);
 }
 
@@ -88,7 +89,7 @@ interface EntryRule {
   readonly values: string;
 }
 
-const OUTPUT_VALUES = 'a text, a number, true, false or a list of texts';
+const OUTPUT_VALUES = 'a text, a number (an integer beyond 2^53 as a text), true, false or a list of texts';
 const PROPERTY_VALUES = 'a text or a list of texts';
 
 function readEntries(field: string, value: Json | undefined, { isValue, values }: EntryRule): JsonMap {
@@ -106,11 +107,20 @@ function readEntries(field: string, value: Json | undefined, { isValue, values }
     // What is in a map or list may be a secret.
     const shown = typeof each === 'object' && each !== null ? (Array.isArray(each) ? 'a list' : 'a map') : quote(each);
     if (!isValue(each)) throw new AnswerError(`${place} has the value ${shown}; it has to be ${values}`);
-    const tooLong = [each].flat().find((text) => typeof text === 'string' && textLengthFault(text) !== undefined);
-    if (typeof tooLong === 'string') throw new AnswerError(`a value of ${place} ${textLengthFault(tooLong)}`);
+    const wrong = [each]
+      .flat()
+      .map(textFault)
+      .find((found) => found !== undefined);
+    if (wrong !== undefined) throw new AnswerError(`a value of ${place} ${wrong}`);
     entries[key] = each;
   }
   return entries;
+}
+
+/** The rules are those of texts in files: what was reported of a server may be written into one. */
+function textFault(value: Json): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  return textLengthFault(value) ?? (isWellFormed(value) ? undefined : 'holds NUL or half of a surrogate pair');
 }
 
 function isPropertyValue(value: Json): boolean {
@@ -118,5 +128,5 @@ function isPropertyValue(value: Json): boolean {
 }
 
 function isRecordValue(value: Json): boolean {
-  return isPropertyValue(value) || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
+  return isPropertyValue(value) || typeof value === 'boolean' || (typeof value === 'number' && isExact(value));
 }

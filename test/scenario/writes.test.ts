@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
+import { NAME_LENGTH_MAX } from '../../src/model/names.ts';
 import { writeBesideOutsider } from '../support/busy-writers.ts';
 import { runGit } from '../support/git-repository.ts';
 import { keepAlive } from '../support/https-client.ts';
@@ -205,6 +206,16 @@ describe('writing through a repository of one’s own', () => {
     expect((await running.get('/types/role/a/')).status).toBe(404);
     await site.repository.git('update-ref', 'refs/heads/main', `refs/heads/${branches[0]}`);
     await expect.poll(async () => (await running.get('/types/role/a/')).status, PATIENCE).toBe(200);
+    await expectIntact(site.repository);
+  });
+
+  it('proposes also an object of the longest name, on a branch whose name a file system can hold', async () => {
+    const { site, write } = await upAndWriting(() => ({ writes: 'propose' }));
+    const name = 'a'.repeat(NAME_LENGTH_MAX);
+    const reply = await write('/types/configuration/', role(name));
+    expect(reply).toMatchObject({ status: 202, body: { message: expect.stringMatching(/^Proposed on the branch /) } });
+    const [, branch = ''] = /the branch (\S+);/.exec(JSON.stringify(reply.body)) ?? [];
+    expect(await logOf(site.repository, `main..${branch}`)).toHaveLength(1);
     await expectIntact(site.repository);
   });
 

@@ -17,6 +17,8 @@ import { type PushParts, pushUntilKnown } from './push-until-known.ts';
 const PAUSE_MS = 250;
 /** The number of lost races after which the batch gives up; time ends it sooner, unless the clock stands still. */
 const RACES_MAX = 10_000;
+/** Git keeps a branch in a file of its name, and locks it with a longer one: at most 255 bytes. */
+const SHOWN_LENGTH_MAX = 200;
 
 /** The parts that a batch is pushed with, and its target. */
 export interface PublishParts extends PushParts {
@@ -209,5 +211,6 @@ function requestIdOf({ request }: PendingWrite): string {
 }
 
 function branchOf({ request: { draft, order } }: PendingWrite): string {
-  return `treeline/${draft.address.replaceAll('/', '-')}-${order.requestId.slice(0, 8)}`;
+  const shown = draft.address.replaceAll('/', '-').slice(0, SHOWN_LENGTH_MAX);
+  return `treeline/${shown}-${order.requestId.slice(0, 8)}`;
 }

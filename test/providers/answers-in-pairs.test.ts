@@ -1,0 +1,187 @@
+// Answers in pairs: what one way of answering admits, every other way and every later place admits too, unchanged.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseEntry } from '../../src/catalog/parse-entry.ts';
+import { systemClock } from '../../src/clock.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { createLog } from '../../src/log.ts';
+import { isSame, type JsonMap } from '../../src/model/json.ts';
+import { isError } from '../../src/model/problem.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import { finish } from '../../src/model/steps.ts';
+import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../../src/providers/answer-json.ts';
+import { createExecProvider } from '../../src/providers/exec/exec-provider.ts';
+import { ProgramRunner } from '../../src/providers/exec/program-runner.ts';
+import { createHttpProvider } from '../../src/providers/http/http-provider.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { desiredAfter } from '../../src/service/write/check-edits.ts';
+import type { Draft } from '../../src/service/write/draft.ts';
+import { putObjectDraft } from '../../src/service/write/drafts.ts';
+import { backUpStore } from '../../src/store/back-up-store.ts';
+import { createLowdbStore } from '../../src/store/lowdb-store.ts';
+import { restoreStore } from '../../src/store/restore-store.ts';
+import { callOf } from '../support/calls.ts';
+import { serverRow } from '../support/rows.ts';
+import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { TextRepository } from '../support/text-repository.ts';
+
+const MESSAGE_LENGTH_MAX = 4096;
+
+/** Texts of every kind of character, halves of a pair and NUL among them. */
+const TEXT = fc.string({
+  unit: fc.constantFrom('a', 'é', '😀', '\ud83d', '\ude00', '\0', '\n', '\r', '\u2028', '"', ' '),
+});
+const KEY = fc.constantFrom('a', 'b:c', 'D_1', 'e.f', 'prototype', 'x'.repeat(250), 'x'.repeat(251), 'k\0', '');
+const VALUE = fc.oneof(
+  TEXT,
+  fc.array(TEXT, { maxLength: 2 }),
+  fc.boolean(),
+  fc.double(),
+  fc.constant('x'.repeat(65_537)),
+);
+const LONG_TEXT = fc.tuple(TEXT, fc.integer({ min: 4094, max: 4098 })).map(([text, at]) => `${'a'.repeat(at)}${text}`);
+const ANSWER = fc.record(
+  {
+    outcome: fc.constant('done'),
+    message: fc.oneof(TEXT, LONG_TEXT),
+    outputs: fc.dictionary(KEY, VALUE, { maxKeys: 2 }),
+    observed: fc.dictionary(KEY, VALUE, { maxKeys: 2 }),
+    place: TEXT,
+  },
+  { requiredKeys: ['outcome'] },
+);
+
+function readIfRight(text: string): ReturnType<typeof readAnswer> | undefined {
+  try {
+    return readAnswer(text);
+  } catch (error) {
+    if (error instanceof AnswerError) return undefined;
+    throw error;
+  }
+}
+
+function jsonOf(value: unknown): JsonMap {
+  return JSON.parse(JSON.stringify(value));
+}
+
+describe('an answer that is admitted', () => {
+  it('is admitted as a proxy reports it, the same, and its message stays within its limit', () => {
+    fc.assert(
+      fc.property(ANSWER, (written) => {
+        const answer = readIfRight(JSON.stringify(written));
+        if (answer === undefined) return;
+        expect(jsonOf(readAnswer(JSON.stringify(answer)))).toEqual(jsonOf(answer));
+        expect(answer.message.length).toBeLessThanOrEqual(MESSAGE_LENGTH_MAX + '…'.length);
+        expect(JSON.stringify(answer)).not.toMatch(/\\u0000|\\ud[89a-f]/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+it('an output is admitted exactly if a file and a body may hold it as a key of a record', () => {
+  const files = { 'tree.yaml': 'name: global\ntype: common\n', 'hierarchy.yaml': 'order: [common, role]\n' };
+  const desired = new TextRepository().commit(files);
+  fc.assert(
+    fc.property(KEY, VALUE, (key, value) => {
+      const one = JSON.stringify({ [key]: value });
+      const [answer, body] = [`{"outcome":"done","outputs":${one}}`, JSON.parse(one)];
+      const isOutput = readIfRight(answer) !== undefined;
+      const draft = (): Draft => putObjectDraft('role', { name: 'web', ...body });
+      expect(!parseEntry('types/role/web.yaml', 'o', one).problems.some(isError)).toBe(isOutput);
+      expect(isTaken(desired, draft)).toBe(isOutput);
+    }),
+    {
+      numRuns: 300,
+      examples: [
+        ['a', 2 ** 53],
+        ['a', 2 ** 53 - 1],
+        ['a', '\0'],
+        ['a', ['\ud83d']],
+      ],
+    },
+  );
+});
+
+function isTaken(desired: DesiredState, draft: () => Draft): boolean {
+  try {
+    const made = draft();
+    finish(desiredAfter(desired, made.edits(desired), made));
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
+}
+
+/** An answer of so many bytes. */
+function answerOf(bytes: number): string {
+  const observed = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`p${index}`, 'ü'.repeat(30_000)]));
+  const room = bytes - Buffer.byteLength(JSON.stringify({ outcome: 'done', observed: { ...observed, q: '' } }));
+  return JSON.stringify({ outcome: 'done', observed: { ...observed, q: 'x'.repeat(room) } });
+}
+
+/** A program whose answer is a text. */
+async function program(text: string): Promise<Provider> {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'answer'), text);
+  const log = createLog('silent');
+  const runner = await ProgramRunner.open(join(directory, 'running'), log);
+  const provider = createExecProvider({
+    command: ['cat', 'answer'],
+    directory,
+    environment: { PATH: process.env.PATH ?? '' },
+    runner,
+    log,
+  });
+  onTestFinished(async () => {
+    await provider.close();
+    await runner.close();
+  });
+  return provider;
+}
+
+/** A service whose answer is a text. */
+async function service(text: string): Promise<Provider> {
+  const answering = await startService();
+  onTestFinished(() => answering.close());
+  answering.script = ({ response }) => Boolean(response.end(text));
+  const secretFile = join(temporaryDirectory(), 'secret');
+  writeFileSync(secretFile, SERVICE_SECRET);
+  return createHttpProvider({ url: answering.url, secretFile, caFile: null, clock: systemClock });
+}
+
+describe.each([
+  ['a program', program],
+  ['a service', service],
+])('the largest answer of %s', (_who, open) => {
+  async function ask(bytes: number) {
+    return await (await open(answerOf(bytes))).perform(callOf({}), AbortSignal.timeout(20_000));
+  }
+
+  // test/proxy/report-delivery.test.ts: a proxy reports the same.
+  it('is read, and not one byte more', async () => {
+    const { observed } = await ask(ANSWER_BYTES_MAX);
+    expect(isSame(observed, readAnswer(answerOf(ANSWER_BYTES_MAX)).observed)).toBe(true);
+    await expect(ask(ANSWER_BYTES_MAX + 1)).rejects.toThrow(/more than 1048576 bytes/);
+  });
+});
+
+it('the largest answer is recorded, and a backup that is put back has it', async () => {
+  const { observed, outputs } = readAnswer(
+    JSON.stringify({ ...JSON.parse(answerOf(ANSWER_BYTES_MAX)), outputs: { key: 'ü'.repeat(32_000) } }),
+  );
+  const value = serverRow({ observed, outputs });
+  const [first, second, backup] = [temporaryDirectory(), temporaryDirectory(), join(temporaryDirectory(), 'backup')];
+  const store = await createLowdbStore(first);
+  await store.commit([{ kind: 'server', name: 'web-1', value, expected: undefined }]);
+  await store.close();
+  await backUpStore(first, backup);
+  await restoreStore(second, backup, { force: false, now: 0, renew: () => [] });
+  const restored = await createLowdbStore(second);
+  expect(isSame(jsonOf(restored.list('server').get('web-1')), jsonOf(value))).toBe(true);
+  await restored.close();
+});
