@@ -66,6 +66,8 @@ export interface Before {
   readonly isAccepted?: boolean;
   /** The commit was activated before, so that nothing in it is new. */
   readonly isKnown?: boolean;
+  /** Paths of new files in which instances that are gone appear again; the baseline and the snapshot do not tell all of them. */
+  readonly reappearing?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -97,12 +99,13 @@ export function* proposeSteps(snapshot: Snapshot, before: Before): Steps<Propose
 
 /** Does what {@link derive} does, in steps: each is a file, a unit, or some hundred servers. */
 export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivation> {
-  const { baseline, earlier, safety, isKnown = false } = before;
+  const { baseline, earlier, safety, isKnown = false, reappearing } = before;
   const proposed = yield* proposeSteps(snapshot, before);
   if (!proposed.isFollowed) return proposed;
   const { candidates } = proposed;
   const built = { ...proposed, baseline, earlier, blobsRead: snapshot.blobs.size };
-  const proposal = { candidates, undetermined: isKnown ? [] : yield* newlyUndetermined(proposed, baseline) };
+  const undetermined = isKnown ? [] : yield* newlyUndetermined({ ...proposed, reappearing }, baseline);
+  const proposal = { candidates, undetermined };
   function* admit(facts: Safety | undefined): Steps<AdmittedInstances> {
     // Owners that were recorded may be others than those of the units.
     const carried = isSameState(baseline, earlier) ? yield* carryOver(proposal, baseline, facts) : undefined;

@@ -14,17 +14,20 @@ interface Earlier {
   readonly places: Snapshot['files'];
   /** The files of the active instances, by name. */
   readonly instances: ReadonlyMap<string, { readonly path: string; readonly oid: string }>;
+  /** See reappearing.ts. */
+  readonly reappearing: ReadonlySet<string>;
 }
 
 /**
  * Returns the paths of such files, sorted. A file counts for its name, below `stacks` but not where templates are, unless
- * an instance of that name is read; or, in any place, for the content of an instance that is not there any more.
+ * an instance of that name is read; or, in any place, for the content of an instance that is not there any more. A path in
+ * the root begins with `./`.
  */
 export function newUnreadInstances(catalog: Catalog, before: Earlier): readonly string[] {
   const { files, places, unreadable } = catalog;
   const gone = contentsGone(catalog, before);
   const stands = new Set([...unreadable.values()].map(({ path }) => path));
-  const found = new Set<string>();
+  const found = new Set([...before.reappearing].filter((path) => !stands.has(path)));
   for (const [path, { oid, mode }] of places) {
     const type = files.get(path)?.type;
     const known = before.places.get(path);
@@ -33,7 +36,8 @@ export function newUnreadInstances(catalog: Catalog, before: Earlier): readonly 
     const meant = gone.has(oid) ? path : type == null ? placeMeant(path, isLink, catalog) : undefined;
     if (meant !== undefined && !stands.has(meant)) found.add(meant);
   }
-  return [...found].sort(compareNames);
+  // So that nobody takes a file in the root for the name of an instance.
+  return [...found].map((path) => (path.includes('/') ? path : `./${path}`)).sort(compareNames);
 }
 
 /** The object ids of instances that are not there any more: of the active version, and of the one before this commit. */

@@ -26,6 +26,8 @@ export function* undeterminedIn(candidates: ReadonlyMap<string, Unit>): Steps<Un
 interface Proposed {
   readonly candidates: ReadonlyMap<string, Unit>;
   readonly catalog: Catalog;
+  /** Paths of new files in which instances that are gone appear again; see reappearing.ts. */
+  readonly reappearing?: ReadonlySet<string> | undefined;
 }
 
 /** The active state and the followed commit that a new commit is compared with. */
@@ -40,7 +42,7 @@ interface Followed {
  * may be meant as instances and are new or changed.
  */
 export function* newlyUndetermined(
-  { candidates, catalog }: Proposed,
+  { candidates, catalog, reappearing = new Set() }: Proposed,
   { units, undetermined, places }: Followed,
 ): Steps<readonly string[]> {
   const wrong: string[] = [];
@@ -49,7 +51,7 @@ export function* newlyUndetermined(
   });
   const active = [...units.values()].filter(({ type }) => type === 'stack-instance');
   const instances = new Map(active.map(({ name, entry }) => [name, entry]));
-  return [...wrong, ...newUnreadInstances(catalog, { places, instances })];
+  return [...wrong, ...newUnreadInstances(catalog, { places, instances, reappearing })];
 }
 
 function isNewlyUndetermined(key: string, unit: Unit, known: Undetermined): boolean {
@@ -63,8 +65,10 @@ function isNewlyUndetermined(key: string, unit: Unit, known: Undetermined): bool
 export function undeterminedText(receivers: readonly string[]): string {
   const paths = receivers.filter((receiver) => receiver.includes('/')).length;
   const fault = paths === 0 ? 'wrong' : paths === receivers.length ? 'not read' : 'wrong or not read';
-  const is = receivers.length === 1 ? 'is' : 'are';
-  return `${quoteSome(receivers)} ${is} ${fault} in the commit that takes these servers away, and may be what takes them over`;
+  const [is, it] = receivers.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const remedy = paths === 0 ? 'correct' : paths === receivers.length ? 'rename' : 'correct or rename';
+  const reason = `${is} ${fault} in the commit that takes these servers away, and may be what takes them over`;
+  return `${quoteSome(receivers)} ${reason}: ${remedy} ${it}, or approve the deletes`;
 }
 
 /** Returns the ids of the files that determine the servers of an instance: its own, and its template. */

@@ -199,6 +199,7 @@ export class CommitFollower {
       // What is followed was accepted once.
       isAccepted: (isNext && oid === current.get()?.commit) || this.#isApproved(nothingLeftDigest(oid)),
       directory: place.directory,
+      addedSince: (order) => source.added({ ...order, to: oid, directory: place.directory }),
       safety: this.#safety(rows, step),
       parsedFiles: this.#expected,
       inSlices,

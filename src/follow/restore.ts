@@ -3,6 +3,7 @@
 
 import { NO_FILES, type ParsedFiles, wantsBlob } from '../catalog/load-catalog.ts';
 import { isObjectPath, placePath } from '../catalog/paths.ts';
+import { blobsToCompare, goneFiles, reappearing } from '../catalog/reappearing.ts';
 import { systemClock } from '../clock.ts';
 import { type Before, type Derivation, deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -21,13 +22,15 @@ import type { WantedServer } from '../model/spec.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
-import type { Source } from '../source/source.ts';
+import type { AddedOrder, Source } from '../source/source.ts';
 import { HEAD } from './object-rows.ts';
 import { parseAhead } from './parse-ahead.ts';
 import { entryOfRow, keptObjects, recordedOwners } from './recorded-baseline.ts';
 import { recordedUnit } from './recorded-unit.ts';
 
-interface ReadOptions extends Before {
+interface ReadOptions extends Omit<Before, 'reappearing'> {
+  /** Given for a commit that is followed after `earlier`: returns what it adds. */
+  readonly addedSince?: ((order: Pick<AddedOrder, 'from' | 'select'>) => ReturnType<Source['added']>) | undefined;
   /** Left out: slices by the machine's clock. */
   readonly inSlices?: RunInSlices | undefined;
   /** Left out: the one that is followed. */
@@ -43,7 +46,22 @@ export async function deriveAt(
   { inSlices = createSlices(systemClock), ...before }: ReadOptions,
 ): Promise<Derivation> {
   const { snapshot, parsedFiles } = await readAt(source, commit, before);
-  return await inSlices(deriveSteps(snapshot, { ...before, parsedFiles }));
+  const found = await reappearingAt(snapshot, before, inSlices);
+  return await inSlices(deriveSteps(snapshot, { ...before, parsedFiles, reappearing: found }));
+}
+
+/** Returns the new files in which instances appear again that the commit takes away. */
+async function reappearingAt(
+  { commit, files }: Snapshot,
+  { earlier, baseline: { units }, addedSince }: Omit<ReadOptions, 'inSlices'>,
+  inSlices: RunInSlices,
+): Promise<ReadonlySet<string> | undefined> {
+  const from = earlier?.catalog.commit;
+  if (earlier === undefined || addedSince === undefined || from === undefined || from === commit) return undefined;
+  const gone = await inSlices(goneFiles({ catalog: earlier.catalog, units }, files));
+  if (gone.length === 0) return undefined;
+  const added = await addedSince({ from, select: (found) => blobsToCompare(gone, found) });
+  return await inSlices(reappearing(gone, added));
 }
 
 /** A commit that was read. */

@@ -19,6 +19,7 @@ import type { Remote } from './remotes/remote.ts';
 import { checkBranch, directorySteps } from './repository-url.ts';
 import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
 import {
+  type AddedOrder,
   type BlobFilter,
   type ChangeLimits,
   type Commit,
@@ -145,6 +146,16 @@ class BranchSource implements GitSource {
     return this.readObjects(async (objects) =>
       this.#reader.read(objects, await commitHere(objects, commit), { wants, directory: steps }),
     );
+  }
+
+  added({ from, to, directory, select }: AddedOrder): ReturnType<Source['added']> {
+    const steps = directory === undefined ? undefined : directorySteps(directory);
+    return this.readObjects(async (objects) => {
+      const before = await objects.findCommit(from);
+      if (before === undefined) return { files: new Map(), blobs: new Map() };
+      const commits = { from: before, to: await commitHere(objects, to) };
+      return await this.#reader.added(objects, commits, { select, directory: steps });
+    });
   }
 
   describe(commit: string): Promise<Commit> {

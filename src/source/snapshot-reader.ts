@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 import type { ParsedCommit } from '../git/git-object.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
-import { type BlobFilter, SourceError } from './source.ts';
-import { type KnownTrees, listFiles } from './tree-listing.ts';
+import { type AddedOrder, type BlobFilter, SourceError } from './source.ts';
+import { type KnownTrees, listAdded, listFiles } from './tree-listing.ts';
 
 /** The cost of a snapshot. */
 export interface SnapshotCounts {
@@ -61,20 +61,27 @@ export class SnapshotReader {
   ): Promise<Snapshot> {
     const { entriesMax } = this.#options;
     const listing = await listFiles(objects, { root: commit.tree, directory, known: this.#known, entriesMax });
-    const blobs = await this.#readBlobs(objects, listing.files, wants);
+    const blobs = await this.#readBlobs(objects, await wantedOf(listing.files, wants));
     this.#known = listing.trees;
     this.#counts = { treesRead: listing.treesRead, blobsRead: blobs.size };
     return { commit: commit.oid, time: commit.time, files: listing.files, blobs };
   }
 
-  /** A file that is too large is listed without content; the stage that needs it reports it. */
-  async #readBlobs(
+  /** Returns what {@link Source.added} says, of two commits. */
+  async added(
     objects: ObjectReader,
-    files: ReadonlyMap<string, SnapshotFile>,
-    wants: BlobFilter,
-  ): Promise<ReadonlyMap<string, Uint8Array>> {
+    { from, to }: { readonly from: ParsedCommit; readonly to: ParsedCommit },
+    { select, directory = this.#options.directory }: Pick<AddedOrder, 'select'> & Pick<SnapshotOrder, 'directory'>,
+  ): Promise<Pick<Snapshot, 'files' | 'blobs'>> {
+    const { entriesMax } = this.#options;
+    const files = await listAdded(objects, { before: from.tree, after: to.tree, directory, entriesMax });
+    return { files, blobs: await this.#readBlobs(objects, select(files)) };
+  }
+
+  /** A file that is too large is listed without content; the stage that needs it reports it. */
+  async #readBlobs(objects: ObjectReader, wanted: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
     const { blobBytesMax, snapshotBytesMax } = this.#options;
-    const sized = await inParts(await wantedOf(files, wants), async (oid) => ({
+    const sized = await inParts(wanted, async (oid) => ({
       oid,
       bytes: await objects.sizeOf(oid),
     }));

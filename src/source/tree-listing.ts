@@ -1,5 +1,6 @@
 // Lists the files of a commit below one directory. Reads only trees that the previous listing did not have: a commit
 // that changes one file costs the trees above it.
+import { posix } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { DIRECTORY_MODE, type TreeEntry } from '../git/git-object.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
@@ -81,6 +82,46 @@ export async function listFiles(
   }
   if (start !== undefined) await walk(start, '', 0);
   return { files, trees, treesRead };
+}
+
+interface AddedOptions extends Pick<ListingOptions, 'directory' | 'entriesMax'> {
+  /** The trees of two commits. */
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * Returns the files at paths where the commit before has none, of the whole tree, by path relative to the directory. Reads
+ * only folders that differ, and nothing beyond `entriesMax` of their entries. Throws DamagedCopyError if a tree is missing.
+ */
+export async function listAdded(
+  objects: Pick<ObjectReader, 'readTree'>,
+  { before, after, directory, entriesMax }: AddedOptions,
+): Promise<TreeListing['files']> {
+  const files = new Map<string, SnapshotFile>();
+  const root = `/${directory.join('/')}`;
+  let entries = 0;
+  let pathsLength = 0;
+
+  async function walk(old: string | undefined, oid: string, prefix: string): Promise<void> {
+    const known = new Map(
+      old === undefined ? [] : (await objects.readTree(old, entriesMax)).map((one) => [one.name, one]),
+    );
+    for (const { name, mode, oid: found } of await objects.readTree(oid, entriesMax)) {
+      const path = `${prefix}/${name}`;
+      pathsLength += path.length;
+      if (++entries > entriesMax || pathsLength > PATHS_LENGTH_MAX || path.length > PATH_LENGTH_MAX) return;
+      if (entries % ENTRIES_A_TURN === 0) await setImmediate();
+      const was = known.get(name);
+      const isFolder = was?.mode === DIRECTORY_MODE;
+      if (mode !== DIRECTORY_MODE) {
+        if (was === undefined || isFolder) files.set(posix.relative(root, path), { oid: found, mode });
+      } else if (!isFolder || was.oid !== found) await walk(isFolder ? was.oid : undefined, found, path);
+    }
+  }
+
+  if (before !== after) await walk(before, after, '');
+  return files;
 }
 
 function addFile(files: Map<string, SnapshotFile>, path: string, file: { oid: string; mode: FileMode }): void {

@@ -335,11 +335,11 @@ test('what may be meant for wrong instances is told with these, and keeps being 
   const { held } = judge({ shop: ['a'] }, {}, names);
   expect(held.get('shop')).toMatchObject({
     reason:
-      '"b", "c", "d", "e", "f" and 2 more are wrong in the commit that takes these servers away, and may be what takes them over',
+      '"b", "c", "d", "e", "f" and 2 more are wrong in the commit that takes these servers away, and may be what takes them over: correct them, or approve the deletes',
     isHandOver: true,
   });
   expect(judge({ shop: ['a'] }, {}, ['b']).held.get('shop')?.reason).toBe(
-    '"b" is wrong in the commit that takes these servers away, and may be what takes them over',
+    '"b" is wrong in the commit that takes these servers away, and may be what takes them over: correct it, or approve the deletes',
   );
   const later = judge({ shop: ['a'] }, { heldBefore: heldForReceiver('shop', 'a') });
   expect(later.held.get('shop')).toMatchObject({ reason: '"b" is wrong', isHandOver: true });

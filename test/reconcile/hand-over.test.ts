@@ -64,7 +64,7 @@ describe('a server that is handed over to an instance that is wrong', () => {
     expect(core.calls('delete')).toEqual([]);
     expect(core.operator.held()).toMatchObject([{ kind: 'deletes', instance: 'a', resources: servers }]);
     expect(core.held('a')?.reason).toBe(
-      `"${receiver}" is wrong in the commit that takes these servers away, and may be what takes them over`,
+      `"${receiver}" is wrong in the commit that takes these servers away, and may be what takes them over: correct it, or approve the deletes`,
     );
     expect(core.reader.status('a')).toBe('Awaiting approval');
   });
@@ -176,7 +176,7 @@ describe('an instance that is renamed to a file that is not read', () => {
     expect(core.calls('delete')).toEqual([]);
     expect(core.held('a')).toMatchObject({ resources: ['k', 's'] });
     expect(core.held('a')?.reason).toBe(
-      `"${path}" is not read in the commit that takes these servers away, and may be what takes them over`,
+      `"${path}" is not read in the commit that takes these servers away, and may be what takes them over: rename it, or approve the deletes`,
     );
   });
 
@@ -223,8 +223,128 @@ describe('an instance that is renamed to a file that is not read', () => {
     const core = await up();
     await follow(core, { [A]: null, 'stacks/instances/c.yml': TEMPLATE_A, [B]: 'stackTemplate: tbb\n' });
     expect(core.held('a')?.reason).toBe(
-      '"b", "stacks/instances/c.yml" are wrong or not read in the commit that takes these servers away, and may be what takes them over',
+      '"b", "stacks/instances/c.yml" are wrong or not read in the commit that takes these servers away, and may be what takes them over: correct or rename them, or approve the deletes',
     );
+  });
+});
+
+describe('an instance whose file appears again, edited, under a name that makes no instance', () => {
+  const WHOLE = `${TEMPLATE_A}parameters:\n  size: small # as ordered\n`;
+  const EDITED = `${TEMPLATE_A}parameters:\n  size: large # as ordered\n`;
+  const OTHERS: Files = { 'README.md': '# Shops\n', 'docs/shops.md': `${'All about shops.\n'.repeat(20)}` };
+
+  const PLACES = [
+    ['the same folder', 'stacks/instances/a.disabled', 'stacks/instances/a.disabled'],
+    ['another folder', 'attic/old', 'attic/old'],
+    ['the root', 'a.txt', './a.txt'],
+    ['the templates', 'stacks/templates/a.txt', 'stacks/templates/a.txt'],
+  ] as const;
+
+  it.each(
+    PLACES.flatMap(([place, path, said]) => [
+      [`edited, in ${place}`, path, EDITED, said] as const,
+      [`the same, in ${place}`, path, WHOLE, said] as const,
+      [`with other line ends, in ${place}`, path, WHOLE.replaceAll('\n', '\r\n'), said] as const,
+    ]),
+  )('%s: its servers are held, over restarts and until a person approves', async (_what, path, text, said) => {
+    const core = await up({ [A]: WHOLE });
+    await follow(core, { [A]: null, [path]: text, ...OTHERS });
+    const again = await core.restart();
+    await again.poll();
+    await follow(again, { 'README.md': '# Other shops\n' });
+    await follow(again, { [path]: null });
+    await again.pass(2 * 3_600_000);
+    expect([...core.calls('delete'), ...again.calls('delete')]).toEqual([]);
+    expect(again.held('a')).toMatchObject({ resources: ['k', 's'] });
+    expect(again.held('a')?.reason).toBe(
+      `"${said}" is not read in the commit that takes these servers away, and may be what takes them over: rename it, or approve the deletes`,
+    );
+    await again.approve(again.held('a')?.digest ?? '');
+    expect(again.calls('delete').sort()).toEqual(['k', 's']);
+  });
+
+  it.each([
+    ['with the commits before and after it in one poll', ''],
+    ['and it is gone at the end of that poll', null],
+    ['after a restart', undefined],
+  ])('%s: its servers are held', async (_what, last) => {
+    const first = await up({ [A]: TEMPLATE_A });
+    if (last === undefined) first.source.commit({ [A]: WHOLE });
+    const core = last === undefined ? await first.restart() : first;
+    core.source.commit({ [A]: WHOLE, ...OTHERS });
+    core.source.commit({ [A]: null, 'attic/old': EDITED });
+    core.source.commit({ 'docs/shops.md': 'none\n', ...(last === null ? { 'attic/old': null } : {}) });
+    await core.poll();
+    await core.pass(2 * 3_600_000);
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('a')).toMatchObject({
+      resources: ['k', 's'],
+      reason: expect.stringMatching(/^"attic\/old" is not/),
+    });
+  });
+
+  it('moves to the name that it is given at last', async () => {
+    const core = await up({ [A]: WHOLE });
+    await follow(core, { [A]: null, 'attic/old': EDITED });
+    const creates = core.calls('create').length;
+    await follow(core, { 'attic/old': null, [C]: WHOLE });
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.server('s')?.instance).toBe('c');
+    expect([core.calls('delete'), core.calls('create').length]).toEqual([[], creates]);
+  });
+
+  it('also where it stood under a wrong name in between', async () => {
+    const core = await up({ [A]: WHOLE });
+    await follow(core, { [A]: null, 'stacks/instances/a.yamll': WHOLE });
+    await follow(core, { 'stacks/instances/a.yamll': null, 'attic/old': EDITED });
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('a')).toMatchObject({ resources: ['k', 's'] });
+  });
+
+  it.each<[what: string, files: Files]>([
+    ['the same', { 'attic/a.off': WHOLE }],
+    ['edited', { 'attic/a.off': EDITED }],
+  ])('outside of the followed directory, %s: its servers are held', async (_what, files) => {
+    const core = new Core();
+    core.source.place = { ...core.source.place, directory: 'prod' };
+    const layout = Object.entries({ ...FILES, [A]: WHOLE });
+    core.source.commit(Object.fromEntries(layout.map(([path, text]) => [`prod/${path}`, text])));
+    await core.poll();
+    await follow(core, { [`prod/${A}`]: null, ...files });
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('a')?.reason).toMatch(/^"\.\.\/attic\/a.off" is not read/);
+  });
+
+  it.each<[what: string, files: Files]>([
+    ['an unrelated file', { 'attic/a.disabled': 'Shops that are closed:\n- a\n- b\n- c\n' }],
+    ['a file with one line of it', { 'attic/a.disabled': `${TEMPLATE_A}${'more\n'.repeat(40)}` }],
+    ['a binary file', { 'attic/a.disabled': `${EDITED}\0` }],
+    [
+      'an instance like it',
+      {
+        [C]: 'stackTemplate: tc\nparameters:\n  size: large # as ordered\n',
+        'stacks/templates/tc.yaml': template(['y']),
+      },
+    ],
+  ])('is removed beside %s', async (_what, files) => {
+    const core = await up({ [A]: WHOLE });
+    await follow(core, { [A]: null, ...files });
+    expect(core.operator.held()).toEqual([]);
+    expect(core.calls('delete').sort()).toEqual(['k', 's']);
+  });
+
+  it('is removed beside a copy that was there before', async () => {
+    const core = await up({ [A]: WHOLE, 'attic/a.off': EDITED, 'attic/b.off': WHOLE });
+    await follow(core, { [A]: null });
+    expect(core.calls('delete').sort()).toEqual(['k', 's']);
+  });
+
+  it('hands its servers over to the valid file beside it', async () => {
+    const core = await up({ [A]: WHOLE });
+    await follow(core, { [A]: null, [C]: WHOLE, 'attic/a.off': WHOLE });
+    expect(core.operator.held()).toEqual([]);
+    expect(core.ledger.server('s')?.instance).toBe('c');
+    expect(core.calls('delete')).toEqual([]);
   });
 });
 

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import type { FileChanges } from '../support/git-repository.ts';
 import { effectsIn, existing, runController } from '../support/running-controller.ts';
-import { headOf, pushAtOnce, type Scene, SHOP_FILES, untilStatus, upAndDone } from './scene.ts';
-import { instanceText, SHOP } from './stacks.ts';
+import { headOf, pushAtOnce, restart, type Scene, SHOP_FILES, untilHeld, untilStatus, upAndDone } from './scene.ts';
+import { instanceText, OFFICE, SHOP } from './stacks.ts';
 
 const RETAIN = 'deletion: retain\n';
 
@@ -44,6 +44,22 @@ describe.each([
     await untilStatus(scene, 'shop', 'Done');
     expect(Object.keys(await scene.running.states('shop'))).not.toContain('shop-web-4');
     expect(Object.keys(existing(scene.site))).toEqual(servers);
+  });
+
+  it.each([
+    ['the same', ''],
+    ['edited', '# closed\n'],
+  ])('a file is moved to a name that makes no instance, %s: its servers wait for a person', async (_what, more) => {
+    const scene = await upAndDone();
+    const effects = effectsIn(scene.site);
+    const moved = { [OFFICE]: null, 'attic/office.txt': `${instanceText('office', 1)}${more}` };
+    await come(scene, [...MANY, { files: moved }, { files: { 'README.md': 'moved' } }]);
+    const held = { instance: 'office', resources: ['office-db', 'office-web-1'] };
+    const reason = expect.stringMatching(/^"attic\/office.txt" is not read .*: rename it, or approve the deletes$/);
+    expect(await untilHeld(scene, 'deletes')).toMatchObject({ ...held, reason });
+    await restart(scene);
+    expect(await untilHeld(scene, 'deletes')).toMatchObject({ ...held, reason });
+    expect(effectsIn(scene.site)).toEqual(effects);
   });
 
   it('one person protects an instance, and another removes it: it stays', async () => {

@@ -1,7 +1,14 @@
 // A branch made of texts, for tests of what follows one: no Git, no disk, no waiting. Reads what it is asked for only.
+import { posix } from 'node:path';
 import { invariant } from '../../src/model/invariant.ts';
 import type { FollowedPlace } from '../../src/model/rows.ts';
-import { type Commit, type LastFileChanges, type Source, SourceError } from '../../src/source/source.ts';
+import {
+  type AddedOrder,
+  type Commit,
+  type LastFileChanges,
+  type Source,
+  SourceError,
+} from '../../src/source/source.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { PLACE } from './rows.ts';
 import { type TextChanges, textsAfter } from './text-repository.ts';
@@ -79,6 +86,17 @@ export class TextSource implements Source {
     if (this.#forgotten.has(commit)) throw new SourceError(`the local copy does not have ${commit}`);
     const { texts, time } = this.#read(commit);
     return { ...snapshotOf(textsIn(texts, directory), { wants }), commit, time };
+  }
+
+  async added({ from, to, directory = this.place.directory, select }: AddedOrder): ReturnType<Source['added']> {
+    if (!(await this.has(from))) return { files: new Map(), blobs: new Map() };
+    const before = await this.snapshot(from, () => true, '.');
+    const after = await this.snapshot(to, () => true, '.');
+    const added = [...after.files].filter(([path]) => !before.files.has(path));
+    const files = new Map(added.map(([path, file]) => [posix.relative(`/${directory}`, `/${path}`), file]));
+    const wanted = new Set(select(files));
+    const blobs = [...before.blobs, ...after.blobs].filter(([oid]) => wanted.has(oid));
+    return { files, blobs: new Map(blobs) };
   }
 
   async describe(commit: string): Promise<Commit> {

@@ -20,6 +20,7 @@ describe('protection that one of several commits lifts', () => {
         fetch: notAsked,
         adopt: notAsked,
         has: notAsked,
+        added: notAsked,
         describe: notAsked,
         commitsBetween: notAsked,
         isAncestor: notAsked,

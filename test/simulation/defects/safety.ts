@@ -231,7 +231,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/desired/undetermined.ts',
-        find: 'return [...wrong, ...newUnreadInstances(catalog, { places, instances })];',
+        find: 'return [...wrong, ...newUnreadInstances(catalog, { places, instances, reappearing })];',
         replace: 'return wrong;',
       },
     ],
