@@ -21,6 +21,8 @@ interface DirectoryOptions {
 }
 
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+/** Where objects stand, a folder of any name is read, as it is from a commit. */
+const OF_OBJECTS = /^(?:types|stacks\/templates|stacks\/instances|clients)\//;
 /** The commit of a repository inside the directory is unknown. */
 const UNKNOWN_COMMIT = '0'.repeat(40);
 const DEPTH_MAX = 256;
@@ -28,7 +30,7 @@ const DEPTH_MAX = 256;
 type DirectoryEntry = { readonly path: string; readonly kind: 'file' | 'symlink' | 'repository' };
 
 /**
- * Returns the files below a directory, without `.git` and `node_modules`. A repository inside is listed as a submodule
+ * Returns the files below a directory, without `.git`, and without `node_modules` beside the objects. A repository inside is listed as a submodule
  * and not entered. Throws SourceError if it is not a directory, cannot be read, or holds too many files.
  */
 export async function readDirectory(directory: string, options: DirectoryOptions = {}): Promise<Snapshot> {
@@ -62,7 +64,7 @@ async function listEntries(directory: string, entriesMax: number): Promise<reado
       return;
     }
     for (const entry of found.sort((a, b) => compareNames(a.name, b.name))) {
-      if (SKIPPED.has(entry.name)) continue;
+      if (SKIPPED.has(entry.name) && !OF_OBJECTS.test(prefix)) continue;
       if (++seen > entriesMax) {
         throw new SourceError(`"${directory}" holds more than ${entriesMax} files and directories: name a smaller one`);
       }

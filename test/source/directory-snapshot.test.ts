@@ -41,12 +41,13 @@ describe('readDirectory', () => {
     expect(blobs.size).toBe(4);
   });
 
-  it('leaves out .git and node_modules, and does not enter another repository', async () => {
+  it('leaves out .git, and node_modules where no objects stand, and does not enter another repository', async () => {
     const directory = temporaryDirectory();
     await write(directory, {
       '.git/HEAD': 'x',
       'node_modules/a/b.yaml': 'x',
       'stacks/node_modules/c.yaml': 'x',
+      'types/role/node_modules/d.yaml': 'x',
       'vendor/.git/HEAD': 'x',
       'vendor/inside.yaml': 'x',
       '.gitignore': 'x',
@@ -56,6 +57,7 @@ describe('readDirectory', () => {
     expect([...files].map(([path, { mode }]) => `${mode} ${path}`)).toEqual([
       '100644 .gitignore',
       '100644 a.yaml',
+      '100644 types/role/node_modules/d.yaml',
       '160000 vendor',
     ]);
   });
