@@ -104,6 +104,8 @@ function failureOf(error: unknown, requestId: string): Failure {
   if (error instanceof ServiceError && error.code !== 'internal') return error;
   const code = codeOfExpress(error);
   if (code !== undefined) return { code, message: String(error instanceof Error ? error.message : error) };
+  // The store's own text says what is wrong and what to do; its error is known by name, since the store is not imported here.
+  if (error instanceof Error && error.name === 'StoreError') return { code: 'not_ready', message: error.message };
   const message = `Treeline failed to answer. This is a mistake of Treeline; its log tells more under request ${requestId}`;
   return { code: 'internal', message };
 }

@@ -115,6 +115,13 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
     web: Object.fromEntries(NEW_SERVERS.map((name) => [name, { state: 'creating' }])),
   });
   expect((await request('/hiera/shop-web-1/release/')).body).toBe('1');
+  const refused = await request('/operations/suspend', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ instance: 'shop', reason: 'the disk is full' }),
+  });
+  expect(refused).toMatchObject({ status: 503, body: { error: 'not_ready' }, headers: { 'retry-after': '5' } });
+  expect(JSON.stringify(refused.body)).toContain('no space left on device, write. Nothing was saved. Free');
   expect(controller.ready()).toBe(true);
   const errors = lines.filter(({ level }) => Number(level) >= 50);
   expect(errors.map(({ msg }) => String(msg).split(';')[0]).sort()).toEqual([
