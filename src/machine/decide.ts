@@ -96,7 +96,18 @@ function decideCheck(row: ServerRow, context: DecisionContext): Step {
   if (provider.name === null) return hold(row, provider.reason, context);
   const checked = isStuck(row) && row.action !== null ? { ...row, reason: lostReason(row.action, context) } : row;
   if (!context.hasCapacity(provider.name)) return { row: checked, next: capacityOf(provider) };
-  return { row: checked, next: { kind: 'check', provider: provider.name } };
+  return { row: checked, next: { kind: 'check', provider: provider.name, tags: claimedTags(provider, context) } };
+}
+
+/**
+ * Returns the tags of a server that the proxy which asks for its next call has itself: what it finds or makes is at its own
+ * site, and not at those of the other tags.
+ */
+function claimedTags(
+  { tags }: ResponsibleEntry,
+  { claimant }: Pick<DecisionContext, 'claimant'>,
+): readonly string[] | undefined {
+  return claimant === undefined ? tags : tags?.filter((tag) => claimant.tags.includes(tag));
 }
 
 function capacityOf({ name, tags }: ResponsibleEntry, isChecked = false): CapacityNext {
@@ -144,7 +155,8 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
   const provider = context.providerFor(row);
   if (provider.name === null) return { row, next: REST };
   if (context.hasCapacity(provider.name)) {
-    return { row, next: { kind: 'check', provider: provider.name, isRoutine: true } };
+    const tags = claimedTags(provider, context);
+    return { row, next: { kind: 'check', provider: provider.name, isRoutine: true, tags } };
   }
   return { row, next: provider.tags === undefined ? REST : { ...capacityOf(provider), isRoutine: true } };
 }
@@ -193,10 +205,11 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     ...(provider.lostActionEnds === undefined ? {} : { ends: provider.lostActionEnds }),
     ...(row.approved ? { isApproved: true } : {}),
     ...(operation === 'create' && row.replacing && !row.mayExist && row.attempt === 0 ? { isRebuild: true } : {}),
-    ...(context.claim === undefined ? {} : { claim: context.claim }),
+    ...(context.claimant === undefined ? {} : { claim: context.claimant.claim }),
   };
   const begun = operation === 'create' ? { mayExist: true, dirty: false } : { dirty: true };
-  const tags = provider.tags === undefined ? {} : { proxyTags: provider.tags };
+  const site = operation === 'create' ? claimedTags(provider, context) : provider.tags;
+  const tags = site === undefined ? {} : { proxyTags: site };
   const made = { provider: provider.name, ...(provider.isPretending ? { isPretended: true } : {}), ...tags };
   const facts = { action, incarnation, ...made, ...begun };
   // The reason of an action that heals is the drift.

@@ -52,7 +52,13 @@ export type Next =
   | { readonly kind: 'slot'; readonly time: number | undefined }
   | CapacityNext
   /** Ask the provider whether the server exists. `isRoutine`: the server is at rest, and no action waits for the answer. */
-  | { readonly kind: 'check'; readonly provider: string; readonly isRoutine?: true }
+  | {
+      readonly kind: 'check';
+      readonly provider: string;
+      readonly isRoutine?: true;
+      /** The proxy tags of the server that the proxy which is asked has itself; omitted if no proxy is. */
+      readonly tags?: readonly string[] | undefined;
+    }
   /** Carry out the action that the row now holds. */
   | { readonly kind: 'run'; readonly provider: string };
 
@@ -60,6 +66,13 @@ export type Next =
 export interface Step {
   readonly row: ServerRow | null;
   readonly next: Next;
+}
+
+/** A proxy that asks for the next call of a server. */
+export interface Claimant {
+  readonly claim: ProxyClaim;
+  /** Those of its client file. */
+  readonly tags: readonly string[];
 }
 
 /** The facts besides the row that a decision about one server reads. */
@@ -84,8 +97,8 @@ export interface DecisionContext {
   readonly isInFlight: boolean;
   /** Returns true if one more call of that provider may start now. */
   readonly hasCapacity: (provider: string) => boolean;
-  /** The claim of the proxy that asks for the next call; undefined if none does. */
-  readonly claim?: ProxyClaim | undefined;
+  /** The proxy that asks for the next call; undefined if none does. */
+  readonly claimant?: Claimant | undefined;
   /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
   readonly stoppedUntil: number | undefined;
   /** Returns true if too many updates of the row's commit have failed, so that no further one starts. */
@@ -97,7 +110,10 @@ export interface DecisionContext {
    * show the replacement yet, so that others do not count it.
    */
   readonly mayReplace: () => boolean | undefined;
-  /** How its last check ended, if that is at most 30 s ago and no action on it has begun since. */
+  /**
+   * How its last check ended, if that is at most 30 s ago and no action on it has begun since: one of the site of the proxy
+   * that asks for the next call, or of any of its sites if none does.
+   */
   readonly lastCheck: CheckEnd | undefined;
   /** A scheduled or requested check of the server, which is at rest, may start now. */
   readonly isCheckDue: boolean;

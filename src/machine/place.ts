@@ -6,6 +6,7 @@ import { PROXIED } from '../model/names.ts';
 import { quote } from '../model/quote.ts';
 import type { ServerPlace, ServerRow } from '../model/rows.ts';
 import { mayBeThere } from './existence.ts';
+import { fitsProxy } from './proxy-tags.ts';
 
 /** The places of all servers. */
 export interface KnownPlaces {
@@ -21,26 +22,23 @@ const TELLING: ReadonlySet<Answer['outcome']> = new Set(['done', 'absent', 'repl
  * Returns the result as it counts: one from another place than before, or from none where there was one, is an error and
  * no answer. A server that nobody has made is compared with the others of its entry, or of its proxies' site and entry.
  */
-export function judgePlace(
-  row: ServerRow,
-  result: CallResult,
-  { tags, known }: { readonly tags: readonly string[] | undefined; readonly known: KnownPlaces },
-): CallResult {
-  const { answer, provider, kind } = result;
+export function judgePlace(row: ServerRow, result: CallResult, known: KnownPlaces): CallResult {
+  const { answer, provider } = result;
   if (!TELLING.has(answer.outcome)) return result;
-  const before = expectedPlace(row, result, { tags, known });
+  const before = expectedPlace(row, result, known);
   if (before === undefined || before === answer.place) return result;
   const message = otherPlaceText(provider, before, answer.place);
   const nothing = { message, outputs: {}, observed: {} };
-  return { kind, provider, answer: { outcome: kind === 'check' ? 'retryable' : 'lost', ...nothing } };
+  return { ...result, answer: { outcome: result.kind === 'check' ? 'retryable' : 'lost', ...nothing } };
 }
 
 /** Returns the row with the place of a result that counts; the same object if that is known. */
-export function withPlace(row: ServerRow, { answer, provider }: CallResult): ServerRow {
+export function withPlace(row: ServerRow, { answer, provider, tags }: CallResult): ServerRow {
   if (answer.place === undefined || !TELLING.has(answer.outcome)) return row;
   const place: ServerPlace = {
     name: answer.place,
     provider,
+    ...(tags === undefined ? {} : { tags }),
     ...(answer.entry === undefined ? {} : { entry: answer.entry }),
   };
   return row.place !== undefined && isSame({ ...row.place }, { ...place }) ? row : { ...row, place };
@@ -49,17 +47,15 @@ export function withPlace(row: ServerRow, { answer, provider }: CallResult): Ser
 /** Returns the keys under which a row's place is known: that of its site and entry, and that of the place there. */
 export function placeKeys({ place, proxyTags }: ServerRow): readonly string[] {
   if (place === undefined) return [];
-  const site = siteKey(place.provider, proxyTags, place.entry);
+  const site = siteKey(place.provider, place.tags ?? proxyTags, place.entry);
   return [site, placeKey(site, place.name)];
 }
 
-function expectedPlace(
-  row: ServerRow,
-  { answer, provider }: CallResult,
-  { tags, known }: { readonly tags: readonly string[] | undefined; readonly known: KnownPlaces },
-): string | undefined {
-  // Who adopts it says that it is to be found elsewhere.
-  if (row.place?.provider === provider && mayBeThere(row) && !row.adopting) return row.place.name;
+function expectedPlace(row: ServerRow, { answer, provider, tags }: CallResult, known: KnownPlaces): string | undefined {
+  // Who adopts it says that it is to be found elsewhere; and it may be created at another site than that which was asked first.
+  const { place, proxyTags = [] } = row;
+  const isOfSite = place?.provider === provider && fitsProxy(place.tags ?? proxyTags, tags ?? []);
+  if (isOfSite && mayBeThere(row) && !row.adopting) return place.name;
   const site = siteKey(provider, tags, answer.entry);
   const [other] = known.under(site);
   if (other === undefined) return undefined;

@@ -25,25 +25,33 @@ export function fitsProxy(tags: readonly string[], own: readonly string[]): bool
  * are at another site, and do not see it.
  */
 export function hasOtherTags(row: ServerRow, present: readonly string[]): boolean {
-  const { proxyTags, provider, state } = row;
-  if (provider !== PROXIED || proxyTags === undefined) return false;
-  if (isHandedOn(row) || isBeingAdopted(row)) return false;
-  if (!mayBeThere(row) && !row.replacing && state !== 'unknown') return false;
-  return !(proxyTags.length === 0 ? present.length === 0 : fitsProxy(proxyTags, present));
+  const { proxyTags } = row;
+  return proxyTags !== undefined && isBoundToSite(row) && !fitsProxy(proxyTags, present);
+}
+
+/** Returns true if a server may be where a proxy made it, and only those of that site can tell. */
+function isBoundToSite(row: ServerRow): boolean {
+  if (row.provider !== PROXIED || isHandedOn(row) || isBeingAdopted(row)) return false;
+  return mayBeThere(row) || row.replacing || row.state === 'unknown';
 }
 
 /**
- * Returns the tags of the proxies that the next call of a server is for; undefined if a person has to decide first. Those
- * that made it tell how an action ended, and delete it; they do not change it to what others are to have.
+ * Returns the tags of the proxies that the next call of a server is for: those that made it and are in its record, so that
+ * other sites in a list do not make it a second time. Undefined if a person has to decide first, since its record has none
+ * of them. Those that made it tell how an action ended, and delete it; they do not change it to what others are to have.
  */
 export function responsibleTags(row: ServerRow, present: readonly string[]): readonly string[] | undefined {
-  if (!hasOtherTags(row, present)) return present;
-  return row.wanted === null || row.state === 'unknown' || isReplacedOnRequest(row) ? row.proxyTags : undefined;
+  const { proxyTags } = row;
+  if (proxyTags === undefined || !isBoundToSite(row)) return present;
+  if (!hasOtherTags(row, present)) return present.filter((tag) => proxyTags.includes(tag));
+  return row.wanted === null || row.state === 'unknown' || isReplacedOnRequest(row) ? proxyTags : undefined;
 }
 
 /** Returns the reason of a server that other proxies would get now than those that made it. */
 export function otherTagsReason(row: ServerRow, present: readonly string[]): Reason {
-  const text = `a proxy ${tagWords(row.proxyTags ?? [])} ${madeWords(row)} it, but it would go to a proxy ${tagWords(present)} now`;
+  const makers = row.proxyTags ?? [];
+  const others = present.filter((tag) => !makers.includes(tag));
+  const text = `a proxy ${tagWords(makers)} ${madeWords(row)} it, but it would go to a proxy ${tagWords(others)} now`;
   return { code: 'provider_changed', text };
 }
 

@@ -26,4 +26,6 @@ export interface CallResult {
   readonly kind: 'check' | 'action';
   readonly provider: string;
   readonly answer: Answer;
+  /** The proxy tags of the server that the proxy which answered has itself; omitted if no proxy did. */
+  readonly tags?: readonly string[] | undefined;
 }

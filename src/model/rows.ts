@@ -216,6 +216,8 @@ export interface ServerPlace {
   readonly name: string;
   /** The provider entry that asked. */
   readonly provider: string;
+  /** The proxy tags of the server that the proxy which looked has itself; omitted if no proxy did. */
+  readonly tags?: readonly string[];
   /** That of the proxy, where one has said it. */
   readonly entry?: string;
 }
@@ -279,7 +281,10 @@ export interface ServerRow {
   readonly provider: string | null;
   /** Its provider makes no real servers, so that for any other one it was never made. Omitted otherwise. */
   readonly isPretended?: boolean;
-  /** The proxy tags with which a proxy made or adopted it last. They count while `provider` is that of proxies. */
+  /**
+   * Its site: those of its proxy tags that the proxy which made or adopted it last had itself. They count while `provider`
+   * is that of proxies.
+   */
   readonly proxyTags?: readonly string[];
   /** Omitted where no answer has named one. */
   readonly place?: ServerPlace;

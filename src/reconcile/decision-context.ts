@@ -3,6 +3,7 @@
 import type { Capacity } from '../execute/capacity.ts';
 import type {
   CheckEnd,
+  Claimant,
   DecisionContext,
   EarlierWait,
   ResponsibleEntry,
@@ -15,7 +16,7 @@ import { openRemovals } from '../machine/removals.ts';
 import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { PROXIED } from '../model/names.ts';
-import type { ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { WaitExemption } from './circle-watch.ts';
 import { earlierWait, uncheckedAtSite } from './earlier-controller.ts';
 import type { Ledger } from './ledger.ts';
@@ -31,8 +32,8 @@ export interface ContextSources extends ProviderSources {
   /** How many deletes and replacements without approval may be in progress or have happened within the last hour. */
   readonly removalsMax: () => number;
   readonly capacity: Pick<Capacity, 'isInFlight' | 'hasCapacity'>;
-  /** Returns how a server's last check ended; see FreshChecks. */
-  readonly lastCheckOf: (server: string) => CheckEnd | undefined;
+  /** Returns how a server's last check by proxies with one of these tags ended, or by any; see FreshChecks. */
+  readonly lastCheckOf: (server: string, own?: readonly string[]) => CheckEnd | undefined;
   /** Returns true if a scheduled or requested check of a server may start now. */
   readonly isCheckDue: (server: string) => boolean;
   /**
@@ -41,8 +42,8 @@ export interface ContextSources extends ProviderSources {
   readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
   /** Returns why the last action of a server ended without an answer, if this process knows it. */
   readonly lostBecause?: (server: string) => string | undefined;
-  /** Returns the claim of the proxy that asks for the next call of a server; undefined if none does. */
-  readonly claimOf?: (server: string) => ProxyClaim | undefined;
+  /** Returns the proxy that asks for the next call of a server; undefined if none does. */
+  readonly claimantOf?: (server: string) => Claimant | undefined;
   /** Returns true if a server that is gone waits until another one of its site was looked at. */
   readonly awaitsWitness?: (server: string, row: ServerRow) => boolean;
   /** Returns the group of the server's row, as that server sees it. */
@@ -76,7 +77,7 @@ class LazyContext implements DecisionContext {
   }
 
   get lastCheck(): CheckEnd | undefined {
-    return this.#around.lastCheckOf(this.#name);
+    return this.#around.lastCheckOf(this.#name, this.claimant?.tags);
   }
 
   get isCheckDue(): boolean {
@@ -91,13 +92,13 @@ class LazyContext implements DecisionContext {
     return this.#exemption?.reason;
   }
 
-  get claim(): ProxyClaim | undefined {
-    return this.#around.claimOf?.(this.#name);
+  get claimant(): Claimant | undefined {
+    return this.#around.claimantOf?.(this.#name);
   }
 
   /** Capacity that is reserved for a proxy is of no use to another one, or without it. */
   hasCapacity(provider: string): boolean {
-    if (provider === PROXIED && this.claim === undefined) return false;
+    if (provider === PROXIED && this.claimant === undefined) return false;
     return this.#around.capacity.hasCapacity(provider, this.#name);
   }
 

@@ -5,6 +5,7 @@
 
 import type { Clock } from '../clock.ts';
 import type { CheckEnd } from '../machine/decision.ts';
+import { fitsProxy } from '../machine/proxy-tags.ts';
 
 /** How long a check counts from its end. */
 const FRESH_MS = 30_000;
@@ -17,25 +18,31 @@ export interface ClockTimes {
   readonly wall: number;
 }
 
+/** Who is asked: a provider entry; for proxies also those tags of the server that the one which is asked has itself. */
+export interface Checker {
+  readonly provider: string;
+  readonly tags: readonly string[];
+}
+
 /** Who was asked, and since when. */
 export interface BegunCheck {
-  readonly checker: string;
+  readonly checker: Checker;
   readonly began: ClockTimes;
 }
 
 interface NotedCheck {
-  readonly checker: string;
-  readonly end: CheckEnd;
+  readonly checker: Checker;
+  readonly end: CheckEnd | 'absent';
   readonly ended: ClockTimes;
 }
 
-/** The end of the last check of each server, while it is fresh. */
+/** The end of the last check of each server by each site that may have it, while it is fresh. */
 export class FreshChecks {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** By server, the last noted one last. */
-  readonly #checks = new Map<string, NotedCheck>();
-  /** By server, who answered its last check slowly. */
-  readonly #slow = new Map<string, string>();
+  readonly #checks = new Map<string, readonly NotedCheck[]>();
+  /** By server, the sites that answered its last check slowly. */
+  readonly #slow = new Map<string, readonly Checker[]>();
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
@@ -49,14 +56,18 @@ export class FreshChecks {
   /**
    * Notes how a check of a server has just ended. One that was answered slowly does not count, since the provider may
    * have looked long before: a proxy that lost the line reports late. The second one in a row does, for a provider that always
-   * takes so long.
+   * takes so long. Where other sites have found it absent, that goes on counting for them: else those of a list would ask in
+   * turn for ever.
    */
-  note(server: string, end: CheckEnd, { checker, began }: BegunCheck): void {
+  note(server: string, end: NotedCheck['end'], { checker, began }: BegunCheck): void {
+    const isKept = (check: NotedCheck): boolean => check.end === 'absent' && !isOfSite(check.checker, checker);
+    const checks = (this.#checks.get(server) ?? []).filter(isKept);
     this.#checks.delete(server);
     const isSlow = this.#ageOf(began) > SLOW_MS;
-    const isFirst = isSlow && this.#slow.get(server) !== checker;
-    if (end === 'answered') this.#noteSpeed(server, isSlow ? checker : undefined);
-    if (end === 'failed' || !isFirst) this.#checks.set(server, { checker, end, ended: this.now });
+    const isFirst = isSlow && this.#slow.get(server)?.some((slow) => isOfSite(slow, checker)) !== true;
+    if (end !== 'failed') this.#noteSpeed(server, checker, isSlow);
+    if (end === 'failed' || !isFirst) checks.push({ checker, end, ended: this.now });
+    if (checks.length > 0) this.#checks.set(server, checks);
     this.#prune();
   }
 
@@ -67,22 +78,25 @@ export class FreshChecks {
   }
 
   /**
-   * Returns how the last check of a server ended, or undefined if there was none by this checker within 30 s, or an
-   * action followed it.
+   * Returns how the last check of a server ended, or undefined if there was none by the site of this checker within 30 s, or
+   * an action followed it.
    */
-  of(server: string, checker: string): CheckEnd | undefined {
-    const check = this.#checks.get(server);
-    return check !== undefined && check.checker === checker && this.#isFresh(check) ? check.end : undefined;
+  of(server: string, checker: Checker): CheckEnd | undefined {
+    const checks = this.#checks.get(server) ?? [];
+    const last = checks.findLast((check) => isOfSite(check.checker, checker) && this.#isFresh(check));
+    return last?.end === 'absent' ? 'answered' : last?.end;
   }
 
-  #noteSpeed(server: string, slowChecker: string | undefined): void {
-    if (slowChecker === undefined) this.#slow.delete(server);
-    else this.#slow.set(server, slowChecker);
+  #noteSpeed(server: string, checker: Checker, isSlow: boolean): void {
+    const others = (this.#slow.get(server) ?? []).filter((slow) => !isOfSite(slow, checker));
+    const slow = isSlow ? [...others, checker] : others;
+    if (slow.length === 0) this.#slow.delete(server);
+    else this.#slow.set(server, slow);
   }
 
   #prune(): void {
-    for (const [server, check] of this.#checks) {
-      if (this.#isFresh(check)) return;
+    for (const [server, checks] of this.#checks) {
+      if (checks.some((check) => this.#isFresh(check))) return;
       this.#checks.delete(server);
     }
   }
@@ -94,4 +108,9 @@ export class FreshChecks {
   #ageOf({ monotonic, wall }: ClockTimes): number {
     return Math.max(this.#clock.monotonic() - monotonic, this.#clock.now() - wall);
   }
+}
+
+/** Returns true if what one of them finds is what the other one would find: proxies that share a tag look after one site. */
+function isOfSite(a: Checker, b: Checker): boolean {
+  return a.provider === b.provider && fitsProxy(a.tags, b.tags);
 }

@@ -2,6 +2,8 @@
 // The claim of an action is in its row as well, and outlives the controller; that of a check does not.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import type { Claimant } from '../machine/decision.ts';
+import { fitsProxy } from '../machine/proxy-tags.ts';
 import { momentOf } from '../model/moment.ts';
 import type { ProxyClaim, RunningAction, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -16,8 +18,8 @@ export interface ClaimOrder {
   readonly client: string;
   /** Chosen by the client: a repeat of its last request gets the same answer. Null: no repeat is recognised. */
   readonly request: string | null;
-  /** Returns true if the client may still have a server with these tags. */
-  readonly mayHave: (tags: readonly string[]) => boolean;
+  /** Returns the tags of the client now; undefined if it may have no calls any more. */
+  readonly ownTags: () => readonly string[] | undefined;
 }
 
 /** A call that a proxy is to carry out. */
@@ -53,8 +55,8 @@ export interface ProxyClaimsOptions {
   readonly rowOf: (server: string) => ServerRow | undefined;
   /** Returns the proxy tags of a server. */
   readonly tagsOf: (server: string) => readonly string[];
-  /** Returns the id of the call that a pass over a server would begin now; undefined if it would begin none. */
-  readonly nextOf: (server: string) => string | undefined;
+  /** Returns the id of the call that a proxy with these tags would be given now; undefined if it would be given none. */
+  readonly nextOf: (server: string, own: readonly string[]) => string | undefined;
   /** Gives a server capacity for its next call, and enqueues it. */
   readonly grant: (server: string) => void;
   /** Returns when an action that this process does not run can no longer be running, milliseconds since 1970. */
@@ -74,10 +76,12 @@ export class ProxyClaims {
     this.#options = options;
   }
 
-  /** Returns the claim that the next call of a server is for; undefined if no proxy asks for it. */
-  pendingOf(server: string): ProxyClaim | undefined {
+  /** Returns the proxy that asks for the next call of a server and may have it; undefined if none does. */
+  pendingOf(server: string): Claimant | undefined {
     const pending = this.#pending.get(server);
-    return pending?.order.mayHave(this.#options.tagsOf(server)) ? pending.claim : undefined;
+    const tags = pending?.order.ownTags();
+    if (pending === undefined || tags === undefined) return undefined;
+    return fitsProxy(this.#options.tagsOf(server), tags) ? { claim: pending.claim, tags } : undefined;
   }
 
   /** Returns true if nobody has the call of a server, nor asks for it. */
@@ -97,7 +101,7 @@ export class ProxyClaims {
 
   /** Resolves once the call has begun and its intent is durable. Throws `conflict` if it is not to be done now. */
   async claim(server: string, id: string, order: ClaimOrder): Promise<ClaimedCall> {
-    if (this.#options.nextOf(server) !== id) throw notNow(id);
+    if (!this.#isNext(server, id, order)) throw notNow(id);
     const lease = randomBytes(32).toString('base64url');
     const answer = Promise.withResolvers<ClaimedCall>();
     const claim = { lease: digestOf(lease), client: order.client };
@@ -114,7 +118,7 @@ export class ProxyClaims {
   passing(server: string): void {
     const pending = this.#pending.get(server);
     if (pending === undefined) return;
-    if (this.#options.nextOf(server) === pending.id) pending.isPassing = true;
+    if (this.#isNext(server, pending.id, pending.order)) pending.isPassing = true;
     else this.#refuse(server, pending, notNow(pending.id));
   }
 
@@ -163,6 +167,11 @@ export class ProxyClaims {
   /** Refuses all claims that wait. */
   stop(): void {
     for (const [server, pending] of this.#pending) this.#refuse(server, pending, stopping());
+  }
+
+  #isNext(server: string, id: string, { ownTags }: ClaimOrder): boolean {
+    const own = ownTags();
+    return own !== undefined && this.#options.nextOf(server, own) === id;
   }
 
   #refuse(server: string, { answer }: PendingClaim, error: ServiceError): void {

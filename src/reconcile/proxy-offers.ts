@@ -37,8 +37,8 @@ export class ProxyOffers {
   }
 
   /**
-   * Moves a server to the end of its lines: it was offered, and others come first next time. One that was just checked
-   * goes first once: the proxy that asks may have no program for it.
+   * Moves a server to the end of the lines of the proxy to which it was offered: others come first next time. One that was
+   * just checked goes first once: that proxy may have no program for it.
    */
   rotate(server: string, tags: readonly string[]): void {
     for (const tag of linesOf(tags)) {

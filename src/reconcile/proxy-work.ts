@@ -43,8 +43,11 @@ export interface ProxyWorkOptions extends Omit<ProxyClaimsOptions, 'tagsOf' | 'n
   readonly timeoutSeconds: number;
   readonly recordOf: (server: string) => NodeRecord;
   readonly waitOf: (server: string) => Wait | undefined;
-  /** Returns what a pass over a server would do if it had capacity; undefined while one has to conclude its last call. */
-  readonly stepOf: (server: string) => Step | undefined;
+  /**
+   * Returns what a pass over a server would do if a proxy with these tags asked for its next call; undefined while one has to
+   * conclude its last call.
+   */
+  readonly stepOf: (server: string, own: readonly string[]) => Step | undefined;
   /** Has the next pass conclude a call that this process did not begin. */
   readonly conclude: (server: string, result: CallResult) => void;
   readonly enqueue: (server: string) => void;
@@ -64,7 +67,7 @@ export class ProxyWork {
     this.#claims = new ProxyClaims({
       ...options,
       tagsOf: (server) => this.#tagsOf(server),
-      nextOf: (server) => nextCallOf(server, options)?.call.action,
+      nextOf: (server, own) => nextCallOf(server, own, options)?.call.action,
     });
     this.#reports = new ProxyReports(options.clock);
   }
@@ -87,7 +90,7 @@ export class ProxyWork {
   /** Returns at most `limit` calls that a proxy with these tags may claim now, those that wait longest first. */
   offered(tags: readonly string[], limit: number): readonly OfferedCall[] {
     const found = this.#find(tags, limit);
-    for (const { call } of found) this.#options.offers.rotate(call.resource, this.#tagsOf(call.resource));
+    for (const { call } of found) this.#options.offers.rotate(call.resource, tags);
     return found;
   }
 
@@ -186,7 +189,7 @@ export class ProxyWork {
     const found: OfferedCall[] = [];
     const changed: string[] = [];
     for (const server of this.#options.offers.for(tags)) {
-      const offer = this.isFor(server, tags) ? this.#offerOf(server) : undefined;
+      const offer = this.isFor(server, tags) ? this.#offerTo(tags, server) : undefined;
       if (offer === undefined) changed.push(server);
       else if (found.push(offer) >= limit) break;
     }
@@ -199,14 +202,15 @@ export class ProxyWork {
     return tagsOf(server, this.#options);
   }
 
-  #offerOf(server: string): OfferedCall | undefined {
-    return this.#claims.isFree(server) ? nextCallOf(server, this.#options) : undefined;
+  #offerTo(own: readonly string[], server: string): OfferedCall | undefined {
+    return this.#claims.isFree(server) ? nextCallOf(server, own, this.#options) : undefined;
   }
 }
 
-/** Returns the call that a pass over a server would give to a proxy now; undefined if it would give none. */
+/** Returns the call that a pass over a server would give to a proxy with these tags now; undefined if it would give none. */
 function nextCallOf(
   server: string,
+  own: readonly string[],
   {
     stepOf,
     recordOf,
@@ -214,7 +218,7 @@ function nextCallOf(
     timeoutSeconds,
   }: Pick<ProxyWorkOptions, 'stepOf' | 'recordOf' | 'clock' | 'timeoutSeconds'>,
 ): OfferedCall | undefined {
-  const { row, next } = stepOf(server) ?? { row: null, next: undefined };
+  const { row, next } = stepOf(server, own) ?? { row: null, next: undefined };
   if (row === null || (next?.kind !== 'check' && next?.kind !== 'run') || next.provider !== PROXIED) return undefined;
   const operation = next.kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
   const deadline = clock.now() + timeoutSeconds * 1000;

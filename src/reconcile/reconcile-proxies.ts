@@ -50,10 +50,10 @@ export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
     isInFlight: (server) => capacity.isInFlight(server),
     lostActionEnds: (server, action) => decisionContextOf(server, sources).lostActionEnds(action),
     enqueue: (server) => queue.add(server),
-    stepOf(server) {
+    stepOf(server, tags) {
       const row = rowOf(server);
       const granted = { isInFlight: (name: string) => capacity.isInFlight(name), hasCapacity: () => true };
-      const around = { ...sources, capacity: granted, claimOf: () => ANYBODY };
+      const around = { ...sources, capacity: granted, claimantOf: () => ({ claim: ANYBODY, tags }) };
       return row && !pass.hasResult(server) ? decide(row, decisionContextOf(server, around)) : undefined;
     },
     noteUnknown(id) {

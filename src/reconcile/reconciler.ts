@@ -177,13 +177,13 @@ export class Reconciler {
     return {
       ...{ ledger, registry, graceMs, recordOf: knownRecords(ledger, recordOf) },
       ...(proxies === undefined ? {} : { proxies }),
-      claimOf: (server) => this.proxyWork?.claims.pendingOf(server),
+      claimantOf: (server) => this.proxyWork?.claims.pendingOf(server),
       get now() {
         return clock.now();
       },
       removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
       capacity: this.#executor.capacity,
-      lastCheckOf: (server) => this.checks.lastOf(server),
+      lastCheckOf: (server, own) => this.checks.lastOf(server, own),
       isCheckDue: (server) => this.checks.schedule.isDue(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),

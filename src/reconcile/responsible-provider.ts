@@ -55,9 +55,11 @@ function responsibleProxy(
   const present = proxyTagsOf(recordOf?.(name) ?? {});
   const tags = responsibleTags(row, present);
   if (tags === undefined) return { name: null, reason: otherTagsReason(row, present) };
-  for (const own of proxies?.() ?? []) if (fitsProxy(tags, own)) return { ...entry, tags };
+  const registered = [...(proxies?.() ?? [])];
+  if (registered.some((own) => fitsProxy(tags, own))) return { ...entry, tags };
   // Where other proxies would get it now, they can be asked instead: `treeline adopt`.
-  const isOther = row.wanted !== null && hasOtherTags(row, present);
+  const hasOthers = hasOtherTags(row, present) || registered.some((own) => fitsProxy(present, own));
+  const isOther = row.wanted !== null && hasOthers;
   return { name: null, reason: isOther ? otherTagsReason(row, present) : noProxyReason(tags) };
 }
 

@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { CheckEnd } from '../machine/decision.ts';
-import { proxyTagsOf, responsibleTags } from '../machine/proxy-tags.ts';
+import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/proxy-tags.ts';
 import type { CallResult } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
@@ -10,7 +10,7 @@ import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CheckStep } from './check-plan.ts';
 import { CheckSchedule } from './check-schedule.ts';
-import { type ClockTimes, FreshChecks } from './fresh-checks.ts';
+import { type Checker, type ClockTimes, FreshChecks } from './fresh-checks.ts';
 import type { Ledger } from './ledger.ts';
 
 /** The parts that checks are scheduled with. */
@@ -31,8 +31,8 @@ export interface ServerChecksOptions {
 
 /** A check that runs. */
 interface RunningCheck {
-  /** The proxies that it asks. */
-  readonly site: string;
+  /** The tags of the proxy that it asks; undefined if it asks none. */
+  readonly asked: readonly string[] | undefined;
   readonly began: ClockTimes;
 }
 
@@ -56,14 +56,26 @@ export class ServerChecks {
     });
   }
 
-  /** Returns how the last check of a server that a create may rely on ended; see FreshChecks. */
-  lastOf(server: string): CheckEnd | undefined {
-    return this.#fresh.of(server, this.#checkerOf(server));
+  /**
+   * Returns how the last check of a server ended that a create by a proxy with the tags `own` may rely on, or by any if
+   * omitted; see FreshChecks.
+   */
+  lastOf(server: string, own?: readonly string[]): CheckEnd | undefined {
+    const { provider, tags } = this.#checkerOf(server);
+    return this.#fresh.of(server, {
+      provider,
+      tags: own === undefined ? tags : tags.filter((tag) => own.includes(tag)),
+    });
   }
 
-  /** Notes that a check of a server begins. */
-  begin(server: string): void {
-    this.#running.set(server, { site: this.#siteOf(server), began: this.#fresh.now });
+  /** Notes that a check of a server begins, and the tags of the proxy that it asks. */
+  begin(server: string, asked: readonly string[] | undefined): void {
+    this.#running.set(server, { asked, began: this.#fresh.now });
+  }
+
+  /** Returns the tags of the proxy that a running check of a server asks; undefined if it asks none. */
+  askedOf(server: string): readonly string[] | undefined {
+    return this.#running.get(server)?.asked;
   }
 
   /** Notes the row that a pass has decided on; null: it is removed. See {@link CheckSchedule.follow}. */
@@ -86,12 +98,15 @@ export class ServerChecks {
     const isRoutine = this.schedule.ended(server, result?.answer);
     const running = this.#running.get(server);
     this.#running.delete(server);
-    if (result?.kind === 'check' && running !== undefined && running.site !== this.#siteOf(server)) return false;
-    const isAnswered = result?.answer.outcome === 'done' || result?.answer.outcome === 'absent';
+    const asked = running?.asked ?? [];
+    if (result?.kind === 'check' && running !== undefined && !fitsProxy(asked, this.#responsible(server))) return false;
+    const outcome = result?.answer.outcome;
+    const isAnswered = outcome === 'done' || outcome === 'absent';
     // A create needs a check of its own: one answer to a routine check makes no server.
     if (result?.kind === 'check' && !isRoutine && running !== undefined) {
-      const checker = checkerOf(result.provider, running.site);
-      this.#fresh.note(server, isAnswered ? 'answered' : 'failed', { checker, began: running.began });
+      const checker = { provider: result.provider, tags: asked };
+      const end = outcome === 'done' ? 'answered' : 'failed';
+      this.#fresh.note(server, outcome === 'absent' ? outcome : end, { checker, began: running.began });
     }
     return result !== undefined && !(isRoutine && !isAnswered);
   }
@@ -102,18 +117,18 @@ export class ServerChecks {
     return wanted === null ? undefined : registry.match(wanted)?.name;
   }
 
-  /** Returns the proxies that the next check of a server asks, or would ask; empty for those of a provider entry. */
-  #siteOf(server: string): string {
+  /** Returns the tags of the proxies that the next check of a server may ask; none for that of a provider entry. */
+  #responsible(server: string): readonly string[] {
     const row = this.#options.ledger.server(server);
     const tags = this.#tagsOf(server);
-    return siteOf((row && responsibleTags(row, tags)) ?? tags);
+    return (row && responsibleTags(row, tags)) ?? tags;
   }
 
   /** Returns who has to have checked a server for a create to rely on it. */
-  #checkerOf(server: string): string {
+  #checkerOf(server: string): Checker {
     const row = this.#options.ledger.server(server);
     const provider = row?.wanted === null ? row.provider : this.#matchOf(server);
-    return checkerOf(provider ?? '', siteOf(this.#tagsOf(server)));
+    return { provider: provider ?? '', tags: this.#tagsOf(server) };
   }
 
   /** Returns the tags of the proxies that are to have a server; of one that nobody wants, those that made it. */
@@ -122,14 +137,4 @@ export class ServerChecks {
     if (row?.wanted === null) return (row.provider === PROXIED && row.proxyTags) || [];
     return this.#matchOf(server) === PROXIED ? proxyTagsOf(this.#options.recordOf?.(server) ?? {}) : [];
   }
-}
-
-/** Returns tags of proxies as one text, to compare them. */
-function siteOf(tags: readonly string[]): string {
-  return tags.join('\n');
-}
-
-/** Returns a provider entry and the proxies that it asks as one text, to compare them. */
-function checkerOf(provider: string, site: string): string {
-  return `${provider}\n${site}`;
 }

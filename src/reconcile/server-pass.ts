@@ -61,16 +61,17 @@ export class ServerPass {
     this.#emptied = new EmptiedInstances(options);
   }
 
-  /** Returns the result of a call as it counts: one from another place than before is no answer. */
+  /** Returns the result of a call as it counts, with the site that it is from: one from another place than before is no answer. */
   judged(name: string, result: CallResult): CallResult {
-    const { ledger } = this.#options;
+    const { ledger, checks } = this.#options;
     const row = ledger.server(name);
     if (row === undefined) return result;
+    const tags = result.kind === 'check' ? checks.askedOf(name) : row.proxyTags;
     const known = {
       under: (key: string) => ledger.index.foundAt(key),
       rowOf: (server: string) => ledger.server(server),
     };
-    return judgePlace(row, result, { tags: this.#tagsOf(name, row), known });
+    return judgePlace(row, { ...result, tags }, known);
   }
 
   /** Notes how a call ended; the next pass concludes it. */
@@ -119,19 +120,10 @@ export class ServerPass {
     const site = { hasManyGone: () => sites.areManyGone(name, row), hasOthers: () => sites.hasOthers(name, row) };
     const rules = { ...(isSecret && { isSecret }), ...(isReference && { isReference }) };
     const facts = { now: clock.now(), random, ...rules, ...site, lostBecause: executor.lostBecause(name) };
-    const own = entry && {
-      ...factsOf(entry),
-      proxyTags: entry.provider.isPulled ? this.#tagsOf(name, row) : undefined,
-    };
+    const own = entry && { ...factsOf(entry), proxyTags: result?.tags };
     const concluded = result !== undefined && own !== undefined ? conclude(row, result, { ...facts, ...own }) : row;
     if (concluded === null) return { row: null, next: { kind: 'rest' } };
     return decide(result === undefined ? concluded : withPlace(concluded, result), contextOf(name));
-  }
-
-  /** Returns the tags of the proxies that are responsible for a server; undefined if there are none. */
-  #tagsOf(name: string, row: ServerRow): readonly string[] | undefined {
-    const responsible = this.#options.contextOf(name).providerFor(row);
-    return responsible.name === null ? undefined : responsible.tags;
   }
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */
@@ -181,7 +173,7 @@ export class ServerPass {
     const { executor, queue, checks, review, clock } = this.#options;
     switch (next.kind) {
       case 'check':
-        checks.begin(name);
+        checks.begin(name, next.tags);
         executor.check(name, row, next.provider);
         break;
       case 'run':

@@ -1,6 +1,5 @@
 // Implements agent.ts: it shows proxies what is their own, and takes their claims and reports.
 import type { Clock } from '../clock.ts';
-import { fitsProxy } from '../machine/proxy-tags.ts';
 import type { Answer } from '../model/call-result.ts';
 import type { Client } from '../model/objects.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -23,7 +22,7 @@ interface HeldCall {
 interface ClaimOrder {
   readonly client: string;
   readonly request: string | null;
-  readonly mayHave: (tags: readonly string[]) => boolean;
+  readonly ownTags: () => readonly string[] | undefined;
 }
 
 /** The calls that proxies carry out; reconcile/proxy-work.ts implements it. */
@@ -65,9 +64,8 @@ export function createAgent(options: AgentOptions): Agent {
     },
     async claim({ by, refusal }, id, request) {
       const server = ownServer(work, by, id);
-      const mayHave = (tags: readonly string[]): boolean =>
-        refusal() === undefined && isStillOf(options, by.serial, tags);
-      const claimed = await work.claim(server, id, { client: by.serial, request, mayHave });
+      const ownTags = () => (refusal() === undefined ? tagsNow(options, by) : undefined);
+      const claimed = await work.claim(server, id, { client: by.serial, request, ownTags });
       return { lease: claimed.lease, deadline: claimed.call.deadline, action: actionOf(claimed, work) };
     },
     heartbeat(by, id, lease) {
@@ -113,10 +111,10 @@ function tagsOf({ tags = [] }: Client): readonly string[] {
   return tags;
 }
 
-/** The client may have been removed since it asked. */
-function isStillOf({ registered }: AgentOptions, serial: string, tags: readonly string[]): boolean {
-  const client = registered(serial);
-  return client?.role === 'proxy' && fitsProxy(tags, tagsOf(client));
+/** Returns the tags of a proxy that may have been removed since it asked; undefined if it was. */
+function tagsNow({ registered }: AgentOptions, by: Client): readonly string[] | undefined {
+  const client = registered(by.serial);
+  return client?.role === 'proxy' ? tagsOf(client) : undefined;
 }
 
 /** Returns the server of an action, which may not exist. Throws `not_found` for what is no id. */

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import type { CheckEnd } from '../../src/machine/decision.ts';
-import { FreshChecks } from '../../src/reconcile/fresh-checks.ts';
+import { type Checker, FreshChecks } from '../../src/reconcile/fresh-checks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+
+const LAB: Checker = { provider: 'proxied', tags: ['lab'] };
+const EDGE: Checker = { provider: 'proxied', tags: ['edge'] };
 
 /** Checks by one checker, unless another is named. */
 class Checks {
@@ -9,13 +12,13 @@ class Checks {
   readonly #checks = new FreshChecks(this.clock);
 
   /** A check that takes so long. */
-  end(server: string, end: CheckEnd, tookMs = 0, checker = 'lab'): void {
+  end(server: string, end: CheckEnd | 'absent', tookMs = 0, checker = LAB): void {
     const began = this.#checks.now;
     this.clock.advance(tookMs);
     this.#checks.note(server, end, { checker, began });
   }
 
-  of(server: string, checker = 'lab'): CheckEnd | undefined {
+  of(server: string, checker = LAB): CheckEnd | undefined {
     return this.#checks.of(server, checker);
   }
 
@@ -71,7 +74,13 @@ it('a check that took longer than 15 s does not count, but the second one in a r
 it.each<[string, (checks: Checks) => void]>([
   ['a quick one came between them', (checks) => checks.end('web', 'answered')],
   ['an action came between them', (checks) => checks.forget('web')],
-  ['somebody else was asked between them', (checks) => checks.end('web', 'answered', 20_000, 'edge')],
+  [
+    'a quick one came between them, and others were slow',
+    (checks) => {
+      checks.end('web', 'answered');
+      checks.end('web', 'answered', 20_000, EDGE);
+    },
+  ],
 ])('the second slow check does not count where %s', (_title, between) => {
   const checks = new Checks();
   checks.end('web', 'answered', 20_000);
@@ -87,4 +96,33 @@ it('a slow check that fails counts as failed, and makes no other one count', () 
   expect(checks.of('web')).toBe('failed');
   checks.end('web', 'answered', 20_000);
   expect(checks.of('web')).toBeUndefined();
+});
+
+it('the second slow check counts for those that were asked twice, and not for others that were slow between them', () => {
+  const checks = new Checks();
+  checks.end('web', 'answered', 20_000);
+  checks.end('web', 'answered', 20_000, EDGE);
+  expect([checks.of('web'), checks.of('web', EDGE)]).toEqual([undefined, undefined]);
+  checks.end('web', 'answered', 20_000);
+  expect([checks.of('web'), checks.of('web', EDGE)]).toEqual(['answered', undefined]);
+});
+
+it('a check that found a server goes by that of another site: it is no leave to create it', () => {
+  const checks = new Checks();
+  checks.end('web', 'answered');
+  checks.end('web', 'absent', 0, EDGE);
+  expect([checks.of('web'), checks.of('web', EDGE)]).toEqual([undefined, 'answered']);
+});
+
+it('a check that found a server absent counts for the site that was asked, whatever others have answered since', () => {
+  const checks = new Checks();
+  checks.end('web', 'absent');
+  checks.end('web', 'failed', 0, EDGE);
+  const ofGpu = checks.of('web', { provider: 'proxied', tags: ['gpu', 'lab'] });
+  const ofEntry = checks.of('web', { provider: 'local', tags: ['lab'] });
+  const ofNone = checks.of('web', { provider: 'proxied', tags: [] });
+  expect([checks.of('web'), checks.of('web', EDGE), ofGpu, ofEntry, ofNone]).toEqual([
+    ...['answered', 'failed', 'answered'],
+    ...[undefined, undefined],
+  ]);
 });

@@ -50,7 +50,7 @@ const CALLS_MAX = 2;
 const NO_LUCK = answerOf('retryable', { message: 'no luck' });
 
 /** Who is asked: there is one provider entry. */
-const CHECKER = 'lab';
+const CHECKER = { provider: 'lab', tags: [] };
 
 const ENTRIES = { has: () => true, isMatched: () => true };
 const ASKED: Readonly<Record<'retry' | 'adopt' | 'replace', (row: ServerRow, now: string) => ServerRow | undefined>> = {

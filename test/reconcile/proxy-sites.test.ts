@@ -13,9 +13,15 @@ const CLIENTS = {
   'clients/B2.yaml': 'role: proxy\ntags: [edge]\n',
 };
 
-function proxyOf(serial: string, tag: string): Client {
+function proxyOf(serial: string, ...tags: readonly string[]): Client {
   const fields = { name: serial, type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' } as const;
-  return { ...fields, serial, tags: [tag] };
+  return { ...fields, serial, tags };
+}
+
+interface Work {
+  readonly meanwhile?: () => Promise<void>;
+  readonly beforeReport?: () => Promise<void>;
+  readonly by?: Client;
 }
 
 /** Two sites with a proxy each, which see only their own servers. */
@@ -25,11 +31,22 @@ class Sites {
   /** `<site> <operation>`, in order. */
   calls: string[] = [];
   readonly #proxies = { lab: proxyOf('B1', 'lab'), edge: proxyOf('B2', 'edge') };
+  readonly #hasPlaces: boolean;
+
+  constructor({ hasPlaces = false } = {}) {
+    this.#hasPlaces = hasPlaces;
+  }
 
   /** Follows a commit in which the server has this tag, or in which there is none. */
   async commit(tag: string | null, files: object = {}): Promise<void> {
     const resources: Record<string, string> = tag === null ? {} : { web: `name: web, ProxyTag: ${tag}` };
     this.core.source.commit({ [TEMPLATE]: templateText(resources), ...files });
+    await this.core.poll();
+  }
+
+  /** Follows a commit in which the server has this tag, and another size. */
+  async changeSize(size: string, tag: string): Promise<void> {
+    this.core.source.commit({ [TEMPLATE]: templateText({ web: `name: web, ProxyTag: ${tag}, size: "${size}"` }) });
     await this.core.poll();
   }
 
@@ -72,14 +89,12 @@ class Sites {
 
   /**
    * Carries out the first call that is offered at a site, if there is one. `meanwhile` comes before it has its effect,
-   * and `beforeReport` between that and its report.
+   * and `beforeReport` between that and its report. `by`: the proxy there.
    */
   async workOnce(
     site: 'lab' | 'edge',
-    meanwhile?: () => Promise<void>,
-    beforeReport?: () => Promise<void>,
+    { meanwhile, beforeReport, by = this.#proxies[site] }: Work = {},
   ): Promise<void> {
-    const by = this.#proxies[site];
     const [action] = this.#agent.actions(by, 1);
     if (action === undefined) return;
     const claimed = this.#agent.claim(allowed(by), action.id, null);
@@ -99,7 +114,7 @@ class Sites {
     if (operation === 'create') servers.add(resource);
     const isThere = servers.has(resource);
     if (operation === 'delete') servers.delete(resource);
-    return answerOf(isThere ? 'done' : 'absent');
+    return answerOf(isThere ? 'done' : 'absent', this.#hasPlaces ? { place: `the disk of ${site}` } : {});
   }
 }
 
@@ -115,6 +130,22 @@ async function wantedAtLab(): Promise<Sites> {
 async function made(): Promise<Sites> {
   const sites = await wantedAtLab();
   expect(await sites.work()).toEqual(['lab check', 'lab create']);
+  return sites;
+}
+
+/** Two sites that both may have the server. */
+async function wantedAtBoth(): Promise<Sites> {
+  const sites = new Sites();
+  sites.core.source.commit({ ...shopFiles({}), ...CLIENTS });
+  await sites.commit('[edge, lab]');
+  return sites;
+}
+
+/** Two sites that both may have the server, of which one has made it. */
+async function madeForBoth(site: 'lab' | 'edge'): Promise<Sites> {
+  const sites = await wantedAtBoth();
+  for (let i = 0; i < 4; i += 1) await sites.workOnce(site);
+  expect(sites.calls).toEqual([`${site} check`, `${site} create`]);
   return sites;
 }
 
@@ -259,7 +290,7 @@ describe('a server that proxies with another tag would get', () => {
 
   it('is deleted where a failed create may have left it, though the others answer absent after its removal', async () => {
     const sites = await adoptedAfterFailedCreate();
-    await sites.workOnce('edge', () => sites.commit(null));
+    await sites.workOnce('edge', { meanwhile: () => sites.commit(null) });
     expect(await sites.work()).toEqual(['lab delete']);
     expect(sites.servers.lab).toEqual(new Set());
   });
@@ -349,9 +380,10 @@ describe('a server that proxies with another tag would get', () => {
     'is not created on the word of the proxies of another site where its tag is %s during their check',
     async (_title, tags) => {
       const sites = await wantedAtLab();
-      await sites.workOnce('lab', async () => {
+      const meanwhile = async (): Promise<void> => {
         for (const tag of tags) await sites.commit(tag);
-      });
+      };
+      await sites.workOnce('lab', { meanwhile });
       sites.servers.edge?.add('web');
       expect(await sites.work()).toEqual(['edge check']);
       expect(sites.core.states()).toEqual({ web: 'blocked' });
@@ -361,16 +393,17 @@ describe('a server that proxies with another tag would get', () => {
   it('is not blocked by what is there at another site, where its tag is changed during the check there', async () => {
     const sites = await wantedAtLab();
     sites.servers.lab?.add('web');
-    await sites.workOnce('lab', () => sites.commit('edge'));
+    await sites.workOnce('lab', { meanwhile: () => sites.commit('edge') });
     expect(await sites.work()).toEqual(['edge check', 'edge create']);
   });
 
   it('is not created over what somebody built between the look of a proxy and its late report', async () => {
     const sites = await wantedAtLab();
-    await sites.workOnce('lab', undefined, async () => {
+    const beforeReport = async (): Promise<void> => {
       await sites.core.clock.advance(45_000);
       sites.servers.lab?.add('web');
-    });
+    };
+    await sites.workOnce('lab', { beforeReport });
     expect(await sites.work()).toEqual(['lab check']);
     expect(sites.core.states()).toEqual({ web: 'blocked' });
   });
@@ -380,9 +413,170 @@ describe('a server that proxies with another tag would get', () => {
     const late = async (): Promise<void> => {
       await sites.core.clock.advance(45_000);
     };
-    await sites.workOnce('lab', late);
-    await sites.workOnce('lab', late);
+    await sites.workOnce('lab', { meanwhile: late });
+    await sites.workOnce('lab', { meanwhile: late });
     expect(await sites.work()).toEqual(['lab create']);
     expect(sites.core.states()).toEqual({ web: 'done' });
   });
+});
+
+describe('a server with the tags of two sites', () => {
+  it.each(['lab', 'edge'] as const)('stays with the site that made it: %s', async (site) => {
+    const other = site === 'lab' ? 'edge' : 'lab';
+    const sites = await madeForBoth(site);
+    await sites.changeSize('2', '[edge, lab]');
+    for (let i = 0; i < 6; i += 1) await sites.workOnce(other);
+    expect(sites.servers).toEqual({ [site]: new Set(['web']), [other]: new Set() });
+    expect(await sites.work()).toEqual([`${site} update`]);
+    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: [site] });
+    await sites.commit(null);
+    expect(await sites.work()).toEqual([`${site} delete`]);
+  });
+
+  it('stays with the site that made it where a tag was added since', async () => {
+    const sites = await made();
+    await sites.changeSize('2', '[edge, lab]');
+    await sites.work();
+    await sites.changeSize('3', '[edge, lab]');
+    await sites.workOnce('edge');
+    expect(await sites.work()).toEqual(['lab update']);
+    await sites.changeSize('3', 'edge');
+    expect(await sites.work()).toEqual([]);
+    expect(sites.core.states()).toEqual({ web: 'blocked' });
+  });
+
+  it('is created only by a site that has looked for it itself', async () => {
+    const sites = await wantedAtBoth();
+    sites.servers.edge?.add('web');
+    await sites.workOnce('lab');
+    for (let i = 0; i < 2; i += 1) await sites.workOnce('edge');
+    expect(sites.calls).toEqual(['lab check', 'edge check']);
+    expect(sites.core.states()).toEqual({ web: 'blocked' });
+  });
+
+  it('is created though both sites look for it in turn', async () => {
+    const sites = await wantedAtBoth();
+    for (const site of ['lab', 'edge', 'lab', 'edge'] as const) await sites.workOnce(site);
+    expect(sites.calls).toEqual(['lab check', 'edge check', 'lab create']);
+    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['lab'] });
+  });
+
+  it('is created though each check at both sites takes longer than the report of a check may', async () => {
+    const sites = await wantedAtBoth();
+    const late = async (): Promise<void> => {
+      await sites.core.clock.advance(20_000);
+    };
+    for (const site of ['lab', 'edge', 'lab'] as const) await sites.workOnce(site, { meanwhile: late });
+    expect(sites.calls).toEqual(['lab check', 'edge check', 'lab check']);
+    await sites.workOnce('lab');
+    expect(sites.core.states()).toEqual({ web: 'done' });
+  });
+
+  it('is asked of the site that claimed its create, and of no other one, where the outcome of that was lost', async () => {
+    const sites = await wantedAtBoth();
+    await sites.workOnce('lab');
+    expect((await sites.claim('lab')).operation).toBe('create');
+    sites.servers.lab?.add('web');
+    await sites.core.pass(62_000);
+    for (let i = 0; i < 3; i += 1) await sites.workOnce('edge');
+    expect(sites.core.states()).toEqual({ web: 'unknown' });
+    sites.calls = [];
+    await sites.workOnce('lab');
+    expect(sites.calls).toEqual(['lab check']);
+    expect(sites.servers.edge).toEqual(new Set());
+    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'retrying', proxyTags: ['lab'] });
+  });
+
+  it('may be made by the other site once a failed create has left nothing where it was begun', async () => {
+    const sites = await wantedAtBoth();
+    await sites.workOnce('lab');
+    await sites.fail('lab');
+    sites.servers.lab?.clear();
+    for (let i = 0; i < 3; i += 1) await sites.workOnce('edge');
+    await sites.workOnce('lab');
+    expect(sites.calls).toEqual(['lab check', 'lab create', 'lab check']);
+    await sites.core.pass(3_600_000);
+    for (let i = 0; i < 3; i += 1) await sites.workOnce('edge');
+    expect(sites.servers).toEqual({ lab: new Set(), edge: new Set(['web']) });
+    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['edge'] });
+  });
+
+  it('is adopted at the site that finds it', async () => {
+    const sites = await wantedAtBoth();
+    sites.servers.lab?.add('web');
+    await sites.workOnce('lab');
+    await sites.core.operator.adopt(sites.core.order, { resource: 'web' });
+    await sites.core.settle();
+    await sites.workOnce('lab');
+    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['lab'] });
+    await sites.changeSize('2', '[edge, lab]');
+    // What an earlier controller may have begun there is over.
+    await sites.core.pass(120_000);
+    await sites.workOnce('edge');
+    expect(await sites.work()).toEqual(['lab update']);
+  });
+
+  it('is blocked where no proxy of the site that made it is registered any more, until a person decides', async () => {
+    const sites = await madeForBoth('lab');
+    await sites.changeSize('2', '[edge, lab]');
+    sites.core.source.commit({ 'clients/B1.yaml': null });
+    await sites.core.poll();
+    expect(await sites.work()).toEqual([]);
+    expect(sites.core.ledger.server('web')).toMatchObject({
+      state: 'blocked',
+      reason: {
+        code: 'provider_changed',
+        text: 'a proxy with the tag "lab" made it, but it would go to a proxy with the tag "edge" now',
+      },
+    });
+    sites.servers.edge?.add('web');
+    await sites.core.operator.adopt(sites.core.order, { resource: 'web' });
+    await sites.core.settle();
+    sites.calls = [];
+    for (let i = 0; i < 3; i += 1) await sites.workOnce('edge');
+    expect(sites.calls).toEqual(['edge check']);
+    expect(sites.core.ledger.server('web')).toMatchObject({ state: 'done', proxyTags: ['edge'] });
+  });
+
+  it('goes on by itself once a proxy of the site that made it is registered again', async () => {
+    const sites = await madeForBoth('lab');
+    await sites.changeSize('2', '[edge, lab]');
+    sites.core.source.commit({ 'clients/B1.yaml': null });
+    await sites.core.poll();
+    await sites.work();
+    sites.core.source.commit(CLIENTS);
+    await sites.core.poll();
+    expect(await sites.work()).toEqual(['lab update']);
+  });
+
+  it('is made by either site, each with a place of its own', async () => {
+    const sites = new Sites({ hasPlaces: true });
+    const both = (name: string): string => `name: ${name}, ProxyTag: [edge, lab]`;
+    sites.core.source.commit({ ...shopFiles({ a: both('a'), b: both('b') }), ...CLIENTS });
+    await sites.core.poll();
+    for (let i = 0; i < 2; i += 1) for (const site of ['lab', 'edge'] as const) await sites.workOnce(site);
+    await sites.work();
+    expect(sites.core.states()).toEqual({ a: 'done', b: 'done' });
+    expect([...(sites.servers.lab ?? []), ...(sites.servers.edge ?? [])].sort()).toEqual(['a', 'b']);
+  });
+});
+
+it('is looked after by both proxies of a site that share only some of its tags', async () => {
+  const sites = new Sites();
+  sites.core.source.commit({
+    ...shopFiles({ web: 'name: web, ProxyTag: [gpu, lab, edge]' }),
+    'clients/B1.yaml': 'role: proxy\ntags: [gpu, lab]\n',
+    'clients/B2.yaml': 'role: proxy\ntags: [edge]\n',
+    'clients/B3.yaml': 'role: proxy\ntags: [lab]\n',
+  });
+  await sites.core.poll();
+  const [first, second] = [proxyOf('B1', 'gpu', 'lab'), proxyOf('B3', 'lab')];
+  await sites.workOnce('lab', { by: first });
+  await sites.workOnce('lab', { by: second });
+  expect(sites.calls).toEqual(['lab check', 'lab create']);
+  expect(sites.core.ledger.server('web')?.proxyTags).toEqual(['lab']);
+  await sites.changeSize('2', '[gpu, lab, edge]');
+  await sites.workOnce('edge');
+  await sites.workOnce('lab', { by: first });
+  expect(sites.calls).toEqual(['lab check', 'lab create', 'lab update']);
 });

@@ -79,8 +79,8 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/machine/proxy-tags.ts',
-        find: 'if (provider !== PROXIED || proxyTags === undefined) return false;',
-        replace: 'if (provider !== PROXIED || proxyTags !== undefined) return false;',
+        find: 'if (row.provider !== PROXIED || isHandedOn(row)',
+        replace: 'if (row.provider !== null || isHandedOn(row)',
       },
     ],
   },
@@ -176,8 +176,8 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/service/create-agent.ts',
-        find: "return client?.role === 'proxy' && fitsProxy(tags, tagsOf(client));",
-        replace: 'return client === undefined || fitsProxy(tags, tagsOf(client));',
+        find: "return client?.role === 'proxy' ? tagsOf(client) : undefined;",
+        replace: 'return tagsOf(client ?? by);',
       },
     ],
   },
@@ -242,8 +242,8 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/server-checks.ts',
-        find: 'return siteOf((row && responsibleTags(row, tags)) ?? tags);',
-        replace: 'return siteOf(tags);',
+        find: 'return (row && responsibleTags(row, tags)) ?? tags;',
+        replace: 'return row === undefined ? [] : tags;',
       },
     ],
   },
