@@ -1,4 +1,6 @@
 // The actions of a run, as data, so that any of them can be left out and the others are still carried out.
+import type { FollowedPlace } from '../../src/model/rows.ts';
+import type { Provider } from '../../src/providers/provider.ts';
 import type { RemoteMood } from './simulated-git.ts';
 import type { SiteMood } from './simulated-site.ts';
 import type { Shape } from './stacks.ts';
@@ -23,6 +25,19 @@ export type Edit =
   | { readonly path: string; readonly value: string }
   | { readonly path: string; readonly is: 'mended' | 'removed' };
 
+/**
+ * What a controller loses with its end. `store`: its whole directory; `rows`: the store alone, beside which other files show that
+ * there was one; `since backup`: the last backup is restored.
+ */
+export type Loses = 'nothing' | 'copy' | 'store' | 'rows' | 'since backup';
+
+/** What the settings say otherwise when the next controller starts. */
+export interface Changes {
+  readonly place?: Partial<FollowedPlace>;
+  /** The entry of the site has another kind of provider. */
+  readonly kind?: { readonly site: string; readonly ends: Provider['lostActionEnds'] };
+}
+
 export type Deed =
   | { readonly kind: 'commit'; readonly edits: readonly Edit[]; readonly approves?: number }
   | { readonly kind: 'side'; readonly side: string; readonly edits: readonly Edit[] }
@@ -34,7 +49,11 @@ export type Deed =
   | { readonly kind: 'start' }
   | { readonly kind: 'accept history' }
   | { readonly kind: 'approve all' }
-  | { readonly kind: 'stop'; readonly loses: 'nothing' | 'copy' | 'store'; readonly downMs: number }
+  | { readonly kind: 'stop'; readonly loses: Loses; readonly downMs: number; readonly changes?: Changes }
+  /** The store is backed up. */
+  | { readonly kind: 'back up' }
+  /** A commit moves the layout into another directory of the repository. */
+  | { readonly kind: 'move'; readonly directory: string }
   | { readonly kind: 'approve'; readonly pick: number }
   | { readonly kind: 'suspend'; readonly instance: string | null; readonly forMs: number | null }
   | { readonly kind: 'resume'; readonly instance: string | null }

@@ -1,6 +1,7 @@
 // The controllers of a run: one at a time, with the real parts, that starts, is killed at any moment, and starts again from
 // what its store and its local copy still hold.
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
+import { renewIncarnations, restoredAt } from '../../src/follow/renew-incarnations.ts';
 import type { Logger } from '../../src/log.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { Agent } from '../../src/service/agent.ts';
@@ -11,6 +12,7 @@ import type { RunInSlices } from '../../src/slices.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';
 import { openStore } from '../../src/store/lowdb-store.ts';
+import type { Changes, Loses } from './actions.ts';
 import { drawn } from './chance.ts';
 import { type Life, oneTurn } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
@@ -48,6 +50,9 @@ export class SimulatedController {
   /** The rows that the last controller's store showed when it died. */
   #image: ReadonlyMap<string, string> | undefined;
   #wasDirty = false;
+  #backup: ReadonlyMap<string, Buffer> | undefined;
+  /** What of the store was lost before the next start. */
+  #lost: Exclude<Loses, 'nothing' | 'copy'> | undefined;
 
   constructor(world: World, options: SimulatedControllerOptions) {
     this.#world = world;
@@ -74,10 +79,10 @@ export class SimulatedController {
   }
 
   /** Kills the controller at once, and starts another after a while. */
-  crash(loses: 'nothing' | 'copy' | 'store', downMs: number): void {
+  crash(loses: Loses, downMs: number, changes: Changes = {}): void {
     if (this.#life.isOver) return;
     const world = this.#world;
-    world.tell('controller', () => `is killed${loses === 'nothing' ? '' : `; its ${loses} is lost`}`);
+    world.tell('controller', () => `is killed${loses === 'nothing' ? '' : `; lost: ${loses}`}`);
     this.#image = world.rows.image();
     this.#wasDirty = world.disk.isDirty;
     this.#life.isOver = true;
@@ -89,8 +94,29 @@ export class SimulatedController {
       this.#here = new Set();
       this.hasLostCopy = true;
     }
-    if (loses === 'store') this.#loseStore();
+    if (loses === 'store') this.#here = new Set();
+    if (loses === 'store' || loses === 'rows') this.#loseStore(loses);
+    if (loses === 'since backup' && this.#backup !== undefined) {
+      this.#loseStore(loses);
+      world.disk.putBack(this.#backup);
+    }
+    this.#change(changes);
     world.scheduler.after(downMs, null, () => this.start());
+  }
+
+  /** Makes a backup of the store, if a controller has opened it. */
+  backUp(): void {
+    if (this.core === undefined) return;
+    this.#backup = this.#world.disk.image();
+    this.#world.tell('people', () => 'back up');
+  }
+
+  #change({ place, kind }: Changes): void {
+    const { git, tell, site } = this.#world;
+    if (place !== undefined) git.place = { ...git.place, ...place };
+    if (kind !== undefined) site.call(this.#world, kind.site).changeKind(kind.ends);
+    if (place !== undefined || kind !== undefined)
+      tell.call(this.#world, 'people', () => `change the settings: ${JSON.stringify({ place, kind })}`);
   }
 
   /** Asks the controller for a poll, as a webhook does. */
@@ -104,7 +130,7 @@ export class SimulatedController {
   }
 
   async #open(life: Life): Promise<void> {
-    const { scheduler, wall, rows, sites, git, disk, calls } = this.#world;
+    const { scheduler, wall, rows, sites, git, disk, calls, restores } = this.#world;
     const { seed, execution, meaningOf } = this.#options;
     for (const site of sites) site.restarted();
     const clock = clockOf(scheduler, wall, life);
@@ -112,10 +138,16 @@ export class SimulatedController {
     const files = disk.files(life);
     const inSlices = this.#slicesOf(life);
     const options = { files, compactionBytes: COMPACTION_BYTES, inSlices };
-    const store = rows.watched(await openStore('/store', lock, options));
+    const opened = await openStore('/store', lock, options);
+    const sign = this.#lost === 'rows' ? 'the store is empty, and its directory is not' : undefined;
+    if (this.#lost === 'since backup')
+      await opened.commit([...renewIncarnations(opened, wall.now()), restoredAt(opened, wall.now())]);
+    this.#lost = undefined;
+    const store = rows.watched(opened);
     this.#compareImages();
+    restores.opened(store);
     const core = await wireCore({
-      ...{ store, execution, clock, opened: new AsyncDisposableStack(), log: logOf(this.#world) },
+      ...{ store, sign, execution, clock, opened: new AsyncDisposableStack(), log: logOf(this.#world) },
       registry: createProviderRegistry(
         execution.providers,
         ({ name }) => this.#world.site(name).provider(life),
@@ -158,13 +190,14 @@ export class SimulatedController {
     }
   }
 
-  #loseStore(): void {
+  #loseStore(lost: Exclude<Loses, 'nothing' | 'copy'>): void {
     const { disk, followed, calls, orphans, sites } = this.#world;
+    this.#lost = lost;
     disk.wipe();
-    this.#here = new Set();
     this.#image = undefined;
     followed.forget();
-    for (const name of calls.forget()) orphans.add(name);
+    // Where something shows the controller before, what it has begun is waited for.
+    for (const name of calls.forget({ isWaitedFor: lost !== 'store' })) orphans.add(name);
     for (const site of sites) for (const { name } of site.servers) orphans.add(name);
   }
 }

@@ -93,6 +93,22 @@ export class SimulatedDisk {
     this.isDirty = false;
   }
 
+  /** Returns a copy of every file. */
+  image(): ReadonlyMap<string, Buffer> {
+    return new Map([...this.#names].map(([name, { bytes, length }]) => [name, Buffer.from(bytes.subarray(0, length))]));
+  }
+
+  /** Has the files of an image, and no others. */
+  putBack(image: ReadonlyMap<string, Buffer>): void {
+    this.wipe();
+    for (const [name, kept] of image) {
+      const bytes = Buffer.from(kept);
+      const file: DiskFile = { bytes, length: bytes.length, durable: { bytes, length: bytes.length } };
+      this.#names.set(name, file);
+      this.#durableNames.set(name, file);
+    }
+  }
+
   #handleOf(file: DiskFile, life: Life): AppendFile {
     return {
       append: async (bytes) => {

@@ -75,9 +75,11 @@ export class SimulatedSite {
   >();
   #calls = 0;
   mood: SiteMood = 'well';
+  lostActionEnds: Provider['lostActionEnds'];
 
   constructor(options: SiteOptions, parts: SiteParts) {
     this.options = options;
+    this.lostActionEnds = options.lostActionEnds;
     this.#scheduler = parts.scheduler;
     this.#seed = parts.seed;
     this.#watch = parts.watch;
@@ -141,14 +143,20 @@ export class SimulatedSite {
 
   /** A controller starts: what ends with its call is ended before the first one, if anything of it still runs. */
   restarted(): void {
-    if (this.options.lostActionEnds !== 'with its call' || this.options.isRemote) return;
+    if (this.lostActionEnds !== 'with its call' || this.options.isRemote) return;
     for (const [number, { end }] of [...this.#running]) end(this.#drawn(`restarted ${number}`) < 0.5);
+  }
+
+  /** Its provider entry has another kind. Whatever that is, programs that a controller has left are ended by the next. */
+  changeKind(ends: Provider['lostActionEnds']): void {
+    this.restarted();
+    this.lostActionEnds = ends;
   }
 
   /** The controller dies. What ends with it has had its effect or not, as chance has it. */
   abandon(): void {
-    if (this.options.lostActionEnds === 'with its call') return;
-    const endsWith = this.options.lostActionEnds === 'with the controller';
+    if (this.lostActionEnds === 'with its call') return;
+    const endsWith = this.lostActionEnds === 'with the controller';
     for (const [number, { end, isEndless }] of [...this.#running]) {
       if (endsWith || isEndless) end(endsWith && this.#drawn(`abandon ${number}`) < 0.5);
     }
@@ -157,7 +165,7 @@ export class SimulatedSite {
   /** Returns the site as a controller calls it. */
   provider(life: Life): Provider {
     return {
-      lostActionEnds: this.options.lostActionEnds,
+      lostActionEnds: this.lostActionEnds,
       ...(this.options.isPretending ? { isPretending: true } : {}),
       perform: (call, signal) => this.#perform(call, signal, life),
       close: async () => undefined,
@@ -195,7 +203,7 @@ export class SimulatedSite {
     if (isEndless && this.mood !== 'dead') {
       // It neither answers nor hears that it should end; by the end of the grace nothing of it runs any more. What ends
       // with its call takes longer, and is heard of then.
-      const isCall = this.options.lostActionEnds === 'with its call';
+      const isCall = this.lostActionEnds === 'with its call';
       this.#scheduler.after(isCall ? 69_000 + 400_000 * luck : 69_000, null, () => {
         if (isCall) end(undefined);
         else if (this.#running.delete(number)) this.#watch.ended(name, call, undefined);
@@ -233,7 +241,7 @@ export class SimulatedSite {
     if (mood === 'sluggish') return luck < 0.5 ? good : { ...good, ms: 11_000 + 14_000 * second };
     // What ends with the controller has nobody to act later.
     if (mood === 'late' && !isCheck) {
-      const { lostActionEnds } = this.options;
+      const { lostActionEnds } = this;
       const isLate = lostActionEnds === 'after its deadline';
       return {
         ms: lostActionEnds === 'with the controller' ? 1 : 55_000 * second,

@@ -5,6 +5,7 @@ import { LIFE_THEMES } from './themes/life.ts';
 import { PROXY_THEMES } from './themes/proxies.ts';
 import { SAFETY_THEMES } from './themes/safety.ts';
 import { LIFE_SCENES } from './themes/scenes-life.ts';
+import { LIVES_SCENES } from './themes/scenes-lives.ts';
 import { SAFETY_SCENES } from './themes/scenes-safety.ts';
 import { WAITING_SCENES } from './themes/scenes-waiting.ts';
 import { ANYTHING, mixed, someInstances, type Theme } from './themes/theme.ts';
@@ -16,6 +17,6 @@ const general: Theme = { name: 'everything', first: someInstances, deeds: mixed(
 export const THEMES: readonly [Theme, ...Theme[]] = [
   ...([general, general] as const),
   ...[...SAFETY_THEMES, ...LIFE_THEMES, ...WAITING_THEMES],
-  ...[...SAFETY_SCENES, ...LIFE_SCENES, ...WAITING_SCENES],
+  ...[...SAFETY_SCENES, ...LIFE_SCENES, ...LIVES_SCENES, ...WAITING_SCENES],
   ...[...DRIFT_THEMES, ...PROXY_THEMES],
 ];

@@ -16,6 +16,8 @@ interface Running {
   readonly site: string;
   readonly began: number;
   readonly life: unknown;
+  /** Begun by a controller whose store is lost. */
+  isUnknown?: boolean;
 }
 
 export class CallWatch implements SiteWatch {
@@ -82,14 +84,16 @@ export class CallWatch implements SiteWatch {
     const isCertain = other?.life === this.#facts.core || this.#facts.wall.setAt < (other?.began ?? 0);
     // A check changes nothing, so one that a controller before this one began may still run.
     const isCheck = other?.operation === 'check';
-    if (other !== undefined && (isCheck ? other.life === this.#facts.core : isCertain)) {
+    const isLook = operation === 'check' && other?.isUnknown === true;
+    if (other !== undefined && !isLook && (isCheck ? other.life === this.#facts.core : isCertain)) {
       this.#facts.fail(
         'no call overlaps another for one server',
         `${operation} ${resource} began during its ${other.operation}`,
       );
     }
     this.#drift.began(site, call, this.#operations());
-    this.#running.set(resource, { operation, site, began: scheduler.now, life: this.#facts.core });
+    if (!isLook || isCheck)
+      this.#running.set(resource, { operation, site, began: scheduler.now, life: this.#facts.core });
     if (operation === 'create') {
       this.made.add(resource);
       this.#creates.began(site, call);
@@ -143,10 +147,11 @@ export class CallWatch implements SiteWatch {
     for (const [name, { operation, life }] of this.#running) if (life === this.#facts.core) yield [name, operation];
   }
 
-  /** Returns the servers of which nobody can know any more what runs for them: the store is lost. */
-  forget(): readonly string[] {
+  /** Returns the servers of which no store knows any more what runs for them. */
+  forget({ isWaitedFor }: { readonly isWaitedFor: boolean }): readonly string[] {
     const names = [...this.#running.keys()];
-    this.#running.clear();
+    if (!isWaitedFor) this.#running.clear();
+    for (const call of this.#running.values()) call.isUnknown = true;
     this.#creates.forget(names);
     this.#drift.forget();
     this.deletes.forget();

@@ -20,6 +20,7 @@ import { CallWatch } from './watch-calls.ts';
 import { watchClaims } from './watch-claims.ts';
 import { DriftWatch } from './watch-drift.ts';
 import { ProxyWatch } from './watch-proxies.ts';
+import { RestoreWatch } from './watch-restores.ts';
 import { RowWatch } from './watch-rows.ts';
 import { WaitWatch } from './watch-waits.ts';
 
@@ -40,6 +41,7 @@ export class World implements Facts {
   readonly drift: DriftWatch;
   readonly rows: RowWatch;
   readonly claims = new ProxyWatch(this);
+  readonly restores = new RestoreWatch(this);
   readonly approved = new Set<string>();
   readonly answeredApprovals = new Map<string, number>();
   readonly adopted = new Set<string>();
@@ -126,6 +128,7 @@ export class World implements Facts {
   /** Looks at what is, after an event. */
   poll(): void {
     this.followed.note();
+    this.restores.step();
     const missed = this.core?.reconciler.missedWakeUps ?? 0;
     if (missed > 0) this.fail('no wake-up is lost', `the controller's own sweep woke ${missed}`);
     this.rows.step(this.#isNew);

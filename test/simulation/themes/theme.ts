@@ -109,6 +109,8 @@ export function unreadName(chance: Chance, instance: string = anInstance(chance)
   return chance.pick([
     `${instance}.yml`,
     `${instance}.YAML`,
+    `${instance}.yamll`,
+    `${instance}.yaml2`,
     `-${instance}.yaml`,
     `.${instance}.yaml`,
     `${instance}.yaml~`,

@@ -1,0 +1,43 @@
+// Defects of what a controller finds at its start: other settings, another kind of provider, an older store, or none.
+import type { PlantedDefect } from '../planted-defect.ts';
+
+export const LIVES_DEFECTS: readonly PlantedDefect[] = [
+  {
+    id: 'lives-place',
+    title:
+      'the recorded head is read in the directory that the settings name now, and every commit continues what is followed',
+    edits: [
+      {
+        file: 'src/follow/restore.ts',
+        find: 'await readAt(source, head.commit, { directory: head.place?.directory });',
+        replace: 'await readAt(source, head.commit, {});',
+      },
+      {
+        file: 'src/follow/restore.ts',
+        find: 'if (difference !== undefined) return difference;',
+        replace: '',
+      },
+      {
+        file: 'src/follow/continuation.ts',
+        find: 'if (place.directory === now.directory) return { isNext: true };',
+        replace: 'if (place.directory !== undefined) return { isNext: true };',
+      },
+    ],
+  },
+  {
+    id: 'lives-restore',
+    title: 'a recorded head that makes something else than is recorded is taken for what was active',
+    edits: [
+      {
+        file: 'src/follow/restore.ts',
+        find: 'await readAt(source, head.commit, { directory: head.place?.directory });',
+        replace: 'await readAt(source, head.commit, {});',
+      },
+      {
+        file: 'src/follow/restore.ts',
+        find: 'if (difference !== undefined) return difference;',
+        replace: '',
+      },
+    ],
+  },
+];
