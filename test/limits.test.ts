@@ -2,15 +2,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FileType } from '../src/catalog/catalog.ts';
+import { FILE_BYTES_MAX } from '../src/catalog/decode-text.ts';
 import { parseEntry } from '../src/catalog/parse-entry.ts';
 import { isObjectPath, placePath } from '../src/catalog/paths.ts';
-import { nameFault, TYPE_NAMES } from '../src/model/names.ts';
+import { isSame, type Json, type JsonMap } from '../src/model/json.ts';
+import { NAME_LENGTH_MAX, nameFault, TYPE_NAMES } from '../src/model/names.ts';
 import { isError } from '../src/model/problem.ts';
 import { ServiceError } from '../src/model/service-error.ts';
 import { finish } from '../src/model/steps.ts';
 import { desiredAfter } from '../src/service/write/check-edits.ts';
 import type { Draft } from '../src/service/write/draft.ts';
 import { putInstanceDraft, putObjectDraft, writableType } from '../src/service/write/drafts.ts';
+import { DraftedRepository } from './support/drafted-repository.ts';
 import { TextRepository } from './support/text-repository.ts';
 
 /** Names of every kind: short ones of odd characters, and long ones. */
@@ -116,3 +119,60 @@ function isServerName(name: string): boolean {
   const derivation = new TextRepository().try(files);
   return derivation.isFollowed && !derivation.desired.problems.some(isError);
 }
+
+const KIB = 1024;
+const TEXT_MAX = 64 * KIB;
+
+/** Roles at every limit of a file: just inside of it, and just beyond. */
+const ROLES: readonly (readonly [what: string, role: JsonMap, isRight: boolean])[] = [
+  ['a text of 64 KiB', { a: 'x'.repeat(TEXT_MAX) }, true],
+  ['a text of 64 KiB and a character', { a: 'x'.repeat(TEXT_MAX + 1) }, false],
+  ['an item of 64 KiB and a character', { a: ['x'.repeat(TEXT_MAX + 1)] }, false],
+  ['a key of 250 characters', { ['k'.repeat(NAME_LENGTH_MAX)]: 'x' }, true],
+  ['a key of 251 characters', { ['k'.repeat(NAME_LENGTH_MAX + 1)]: 'x' }, false],
+  ['as many keys as are read', Object.fromEntries(numbers(24_998).map((each) => [`k${each}`, each])), true],
+  ['more keys than are read', Object.fromEntries(numbers(25_001).map((each) => [`k${each}`, each])), false],
+  ['a long list', { a: numbers(49_990).map(String) }, true],
+  ['a list with more items than are read', { a: numbers(50_001).map(String) }, false],
+  ['a depth of 64', { a: nested(63) }, false],
+  ['a depth of 66', { a: nested(65) }, false],
+  ['a depth of 5,000', { a: nested(5_000) }, false],
+  ['many lines, which are longer with their indents', fromTexts(13, 'line\n'), true],
+  ['quotes, each of which is escaped', fromTexts(7, `"'\\\t`), true],
+  ['short lines', fromTexts(9, 'a\n'), true],
+  ['more than 1 MiB of texts', fromTexts(17, 'abcd'), false],
+];
+
+function numbers(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}
+
+function nested(depth: number): Json {
+  return depth === 0 ? 'x' : [nested(depth - 1)];
+}
+
+/** Texts that are as long as they may be. */
+function fromTexts(count: number, part: string): JsonMap {
+  const text = part.repeat(Math.floor(TEXT_MAX / part.length));
+  return Object.fromEntries(numbers(count).map((index) => [`k${index}`, text]));
+}
+
+describe.each(ROLES)('%s', (_what, role, isWritten) => {
+  it('is judged alike in a file and in a body, and what is written is read and written back as it is', () => {
+    const [path, name] = ['types/role/web.yaml', 'web'];
+    const repository = new DraftedRepository(FILES);
+    const draft = (): Draft => putObjectDraft('role', { name, ...role });
+    if (!isWritten) {
+      expect(repository.refused(draft).code).toBe('invalid_input');
+      return;
+    }
+    expect(Buffer.byteLength(JSON.stringify({ name, ...role }))).toBeLessThan(FILE_BYTES_MAX);
+    repository.write(draft());
+    const read = repository.desired.catalog.files.get(path)?.object as JsonMap;
+    expect(isSame(read, { ...role, name, type: 'role', description: '' })).toBe(true);
+    expect(repository.desired.problems.filter(isError)).toEqual([]);
+    expect(repository.write(putObjectDraft('role', JSON.parse(JSON.stringify(read))))).toEqual({});
+    // Written by hand on one line, the same value is read as well.
+    expect(parseEntry(path, 'o', JSON.stringify(role)).problems.filter(isError)).toEqual([]);
+  });
+});

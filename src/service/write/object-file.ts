@@ -1,11 +1,12 @@
 // Turns a body of the interface into the text of its file: an edit of the present file, or a new file.
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
+import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAtAddress } from '../../desired/tracked-reads.ts';
 import { isMap, isSame, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
-import { writeYaml } from '../../yaml-edit/write-yaml.ts';
+import { type FlowStyle, flowText, writeYaml } from '../../yaml-edit/write-yaml.ts';
 import type { FileEdit } from './draft.ts';
 import { requireWritable } from './require-writable.ts';
 import { laidOver, newFields } from './written-fields.ts';
@@ -63,6 +64,8 @@ export function editObjectFile(catalog: Catalog, { address, type, newPath, field
   return [{ path, ...edited.file }];
 }
 
+const LIKE_JSON: FlowStyle = { isPadded: false, isQuoted: true };
+
 interface NewFile {
   readonly path: string;
   readonly type: FileType;
@@ -74,7 +77,10 @@ function newFile(catalog: Catalog, { path, type, content }: NewFile): FileEdit {
   if (catalog.files.has(path)) throw byHand(path, 'something is there already that is no object');
   const up = '../'.repeat(path.split('/').length - 1);
   const modeline = `# yaml-language-server: $schema=${up === '' ? './' : up}schemas/${type}.schema.json`;
-  return { path, text: writeYaml(content, modeline) };
+  const text = writeYaml(content, modeline);
+  // In block style, with its indents, a body may be longer than a file can be.
+  const isLong = Buffer.byteLength(text) > FILE_BYTES_MAX;
+  return { path, text: isLong ? `${modeline}\n${flowText(content, LIKE_JSON)}\n` : text };
 }
 
 function byHand(path: string, reason: string): ServiceError {

@@ -47,8 +47,9 @@ function inBody({ file, pointer, message }: ErrorDetail, isThere: RefusedEdits['
   return { ...(file !== undefined && isThere(file) ? { file } : {}), pointer, message: ofBody(message) };
 }
 
+/** A file may be larger than the body that it is made of. */
 function ofBody(text: string): string {
-  return text.replace(/^the file\b/, 'the body');
+  return text.replace(/^the file(?! is larger)\b/, 'the body');
 }
 
 function lastOne({ file }: Problem): string {
