@@ -63,13 +63,8 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/proxy-claims.ts',
-        find: 'if (this.#options.nextOf(server) !== id) throw',
-        replace: 'if (this.#options.rowOf(server) === undefined) throw',
-      },
-      {
-        file: 'src/reconcile/proxy-claims.ts',
-        find: 'if (this.#options.nextOf(server) === pending.id) pending',
-        replace: 'if (this.#options.rowOf(server) !== undefined) pending',
+        find: 'return own !== undefined && this.#options.nextOf(server, own) === id;',
+        replace: 'return own !== undefined && id !== undefined && this.#options.rowOf(server) !== undefined;',
       },
     ],
   },
@@ -268,7 +263,7 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/fresh-checks.ts',
-        find: 'else this.#slow.set(server, slowChecker);',
+        find: 'else this.#slow.set(server, slow);',
         replace: '',
       },
     ],

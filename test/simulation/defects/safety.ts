@@ -320,13 +320,13 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/server-checks.ts',
-        find: 'checkerOf(result.provider, running.site)',
-        replace: "checkerOf('', running.site)",
+        find: 'const checker = { provider: result.provider, tags: asked };',
+        replace: "const checker = { provider: '', tags: asked };",
       },
       {
         file: 'src/reconcile/server-checks.ts',
-        find: "return checkerOf(provider ?? '', ",
-        replace: "return checkerOf('', ",
+        find: "return { provider: provider ?? '', tags",
+        replace: "return { provider: provider === null ? '' : '', tags",
       },
     ],
   },

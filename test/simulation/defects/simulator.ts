@@ -24,8 +24,8 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/server-checks.ts',
-        find: 'checkerOf(result.provider, running.site)',
-        replace: 'this.#checkerOf(server)',
+        find: 'const checker = { provider: result.provider, tags: asked };',
+        replace: 'const checker = this.#checkerOf(server);',
       },
     ],
   },
