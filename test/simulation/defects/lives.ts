@@ -40,4 +40,37 @@ export const LIVES_DEFECTS: readonly PlantedDefect[] = [
       },
     ],
   },
+  {
+    id: 'lives-suspension',
+    title: 'a hand-over, or a renamed file, ends a suspension',
+    edits: [
+      {
+        file: 'src/follow/hold-rows.ts',
+        find: 'for (const { from, to } of handOvers) {',
+        replace: 'for (const { from, to } of handOvers.slice(handOvers.length)) {',
+      },
+    ],
+  },
+  {
+    id: 'lives-kind',
+    title: 'a lost action ends as the entry of its name would end it now',
+    edits: [
+      {
+        file: 'src/reconcile/decision-context.ts',
+        find: "const ends = action.ends ?? provider?.lostActionEnds ?? 'after its deadline';",
+        replace: "const ends = provider?.lostActionEnds ?? 'after its deadline';",
+      },
+    ],
+  },
+  {
+    id: 'lives-lost-store',
+    title: 'after a lost or restored store actions begin beside those that an earlier controller has begun',
+    edits: [
+      {
+        file: 'src/reconcile/earlier-controller.ts',
+        find: 'if (until === undefined || until <= now) return undefined;\n  const { signs',
+        replace: 'if (until === undefined || until <= now || now > 0) return undefined;\n  const { signs',
+      },
+    ],
+  },
 ];
