@@ -23,8 +23,8 @@ type Read = Pick<Store, 'list'>;
 
 /**
  * Returns the changes after which no row holds a future time except waits: those keep their remaining time, up to the
- * longest wait. The end of a suspension is unchanged: a person set that time. After a step forward, deletes and heals that
- * count are as old as before.
+ * longest wait. The end of a suspension is unchanged: a person set that time. After a step forward, the store, and deletes and
+ * heals that count, are as old as before.
  */
 export function stampCorrections(store: Read, correction: Correction): readonly Change[] {
   const { now } = correction;
@@ -34,6 +34,7 @@ export function stampCorrections(store: Read, correction: Correction): readonly 
     ...changesOf(store, 'approval', (row) => ({ time: notAfter(row.time, now) })),
     ...changesOf(store, 'removal', (row) => ({ time: asOldAsBefore(row.time, correction) })),
     ...changesOf(store, 'suspension', (row) => ({ since: notAfter(row.since, now) })),
+    ...changesOf(store, 'beginning', (row) => ({ began: asOldAsBefore(row.began, correction) })),
   ];
 }
 
