@@ -88,20 +88,27 @@ export class BranchPoll {
     this.#judgedBytes = ledger.rowBytes;
   }
 
-  /** Judges again what is active and what is held of it, by what is here already. */
+  /** Judges again what is active and what is held of it, by what is here already; where that fails, after the fetch. */
   async #review(poll: Poll): Promise<void> {
     const { current, reviews } = this.#options;
     const { asked } = reviews;
     const followed = current.get()?.commit;
     const newest = this.#polledHead ?? current.refused?.commit;
-    if (newest !== undefined) {
-      await this.#judge(newest, { isReview: true, poll });
-      reviews.judged(asked);
-    } else if (followed !== undefined) {
-      // The newest commit may be another one, so this review is finished by the poll that finds it.
-      await this.#follow(followed, { ...poll, newest: undefined, isReview: true });
-    }
     this.#reviewed = asked;
+    try {
+      if (newest !== undefined) {
+        await this.#judge(newest, { isReview: true, poll });
+        reviews.judged(asked);
+      } else if (followed !== undefined) {
+        // The newest commit may be another one, so this review is finished by the poll that finds it.
+        await this.#follow(followed, { ...poll, newest: undefined, isReview: true });
+      }
+    } catch (error) {
+      poll.log.warn(
+        { err: error },
+        'what was approved could not be judged by what is here; fetching before it is judged again',
+      );
+    }
   }
 
   /** Returns true where an instance was refused for want of capacity, and rows have gone since then. */

@@ -191,6 +191,15 @@ describe('an approval while the branch cannot be polled', () => {
     expect(Object.keys(core.states())).toEqual(['other-s-1']);
   });
 
+  it('is judged after the next fetch where the local copy is lost', async () => {
+    const core = await held();
+    core.source.loseCopy();
+    await core.approve(core.held('shop')?.digest ?? '');
+    await core.poll();
+    expect(core.follower.failure).toBeUndefined();
+    expect(core.states()).toEqual({ 'other-s-1': 'done' });
+  });
+
   it('is for a rewritten history too', async () => {
     const core = new Core();
     core.source.commit(FILES);
