@@ -11,7 +11,7 @@ import type { ListenAddress, Listening } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createManagement } from './management/server.ts';
 import { ServiceError } from './model/service-error.ts';
-import { readAnswer } from './providers/answer-json.ts';
+import { answerIn } from './providers/answer-json.ts';
 import type { Reader } from './service/reader.ts';
 import type { Settings } from './settings.ts';
 import { diskFiles, type Files } from './store/files.ts';
@@ -65,7 +65,7 @@ async function compose(
   const { follower, reader } = core;
   const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
-  const served = await startApi({ ...core, ...settings.api, tls: tls.material, readAnswer, clock, log });
+  const served = await startApi({ ...core, ...settings.api, tls: tls.material, readAnswer: answerIn, clock, log });
   const api = opened.adopt(served, (it: Listener) => it.close());
   tls.follow((material) => api.reload(material));
   // First, so that writes in progress and waiting reads are answered before the listeners close.

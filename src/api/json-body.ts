@@ -5,10 +5,13 @@ import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { Shares } from '../shares.ts';
 import { requireAllowed } from './authenticate.ts';
+import { clientTurns } from './client-turns.ts';
 import { serialOf } from './peer.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
+/** Longer ones take too long to parse for many of them in one turn of the event loop. */
+const SHORT_BYTES_MAX = 64 * 1024;
 /** Bodies that are read: each takes its whole length in memory until then. A connection has one at a time. */
 const bodies = new Shares({ atOnce: 128, ofClient: 32, waitingOfClient: 1_000 });
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
@@ -16,13 +19,30 @@ const NO_BODY = 'The body is missing: send a JSON object, {} where there is noth
 const FAULTS_MAX = 20;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
+/** How much a body may hold. */
+interface BodyLimits {
+  readonly bytesMax?: number | undefined;
+  /** Of all its objects together. */
+  readonly keysMax?: number | undefined;
+}
+
 /**
  * Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. A client that has lost its
- * rights until the body is there goes no further.
+ * rights until the body is there goes no further. A large one is parsed, and what follows is done, in the turn of its client.
  */
-export function jsonBody(bytesMax = BODY_BYTES_MAX): RequestHandler[] {
+export function jsonBody({ bytesMax = BODY_BYTES_MAX, keysMax }: BodyLimits = {}): RequestHandler[] {
   const bytes = express.raw({ limit: bytesMax, type: () => true });
-  return [requireJson, explained(bytes, bytesMax), parseBytes];
+  const parse: RequestHandler = (request, _response, next) => parseBytes(request, keysMax, next);
+  return [requireJson, explained(bytes, bytesMax), inTurn, parse];
+}
+
+function inTurn(request: Request, response: Response, next: NextFunction): void {
+  const { body } = request as { readonly body: unknown };
+  const goOn = (): void => {
+    if (!response.destroyed) next();
+  };
+  if (body instanceof Uint8Array && body.length > SHORT_BYTES_MAX) clientTurns.take(serialOf(request), goOn);
+  else goOn();
 }
 
 /** Returns the handler that reads bytes in the turn of their client, with what it finds wrong said in words of this interface. */
@@ -52,7 +72,7 @@ function bodyFault(error: unknown, encoding: string, bytesMax: number): unknown 
   return type === undefined ? new ServiceError('invalid_input', `The body is not valid ${encoding}`) : error;
 }
 
-function parseBytes(request: Request, _response: Response, next: NextFunction): void {
+function parseBytes(request: Request, keysMax: number | undefined, next: NextFunction): void {
   requireAllowed(request);
   const bytes: unknown = request.body;
   if (!(bytes instanceof Uint8Array)) {
@@ -60,7 +80,7 @@ function parseBytes(request: Request, _response: Response, next: NextFunction): 
     return;
   }
   if (bytes.length === 0) throw new ServiceError('invalid_input', NO_BODY);
-  request.body = parseStrictJson(bytes);
+  request.body = parseStrictJson(bytes, keysMax);
   next();
 }
 

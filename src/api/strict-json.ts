@@ -10,11 +10,14 @@ const DIGITS_SHOWN = 40;
 /** In a text that `JSON.parse` has read, everything between two of these has no meaning. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|-?\d[\d.eE+-]*/g;
 
-/** Returns the value of a body. Throws `invalid_input` for what is no UTF-8, no JSON, or would not be kept as it was sent. */
-export function parseStrictJson(bytes: Uint8Array): Json {
+/**
+ * Returns the value of a body. Throws `invalid_input` for what is no UTF-8, no JSON, would not be kept as it was sent, or has more
+ * keys than this, in all its objects together.
+ */
+export function parseStrictJson(bytes: Uint8Array, keysMax = Number.POSITIVE_INFINITY): Json {
   const text = decode(bytes);
   const value = parse(text);
-  refuseLosses(text);
+  refuseLosses(text, keysMax);
   return value;
 }
 
@@ -44,17 +47,21 @@ interface Open {
   step: string | number;
 }
 
-/** Throws for the first key that stands in its object twice, and for the first number that is not kept exactly. */
-function refuseLosses(text: string): void {
+/** Throws for the first key that stands in its object twice or is one too many, and for the first number that is not kept exactly. */
+function refuseLosses(text: string, keysMax: number): void {
   const open: Open[] = [];
+  let count = 0;
   let last = '';
   for (const [token] of text.matchAll(TOKEN)) {
     const inside = open.at(-1);
     if (token === '{' || token === '[') {
       open.push({ keys: token === '{' ? new Set() : undefined, pointer: pointerIn(inside), step: 0 });
     } else if (token === '}' || token === ']') open.pop();
-    else if (token === ':' && inside?.keys !== undefined) noteKey(inside.keys, inside, last);
-    else if (token === ',' && typeof inside?.step === 'number') inside.step += 1;
+    else if (token === ':' && inside?.keys !== undefined) {
+      count += 1;
+      if (count > keysMax) refuse('', `it has more than ${keysMax} keys, which are all that are read; send fewer`);
+      noteKey(inside.keys, inside, last);
+    } else if (token === ',' && typeof inside?.step === 'number') inside.step += 1;
     else if (/^[-\d]/.test(token)) refuseInexact(token, inside);
     last = token;
   }

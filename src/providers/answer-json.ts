@@ -29,7 +29,12 @@ export class AnswerError extends Error {
 /** Returns the answer in a text. Throws AnswerError unless the text is exactly one JSON object of the right shape. */
 export function readAnswer(text: string): Answer {
   const value = parse(text);
-  if (!isMap(value)) throw new AnswerError(`the answer is ${quote(text.trim())}, and has to be a JSON object`);
+  if (isMap(value)) return answerIn(value);
+  throw new AnswerError(`the answer is ${quote(text.trim())}, and has to be a JSON object`);
+}
+
+/** Returns the answer in an object that was parsed already. Throws AnswerError unless it has the right shape. */
+export function answerIn(value: JsonMap): Answer {
   const unknown = Object.keys(value).filter((field) => !FIELDS.includes(field));
   if (unknown.length > 0) {
     throw new AnswerError(`the answer has unknown fields: ${quoteSome(unknown)}; known are ${FIELDS.join(', ')}`);

@@ -1,5 +1,6 @@
-// The list of actions for proxies over real TLS: how large an answer may become.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+// What proxies ask for and report over real TLS: how large an answer may become, and what a large report may cost.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { clientTurns } from '../../src/api/client-turns.ts';
 import type { AgentAction } from '../../src/service/agent.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
@@ -27,4 +28,59 @@ test('an answer has at most 8 MiB, however large the records are, and at least o
   expect(await answered(100, MEBIBYTE / 4)).toBe(31);
   expect(await answered(2, 9 * MEBIBYTE)).toBe(1);
   expect(await answered(0, 0)).toBe(0);
+});
+
+/** A report with so many entries in each of its two objects, each of this many characters. */
+function reportWith(count: number, length: number): object {
+  const entriesOf = (letter: string): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${letter}${index}`, 'x'.repeat(length)]));
+  return { lease: 'secret', entry: 'lab', outcome: 'done', outputs: entriesOf('o'), observed: entriesOf('p') };
+}
+
+async function send(path: string, report: object) {
+  const body = JSON.stringify(report);
+  const headers = { 'content-type': 'application/json' };
+  return await api.request(path, { method: 'POST', identity: api.identities.proxy, headers, body });
+}
+
+test('a report has as many entries as an answer may have, and one of very many is refused before they are looked at', async () => {
+  const path = `/agent/actions/${ACTION.id}/report`;
+  expect((await send(path, reportWith(1000, 10))).status).toBe(200);
+  api.agent.asked.length = 0;
+  const parse = vi.spyOn(JSON, 'parse');
+  const refused = await send(path, reportWith(40_000, 0));
+  const looks = parse.mock.calls.length;
+  parse.mockRestore();
+  expect(refused).toMatchObject({
+    status: 400,
+    body: { message: 'The body: it has more than 2010 keys, which are all that are read; send fewer' },
+  });
+  expect(looks).toBeLessThan(3_000);
+  expect(api.agent.asked).toEqual([]);
+  expect((await send(`/agent/actions/${ACTION.id}/claim`, reportWith(40_000, 0))).status).toBe(400);
+});
+
+test('a large report is parsed in the turn of its client, and a short one at once', async () => {
+  const turns: (() => void)[] = [];
+  const path = `/agent/actions/${ACTION.id}/report`;
+  const taking = vi.spyOn(clientTurns, 'take').mockImplementation((_client, work) => void turns.push(work));
+  const goOn = async (): Promise<void> => {
+    await vi.waitFor(() => expect(turns).toHaveLength(1));
+    turns.shift()?.();
+  };
+  try {
+    api.agent.asked.length = 0;
+    const short = send(path, reportWith(10, 10));
+    await goOn();
+    expect((await short).status).toBe(200);
+    const large = send(path, reportWith(2, 100_000 / 4));
+    await goOn();
+    await vi.waitFor(() => expect(turns).toHaveLength(1));
+    expect(api.agent.asked).toHaveLength(1);
+    await goOn();
+    expect((await large).status).toBe(200);
+    expect(api.agent.asked).toHaveLength(2);
+  } finally {
+    taking.mockRestore();
+  }
 });

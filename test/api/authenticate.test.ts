@@ -7,7 +7,7 @@ import { clientOf } from '../../src/api/authenticate.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
-import { readAnswer } from '../../src/providers/answer-json.ts';
+import { answerIn } from '../../src/providers/answer-json.ts';
 import { createCrl } from '../support/create-crl.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
@@ -244,7 +244,7 @@ describe('without TLS', () => {
       operator: createSampleOperator(),
       explainer: createSampleExplainer(),
       agent: createSampleAgent(),
-      readAnswer,
+      readAnswer: answerIn,
       writer: createSampleWriter(),
       commits: { reached: () => Promise.resolve() },
       clock: systemClock,

@@ -9,7 +9,7 @@ import { openTlsFiles } from '../../src/api/tls/tls-files.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { type Credential, createAuthority } from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
-import { readAnswer } from '../../src/providers/answer-json.ts';
+import { answerIn } from '../../src/providers/answer-json.ts';
 import { createCrl } from './create-crl.ts';
 import { createSampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
@@ -45,7 +45,7 @@ export async function serveSite(site: TlsSite): Promise<ServedSite> {
     operator: createSampleOperator(),
     explainer: createSampleExplainer(),
     agent: createSampleAgent(),
-    readAnswer,
+    readAnswer: answerIn,
     writer: createSampleWriter(),
     commits: { reached: () => Promise.resolve() },
     clock: systemClock,

@@ -4,7 +4,7 @@ import type { Router } from 'express';
 import { createRoutes } from '../../src/api/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
-import { readAnswer } from '../../src/providers/answer-json.ts';
+import { answerIn } from '../../src/providers/answer-json.ts';
 import { ACTION, createSampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
 import { createSampleOperator } from './sample-operator.ts';
@@ -107,7 +107,7 @@ export function routesOfApplication(): string[] {
     operator: createSampleOperator(),
     explainer: createSampleExplainer(),
     agent: createSampleAgent(),
-    readAnswer,
+    readAnswer: answerIn,
     writer: createSampleWriter(),
     commits: { reached: () => Promise.resolve() },
     clock: systemClock,

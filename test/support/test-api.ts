@@ -9,7 +9,7 @@ import { createAuthority, issueClientCertificate, issueServerCertificate } from 
 import { createLog } from '../../src/log.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
-import { readAnswer } from '../../src/providers/answer-json.ts';
+import { answerIn } from '../../src/providers/answer-json.ts';
 import type { Explainer } from '../../src/service/explainer.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
 import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
@@ -68,7 +68,7 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   const tls = { key, cert, ca: authority.cert };
   const writer = createSampleWriter();
   const commits = createSampleCommits();
-  const asked = { reader, operator, explainer, writer, commits, agent, readAnswer };
+  const asked = { reader, operator, explainer, writer, commits, agent, readAnswer: answerIn };
   const api = await startApi({ ...asked, host: '127.0.0.1', port: 0, tls, clock, log });
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {

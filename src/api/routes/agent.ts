@@ -19,12 +19,14 @@ const ACTIONS_BYTES_MAX = 8 * 1024 * 1024;
 
 /** An answer of a program, which may take 1 MiB, with the lease beside it, and written anew by the proxy. */
 const REPORT_BYTES_MAX = (1024 + 64) * 1024;
+/** 1,000 outputs, 1,000 observed properties, and the fields that hold them. */
+const KEYS_MAX = 2010;
 
 /** The parts that the routes of proxies use. */
 export interface AgentRoutes {
   readonly agent: Agent;
   /** Returns the answer that a report holds. Throws an error that says what is wrong. */
-  readonly readAnswer: (text: string) => Answer;
+  readonly readAnswer: (report: JsonMap) => Answer;
   /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
   readonly authenticate: RequestHandler;
 }
@@ -51,7 +53,7 @@ export function agentRoutes({ agent, readAnswer, authenticate }: AgentRoutes): R
     router
       .route(`/agent/actions/:id/${name}`)
       .all(only('POST'))
-      .post(isAgent, ...jsonBody(bytesMax), async (request: Request, response: Response) => {
+      .post(isAgent, ...jsonBody({ bytesMax, keysMax: KEYS_MAX }), async (request: Request, response: Response) => {
         await carryOut(String(request.params.id), request, response);
       });
   }
@@ -122,7 +124,7 @@ function entryIn(body: unknown): Pick<Answer, 'entry'> {
 
 function answerIn(readAnswer: AgentRoutes['readAnswer'], answer: JsonMap): Answer {
   try {
-    return readAnswer(JSON.stringify(answer));
+    return readAnswer(answer);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== 'AnswerError') throw error;
     throw new ServiceError('invalid_input', `This is no report: ${error.message}`);
