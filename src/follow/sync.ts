@@ -111,13 +111,14 @@ function movedServers(changes: ServerChanges): readonly HandOver[] {
 }
 
 /** Returns the suspended instances whose file is that of a new instance by now, also where all servers have other names. */
-function renamedFiles(store: Read, { units }: DesiredState, last: Baseline | undefined): readonly HandOver[] {
+function renamedFiles(store: Read, { units, catalog }: DesiredState, last: Baseline | undefined): readonly HandOver[] {
   const isNew = ([key, { type }]: readonly [string, Unit]): boolean =>
     type === 'stack-instance' && last !== undefined && !last.units.has(key);
   return [...store.list('suspension').keys()].flatMap((from) => {
     const key = instanceAddress(from);
     const { oid = '' } = last?.units.get(key)?.entry ?? store.read('terminating', from) ?? {};
-    if (oid === '' || units.has(key)) return [];
+    // One whose deletes are held keeps its unit.
+    if (oid === '' || catalog.instances.has(from)) return [];
     const renamed = [...units].filter(isNew).filter(([, { entry }]) => entry.oid === oid);
     return renamed.map(([, { name }]) => ({ from, to: name }));
   });

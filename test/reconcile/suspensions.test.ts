@@ -109,17 +109,25 @@ resources:
     expect(core.ledger.read('suspension', 'b')).toMatchObject({ until: null });
   });
 
-  it('to an instance whose file is that of one which is gone, though its servers have other names', async () => {
+  it.each<[name: string, count: number, isHeld: boolean]>([
+    ['which is gone', 1, false],
+    ['whose deletes are held', 5, true],
+  ])('to an instance whose file is that of one %s, though its servers have other names', async (_, count, isHeld) => {
     const core = new Core();
-    const named = 'stackTemplate: named\n';
-    const template = 'resources: { s: { type: Platform::Server, properties: {} } }\n';
+    const named = `stackTemplate: named\nparameters: { count: "${count}" }\n`;
+    const template =
+      'parameters: { count: "0" }\nresources: { s: { type: Platform::ResourceGroup, properties: { count: "<<count>>", resource_def: { properties: {} } } } }\n';
     core.source.commit({ ...FILES, [A]: named, 'stacks/templates/named.yaml': template });
     await core.poll();
     await core.operator.suspend(core.order, { instance: 'a', until: null });
     core.source.commit({ [A]: null, 'stacks/instances/c.yaml': named });
     await core.poll();
+    const held = core.held('a');
+    expect(held !== undefined).toBe(isHeld);
+    if (held !== undefined) await core.approve(held.digest);
+    await core.pass(60_000);
     expect([...core.ledger.list('suspension').keys()].sort()).toEqual(['a', 'c']);
-    expect(core.states()).toMatchObject({ 'a-s': 'marked for delete', 'c-s': 'pending' });
+    expect(core.states()).toMatchObject({ 'a-s-1': 'marked for delete', 'c-s-1': 'pending' });
   });
 
   it('not where it is over, and not to an instance that takes the name of a forgotten server', async () => {
