@@ -10,8 +10,9 @@ import type { Ledger } from '../reconcile/ledger.ts';
 import { RowIndex } from '../reconcile/row-index.ts';
 import type { RunInSlices } from '../slices.ts';
 import type { Commit } from '../source/source.ts';
+import type { ServerRowChange } from './hold-rows.ts';
 import { lastRecordsOf } from './last-records.ts';
-import { syncChanges } from './sync.ts';
+import { type Sum, sumChanges, syncChanges } from './sync.ts';
 
 /** A commit of the branch itself. */
 export interface CommitStep {
@@ -133,7 +134,8 @@ export async function walkSteps(steps: readonly CommitStep[], first: FollowedDer
     followed = index;
   }
   if (refused !== undefined) return { ...(await walkSteps(steps.slice(0, followed + 1), first, walk)), refused };
-  return { desired, changes: rows.changes({ ...as, now }), refused };
+  const sum = { desired, before: walk.before, newest, now, as };
+  return { desired, changes: await inSlices(rows.changes(sum)), refused };
 }
 
 /** The rows as they will be once changes are written that are not written yet. */
@@ -179,27 +181,31 @@ class DraftRows implements RowView {
   /** Has the changes in the rows from now on. Nobody knows a server yet that came and is not wanted any more. */
   *apply(changes: readonly Change[]): Steps<void> {
     yield* visitAll(changes, (change) => {
-      const { kind, name, expected } = change;
+      const { kind, name } = change;
       const isGone =
         change.kind === 'server' && change.value?.wanted === null && !this.#ledger.list('server').has(name);
       const value = isGone ? null : change.value;
+      this.#rowBytes += bytesOf(value) - bytesOf(this.read(kind, name));
+      if (change.kind === 'server')
+        this.#index.follow(name, this.server(name), isGone ? undefined : (change.value ?? undefined));
       const table = this.#tables.get(kind) ?? new Map<string, Rows[RowKind]>(this.#ledger.list(kind));
       this.#tables.set(kind, table);
       if (value === null) table.delete(name);
       else table.set(name, value);
-      if (change.kind === 'server')
-        this.#index.follow(name, change.expected, isGone ? undefined : (change.value ?? undefined));
-      this.#rowBytes += bytesOf(value) - bytesOf(expected);
       const key = `${kind}/${name}`;
       this.#changed.set(key, { kind, name, value, expected: (this.#changed.get(key) ?? change).expected } as Change);
     });
   }
 
   /** Returns the changes from the rows that are written. What came and went, or was changed back, is none. */
-  changes(stamp: CommitStamp): readonly Change[] {
+  *changes(sum: Sum): Steps<readonly Change[]> {
+    const stamp = { ...sum.as, now: sum.now };
+    const servers = [...this.#changed.values()].flatMap((change) =>
+      change.kind === 'server' && change.value !== null ? [asOneChange({ ...change, value: change.value }, stamp)] : [],
+    );
+    yield* this.apply(yield* sumChanges({ store: this.#ledger, draft: this }, servers, sum));
     const isEmpty = ({ kind, name }: Change): boolean => kind === 'terminating' && !this.#index.hasServers(name);
     return [...this.#changed.values()]
-      .map((change) => (change.kind === 'server' ? asOneChange(change, stamp) : change))
       .map((change) => (isEmpty(change) ? ({ ...change, value: null } as Change) : change))
       .filter(({ kind, expected, value }) =>
         kind === 'server' ? (expected ?? null) !== value : JSON.stringify(expected ?? null) !== JSON.stringify(value),
@@ -208,9 +214,9 @@ class DraftRows implements RowView {
 }
 
 /** Returns the change of a server that is wanted before and after as if one commit made it: no action ran in between. */
-function asOneChange(change: Extract<Change, { kind: 'server' }>, stamp: CommitStamp): typeof change {
+function asOneChange(change: ServerRowChange, stamp: CommitStamp): ServerRowChange {
   const { name, expected, value } = change;
-  if (value?.wanted == null || expected?.wanted == null || value.approved || expected.approved) return change;
+  if (value.wanted === null || expected?.wanted == null || value.approved || expected.approved) return change;
   if (isForgotten(expected, value)) return change;
   return { ...change, value: wantRow(expected, { ...value, name, spec: value.wanted }, stamp) };
 }

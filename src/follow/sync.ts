@@ -35,7 +35,10 @@ interface Sync {
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
-  /** The commit that changed rows name: the last of those that come at once. Left out: that of the desired state. */
+  /**
+   * The commit that changed rows name: the last of those that come at once, of which this is a step, and whose rollouts are
+   * those of the sum. Left out: that of the desired state.
+   */
   readonly as?: Pick<DesiredState, 'commit' | 'time'> | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -50,18 +53,16 @@ type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
  * at the rows of servers of the units that changed, and of servers that are going, and at no others.
  */
 export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> {
-  const { desired, before, last = before, newest, now, as = desired } = sync;
+  const { desired, before, last = before, now, as = desired } = sync;
   const servers = yield* serverChanges(store, sync);
   const recorded = instancesAfter(store.index, servers);
   yield;
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
-  const open = yield* openRollouts(store.index, [...servers.values()]);
-  const rollouts = rolloutRows(store.list('rollout'), open, as.commit);
+  const rollouts = as === desired ? yield* rolloutsAfter(store, servers, as.commit) : store.list('rollout');
   yield;
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
   const handOvers = [...movedServers(servers), ...renamedFiles(store, desired, last)];
   const suspended = suspensionRows(store.list('suspension'), { desired, recorded, terminating, handOvers, now });
-  const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   return [
     ...servers.values(),
     ...(yield* tableChanges(store, 'head', headRow(desired, sync.place))),
@@ -69,12 +70,48 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
     ...(yield* tableChanges(store, 'active', activeRows(desired, store.list('active')))),
     ...(yield* tableChanges(store, 'node', nodeRows({ units: desired.units, time: as.time }, store.list('node')))),
     ...(yield* tableChanges(store, 'held', heldRows(desired, store.list('held'), now))),
-    ...(yield* tableChanges(store, 'approval', approvals)),
     ...(yield* tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now }))),
-    ...(yield* tableChanges(store, 'rollout', rollouts)),
+    ...(yield* rolloutChanges(store, sync, rollouts)),
     ...(yield* tableChanges(store, 'terminating', terminating)),
     ...(yield* tableChanges(store, 'suspension', suspended)),
   ];
+}
+
+/** The facts by which the changes of several steps become those of one commit. */
+export interface Sum extends Pick<Sync, 'desired' | 'before' | 'newest' | 'now'> {
+  readonly as: NonNullable<Sync['as']>;
+}
+
+/**
+ * Returns the changes of servers, rollouts and approvals of several steps as if one commit made them: `changes` are those of
+ * servers, from what the store has to what the draft has.
+ */
+export function* sumChanges(
+  { store, draft }: { readonly store: Read; readonly draft: Read },
+  changes: readonly ServerRowChange[],
+  sum: Sum,
+): Steps<readonly Change[]> {
+  const servers: ServerChanges = new Map(changes.map((change) => [change.name, change]));
+  yield* addWithoutSecrets(servers, store, sum);
+  const rollouts = yield* rolloutsAfter(store, servers, sum.as.commit);
+  return [...servers.values(), ...(yield* rolloutChanges(draft, sum, rollouts))];
+}
+
+type Rollouts = ReadonlyMap<string, Rows['rollout']>;
+
+function* rolloutsAfter(store: Read, servers: ServerChanges, commit: string): Steps<Rollouts> {
+  const open = yield* openRollouts(store.index, [...servers.values()]);
+  return rolloutRows(store.list('rollout'), open, commit);
+}
+
+/** Returns the changes of rollouts, and of approvals, of which some are for a rollout. */
+function* rolloutChanges(
+  store: Read,
+  { desired, newest, now }: Omit<Sum, 'as'>,
+  rollouts: Rollouts,
+): Steps<readonly Change[]> {
+  const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
+  return [...(yield* tableChanges(store, 'approval', approvals)), ...(yield* tableChanges(store, 'rollout', rollouts))];
 }
 
 /** By name. */
@@ -169,7 +206,11 @@ function* addApprovals(changes: ServerChanges, store: Read, { approved }: Desire
 }
 
 /** What a commit makes a secret may be recorded of any server. */
-function* addWithoutSecrets(changes: ServerChanges, store: Read, { desired, before, now }: Sync): Steps<void> {
+function* addWithoutSecrets(
+  changes: ServerChanges,
+  store: Read,
+  { desired, before, now }: Omit<Sum, 'as'>,
+): Steps<void> {
   const rules = secretRulesOf(desired);
   if (rules === undefined || (before !== undefined && secretRulesOf(before) === rules)) return;
   yield* visitAll(store.list('server'), ([name, row]) => {

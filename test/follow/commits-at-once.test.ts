@@ -247,6 +247,55 @@ describe('what a later commit of the same poll takes back', () => {
   });
 });
 
+describe('how many updates may fail', () => {
+  /** Instances of one server each: one that fails stops the others of its instance. */
+  function instances(prefix: string, count: number, size = 'small'): TextChanges {
+    const names = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+    return Object.fromEntries(names.map((name) => [`stacks/instances/${name}.yaml`, servers(name, 1, '', size)]));
+  }
+
+  /** Few and many instances; every update fails. */
+  async function failing(): Promise<Core> {
+    const core = new Core({ concurrency: 1, retry: { attempts: 1 } });
+    core.source.commit({ ...START, ...instances('few', 12), ...instances('many', 80) });
+    await core.poll();
+    answering(core, 'update', async () => answerOf('failed'));
+    return core;
+  }
+
+  it.each<[name: string, commits: readonly TextChanges[], updates: number, begun: number]>([
+    ['two commits want', [instances('few', 12, 'large'), instances('many', 80, 'large')], 92, 6],
+    [
+      'the last leaves of those that the first wants',
+      [{ ...instances('few', 12, 'large'), ...instances('many', 80, 'large') }, instances('many', 80)],
+      12,
+      4,
+    ],
+  ])('is a share of those that %s', async (_, commits, updates, begun) => {
+    const core = await failing();
+    for (const files of commits) core.source.commit(files);
+    await core.poll();
+    expect([...core.ledger.list('rollout')]).toEqual([[core.current.get()?.commit, { updates }]]);
+    expect(core.calls('update')).toHaveLength(begun);
+  });
+
+  it('stays, and so does the yes to more, where other updates are wanted and taken back', async () => {
+    const core = await failing();
+    const first = core.source.commit(instances('few', 12, 'large'));
+    await core.poll();
+    expect(core.calls('update')).toHaveLength(4);
+    answering(core, 'update', () => new Promise(() => undefined));
+    await core.approve(core.held(null)?.digest ?? '');
+    const recorded = () => [[...core.ledger.list('rollout')], [...core.ledger.list('approval').keys()]];
+    const before = recorded();
+    expect(before).toEqual([[[first, { updates: 12 }]], [`failures-${first}`]]);
+    core.source.commit(instances('few', 12, 'huge'));
+    core.source.commit(instances('few', 12, 'large'));
+    await core.poll();
+    expect(recorded()).toEqual(before);
+  });
+});
+
 describe('a server that one commit forgets and a later one wants again', () => {
   const AGAIN = [{ [A]: servers('x', 2, RETAIN, 'middle') }, { [A]: null }, { [A]: servers('x', 2, '', 'large') }];
 

@@ -6,6 +6,7 @@ import type { Client } from '../../src/model/objects.ts';
 import { finish } from '../../src/model/steps.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import { allowed } from '../support/allowed.ts';
+import type { TextChanges } from '../support/text-repository.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -114,9 +115,12 @@ describe('a key that becomes a secret', () => {
     return core;
   }
 
-  it('is kept no longer, and what was found of it is no difference any more', async () => {
+  it.each<[name: string, others: readonly TextChanges[]]>([
+    ['by a commit that comes alone', []],
+    ['by one that comes with another', [{ 'README.md': 'A shop.' }]],
+  ])('is kept no longer, and what was found of it is no difference any more: %s', async (_, others) => {
     const core = await openSite();
-    core.source.commit({ 'hierarchy.yaml': SECRETS });
+    for (const files of [{ 'hierarchy.yaml': SECRETS }, ...others]) core.source.commit(files);
     await core.poll();
     expect(JSON.stringify([...core.ledger.list('server')])).not.toContain(PLAIN);
     expect(core.states()).toEqual({ 'shop-web': 'done' });
