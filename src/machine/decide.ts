@@ -12,8 +12,6 @@ import { isLeftoverReplaced } from './responsibility.ts';
 import { withoutForgotten } from './want.ts';
 
 const REST: Next = { kind: 'rest' };
-/** After this time others of a site are asked for again. */
-const WITNESS_MS = 30_000;
 const PROTECTED: Reason = {
   code: 'protected',
   text: 'it is to be built anew, and its instance is protected',
@@ -167,7 +165,8 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
  */
 function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
   if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
-  if (context.awaitsWitness?.(row)) return { row, next: { kind: 'at', time: context.now + WITNESS_MS } };
+  const until = context.witnessAwaitedUntil?.(row);
+  if (until !== undefined) return { row, next: { kind: 'witness', until } };
   return decideCheck(row, context);
 }
 

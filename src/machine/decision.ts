@@ -40,6 +40,8 @@ export type Next =
   | ({ readonly kind: 'earlier' } & EarlierWait)
   /** Next pass when that server, of the same entry, was checked, or at that time. */
   | { readonly kind: 'first check'; readonly server: string; readonly until: number }
+  /** Next pass when another server of its site was looked at, or at that time, when others are asked for again. */
+  | { readonly kind: 'witness'; readonly until: number }
   /** Next pass when fewer updates of its commit are failed, or when a person has approved it. */
   | { readonly kind: 'failures' }
   /** Next pass when the suspension or hold of its instance changes, or at that time; infinity: there is none. */
@@ -117,8 +119,8 @@ export interface DecisionContext {
   readonly lastCheck: CheckEnd | undefined;
   /** A scheduled or requested check of the server, which is at rest, may start now. */
   readonly isCheckDue: boolean;
-  /** Returns true if a server that is gone is not made again before another one of its site was looked at. */
-  readonly awaitsWitness?: (row: ServerRow) => boolean;
+  /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
+  readonly witnessAwaitedUntil?: (row: ServerRow) => number | undefined;
   /** Returns a server whose name differs in case only and that has to be gone before this one begins. */
   readonly otherSpelling: (row: ServerRow) => string | undefined;
   /** Returns a dependency of this server that is not up, if any. */

@@ -42,6 +42,8 @@ export type Wait =
   | { readonly kind: 'earlier'; readonly until: number; readonly sign: string }
   /** That server of the same provider entry was not checked yet. */
   | { readonly kind: 'first check'; readonly server: string; readonly until: number }
+  /** It is gone, and nobody knows yet whether its whole site is: others of it are checked, at that time once more. */
+  | { readonly kind: 'witness'; readonly until: number }
   | { readonly kind: 'time'; readonly until: number };
 
 /** Returns the wait that a decision about a row leads to, or undefined if the server does not wait. */
@@ -61,6 +63,7 @@ export function waitOf(next: Next, row: ServerRow, reviewAt: number): Wait | und
       return { kind: 'budget', until: reviewAt };
     case 'earlier':
     case 'first check':
+    case 'witness':
       return next;
     case 'at':
       return { kind: 'time', until: next.time };
@@ -96,6 +99,8 @@ export function waitReason(wait: Wait): string {
       return `waits until ${momentOf(wait.until)}: an earlier controller may have begun an action there that still runs (${wait.sign})`;
     case 'first check':
       return `waits until ${wait.server} was checked: what is there already would show an earlier controller`;
+    case 'witness':
+      return `waits until another server of its site is found, for the whole site may be gone; others are checked again ${momentOf(wait.until)}`;
     case 'time':
       return `waits until ${momentOf(wait.until)}`;
   }

@@ -44,8 +44,8 @@ export interface ContextSources extends ProviderSources {
   readonly lostBecause?: (server: string) => string | undefined;
   /** Returns the proxy that asks for the next call of a server; undefined if none does. */
   readonly claimantOf?: (server: string) => Claimant | undefined;
-  /** Returns true if a server that is gone waits until another one of its site was looked at. */
-  readonly awaitsWitness?: (server: string, row: ServerRow) => boolean;
+  /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
+  readonly witnessAwaitedUntil?: (server: string, row: ServerRow) => number | undefined;
   /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
@@ -102,8 +102,8 @@ class LazyContext implements DecisionContext {
     return this.#around.capacity.hasCapacity(provider, this.#name);
   }
 
-  awaitsWitness(row: ServerRow): boolean {
-    return this.#around.awaitsWitness?.(this.#name, row) === true;
+  witnessAwaitedUntil(row: ServerRow): number | undefined {
+    return this.#around.witnessAwaitedUntil?.(this.#name, row);
   }
 
   otherSpelling(row: ServerRow): string | undefined {

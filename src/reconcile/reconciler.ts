@@ -89,7 +89,7 @@ export class Reconciler {
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake, executor: this.#executor });
     const requestCheck = (server: string): void => void this.checks.schedule.request(server);
-    this.#sites = new SiteWitness({ ledger, clock, requestCheck, wake });
+    this.#sites = new SiteWitness({ ledger, registry, clock, requestCheck, wake });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
@@ -187,7 +187,7 @@ export class Reconciler {
       isCheckDue: (server) => this.checks.schedule.isDue(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),
-      awaitsWitness: (server, row) => this.#sites.awaits(server, row),
+      witnessAwaitedUntil: (server, row) => this.#sites.awaitedUntil(server, row),
       groupViewOf: (server, row) => this.#wakeUps.groups.of(server, row),
       exemptionOf: (server, row) => this.#wakeUps.exemptionOf(server, row),
     };

@@ -7,7 +7,6 @@ import type { ConcludeContext, SecretRules } from '../machine/call-outcome.ts';
 import { conclude } from '../machine/conclude.ts';
 import { decide } from '../machine/decide.ts';
 import type { DecisionContext, Next, Step } from '../machine/decision.ts';
-import { isGoneToHeal } from '../machine/drift.ts';
 import { judgePlace, withPlace } from '../machine/place.ts';
 import { reasonText } from '../machine/reasons.ts';
 import { removalChanges } from '../machine/removals.ts';
@@ -170,7 +169,7 @@ export class ServerPass {
   }
 
   #carryOut(name: string, row: ServerRow, next: Next): void {
-    const { executor, queue, checks, review, clock } = this.#options;
+    const { executor, queue, checks, review, clock, sites } = this.#options;
     switch (next.kind) {
       case 'check':
         checks.begin(name, next.tags);
@@ -188,14 +187,15 @@ export class ServerPass {
         queue.addAfter(name, REVIEW_MS);
         break;
       case 'at':
-        if (row.due === null && isGoneToHeal(row)) this.#options.sites.summon(name, row);
         queue.addAfter(name, next.time - clock.now());
         break;
+      case 'witness':
       case 'earlier':
       case 'first check':
       case 'stopped':
         // What a check has found before an action of an earlier controller is over allows no create after it.
         if (next.kind === 'earlier') checks.forget(name);
+        if (next.kind === 'witness') sites.summon(name, row);
         if (Number.isFinite(next.until)) queue.addAfter(name, next.until - clock.now());
         break;
       case 'rest':
@@ -206,7 +206,6 @@ export class ServerPass {
       case 'capacity':
         // A check may wait longer for capacity than its server waits for the next try.
         if (row.due !== null) queue.addAfter(name, Date.parse(row.due) - clock.now());
-        break;
     }
   }
 

@@ -4,15 +4,27 @@ import type { Clock } from '../clock.ts';
 import { countsAsGone, goneMax, isAtRest, isGoneToHeal, siteOf } from '../machine/drift.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { ServerRow } from '../model/rows.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { Ledger } from './ledger.ts';
 
 /** How long a delete that has found nothing counts. */
 const DELETED_MS = 3_600_000;
 /** So many servers of a site are checked at once when one of it is gone. */
 const WITNESSES = 3;
+/** After this time others of the site are checked once more; then after twice that, up to `checkSeconds`. */
+const WITNESS_MS = 30_000;
+/** So often they are checked; where none of them is found, none is known to be there. */
+const TRIES = 5;
+
+/** How often others of a site were checked since one of it was found, and until when, by the monotonic clock, that lasts. */
+interface Tries {
+  readonly count: number;
+  readonly until: number;
+}
 
 interface SiteWitnessOptions {
   readonly ledger: Pick<Ledger, 'server' | 'index'>;
+  readonly registry: Pick<ProviderRegistry, 'byName'>;
   readonly clock: Clock;
   /** Has a server checked as soon as there is capacity. */
   readonly requestCheck: (server: string) => void;
@@ -27,6 +39,7 @@ export class SiteWitness {
   readonly #found = new Set<string>();
   /** By site, servers that wait until another one is looked at. */
   readonly #waiting = new Map<string, Set<string>>();
+  readonly #tries = new Map<string, Tries>();
   /** By site, when a delete has found nothing, by the monotonic clock. */
   readonly #deleted = new Map<string, number>();
 
@@ -38,7 +51,10 @@ export class SiteWitness {
   ended(server: string, { kind, answer: { outcome } }: CallResult): void {
     const row = this.#options.ledger.server(server);
     const site = row && siteOf(row);
-    if (row === undefined || site === undefined || row.applied === null) return;
+    if (row === undefined || site === undefined) return;
+    // It answers again.
+    if (outcome === 'done') this.#tries.delete(site);
+    if (row.applied === null) return;
     if (kind === 'check' && outcome === 'done') this.#found.add(site);
     if (outcome !== 'absent') return;
     if (row.observed !== null) this.#found.delete(site);
@@ -57,19 +73,25 @@ export class SiteWitness {
   }
 
   /**
-   * Returns true if a server is to be made again, since it is gone, and nobody knows yet whether its whole site is: another
-   * server of the site has to be found first, or all of them gone.
+   * Returns until when a server waits that is to be made again, since it is gone, while nobody knows yet whether its whole
+   * site is: another server of the site has to be found first, or all of them gone, or none of them answers.
    */
-  awaits(server: string, row: ServerRow): boolean {
+  awaitedUntil(server: string, row: ServerRow): number | undefined {
     const site = siteOf(row) ?? '';
     const isAwaited = isGoneToHeal(row) && !this.#found.has(site) && this.#hasPresent(server, site);
-    if (isAwaited) this.#waiting.set(site, (this.#waiting.get(site) ?? new Set()).add(server));
-    return isAwaited;
+    if (!isAwaited || this.#isUnanswered(site)) return undefined;
+    this.#waiting.set(site, (this.#waiting.get(site) ?? new Set()).add(server));
+    const { clock } = this.#options;
+    return clock.now() + this.#triesNow(row, site).until - clock.monotonic();
   }
 
-  /** Has others of the site checked, for which a server waits. */
+  /** Has others of the site checked, for which a server waits; not while they were asked for a moment ago. */
   summon(server: string, row: ServerRow): void {
-    const others = this.#others(server, siteOf(row) ?? '', isPresent);
+    const site = siteOf(row) ?? '';
+    const tries = this.#triesNow(row, site);
+    if (tries === this.#tries.get(site)) return;
+    this.#tries.set(site, tries);
+    const others = this.#others(server, site, isPresent);
     for (const other of others.take(WITNESSES)) this.#options.requestCheck(other);
   }
 
@@ -93,7 +115,24 @@ export class SiteWitness {
       if (recorded !== undefined && countsAsGone(recorded, clock.now())) left -= 1;
       if (left <= 0) return true;
     }
-    return this.hasOthers(server, row) && !this.#hasPresent(server, site);
+    return this.hasOthers(server, row) && (this.#isUnanswered(site) || !this.#hasPresent(server, site));
+  }
+
+  /** Returns the tries with the one that lasts, or with the one that begins now. */
+  #triesNow(row: ServerRow, site: string): Tries {
+    const { clock, registry } = this.#options;
+    const tries = this.#tries.get(site);
+    const now = clock.monotonic();
+    if (tries !== undefined && now < tries.until) return tries;
+    const count = tries?.count ?? 0;
+    const checkMs = (registry.byName(row.provider ?? '')?.checkSeconds ?? 0) * 1000;
+    return { count: count + 1, until: now + Math.min(WITNESS_MS * 2 ** count, Math.max(WITNESS_MS, checkMs)) };
+  }
+
+  /** Returns true if others of a site were checked as often as they are, and none was found. */
+  #isUnanswered(site: string): boolean {
+    const { count, until } = this.#tries.get(site) ?? { count: 0, until: 0 };
+    return count >= TRIES && until <= this.#options.clock.monotonic();
   }
 
   #hasPresent(server: string, site: string): boolean {

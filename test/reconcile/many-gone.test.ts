@@ -150,6 +150,29 @@ describe('all servers of a small site that are gone, found one after the other',
     expect(drifted(next)).toEqual(Array(2).fill('many_gone'));
   });
 
+  it('are asked for less and less often where the others do not answer, and then a person is', async () => {
+    const core = await groupOf(2);
+    const isWell = { 'shop-web-2': false };
+    core.provider.forget('shop-web-1');
+    core.provider.script = ({ operation, resource }) =>
+      operation === 'check' && resource === 'shop-web-2' && !isWell[resource]
+        ? Promise.resolve(answerOf('retryable'))
+        : undefined;
+    await core.operator.check(core.order, { resource: 'shop-web-1' });
+    await core.settle();
+    expect(core.waitReason('shop-web-1')).toContain('waits until another server of its site is found');
+    const before = core.calls('check').length;
+    for (let second = 0; second < 900; second += 10) await core.pass(10_000);
+    // Five tries, two routine checks, and the confirmation.
+    expect(core.calls('check').length - before).toBeLessThanOrEqual(9);
+    expect(drifted(core)).toEqual(['many_gone']);
+    expect(await createdWithin(core, HOUR_MS / CHECK_MS)).toBe(0);
+    expect(drifted(core)).toEqual(['many_gone']);
+    isWell['shop-web-2'] = true;
+    expect(await createdWithin(core, (2 * HOUR_MS) / CHECK_MS)).toBe(1);
+    expect(drifted(core)).toEqual([]);
+  });
+
   it('count with one whose delete found nothing', async () => {
     const core = await groupOf(2);
     takeAway(core);
