@@ -1,6 +1,5 @@
 // The pure pipeline from a commit to the desired state. Reconciling, the service and the command line all use it.
 
-import type { Catalog } from './catalog/catalog.ts';
 import { catalogSteps, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
 import { selectActiveClients } from './desired/active-clients.ts';
@@ -33,7 +32,8 @@ export type Derivation =
     }
   | {
       readonly isFollowed: false;
-      readonly catalog: Catalog;
+      /** How many files of the layout it has; 0 where they are not read. */
+      readonly filesCount: number;
       readonly problems: readonly Problem[];
       /** The problem for which the commit is held: it leaves nothing, and a person may accept it. Undefined otherwise. */
       readonly nothingLeft: Problem | undefined;
@@ -89,7 +89,7 @@ export function* proposeSteps(snapshot: Snapshot, before: Before): Steps<Propose
   const refused = [...(left === undefined ? [] : [left]), ...catalog.fatal];
   if (refused.length > 0) {
     const problems = sortProblems([...catalog.problems, ...refused]);
-    return { isFollowed: false, catalog, problems, nothingLeft: left };
+    return { isFollowed: false, filesCount: catalog.files.size, problems, nothingLeft: left };
   }
 
   const templateProblems = yield* checkTemplates(catalog, earlier);

@@ -2,7 +2,7 @@
 // where it was, or was moved there whole. The history decides, and not how a URL is written. docs/decisions/0053.
 import { placePath } from '../catalog/paths.ts';
 import type { FollowedPlace, HeadRow } from '../model/rows.ts';
-import type { Snapshot } from '../model/snapshot.ts';
+import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { Source } from '../source/source.ts';
 
 /** How many commits are searched for the one that moved the layout. */
@@ -93,7 +93,8 @@ async function movedAt(
   const line = [];
   for (let next = byId.get(newest); next !== undefined; next = byId.get(next.parents[0] ?? '')) line.push(next.oid);
   for (const oid of [followed.commit, ...line.reverse()]) {
-    if (isSameLayout(wanted, layoutOf(await source.snapshot(oid, () => false)))) return oid;
+    const there = await orContentError(source.snapshot(oid, () => false));
+    if (!(there instanceof Error) && isSameLayout(wanted, layoutOf(there))) return oid;
   }
   return undefined;
 }

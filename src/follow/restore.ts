@@ -15,9 +15,9 @@ import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import type { StackInstance } from '../model/objects.ts';
-import { isError } from '../model/problem.ts';
+import { isError, type Problem } from '../model/problem.ts';
 import type { HeadRow } from '../model/rows.ts';
-import type { Snapshot } from '../model/snapshot.ts';
+import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { WantedServer } from '../model/spec.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -39,8 +39,28 @@ interface ReadOptions extends Omit<Before, 'reappearing'> {
   readonly isRead?: (path: string) => boolean;
 }
 
-/** Reads a commit and derives it, reusing the work of another desired state. It yields to other work again and again. */
+/**
+ * Reads a commit and derives it, reusing the work of another desired state. One that can never be read is not followed. It
+ * yields to other work again and again.
+ */
 export async function deriveAt(
+  source: Pick<Source, 'snapshot'>,
+  commit: string,
+  options: ReadOptions,
+): Promise<Derivation> {
+  const derivation = await orContentError(readAndDerive(source, commit, options));
+  return derivation instanceof Error ? unreadable(commit, derivation) : derivation;
+}
+
+function unreadable(commit: string, { message: reason }: Error): Derivation {
+  const message = `commit ${commit} cannot be read: ${reason}`;
+  const hint = 'push a commit that takes it back';
+  const place = { file: '.', line: 1, column: 1, pointer: '' };
+  const problem: Problem = { code: 'unreadable_commit', severity: 'error', ...place, message, hint, instances: [] };
+  return { isFollowed: false, filesCount: 0, problems: [problem], nothingLeft: undefined };
+}
+
+async function readAndDerive(
   source: Pick<Source, 'snapshot'>,
   commit: string,
   { inSlices = createSlices(systemClock), ...before }: ReadOptions,

@@ -4,6 +4,7 @@ import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
 import type { Derivation } from '../derive.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit } from '../desired/unit.ts';
+import { orContentError } from '../model/snapshot.ts';
 import type { RunInSlices } from '../slices.ts';
 import type { Source } from '../source/source.ts';
 import { deriveAt } from './restore.ts';
@@ -113,8 +114,10 @@ class Search {
   /** Reads which files there are, and none of them. */
   async #straysAt(commit: string): Promise<ReturnType<typeof straysLeft>> {
     if (this.#strays.length === 0) return { left: [], isFound: false };
-    const { files } = await this.#source.snapshot(commit, () => false);
-    return straysLeft(this.#strays, files);
+    const snapshot = await orContentError(this.#source.snapshot(commit, () => false));
+    // It is not followed either, so that it says nothing.
+    if (snapshot instanceof Error) return { left: this.#strays, isFound: false };
+    return straysLeft(this.#strays, snapshot.files);
   }
 }
 

@@ -33,6 +33,12 @@ export class GitError extends Error {
   override readonly name = 'GitError';
 }
 
+/** What is asked for is intact, and too large or nothing that can be read. It stays so: asking or fetching again does not help. */
+export class ContentError extends GitError {
+  /** By this, those who know no Git tell it from others. */
+  readonly isOfContent = true;
+}
+
 /** Git ended with another exit code than 0. */
 export class GitFailure extends GitError {
   /** Its exit code, or the signal that ended it. */

@@ -14,10 +14,7 @@ import {
   type TreeEntry,
   treeEntries,
 } from './git-object.ts';
-import { GitError } from './git-process.ts';
-
-/** An object is too large to be read in time. Fetching it again would not help. */
-class LargeObjectError extends GitError {}
+import { ContentError, GitError } from './git-process.ts';
 
 /** The local copy lacks an object or holds an invalid one. The next fetch replaces it. */
 export class DamagedCopyError extends GitError {}
@@ -62,7 +59,7 @@ export class ObjectReader {
 
   /**
    * Returns an object of the expected type. Throws DamagedCopyError if it is missing, or does not match its id;
-   * LargeObjectError if it is too large.
+   * ContentError if it is too large.
    */
   async read(oid: string, type: ObjectType): Promise<GitObject> {
     const object = hashed(oid, (await ask(this.#contents, oid)) ?? missing(oid));
@@ -120,7 +117,7 @@ async function ask(catFile: CatFile, oid: string): Promise<ObjectAnswer | undefi
 }
 
 function hashed(oid: string, { type, size, bytes }: ObjectAnswer): GitObject {
-  if (bytes === null) throw new LargeObjectError(`object ${oid} is too large to be read: it has ${size} bytes`);
+  if (bytes === null) throw new ContentError(`object ${oid} is too large to be read: it has ${size} bytes`);
   if (oidOf({ type, bytes }) !== oid) throw damageOf(oid, 'its content does not hash to its id');
   return { type, bytes };
 }

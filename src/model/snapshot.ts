@@ -24,3 +24,13 @@ export interface Snapshot {
   /** The content of the requested blobs, by object id. */
   readonly blobs: ReadonlyMap<string, Uint8Array>;
 }
+
+/** Returns what is read of a commit, or the error of a commit whose content is beyond a limit: it can never be read. */
+export async function orContentError<Value>(read: Promise<Value>): Promise<Value | Error> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof Error && 'isOfContent' in error) return error;
+    throw error;
+  }
+}

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { ParsedCommit } from '../git/git-object.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
-import { type AddedOrder, type BlobFilter, SourceError } from './source.ts';
+import { type AddedOrder, type BlobFilter, ContentError } from './source.ts';
 import { type KnownTrees, listAdded, listFiles } from './tree-listing.ts';
 
 /** The cost of a snapshot. */
@@ -52,7 +52,7 @@ export class SnapshotReader {
 
   /**
    * Returns the snapshot with the blobs that `wants` selects, below `directory`. Throws like {@link listFiles}, and
-   * SourceError if their total size exceeds `snapshotBytesMax`.
+   * ContentError if their total size exceeds `snapshotBytesMax`.
    */
   async read(
     objects: ObjectReader,
@@ -113,7 +113,7 @@ async function inParts<From, To>(all: readonly From[], read: (one: From) => Prom
   return made;
 }
 
-function tooMuch({ directory, snapshotBytesMax }: SnapshotReaderOptions): SourceError {
+function tooMuch({ directory, snapshotBytesMax }: SnapshotReaderOptions): ContentError {
   const place = directory.length === 0 ? 'the repository' : `"${directory.join('/')}"`;
-  return new SourceError(`the stacks in ${place} have more than ${snapshotBytesMax} bytes together: divide them`);
+  return new ContentError(`the stacks in ${place} have more than ${snapshotBytesMax} bytes together: divide them`);
 }

@@ -61,7 +61,7 @@ export interface Source {
 
   /**
    * Reads one commit of the local copy, with the blobs that `wants` selects, below `directory` or else the one that is
-   * followed. Throws SourceError if the copy does not have it.
+   * followed. Throws SourceError if the copy does not have it, ContentError if it holds more than can be read.
    */
   snapshot(commit: string, wants: BlobFilter, directory?: string): Promise<Snapshot>;
 
@@ -96,8 +96,11 @@ export interface Source {
   close(): Promise<void>;
 }
 
-/** The remote, the network or the local copy failed. Its message says what to do; `cause` holds the details. */
-export { GitError as SourceError } from '../git/git-process.ts';
+/**
+ * `SourceError`: the remote, the network or the local copy failed. Its message says what to do; `cause` holds the details.
+ * `ContentError`, which is one: the content of a commit is beyond a limit, so that it can never be read; see `orContentError`.
+ */
+export { ContentError, GitError as SourceError } from '../git/git-process.ts';
 
 /** Requests polls, any number of times. It does not tell what has changed. */
 export interface Trigger {

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { DIRECTORY_MODE, type TreeEntry } from '../git/git-object.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import type { FileMode, SnapshotFile } from '../model/snapshot.ts';
-import { SourceError } from './source.ts';
+import { ContentError } from './source.ts';
 
 /** The entries of trees by the tree's id. The same id always has the same entries. */
 export type KnownTrees = ReadonlyMap<string, readonly TreeEntry[]>;
@@ -39,7 +39,7 @@ const ENTRIES_A_TURN = 5000;
 
 /**
  * Returns the files below a directory, none if the commit has no such directory. Throws DamagedCopyError if a tree is
- * missing or malformed, SourceError if there are more than `entriesMax` files and directories, or if their paths are
+ * missing or malformed, ContentError if there are more than `entriesMax` files and directories, or if their paths are
  * too long. Yields to other work meanwhile.
  */
 export async function listFiles(
@@ -61,7 +61,7 @@ export async function listFiles(
   }
 
   async function walk(oid: string, prefix: string, depth: number): Promise<void> {
-    if (depth > DEPTH_MAX) throw new SourceError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
+    if (depth > DEPTH_MAX) throw new ContentError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
     for (const entry of await entriesOf(oid)) {
       if (++entries > options.entriesMax) throw tooMany(options);
       if (entries % ENTRIES_A_TURN === 0) await setImmediate();
@@ -125,16 +125,16 @@ export async function listAdded(
 }
 
 function addFile(files: Map<string, SnapshotFile>, path: string, file: { oid: string; mode: FileMode }): void {
-  if (files.has(path)) throw new SourceError(`a tree lists "${path}" twice: "git fsck" in the repository says where`);
+  if (files.has(path)) throw new ContentError(`a tree lists "${path}" twice: "git fsck" in the repository says where`);
   files.set(path, file);
 }
 
-function tooLong(length: number): SourceError {
-  return new SourceError(`a path has ${length} characters: at most ${PATH_LENGTH_MAX} are read, shorten it`);
+function tooLong(length: number): ContentError {
+  return new ContentError(`a path has ${length} characters: at most ${PATH_LENGTH_MAX} are read, shorten it`);
 }
 
-function tooManyCharacters(options: ListingOptions): SourceError {
-  return new SourceError(
+function tooManyCharacters(options: ListingOptions): ContentError {
+  return new ContentError(
     `the paths of ${placeOf(options)} have more than ${PATHS_LENGTH_MAX} characters together: follow a directory of it`,
   );
 }
@@ -143,9 +143,9 @@ function placeOf({ directory }: ListingOptions): string {
   return directory.length === 0 ? 'the repository' : `"${directory.join('/')}"`;
 }
 
-function tooMany(options: ListingOptions): SourceError {
+function tooMany(options: ListingOptions): ContentError {
   const { entriesMax } = options;
-  return new SourceError(
+  return new ContentError(
     `${placeOf(options)} holds more than ${entriesMax} files and directories: follow a directory of it that holds the stacks alone`,
   );
 }

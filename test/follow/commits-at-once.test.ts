@@ -8,6 +8,7 @@ import { answerOf } from '../reconcile/build.ts';
 import { Core } from '../reconcile/core.ts';
 import { answering } from '../reconcile/shop.ts';
 import type { TextChanges } from '../support/text-repository.ts';
+import { TOO_MUCH } from '../support/text-source.ts';
 
 const A = 'stacks/instances/a.yaml';
 const B = 'stacks/instances/b.yaml';
@@ -110,6 +111,16 @@ const SAME: Readonly<Record<string, Story>> = {
     { [A]: servers('x', 2, RETAIN), 'tree.yaml': 'name: [\n' },
     { 'tree.yaml': TREE },
     { [A]: null },
+  ],
+  'servers are retained in a commit that can never be read': [
+    { [A]: servers('x', 2, RETAIN), [TOO_MUCH]: '' },
+    { [TOO_MUCH]: null },
+    { [A]: null },
+  ],
+  'servers are retained, and the last commit can never be read': [
+    { [A]: servers('x', 2, RETAIN) },
+    { [A]: null },
+    { [TOO_MUCH]: '' },
   ],
   'servers are retained, and nothing can be taken of the last commit': [
     { [A]: servers('x', 2, RETAIN) },
@@ -293,6 +304,68 @@ describe('how many updates may fail', () => {
     core.source.commit(instances('few', 12, 'large'));
     await core.poll();
     expect(recorded()).toEqual(before);
+  });
+});
+
+describe('a commit that can never be read', () => {
+  it('is not followed, and says why', async () => {
+    const core = await up();
+    const followed = core.current.get()?.commit;
+    const bad = core.source.commit({ [A]: servers('x', 3), [TOO_MUCH]: '' });
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(followed);
+    const message = `commit ${bad} cannot be read: it holds more than is read`;
+    expect(core.current.refused?.problems).toMatchObject([{ code: 'unreadable_commit', message }]);
+    expect(core.current.refused?.reason).toContain(message);
+    expect(core.follower.failure).toBeUndefined();
+  });
+
+  it.each(['one by one', 'at once'])('is passed over once a later one takes it back: %s', async (way) => {
+    const core = await up();
+    core.source.commit({ [A]: servers('x', 3) });
+    core.source.commit({ [A]: servers('x', 4), [TOO_MUCH]: '' });
+    if (way === 'one by one') await core.poll();
+    core.source.commit({ [OTHER]: servers('other', 2) });
+    const last = core.source.commit({ [TOO_MUCH]: null });
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(last);
+    expect(core.current.refused).toBeUndefined();
+    expect(Object.keys(core.states()).sort()).toEqual(['other-1', 'other-2', 'x-1', 'x-2', 'x-3', 'x-4']);
+  });
+
+  it('is passed over on the way to where the layout was moved', async () => {
+    const core = await up();
+    core.source.commit({ [TOO_MUCH]: '', [`ops/${TOO_MUCH}`]: '' });
+    const moved = Object.entries(START).flatMap(([path, text]) => [
+      [path, null] as const,
+      [`ops/${path}`, text] as const,
+    ]);
+    const last = core.source.commit({ ...Object.fromEntries(moved), [`ops/${TOO_MUCH}`]: null });
+    core.source.place = { ...core.source.place, directory: 'ops' };
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(last);
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('is passed over where the rows are lost and its history is searched', async () => {
+    const core = new Core();
+    const right = core.source.commit(START);
+    core.source.commit({ [TOO_MUCH]: '' });
+    const last = core.source.commit({ [A]: WRONG, [TOO_MUCH]: null });
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(last);
+    expect(core.current.get()?.units.get('stack-instance/a')?.commit).toBe(right);
+  });
+
+  it('is not taken for a local copy that fails, which nobody passes over', async () => {
+    const core = await up();
+    const [followed, lost] = [core.current.get()?.commit, core.source.commit({ [A]: servers('x', 3) })];
+    core.source.commit({ [A]: servers('x', 2) });
+    core.source.forget(lost);
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(followed);
+    expect(core.current.refused).toBeUndefined();
+    expect(core.follower.failure).toBeDefined();
   });
 });
 

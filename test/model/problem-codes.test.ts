@@ -32,6 +32,7 @@ const TOLD: Readonly<Record<string, string>> = {
   not_utf8: 'test/catalog/yaml.test.ts',
   too_many_bytes: 'test/catalog/load-catalog.test.ts',
   too_many_files: 'test/catalog/load-catalog.test.ts',
+  unreadable_commit: 'test/follow/commits-at-once.test.ts',
 };
 
 const SETTINGS = new Set(Object.keys(CODE_GROUPS.at(-1)?.codes ?? {}));

@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, readdir, readFile, rm, stat, truncate, writeFile }
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
-import { SourceError } from '../../src/source/source.ts';
+import { ContentError, SourceError } from '../../src/source/source.ts';
 import { fakeSsh } from '../support/fake-ssh.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
@@ -181,6 +181,8 @@ describe('a snapshot', () => {
     const source = await open({ limits: { entriesMax: 3 } });
     await source.fetch(null);
     await expect(source.snapshot(commit, ALL)).rejects.toThrow(/more than 3 files and directories: follow a directory/);
+    await expect(source.snapshot(commit, ALL)).rejects.toBeInstanceOf(ContentError);
+    await expect(source.snapshot('a'.repeat(40), ALL)).rejects.not.toBeInstanceOf(ContentError);
   });
 
   it('costs what changed: one file among 1,000 is one blob and the trees above it', async () => {

@@ -7,6 +7,7 @@ import { deflateSync } from 'node:zlib';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ObjectReader } from '../../src/git/object-reader.ts';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
+import { ContentError } from '../../src/source/source.ts';
 import { fakeSsh } from '../support/fake-ssh.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
@@ -180,6 +181,7 @@ describe('many objects', () => {
     const source = await open({ limits: { snapshotBytesMax: 1000 } });
     const { oid } = await source.fetch(null);
     await expect(source.snapshot(oid, () => true)).rejects.toThrow(/have more than 1000 bytes together: divide them/);
+    await expect(source.snapshot(oid, () => true)).rejects.toBeInstanceOf(ContentError);
     await expect(source.snapshot(oid, (path) => path === 'a.yaml')).resolves.toBeDefined();
   });
 

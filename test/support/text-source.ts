@@ -5,6 +5,7 @@ import type { FollowedPlace } from '../../src/model/rows.ts';
 import {
   type AddedOrder,
   type Commit,
+  ContentError,
   type LastFileChanges,
   type Source,
   SourceError,
@@ -12,6 +13,9 @@ import {
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { PLACE } from './rows.ts';
 import { type TextChanges, textsAfter } from './text-repository.ts';
+
+/** A commit with a file of this name in the directory can never be read. */
+export const TOO_MUCH = 'too-much';
 
 interface TextCommit extends Commit {
   readonly texts: Readonly<Record<string, string>>;
@@ -85,7 +89,9 @@ export class TextSource implements Source {
   async snapshot(commit: string, wants: (path: string, oid: string) => boolean, directory = this.place.directory) {
     if (this.#forgotten.has(commit)) throw new SourceError(`the local copy does not have ${commit}`);
     const { texts, time } = this.#read(commit);
-    return { ...snapshotOf(textsIn(texts, directory), { wants }), commit, time };
+    const below = textsIn(texts, directory);
+    if (TOO_MUCH in below) throw new ContentError('it holds more than is read');
+    return { ...snapshotOf(below, { wants }), commit, time };
   }
 
   async added({ from, to, directory = this.place.directory, select }: AddedOrder): ReturnType<Source['added']> {

@@ -311,4 +311,5 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   not_utf8: 'test/catalog/yaml.test.ts',
   too_many_bytes: 'test/catalog/load-catalog.test.ts',
   too_many_files: 'test/catalog/load-catalog.test.ts',
+  unreadable_commit: 'test/follow/commits-at-once.test.ts',
 };

@@ -8,6 +8,7 @@ import {
 } from '../../desired/desired-state.ts';
 import { deriveAt } from '../../follow/restore.ts';
 import type { Client } from '../../model/objects.ts';
+import { orContentError } from '../../model/snapshot.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 
 /** How many commits are searched. */
@@ -25,7 +26,7 @@ export async function withLastAdministrators(repository: History, desired: Desir
     if (parent === undefined || !(await repository.has(parent))) return desired;
     commit = parent;
     const earlier = await registryAt(repository, commit);
-    if (earlier === registry) continue;
+    if (earlier === undefined || earlier === registry) continue;
     registry = earlier;
     const found = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE, earlier: desired });
     const last = found.isFollowed ? administratorsIn(found.desired.clients) : [];
@@ -38,8 +39,11 @@ function administratorsIn(clients: ActiveVersions<Client>): readonly [string, Ac
   return [...clients].filter(([, { entry }]) => entry.object?.role === 'administrator');
 }
 
-/** Returns the versions of the files of clients, as a text. */
-async function registryAt(repository: History, commit: string): Promise<string> {
-  const { files } = await repository.snapshot(commit, () => false);
-  return [...files].flatMap(([path, { oid }]) => (path.startsWith('clients/') ? [`${path} ${oid}`] : [])).join('\n');
+/** Returns the versions of the files of clients, as a text; undefined for a commit that can never be read. */
+async function registryAt(repository: History, commit: string): Promise<string | undefined> {
+  const snapshot = await orContentError(repository.snapshot(commit, () => false));
+  if (snapshot instanceof Error) return undefined;
+  return [...snapshot.files]
+    .flatMap(([path, { oid }]) => (path.startsWith('clients/') ? [`${path} ${oid}`] : []))
+    .join('\n');
 }

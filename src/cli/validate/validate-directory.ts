@@ -19,9 +19,8 @@ export async function validateDirectory(directory: string, revision?: string): P
   const isCommit = revision !== undefined;
   const snapshot = isCommit ? await readCommit(directory, revision) : await readStacksDirectory(directory);
   const derivation = derive(snapshot);
-  const { files } = derivation.isFollowed ? derivation.desired.catalog : derivation.catalog;
   return {
-    files: files.size,
+    files: derivation.isFollowed ? derivation.desired.catalog.files.size : derivation.filesCount,
     problems: problemsOf(derivation),
     prefix: prefixOf(directory),
     linesOf: lineReader(snapshot),

@@ -141,6 +141,17 @@ const CODES = {
       },
     },
   },
+  unreadable_commit: {
+    severity: 'error',
+    isWholeCommit: true,
+    meaning: 'the commit holds more than can be read at all, as its message says',
+    remedy:
+      'push a commit that takes it back, or [follow](operations.md#settings) a directory that holds the stacks alone',
+    example: {
+      wrong: 'a commit that adds 100,000 files of another program below `repository.directory`',
+      right: 'the same files beside that directory',
+    },
+  },
   unreadable_object: {
     severity: 'error',
     meaning:
