@@ -1,8 +1,8 @@
 // Checks the files that the settings name: missing files, files that do not fit together, and secrets that other users
 // may read. Each problem stands at the line that names the file.
-import { constants, existsSync } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
 import { readTlsFiles } from '../api/tls/read-tls-files.ts';
 import type { Fault } from '../catalog/fault.ts';
@@ -29,7 +29,7 @@ const OTHERS = 0o077;
  */
 export async function checkSettingsFiles(settings: Settings, service?: string): Promise<readonly PlacedFault[]> {
   const faults = await Promise.all(filesIn(settings).map((file) => checkFile(file, service)));
-  const stored = [...(await checkStore(settings)), ...(await checkRepository(settings))];
+  const stored = [...(await checkStore(settings, service)), ...(await checkRepository(settings))];
   const missing = [...faults.flat(), ...variablesOfSecrets(settings).map(exposedVariable), ...stored];
   const isTlsThere = !missing.some(
     ({ pointer, fault }) => pointer.startsWith('/api/tls/') && fault.severity !== 'warning',
@@ -98,25 +98,48 @@ function unreadable(path: string, service: string | undefined): Fault {
   return { code, severity: 'error', message: `${path} may not be read by the user ${service}`, hint };
 }
 
-/** A directory that is not there is made at the start. */
-async function checkStore({ store: { directory } }: Settings): Promise<readonly PlacedFault[]> {
+/** A directory that is not there is made at the start, by a user who may write to the one above it. */
+async function checkStore(
+  { store: { directory } }: Settings,
+  service: string | undefined,
+): Promise<readonly PlacedFault[]> {
   const at = (fault: Fault): readonly PlacedFault[] => [{ pointer: '/store/directory', fault }];
-  if (!existsSync(directory)) return [];
-  const found = await stat(directory);
-  if (!found.isDirectory()) return at({ code: 'no_directory', message: `${directory} is a file, and no directory` });
-  const mode = found.mode & 0o777;
-  if ((mode & OTHERS) !== 0) {
-    const message = `${directory} has the mode ${mode.toString(8).padStart(4, '0')}, so that others may enter it`;
-    return at({ code: 'exposed_directory', message, hint: `see who could, then: chmod 0700 ${directory}` });
-  }
   try {
-    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    const { path, found } = await firstThere(directory);
+    if (!found.isDirectory()) return at({ code: 'no_directory', message: `${path} is a file, and no directory` });
+    const mode = found.mode & 0o777;
+    if (path === directory && (mode & OTHERS) !== 0) {
+      const message = `${directory} has the mode ${mode.toString(8).padStart(4, '0')}, so that others may enter it`;
+      return at({ code: 'exposed_directory', message, hint: `see who could, then: chmod 0700 ${directory}` });
+    }
+    await access(path, constants.W_OK | constants.X_OK | (path === directory ? constants.R_OK : 0));
     return [];
   } catch (error) {
-    const hint = 'check as the user that runs the controller, or change its owner or mode';
-    const message = `${directory} may not be written by the user that runs this check: ${whyUnreadable(error)}`;
-    return at({ code: 'unwritable_directory', severity: 'warning', message, hint });
+    return at(unwritable(directory, service, whyUnreadable(error)));
   }
+}
+
+/** Returns the path, or the first directory above it that is there. */
+async function firstThere(path: string): Promise<{ readonly path: string; readonly found: Stats }> {
+  try {
+    return { path, found: await stat(path) };
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (!isMissing || dirname(path) === path) throw error;
+    return await firstThere(dirname(path));
+  }
+}
+
+function unwritable(directory: string, service: string | undefined, why: string): Fault {
+  const code = 'unwritable_directory';
+  if (service === undefined) {
+    const message = `${directory} may not be written, or made, by the user that runs this check: ${why}`;
+    const hint = 'check as the user that runs the controller, or change its owner or mode';
+    return { code, severity: 'warning', message, hint };
+  }
+  const message = `${directory} may not be written, or made, by the user ${service}: ${why}`;
+  const hint = 'make it, and give it to that user: "Users and permissions" of docs/operations.md';
+  return { code, severity: 'error', message, hint };
 }
 
 /** The controller starts without it and looks again and again, but a local path is most likely misspelt. */

@@ -163,6 +163,26 @@ describe('treeline settings check', () => {
       );
     });
 
+    it.each([
+      ['is that of another', 'kept', 'kept', 0o700],
+      ['is in one that the user may not enter', 'closed/kept', 'closed', 0o700],
+      ['is not there, and cannot be made', 'open/new/kept', 'open', 0o755],
+    ])('tells of a store that %s', async (_, store, made, mode) => {
+      const cwd = await folderWith(`${RIGHT}store: { directory: ${store} }\n`);
+      mkdirSync(join(cwd, made));
+      chmodSync(join(cwd, made), mode);
+      for (const folder of [cwd, join(cwd, 'pki')]) chmodSync(folder, 0o755);
+      for (const secret of ['password', 'pki/server.key']) chownSync(join(cwd, secret), OUTSIDER, OUTSIDER);
+      const { code, stdout } = await treeline(['settings', 'check', 'treeline.yaml', '--user', 'nobody'], { cwd });
+      expect(stdout.replaceAll(`${cwd}/`, '').split('\n')).toEqual([
+        `treeline.yaml:6:21: error: ${store} may not be written, or made, by the user nobody: permission denied [unwritable_directory]`,
+        '    hint: make it, and give it to that user: "Users and permissions" of docs/operations.md',
+        '1 error, 0 warnings',
+        '',
+      ]);
+      expect(code).toBe(1);
+    });
+
     it('looks with the rights of the user that is named, who needs the settings too', async () => {
       const cwd = await folderWith(RIGHT);
       const args = ['settings', 'check', 'treeline.yaml', '--user', 'nobody'];

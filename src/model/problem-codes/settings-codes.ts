@@ -72,9 +72,11 @@ const CODES = {
     example: { wrong: 'the mode 0600 of a key of another user', right: 'the mode 0640, and the group of the user' },
   },
   unwritable_directory: {
-    severity: 'warning',
-    meaning: 'the user who checks the settings cannot write to the directory of the store',
-    remedy: 'check the settings as the user who runs the controller; give that one the directory',
+    severity: 'either',
+    meaning:
+      'the user who runs the controller can neither write to the directory of the store nor make it (error), or the one who checks the settings cannot (warning)',
+    remedy:
+      'give the directory to the user who runs the controller; check the settings as that user, or as root with `--user`',
     example: { wrong: 'a directory that root owns', right: 'a directory that the user `treeline` owns' },
   },
   wrong_file: {
