@@ -118,13 +118,15 @@ function targetOf(
 
 const HISTORY = 'history-';
 
-function releaseOf(kind: HeldItem['kind'], digest: string): string {
-  if (kind !== 'history') return `treeline approve ${digest}`;
-  return `treeline accept-history ${digest.startsWith(HISTORY) ? digest.slice(HISTORY.length) : digest}`;
+function releaseOf({ kind, digest, check }: HeldItem): string {
+  const commit = digest.startsWith(HISTORY) ? digest.slice(HISTORY.length) : digest;
+  const accept = kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${digest}`;
+  return check === undefined ? accept : `${check}; if it is meant: ${accept}`;
 }
 
-function formatHeld({ kind, digest, instance, reason, since, resources }: HeldItem): string {
+function formatHeld(item: HeldItem): string {
+  const { kind, instance, reason, since, resources } = item;
   const lines = [`${instance ?? 'commit'}: ${kind}, since ${since}`, belowHeading(reason)];
   if (resources.length > 0) lines.push(`    servers: ${resources.join(', ')}`);
-  return [...lines, `    release with: ${releaseOf(kind, digest)}`].join('\n');
+  return [...lines, `    release with: ${releaseOf(item)}`].join('\n');
 }

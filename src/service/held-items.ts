@@ -33,7 +33,8 @@ export function heldReason(row: HeldRow, rows: RowsAtMoment): string {
 function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {
   if (refused === undefined || refused.hold === null) return [];
   const { hold, reason, since } = refused;
-  return [{ kind: hold.kind, digest: hold.digest, instance: null, reason, since, resources: [] }];
+  const { check, ...held } = hold;
+  return [{ ...held, instance: null, reason, since, resources: [], ...(check === undefined ? {} : { check }) }];
 }
 
 /** Updates of a commit that wait because too many others of it have failed. */

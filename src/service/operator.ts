@@ -23,6 +23,8 @@ export interface HeldItem {
   readonly since: string;
   /** Names of the servers that would be deleted or replaced, or whose update failed; sorted. */
   readonly resources: readonly string[];
+  /** What to do first, before an approval, where something is likely not meant. */
+  readonly check?: string;
 }
 
 /** The number of servers in each state; states of no server are left out. */

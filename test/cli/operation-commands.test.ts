@@ -127,6 +127,10 @@ describe('treeline held', () => {
       ...{ kind: 'history', digest: 'history-c0ffee', instance: null, resources: [] },
       ...{ reason: 'the history was rewritten', since: '2026-11-20T10:13:57.000Z' },
     },
+    {
+      ...{ kind: 'history', digest: 'history-c0ffee', instance: null, resources: [], check: 'set it back' },
+      ...{ reason: 'the layout was not moved', since: '2026-11-20T10:13:58.000Z' },
+    },
   ];
 
   it('prints what waits, and how to approve it', async () => {
@@ -144,6 +148,9 @@ describe('treeline held', () => {
       'commit: history, since 2026-11-20T10:13:57.000Z',
       '    the history was rewritten',
       '    release with: treeline accept-history c0ffee',
+      'commit: history, since 2026-11-20T10:13:58.000Z',
+      '    the layout was not moved',
+      '    release with: set it back; if it is meant: treeline accept-history c0ffee',
       '',
     ]);
     expect(JSON.parse(await run('held', '--format', 'json', ...options()))).toEqual({ held: HELD });

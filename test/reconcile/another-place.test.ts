@@ -67,10 +67,11 @@ describe('another directory', () => {
     const reason =
       `the layout was not moved: no commit since the followed one, ${followed}, has in "test" what that one has in "prod"; ` +
       'repository.directory was "prod" and is "test"';
-    expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${followed}`, reason }]);
+    const check = 'set repository.directory back in the settings';
+    expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${followed}`, reason, check }]);
     expect(finish(core.operator.overview(core.order.by)).newest).toMatchObject({
       reason,
-      action: `set repository.directory back in the settings; if it is meant: treeline accept-history ${followed}`,
+      action: `${check}; if it is meant: treeline accept-history ${followed}`,
     });
     expect(core.follower.notReadyReason).toContain('was "prod" and is "test"');
   });
