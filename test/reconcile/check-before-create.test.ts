@@ -94,7 +94,6 @@ it('does not create a server at a provider entry on the word of another one', as
   core.provider.script = () => undefined;
   const before = core.calls('check').filter((name) => name === 'web').length;
   core.source.commit(at('north'));
-  await core.operator.retry(core.order, { resource: 'db' });
   await core.poll();
   expect(core.states()).toEqual({ db: 'done', web: 'done' });
   expect(core.calls('check').filter((name) => name === 'web').length).toBeGreaterThan(before);

@@ -244,7 +244,7 @@ describe('an approval', () => {
     await enlarge(core);
     const digest = core.held('a')?.digest ?? '';
     await core.operator.approve(core.order, digest);
-    core.store.failures.push(new Error('disk full'));
+    core.store.failures.push(new Error('disk full'), new Error('disk full'));
     await core.settle();
     expect(core.held('a')).toBeDefined();
     await core.pass(10_000);
