@@ -52,8 +52,7 @@ export class SiteWitness {
     const row = this.#options.ledger.server(server);
     const site = row && siteOf(row);
     if (row === undefined || site === undefined) return;
-    // It answers again.
-    if (outcome === 'done') this.#tries.delete(site);
+    if (outcome === 'done') this.#answers(site);
     if (row.applied === null) return;
     if (kind === 'check' && outcome === 'done') this.#found.add(site);
     if (outcome !== 'absent') return;
@@ -61,6 +60,14 @@ export class SiteWitness {
     if (row.wanted === null && row.action?.operation === 'delete' && row.attempt === 0) {
       this.#deleted.set(site, this.#options.clock.monotonic());
     }
+  }
+
+  /** Notes that a site answers: the tries begin anew, yet not sooner after the last one than after any. */
+  #answers(site: string): void {
+    const tries = this.#tries.get(site);
+    if (tries === undefined) return;
+    const until = Math.min(tries.until, this.#options.clock.monotonic() + WITNESS_MS);
+    this.#tries.set(site, { count: 0, until });
   }
 
   /** Notes that a row is written: those that wait for its site may go on. */

@@ -173,6 +173,26 @@ describe('all servers of a small site that are gone, found one after the other',
     expect(drifted(core)).toEqual([]);
   });
 
+  it('are asked every half a minute at most, however often one is found gone', async () => {
+    const core = await groupOf(2);
+    const checks = (): number => core.calls('check').filter((name) => name === 'shop-web-2').length;
+    const loseOne = async (): Promise<void> => {
+      core.provider.forget('shop-web-1');
+      await core.operator.check(core.order, { resource: 'shop-web-1' });
+      await core.settle();
+    };
+    const before = checks();
+    await loseOne();
+    expect(core.states()['shop-web-1']).toBe('done');
+    expect(checks() - before).toBe(1);
+    await loseOne();
+    expect(core.waitReason('shop-web-1')).toContain('waits until another server of its site is found');
+    expect(checks() - before).toBe(1);
+    await core.pass(31_000);
+    expect(core.states()['shop-web-1']).toBe('done');
+    expect(checks() - before).toBe(2);
+  });
+
   it('count with one whose delete found nothing', async () => {
     const core = await groupOf(2);
     takeAway(core);

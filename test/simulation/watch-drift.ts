@@ -47,6 +47,8 @@ export class DriftWatch {
   /** Servers that healing has made anew: where, and when they were found gone. */
   readonly #anew = new Map<string, { readonly site: string; readonly time: number }>();
   readonly #checks = new Map<string, number[]>();
+  /** When servers were found gone: others of the site are checked before such a one is made anew. */
+  #gone: number[] = [];
   /** When the last check of a server at rest ended without an answer. */
   readonly #unanswered = new Map<string, number>();
   /** Checks under way that a person asked for, and whether another call has begun since: that may have ended them. */
@@ -79,6 +81,9 @@ export class DriftWatch {
     if (isChanged) this.#facts.asked.uncounted.delete(name);
     // Of many that are gone, none is made anew by itself: what was to be one round of healing is none.
     if (after.reason?.code === 'many_gone' && before.state === 'pending') this.#heals.get(name)?.pop();
+    if (after.reason?.code === 'drifted' && before.state !== 'pending' && after.state === 'pending') {
+      this.#gone.push(this.#facts.scheduler.now);
+    }
     if (isChanged || this.#facts.asked.explains(name)) {
       // A person's word, or a commit's: what healing did before counts no more.
       this.#heals.delete(name);
@@ -173,18 +178,23 @@ export class DriftWatch {
   /** Only one that a person asked for where the policy is `off`; and not too many. */
   #routine(name: string, row: ServerRow): void {
     const { scheduler, disturbances, asked } = this.#facts;
+    const since = scheduler.now - HOUR_MS;
+    this.#gone = this.#gone.filter((time) => time > since);
     const isOff = this.policyOf(row) === 'off' && (this.#followed.last?.since ?? 0) < scheduler.now - OFF_MS;
-    if (isOff && !asked.checks.has(name)) {
-      this.#facts.fail('nothing is checked where drift is off, unless asked for', name);
+    if (isOff && !asked.checks.has(name) && this.#gone.length === 0) {
+      this.#facts.fail(
+        'nothing is checked where drift is off, unless asked for, or while another server is gone',
+        name,
+      );
     }
     if (asked.checks.delete(name)) this.#requested.set(name, false);
     else this.#requested.delete(name);
-    const since = scheduler.now - HOUR_MS;
     const checks = (this.#checks.get(name) ?? []).filter((time) => time > since);
     checks.push(scheduler.now);
     this.#checks.set(name, checks);
     if (checks.length <= CHECKS_MAX) return;
-    const max = CHECKS_MAX + CHECKS_PER_DISTURBANCE * disturbances.filter((time) => time > since).length;
+    const disturbed = disturbances.filter((time) => time > since).length;
+    const max = CHECKS_MAX + CHECKS_PER_DISTURBANCE * disturbed + this.#gone.length;
     if (checks.length > max) {
       const words = `${checks.length} for ${name} within an hour; the bound is ${max}`;
       this.#facts.fail('checks of one server at rest stay below a bound', words);
