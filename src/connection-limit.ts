@@ -58,7 +58,7 @@ export function limitConnections(server: HttpServer | HttpsServer, { max, ofClie
     if (open === undefined) return;
     open.socket = socket;
     opened.set(socket, open);
-    open.client = socket.getPeerX509Certificate()?.serialNumber;
+    open.client = socket.getPeerX509Certificate()?.fingerprint256;
     limitClient(open, nameOf(socket));
   });
   server.prependListener('request', begin);
@@ -68,7 +68,7 @@ export function limitConnections(server: HttpServer | HttpsServer, { max, ofClie
 class OpenConnection {
   /** With TLS, the encrypted socket once its handshake is done. */
   socket: Socket;
-  /** The serial of the certificate; undefined before the handshake is done, and without TLS. */
+  /** The fingerprint of the certificate; undefined before the handshake is done, and without TLS. */
   client: string | undefined;
   /** Orders the idle connections: the number of answers of all connections when this one became idle. */
   idleSince = 0;

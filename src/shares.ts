@@ -69,7 +69,7 @@ export interface ShareLimits {
 
 /** One request for work. */
 export interface Asker {
-  /** The serial of its client. */
+  /** What tells its client from others, as the fingerprint of its certificate. */
   readonly client: string;
   /** Requests with the same question get the result of one piece of work, which begins after all of them were made. */
   readonly question?: string;

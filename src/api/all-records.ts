@@ -51,7 +51,7 @@ type AllReader = Pick<Reader, 'nodes' | 'commit'> & { readonly sources: Pick<Rea
 
 /** One request for all records. */
 interface AllRead {
-  /** The serial of its client. */
+  /** The fingerprint of its client's certificate. */
   readonly client: string;
   readonly isExplained: boolean;
 }

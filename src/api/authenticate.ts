@@ -13,7 +13,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Caller, Registry } from '../service/caller.ts';
 import type { Reader } from '../service/reader.ts';
 import type { Asker } from '../shares.ts';
-import { type Peer, peerOf, serialOf } from './peer.ts';
+import { fingerprintOf, type Peer, peerOf } from './peer.ts';
 
 /** The registry, and the judgement of certificates. */
 export interface AuthenticateOptions {
@@ -82,7 +82,7 @@ export function callerOf(request: IncomingMessage): Caller {
 
 /** Returns the request of an authenticated client as one for work; requests with equal questions get one result. */
 export function askerOf(request: IncomingMessage, response: ServerResponse, question?: string): Asker {
-  const client = serialOf(request);
+  const client = fingerprintOf(request);
   const isGone = (): boolean => response.destroyed || refusalOf(request) !== undefined;
   return { client, question: question ?? `${client} ${request.url}`, isGone };
 }

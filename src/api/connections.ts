@@ -5,7 +5,6 @@ import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { canonicalSerial } from '../model/serial.ts';
 import type { Exchange } from './broken-request.ts';
 import { clientTurns } from './client-turns.ts';
 import { Connection } from './connection.ts';
@@ -50,7 +49,7 @@ export function trackConnections(server: Server, { mayStay, handler }: TrackOpti
   const open = new Map<Duplex, Tracked>();
 
   function track(socket: TLSSocket): void {
-    const client = canonicalSerial(socket.getPeerX509Certificate()?.serialNumber ?? '') ?? '';
+    const client = socket.getPeerX509Certificate()?.fingerprint256 ?? '';
     const inTurn: RequestListener = (request, response) => {
       clientTurns.take(client, () => {
         if (!response.destroyed) handler(request, response);

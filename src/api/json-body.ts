@@ -6,7 +6,7 @@ import { didYouMean } from '../model/suggest.ts';
 import { Shares } from '../shares.ts';
 import { requireAllowed } from './authenticate.ts';
 import { clientTurns } from './client-turns.ts';
-import { serialOf } from './peer.ts';
+import { fingerprintOf } from './peer.ts';
 import { parseStrictJson } from './strict-json.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -41,14 +41,14 @@ function inTurn(request: Request, response: Response, next: NextFunction): void 
   const goOn = (): void => {
     if (!response.destroyed) next();
   };
-  if (body instanceof Uint8Array && body.length > SHORT_BYTES_MAX) clientTurns.take(serialOf(request), goOn);
+  if (body instanceof Uint8Array && body.length > SHORT_BYTES_MAX) clientTurns.take(fingerprintOf(request), goOn);
   else goOn();
 }
 
 /** Returns the handler that reads bytes in the turn of their client, with what it finds wrong said in words of this interface. */
 function explained(readBytes: RequestHandler, bytesMax: number): RequestHandler {
   return async (request, response, next) => {
-    const asker = { client: serialOf(request), isGone: () => response.destroyed };
+    const asker = { client: fingerprintOf(request), isGone: () => response.destroyed };
     const error = await bodies.run(asker, () => {
       return new Promise<unknown>((resolve) => void readBytes(request, response, resolve));
     });

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { SerializedAnswer } from './answer-cache.ts';
 import { refusalOf } from './authenticate.ts';
 import { clientTurns } from './client-turns.ts';
-import { serialOf } from './peer.ts';
+import { fingerprintOf } from './peer.ts';
 
 /** Characters that are written at once. A text that is not longer is sent as it is. */
 export const PIECE_LENGTH = 128 * 1024;
@@ -153,12 +153,12 @@ export const sentAnswers = new SentAnswers(SENT_LIMITS);
 
 /** Sends a long answer whose head is written. */
 export async function sendLong(response: ServerResponse, answer: SerializedAnswer): Promise<void> {
-  await sentAnswers.send(response, { client: serialOf(response.req), answer }, piecesOf(answer));
+  await sentAnswers.send(response, { client: fingerprintOf(response.req), answer }, piecesOf(answer));
 }
 
 /** Sends an answer in pieces whose head is written. */
 export async function sendPieced(response: ServerResponse, answer: PiecedAnswer): Promise<void> {
-  await sentAnswers.send(response, { client: serialOf(response.req), answer }, eachPiece(answer));
+  await sentAnswers.send(response, { client: fingerprintOf(response.req), answer }, eachPiece(answer));
 }
 
 /** Sends as fast as the client reads, and no more once it may not ask any more. One that goes away in between is no failure. */

@@ -16,9 +16,9 @@ export interface Peer {
 
 const peers = new WeakMap<Socket, Peer>();
 
-/** Returns the serial of the client that sent a request which was admitted. */
-export function serialOf({ socket }: IncomingMessage): string {
-  return peerOf(socket).serial;
+/** Returns whose share a request takes that was admitted: two authorities may give the same serial to different clients. */
+export function fingerprintOf({ socket }: IncomingMessage): string {
+  return peerOf(socket).fingerprint;
 }
 
 /** Returns what the certificate of a connection says. Throws ServiceError `unauthorized` where it has no valid one. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { type Agent, type RequestOptions, request as send } from 'node:https';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -15,8 +15,12 @@ import { createLog } from '../../src/log.ts';
 import { createCrl } from '../support/create-crl.ts';
 import { createHttpsClient, keepAlive, sendRaw } from '../support/https-client.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { createOpensslPki, type Issued } from '../support/openssl-pki.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+const AUTHORITY = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign'];
+const CLIENT = ['basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=clientAuth'];
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -471,10 +475,12 @@ describe('who fills the listener', () => {
   });
 
   test('with requests that are not answered, or answers that are not read, keeps no other client out', async () => {
+    const slow: ServerResponse[] = [];
     let asked = 0;
     const handler: RequestListener = ({ url }, response) => {
       asked += 1;
-      if (url !== '/slow') response.end('{}');
+      if (url === '/slow') slow.push(response);
+      else response.end('{}');
     };
     const options = { host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent') };
     const listener = await startListener({ ...options, handler, connectionLimits: { max: 5, ofClient: 3 } });
@@ -482,13 +488,37 @@ describe('who fills the listener', () => {
     const low = Array.from({ length: 3 }, () =>
       sendRaw(server, api.identities.proxy, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'),
     );
-    await expect.poll(() => asked).toBe(3);
+    await expect.poll(() => slow).toHaveLength(3);
     for (let count = 0; count < 3; count += 1) {
       await expect(createHttpsClient(server, api.identities.proxy).request('/')).rejects.toThrow();
     }
     const { request } = createHttpsClient(server, api.identities.administrator);
     expect((await request('/')).status).toBe(200);
     expect(asked).toBe(4);
+    for (const response of slow) response.end();
+    await Promise.all([listener.close(), Promise.allSettled(low)]);
+  }, 30_000);
+
+  test('counts a certificate of another authority with the same serial by itself', async () => {
+    const pki = createOpensslPki(temporaryDirectory());
+    const clientOf = (name: string): Record<'authority' | 'client', Issued> => {
+      const authority = pki.issue(name, { extensions: AUTHORITY });
+      return { authority, client: pki.issue(`${name}-client`, { by: authority, extensions: CLIENT, serial: 'C0DE' }) };
+    };
+    const [one, other] = [clientOf('one'), clientOf('other')];
+    const slow: ServerResponse[] = [];
+    const handler: RequestListener = ({ url }, response) => {
+      if (url === '/slow') slow.push(response);
+      else response.end('{}');
+    };
+    const tls = { ...api.tls, ca: `${one.authority.own}${other.authority.own}` };
+    const options = { host: '127.0.0.1', port: 0, tls, log: createLog('silent') };
+    const listener = await startListener({ ...options, handler, connectionLimits: { max: 5, ofClient: 3 } });
+    const server = { ...api.server, port: listener.port };
+    const low = Array.from({ length: 3 }, () => sendRaw(server, other.client, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n'));
+    await expect.poll(() => slow).toHaveLength(3);
+    expect((await createHttpsClient(server, one.client).request('/')).status).toBe(200);
+    for (const response of slow) response.end();
     await Promise.all([listener.close(), Promise.allSettled(low)]);
   }, 30_000);
 

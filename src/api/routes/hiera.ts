@@ -5,7 +5,7 @@ import type { Reader } from '../../service/reader.ts';
 import type { Shares } from '../../shares.ts';
 import { answerAllRecords } from '../all-records.ts';
 import { only } from '../only.ts';
-import { serialOf } from '../peer.ts';
+import { fingerprintOf } from '../peer.ts';
 import { readsOn } from '../present.ts';
 import { queryFlag } from '../query.ts';
 
@@ -18,7 +18,7 @@ export function hieraRoutes(reader: Reader, shares: Shares): Router {
     .route('/hiera/all')
     .all(only('GET'))
     .get((request, response) => {
-      return all(request, response, { client: serialOf(request), isExplained: queryFlag(request, 'info') });
+      return all(request, response, { client: fingerprintOf(request), isExplained: queryFlag(request, 'info') });
     });
   addRead<{ clientcert: string }>('/hiera/:clientcert', (request) => {
     const { clientcert } = request.params;
