@@ -3,12 +3,13 @@
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import type { Before, Derivation } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
-import { type Baseline, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { Writings } from '../model/writing.ts';
+import { isLostStore } from '../reconcile/earlier-controller.ts';
 import type { Source } from '../source/source.ts';
 import { type ActivationParts, activate, type JudgedState, type Poll } from './activate.ts';
 import { type Continuation, continuationOf } from './continuation.ts';
@@ -17,7 +18,7 @@ import { HEAD } from './object-rows.ts';
 import { recordedBaseline } from './recorded-baseline.ts';
 import { deriveAt, restoreDesired } from './restore.ts';
 import { approvedCountOf, safetyOf, withoutApprovals } from './safety.ts';
-import { searchHistory } from './search-history.ts';
+import { formerServers, searchHistory } from './search-history.ts';
 import { type CommitStep, type RowView, stepsAfter, type Walk, walkSteps } from './steps.ts';
 import { WrittenCommits } from './written-commits.ts';
 
@@ -103,7 +104,19 @@ export class CommitFollower {
   async begin(commit: string, poll: Poll): Promise<void> {
     const { source, inSlices } = this.#options;
     const desired = await searchHistory(source, commit, inSlices);
-    if (desired !== undefined) await activate(this.#options, desired, { ...poll, place: source.place });
+    if (desired === undefined) return;
+    const last = await this.#formerServers(desired, poll);
+    await activate(this.#options, desired, { ...poll, place: source.place, last });
+  }
+
+  /** Returns what the branch made before the store was lost, where something shows that it was. */
+  async #formerServers(desired: DesiredState, { log }: Poll): Promise<Baseline | undefined> {
+    const { ledger } = this.#options;
+    if (!isLostStore(ledger)) return undefined;
+    const { baseline, commitsRead } = await formerServers(desired, this.#options);
+    const counts = { commits: commitsRead, servers: baseline.owners.size };
+    log.warn(counts, 'the store was lost; servers that earlier commits made, and the newest does not, are looked for');
+    return baseline;
   }
 
   /**

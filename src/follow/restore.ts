@@ -84,6 +84,18 @@ async function reappearingAt(
   return await inSlices(reappearing(gone, added));
 }
 
+/** Reads a commit and returns what it proposes by itself; undefined where it cannot be followed. */
+export async function proposeAt(
+  source: Pick<Source, 'snapshot'>,
+  commit: string,
+  { inSlices = createSlices(systemClock), ...options }: Omit<ReadOptions, 'baseline'>,
+): Promise<Reusable | undefined> {
+  const { snapshot, parsedFiles } = await readAt(source, commit, options);
+  const before = { baseline: EMPTY_BASELINE, earlier: options.earlier, parsedFiles };
+  const proposed = await inSlices(proposeSteps(snapshot, before));
+  return proposed.isFollowed ? proposed : undefined;
+}
+
 /** A commit that was read. */
 interface ReadCommit {
   readonly snapshot: Snapshot;
@@ -251,7 +263,5 @@ async function proposedAt(
     if (!isObjectPath(placed) || placed.type !== 'stack-instance') return true;
     return wanted.has(instanceAddress(placed.name));
   };
-  const { snapshot, parsedFiles } = await readAt(source, commit, { earlier, directory, isRead });
-  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, earlier, parsedFiles }));
-  return proposed.isFollowed ? proposed : undefined;
+  return await proposeAt(source, commit, { earlier, directory, isRead, inSlices });
 }

@@ -6,7 +6,7 @@ import { isRetaining, type Unit } from '../desired/unit.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { keptRemovals } from '../machine/removals.ts';
 import { withoutKnownSecrets } from '../machine/secret-values.ts';
-import { type CommitStamp, firstRow, isForgotten, unwantRow, wantRow } from '../machine/want.ts';
+import { type CommitStamp, firstRow, formerRow, isForgotten, unwantRow, wantRow } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
 import { momentOf } from '../model/moment.ts';
 import type { ExplainedRecord } from '../model/record.ts';
@@ -23,7 +23,7 @@ import {
   type ServerRowChange,
   suspensionRows,
 } from './hold-rows.ts';
-import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
+import { activeRows, HEAD, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
 
 interface Sync {
   readonly desired: DesiredState;
@@ -121,6 +121,7 @@ function* serverChanges(store: Read, sync: Sync): Steps<ServerChanges> {
   const changes: ServerChanges = new Map();
   yield* addWanted(changes, store, sync);
   yield* addUnwanted(changes, store, sync);
+  yield* addFormer(changes, store, sync);
   yield* addApprovals(changes, store, sync.desired);
   yield* addWithoutSecrets(changes, store, sync);
   return changes;
@@ -191,6 +192,22 @@ function* addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Steps<vo
     const value = withRetention(unwantedRow, desired.units.get(instanceAddress(row.instance)));
     if (value !== row) changes.set(name, { kind: 'server', name, value, expected: row });
   });
+}
+
+/** Where no commit was followed yet, servers of the last versions were made before the store was lost: what becomes of them is asked. */
+function* addFormer(changes: ServerChanges, store: Read, { desired, last, now, lastRecord }: Sync): Steps<void> {
+  if (last === undefined || store.read('head', HEAD) !== undefined) return;
+  const { commit, time } = desired;
+  for (const [key, unit] of last.units) {
+    if (isRetaining(unit) || isRetaining(desired.units.get(key)) || isUnreadable(unit.name, desired)) continue;
+    yield* visitAll(unit.servers.values(), (server) => {
+      if (desired.owners.has(server.name)) return;
+      const row = formerRow(server, { commit, time, now, lastRecord: null });
+      const value = { ...row, lastRecord: lastRecord(server.name, row) };
+      changes.set(server.name, { kind: 'server', name: server.name, value, expected: undefined });
+    });
+    yield;
+  }
 }
 
 /** Deletes and replacements that were approved no longer count, also those that wait since an earlier commit. */

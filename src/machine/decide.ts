@@ -31,13 +31,18 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
     return { row: null, next: REST };
   if (row.state === 'unknown') return decideCheck(row, context);
   // Whatever exists under this name does not belong to Treeline.
-  if (row.wanted === null && !mayBeThere(row)) return { row: null, next: REST };
+  if (row.wanted === null && !mayBeThere(row) && !isLeft(row)) return { row: null, next: REST };
   if (row.state === 'blocked') return decideBlocked(row, context);
   if (row.wanted === null) return decideUnwanted(row, context);
   const other = context.otherSpelling(row);
   if (other !== undefined) return { row, next: { kind: 'after', server: other, need: 'spelling' } };
   if (row.state !== 'pending' && !(row.checked && isSettled(row.state))) return decideQueued(row, context);
   return row.checked || isLeftoverReplaced(row) ? decideWanted(row, context) : decideCheck(row, context);
+}
+
+/** Returns true for a server of before the store was lost that was found: a person or a commit decides what becomes of it. */
+function isLeft({ former, state, policy }: ServerRow): boolean {
+  return former !== undefined && state === 'blocked' && policy.deletion === 'delete';
 }
 
 function isSettled(state: State): boolean {
@@ -185,7 +190,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
-  const earlier = waitForEarlier(provider, operation, context);
+  const earlier = waitForEarlier(row, { entry: provider, operation }, context);
   if (earlier !== undefined) return { row, next: earlier };
   if (!context.hasCapacity(provider.name)) {
     return { row, next: capacityOf(provider, operation === 'create' && context.lastCheck === 'answered') };
@@ -223,11 +228,18 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   };
 }
 
-/** Returns the wait for an action of an earlier controller, which this store does not know. */
-function waitForEarlier(entry: ResponsibleEntry, operation: Operation, context: DecisionContext): Next | undefined {
+/** Returns the wait for what an earlier controller did: an action which this store does not know, or servers of the instance. */
+function waitForEarlier(
+  row: ServerRow,
+  { entry, operation }: { readonly entry: ResponsibleEntry; readonly operation: Operation },
+  context: DecisionContext,
+): Next | undefined {
   const earlier = context.earlierWait?.(entry);
   if (earlier !== undefined) return { kind: 'earlier', ...earlier };
-  const unchecked = operation === 'create' ? context.uncheckedAtSite?.(entry) : undefined;
+  if (operation !== 'create') return undefined;
+  const former = context.formerServer?.(row);
+  if (former !== undefined) return { kind: 'after', server: former, need: 'former' };
+  const unchecked = context.uncheckedAtSite?.(entry);
   return unchecked && { kind: 'first check', ...unchecked };
 }
 

@@ -33,9 +33,9 @@ export type Next =
   | { readonly kind: 'at'; readonly time: number }
   /**
    * Next pass when that server, a dependency, is up; or when that server, a holder, no longer needs this one; or when
-   * that server, another spelling of the same name, is gone.
+   * that server, another spelling of the same name, is gone; or when that server, of before the store was lost, is forgotten.
    */
-  | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' | 'spelling' }
+  | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' | 'spelling' | 'former' }
   /** Next pass at that time, when no action of an earlier controller runs any more. */
   | ({ readonly kind: 'earlier' } & EarlierWait)
   /** Next pass when that server, of the same entry, was checked, or at that time. */
@@ -91,6 +91,8 @@ export interface DecisionContext {
   readonly uncheckedAtSite?: (
     entry: ResponsibleEntry,
   ) => { readonly server: string; readonly until: number } | undefined;
+  /** Returns a server that the branch made in its instance before the store was lost, and that may still be there. */
+  readonly formerServer?: (row: ServerRow) => string | undefined;
   /** Returns true if its server was only pretended to be made, by another provider than the responsible one. */
   readonly wasPretended?: (row: ServerRow) => boolean;
   /** Why the row's action ended without an answer, if this process knows it. */

@@ -28,7 +28,7 @@ export function stepText({ before, after }: RowStep): string {
 
 /** Returns the text of a change without a recorded reason. */
 function plainText(before: ServerRow | undefined, after: ServerRow): string {
-  if (before === undefined) return 'a commit wants it';
+  if (before === undefined) return after.former === undefined ? 'a commit wants it' : 'made before the store was lost';
   if (after.action !== null && after.action.started !== before.action?.started) return startText(after);
   if (before.wanted !== null && after.wanted === null) return 'no commit wants it any more';
   if (before.wanted === null && after.wanted !== null) return 'a commit wants it again';
@@ -52,7 +52,8 @@ function outcomeText({ action }: ServerRow, { state, applied, wanted, replacing 
 }
 
 function endText(before: ServerRow | undefined): string {
-  if (before === undefined || (before.applied === null && !before.mayExist)) return 'nothing of it is left';
+  const isLeft = before?.former !== undefined && before.policy.deletion === 'retain';
+  if (before === undefined || (before.applied === null && !before.mayExist && !isLeft)) return 'nothing of it is left';
   return before.policy.deletion === 'retain' && before.state !== 'deleting'
     ? 'forgotten; the server is left as it is'
     : 'deleted';

@@ -15,6 +15,8 @@ export type Wait =
   | { readonly kind: 'holder'; readonly server: string }
   /** That server's name differs in case only, and has to be gone first. */
   | { readonly kind: 'spelling'; readonly server: string }
+  /** The branch made that server in its instance before the store was lost, and it may be meant in its place. */
+  | { readonly kind: 'former'; readonly server: string }
   /**
    * Its group has no free slot (`isAway`: the server is away itself and waits for a failed member), or rests until a
    * time.
@@ -81,6 +83,8 @@ export function waitReason(wait: Wait): string {
       return `waits until ${wait.server} does not need it any more`;
     case 'spelling':
       return `waits until ${wait.server} is gone, whose name differs in case only`;
+    case 'former':
+      return `waits until ${wait.server} is let go: before the store was lost, this branch made it in the same instance, and it may still be there`;
     case 'slot':
       if (wait.until !== undefined) return `waits until ${momentOf(wait.until)}: the group ${wait.group} rests`;
       return wait.isAway
@@ -128,6 +132,7 @@ function placeOf(wait: Wait): string {
     case 'dependency':
     case 'holder':
     case 'spelling':
+    case 'former':
     case 'first check':
       return `${wait.kind} ${wait.server}`;
     case 'slot':

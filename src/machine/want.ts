@@ -64,11 +64,24 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
 }
 
 /**
+ * Returns the row of a server that the branch made before the store was lost, and wants no more. Nobody knows whether it is
+ * there, so it is checked before anything else.
+ */
+export function formerRow(
+  server: WantedServer,
+  { lastRecord, ...stamp }: CommitStamp & Pick<ServerRow, 'lastRecord'>,
+): ServerRow {
+  return { ...firstRow(server, stamp), state: 'unknown', wanted: null, former: server.spec, lastRecord };
+}
+
+/**
  * Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. A server
- * that was to be forgotten, and left as it is, is forgotten by that: it is a server that nobody has seen.
+ * that was to be forgotten, and left as it is, is forgotten by that: it is a server that nobody has seen. So is one of before
+ * the store was lost.
  */
 export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
-  if (row.wanted === null && row.policy.deletion === 'retain') return unseenRow(row, server, stamp);
+  if (row.wanted === null && (row.policy.deletion === 'retain' || row.former !== undefined))
+    return unseenRow(row, server, stamp);
   const { commit, time, now, isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
   if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;

@@ -126,6 +126,11 @@ class LazyContext implements DecisionContext {
     return earlierWait(entry, this.#around);
   }
 
+  /** The last one: servers come up in order, so those that wait for the first would be woken once for each of them. */
+  formerServer(row: ServerRow): string | undefined {
+    return [...formersInTheWay(row, this.#around.ledger)].at(-1);
+  }
+
   uncheckedAtSite(entry: ResponsibleEntry): { readonly server: string; readonly until: number } | undefined {
     const siteOf = (server: string, row: ServerRow): ResponsibleEntry | undefined => {
       const other = providerFor(server, row, this.#around);
@@ -191,6 +196,14 @@ export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'r
 export function otherSpelling(name: string, row: ServerRow, ledger: LedgerReads): string | undefined {
   if (mayBeThere(row)) return undefined;
   return otherSpellings(name, ledger).find((other) => isInTheWay(ledger.server(other)));
+}
+
+/**
+ * Returns the servers that were made in its instance before the store was lost, while a server waits for them. One that this
+ * store has made or adopted is made again without waiting.
+ */
+export function formersInTheWay({ provider, instance }: ServerRow, { index }: Pick<Ledger, 'index'>): Iterable<string> {
+  return provider === null ? index.formerOf(instance) : [];
 }
 
 function isInTheWay(row: ServerRow | undefined): boolean {

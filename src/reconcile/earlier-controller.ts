@@ -36,6 +36,11 @@ export function beginningChange(ledger: Pick<Ledger, 'read'>, now: number, sign?
   return [{ kind: 'beginning', name: STORE, value: beginningAt(now, sign), expected }];
 }
 
+/** Returns true where something else than servers shows that the store is not the first one here. */
+export function isLostStore(ledger: Pick<Ledger, 'read'>): boolean {
+  return ledger.read('beginning', STORE)?.signs[EVERY_ENTRY] !== undefined;
+}
+
 /**
  * Returns until when no action of an entry begins, and why: an action that the earlier controller had begun there is over
  * then. Undefined if none may run any more, and if nothing shows an earlier controller.

@@ -68,7 +68,8 @@ function responsibleProxy(
  * matches.
  */
 function responsibleProvider(registry: ProviderRegistry, row: ServerRow): ResponsibleProvider {
-  const match = row.wanted === null ? undefined : registry.match(row.wanted);
+  const spec = row.wanted ?? row.former;
+  const match = spec && registry.match(spec);
   const isAssigned = row.provider !== null && !isHandedOn(row) && !(match !== undefined && isBeingAdopted(row));
   const entry = isAssigned ? registry.byName(row.provider ?? '') : match;
   // Only the entry whose action was lost can tell how that ended, whatever entry the settings select now.

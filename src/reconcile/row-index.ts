@@ -38,6 +38,8 @@ export class RowIndex {
   readonly #removals = new NameSets();
   /** By instance, names of the servers that no commit wants. */
   readonly #unwanted = new NameSets();
+  /** By instance, names of the servers that were made before the store was lost, and that no commit wants. */
+  readonly #former = new NameSets();
   /** Names of the wanted servers that nobody has looked at yet. */
   readonly #unseen = new Set<string>();
   /** By commit, names of the servers that wait for its update or are in it, and of those that it heals. */
@@ -62,6 +64,7 @@ export class RowIndex {
       );
     }
     this.#unwanted.moveOne(name, before && unwantedOf(before), after && unwantedOf(after));
+    this.#former.moveOne(name, before && formerOf(before), after && formerOf(after));
     if (after !== undefined && isUnseen(after)) this.#unseen.add(name);
     else this.#unseen.delete(name);
     this.#openUpdates.moveOne(name, before && openUpdateOf(before), after && openUpdateOf(after));
@@ -137,6 +140,11 @@ export class RowIndex {
   /** Returns the names of the servers that no commit wants, by instance. */
   unwanted(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#unwanted.all();
+  }
+
+  /** Returns the names of the servers of an instance that were made before the store was lost, and that no commit wants. */
+  formerOf(instance: string): ReadonlySet<string> {
+    return this.#former.of(instance);
   }
 
   /** Returns the names of the servers that wait for the update of a commit or are in it, by commit. */
@@ -229,6 +237,10 @@ function removalOf(row: ServerRow): string | undefined {
 
 function unwantedOf({ instance, wanted }: ServerRow): string | undefined {
   return wanted === null ? instance : undefined;
+}
+
+function formerOf({ instance, former }: ServerRow): string | undefined {
+  return former === undefined ? undefined : instance;
 }
 
 function queuedHealOf(row: ServerRow): string | undefined {

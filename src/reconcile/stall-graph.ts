@@ -8,7 +8,7 @@ import { awayMax, groupOf } from '../machine/rollout.ts';
 import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/rows.ts';
-import { holders, isUp, otherSpelling, updatesAreHeld } from './decision-context.ts';
+import { formersInTheWay, holders, isUp, otherSpelling, updatesAreHeld } from './decision-context.ts';
 import type { Ledger } from './ledger.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
@@ -93,5 +93,6 @@ function* needsOf(server: string, ledger: LedgerReads): Iterable<string | undefi
     return;
   }
   yield otherSpelling(server, row, ledger);
+  yield* formersInTheWay(row, ledger);
   for (const need of row.wanted.dependsOn) yield isUp(ledger.server(need)) ? undefined : need;
 }

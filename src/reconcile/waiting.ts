@@ -111,8 +111,7 @@ export class Waiting {
 
   #place(name: string, wait: Wait): void {
     if (wait.kind === 'dependency') add(this.#dependencies, wait.server, name);
-    else if (wait.kind === 'holder' || wait.kind === 'spelling' || wait.kind === 'first check')
-      add(this.#changes, wait.server, name);
+    else if (endsWithChange(wait)) add(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.add(name, wait.tags, wait);
@@ -122,14 +121,20 @@ export class Waiting {
 
   #leave(name: string, wait: Wait): void {
     if (wait.kind === 'dependency') remove(this.#dependencies, wait.server, name);
-    else if (wait.kind === 'holder' || wait.kind === 'spelling' || wait.kind === 'first check')
-      remove(this.#changes, wait.server, name);
+    else if (endsWithChange(wait)) remove(this.#changes, wait.server, name);
     else if (wait.kind === 'failures') remove(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') remove(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.delete(name, wait.tags);
     else if (wait.kind === 'capacity') this.#capacity.delete(name, wait.provider, wait.instance);
     else if (wait.kind === 'slot') this.#slots.delete(name, wait.group);
   }
+}
+
+/** Returns true for a wait that any change of the row of its server may end. */
+function endsWithChange(
+  wait: Wait,
+): wait is Extract<Wait, { readonly kind: 'holder' | 'spelling' | 'former' | 'first check' }> {
+  return ['holder', 'spelling', 'former', 'first check'].includes(wait.kind);
 }
 
 function add(sets: Map<string, Set<string>>, key: string, name: string): void {

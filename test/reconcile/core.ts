@@ -20,6 +20,7 @@ import type { Operation } from '../../src/model/state.ts';
 import { createProviderRegistry, entriesOf } from '../../src/providers/provider-registry.ts';
 import type { ClockWatch } from '../../src/reconcile/clock-watch.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
+import { beginningChange } from '../../src/reconcile/earlier-controller.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { Reviews } from '../../src/reconcile/reviews.ts';
@@ -248,6 +249,16 @@ export class Core {
     next.provider.isPretending = this.provider.isPretending;
     next.provider.lostActionEnds = this.provider.lostActionEnds;
     await next.settle();
+    return next;
+  }
+
+  /** Stops, and returns another one at the same sites and branch whose store is lost; without a sign, nothing shows that. */
+  async lose(sign: string | undefined, options: CoreOptions = {}): Promise<Core> {
+    await this.stop();
+    const next = new Core({ ...this.#options, ...options }, { ...this.#outside, rows: new Map() });
+    if (sign !== undefined) await next.ledger.commit(beginningChange(next.ledger, next.clock.now(), sign));
+    await next.settle();
+    await next.poll();
     return next;
   }
 

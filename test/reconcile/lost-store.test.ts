@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/model/steps.ts';
 import { Core } from './core.ts';
+import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const WRONG = 'stackTemplate: one\nparameters: { needs: "" }\n';
 const TEMPLATES = {
@@ -106,5 +107,147 @@ describe('a suspension', () => {
     core.source.commit({ 'stacks/instances/a.yaml': one('x') });
     await core.poll();
     expect(core.reader.status('a')).toBe('Done');
+  });
+});
+
+const SIGN = 'the store is empty, and its directory has "repository" of an earlier one';
+
+const OLD = { a: 'size: small', b: 'size: small', c: 'size: small' };
+
+/** A shop with three servers, which are there. */
+async function shop(): Promise<Core> {
+  const core = new Core();
+  core.source.commit(shopFiles(OLD));
+  await core.poll();
+  expect(core.states()).toEqual({ 'shop-a': 'done', 'shop-b': 'done', 'shop-c': 'done' });
+  return core;
+}
+
+function whyOf({ operator, order }: Core, instance: string) {
+  return operator.why(order.by, instance);
+}
+
+describe('what the branch made before the store was lost, and makes no more', () => {
+  it('is not made anew under other names beside it, until a person has let it go', async () => {
+    const first = await shop();
+    first.source.commit({ [TEMPLATE]: templateText({ d: 'size: small', e: 'size: small', f: 'size: small' }) });
+    await first.poll();
+    expect(first.held('shop')?.resources).toEqual(['shop-a', 'shop-b', 'shop-c']);
+    const core = await first.lose(SIGN);
+    expect(core.calls('create')).toEqual([]);
+    expect(core.states()).toEqual({
+      ...{ 'shop-a': 'blocked', 'shop-b': 'blocked', 'shop-c': 'blocked' },
+      ...{ 'shop-d': 'pending', 'shop-e': 'pending', 'shop-f': 'pending' },
+    });
+    const why = whyOf(core, 'shop');
+    expect(why.status).toBe('Blocked');
+    const [former] = why.waiting;
+    expect(former).toMatchObject({ resource: 'shop-a', state: 'blocked' });
+    expect(former?.reason).toContain('exists_already: before the store was lost, this branch made it');
+    expect(former?.action).toContain('treeline retain shop-a');
+    const wait = why.waiting.find(({ resource }) => resource === 'shop-d');
+    expect(wait?.reason).toContain('waits until shop-');
+    for (const name of ['shop-a', 'shop-b']) await core.operator.retain(core.order, name);
+    await core.settle();
+    expect(core.calls('create')).toEqual([]);
+    await core.operator.retain(core.order, 'shop-c');
+    await core.settle();
+    expect(core.states()).toEqual({ 'shop-d': 'done', 'shop-e': 'done', 'shop-f': 'done' });
+    expect(core.calls('delete')).toEqual([]);
+    expect([...core.provider.servers.keys()].sort()).toEqual(
+      ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => `shop-${key}`),
+    );
+  });
+
+  it('is adopted where a commit wants it again', async () => {
+    const first = await shop();
+    first.source.commit({ [TEMPLATE]: templateText({ d: 'size: small' }) });
+    const core = await first.lose(SIGN);
+    core.source.commit(shopFiles(OLD, 'adopt: true\n'));
+    await core.poll();
+    expect(core.states()).toEqual({ 'shop-a': 'done', 'shop-b': 'done', 'shop-c': 'done' });
+    expect([...core.calls('create'), ...core.calls('delete')]).toEqual([]);
+  });
+
+  it('is forgotten without a word where it is not there', async () => {
+    const first = await shop();
+    for (const name of ['shop-a', 'shop-b', 'shop-c']) first.provider.forget(name);
+    first.source.commit({ [TEMPLATE]: templateText({ d: 'size: small' }) });
+    const core = await first.lose(SIGN);
+    expect(core.states()).toEqual({ 'shop-d': 'done' });
+    expect(whyOf(core, 'shop')).toMatchObject({ status: 'Done', waiting: [] });
+  });
+
+  it('is told of an instance whose file is gone, until each server is let go', async () => {
+    const first = await shop();
+    first.source.commit({ [SHOP]: null });
+    await first.poll();
+    expect(first.held('shop')?.resources).toHaveLength(3);
+    const core = await (await first.lose(SIGN)).restart();
+    expect(core.states()).toEqual({ 'shop-a': 'blocked', 'shop-b': 'blocked', 'shop-c': 'blocked' });
+    expect(whyOf(core, 'shop').waiting.map(({ resource }) => resource)).toEqual(['shop-a', 'shop-b', 'shop-c']);
+    expect(core.reader.record('shop-a')).toMatchObject({ size: 'small' });
+    for (const name of Object.keys(core.states())) await core.operator.retain(core.order, name);
+    await core.settle();
+    expect(core.states()).toEqual({});
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.provider.servers.size).toBe(3);
+  });
+
+  it('is told of all instances where the newest commit has none', async () => {
+    const first = await shop();
+    first.source.commit({ [SHOP]: null, 'stacks/instances/rest.yaml': null });
+    await first.poll();
+    expect(first.held(null)?.kind).toBe('nothing left');
+    const core = await first.lose(SIGN);
+    expect(core.states()).toEqual({ 'shop-a': 'blocked', 'shop-b': 'blocked', 'shop-c': 'blocked' });
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('is found in the last version of each instance that made it', async () => {
+    const first = await shop();
+    first.source.commit({ [TEMPLATE]: templateText({ a: 'size: small', d: 'size: small' }) });
+    first.source.commit({ [TEMPLATE]: 'resources: [\n' });
+    first.source.commit({ [TEMPLATE]: templateText({ e: 'size: small' }) });
+    const core = await first.lose(SIGN);
+    expect(core.states()).toEqual({
+      ...{ 'shop-a': 'blocked', 'shop-b': 'blocked', 'shop-c': 'blocked', 'shop-e': 'pending' },
+    });
+    expect(core.provider.calls.filter(({ resource }) => resource === 'shop-d')).toMatchObject([{ operation: 'check' }]);
+  });
+
+  it('is left alone where its instance retains what it does not want', async () => {
+    const first = await shop();
+    first.source.commit(shopFiles({ d: 'size: small' }, 'deletion: retain\n'));
+    expect((await first.lose(SIGN)).states()).toEqual({ 'shop-d': 'done' });
+  });
+
+  it('is let go by a commit that gives its instance "deletion: retain"', async () => {
+    const first = await shop();
+    first.source.commit({ [TEMPLATE]: templateText({ d: 'size: small' }) });
+    const core = await first.lose(SIGN);
+    core.source.commit({ [SHOP]: 'stackTemplate: t\ndeletion: retain\n' });
+    await core.poll();
+    expect(core.states()).toEqual({ 'shop-d': 'done' });
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.provider.servers.size).toBe(4);
+  });
+
+  it('keeps nothing from being made again that was adopted', async () => {
+    const first = await shop();
+    first.source.commit({ [TEMPLATE]: templateText({ a: 'size: small, color: red' }) });
+    const core = await first.lose(SIGN);
+    await core.operator.adopt(core.order, { all: true });
+    await core.settle();
+    await core.operator.replace(core.order, 'shop-a');
+    await core.settle();
+    expect([core.calls('delete'), core.calls('create')]).toEqual([['shop-a'], ['shop-a']]);
+    expect(core.states()).toEqual({ 'shop-a': 'done', 'shop-b': 'blocked', 'shop-c': 'blocked' });
+  });
+
+  it('is not looked for at a first start', async () => {
+    const first = await shop();
+    first.source.commit({ [TEMPLATE]: templateText({ d: 'size: small' }) });
+    expect((await first.lose(undefined)).states()).toEqual({ 'shop-d': 'done' });
   });
 });

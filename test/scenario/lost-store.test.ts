@@ -3,8 +3,10 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { PATIENCE, runController } from '../support/running-controller.ts';
+import { TEMPLATE, templateText } from '../reconcile/shop.ts';
+import { existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { SERVICE_SECRET, type ServiceOfServers, startService } from '../support/service-of-servers.ts';
+import { createSite } from '../support/site.ts';
 import { createSiteIn } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -45,3 +47,36 @@ it('makes no server a second time that a service still makes for the controller 
   await expect.poll(() => second.states('shop'), PATIENCE).toEqual({ web: 'blocked' });
   expect(creates(service)).toBe(1);
 });
+
+it('makes no servers under new names beside those that a held commit was to replace, and deletes none', {
+  timeout: 60_000,
+}, async () => {
+  const site = await createSite({ ...FILES, [TEMPLATE]: templateText(SIX) });
+  const first = await runController(site);
+  await expect.poll(() => first.status('shop'), PATIENCE).toBe('Done');
+  await site.repository.commit({ [TEMPLATE]: templateText({ y: '', z: '' }) });
+  await expect.poll(() => first.status('shop'), PATIENCE).toBe('Awaiting approval');
+  await first.stop();
+  for (const name of ['journal', 'snapshot']) rmSync(join(site.state, name), { force: true });
+
+  const second = await runController(site);
+  const names = Object.keys(SIX).map((key) => `shop-${key}`);
+  const blocked = Object.fromEntries(names.map((name) => [name, 'blocked']));
+  const waiting = { 'shop-y': 'pending', 'shop-z': 'pending' };
+  await expect.poll(() => recordedStates(second), PATIENCE).toEqual({ ...blocked, ...waiting });
+  expect(await second.status('shop')).toBe('Blocked');
+  expect(JSON.stringify((await second.get('/stacks/instances/shop/why')).body)).toContain('treeline retain shop-a');
+  expect(Object.keys(existing(site))).toEqual(names);
+  for (const resource of names) expect((await second.post('/operations/retain', { resource })).status).toBe(200);
+  await expect.poll(() => second.status('shop'), PATIENCE).toBe('Done');
+  expect(Object.keys(existing(site))).toEqual([...names, 'shop-y', 'shop-z']);
+});
+
+const SIX = { a: '', b: '', c: '', d: '', e: '', f: '' };
+
+async function recordedStates(running: RunningController): Promise<Readonly<Record<string, string>>> {
+  const { servers } = (await running.get('/operations/recorded')).body as {
+    servers: { name: string; state: string }[];
+  };
+  return Object.fromEntries(servers.map(({ name, state }) => [name, state]));
+}

@@ -30,7 +30,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/machine/decide.ts',
-        find: 'if (row.wanted === null && !mayBeThere(row)) return',
+        find: 'if (row.wanted === null && !mayBeThere(row) && !isLeft(row)) return',
         replace: 'if (row.wanted === null && row.provider === null) return',
       },
     ],

@@ -46,8 +46,8 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/machine/want.ts',
-        find: "if (row.wanted === null && row.policy.deletion === 'retain') return unseenRow(row, server, stamp);",
-        replace: '',
+        find: "(row.policy.deletion === 'retain' || row.former !== undefined)",
+        replace: '(row.former !== undefined)',
       },
     ],
   },
