@@ -76,9 +76,9 @@ async function showOne(instance: string, options: Options): Promise<void> {
   const path = `/stacks/instances/${encodeURIComponent(instance)}`;
   const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
   const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
-  const { commit, newest, held, repository } = (await getFrom(options, '/operations/status')) as Overview;
+  const { commit, newest, held, repository, store } = (await getFrom(options, '/operations/status')) as Overview;
   const own = held.filter((item) => item.instance === null || item.instance === instance);
-  const commits = { commit, newest, held: own, ...(repository === undefined ? {} : { repository }) };
+  const commits = { commit, newest, held: own, ...(repository && { repository }), ...(store && { store }) };
   if (options.format === 'json') {
     printJson({ name: instance, status, summary, counts, resources, ...commits });
     return;
@@ -90,17 +90,18 @@ async function showOne(instance: string, options: Options): Promise<void> {
   print([...lines, ...formatCommits(commits)].join('\n'));
 }
 
-type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'statuses'>;
+type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'statuses'>;
 
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
-function formatCommits({ commit, newest, held, repository, statuses }: Commits): readonly string[] {
+function formatCommits({ commit, newest, held, repository, store, statuses }: Commits): readonly string[] {
   const lines = [`commit ${commit} is followed`];
   if (repository !== undefined) {
-    lines.push(`the repository could not be read since ${repository.since}: ${firstLine(repository.reason)}`);
+    lines.push(`the repository could not be followed since ${repository.since}: ${firstLine(repository.reason)}`);
   }
+  if (store !== undefined) lines.push(`nothing is saved since ${store.since}: ${firstLine(store.reason)}`);
   if (newest !== null) {
     lines.push(
       `the newest commit ${newest.commit} is not, since ${newest.since}: ${newest.reason}`,

@@ -18,6 +18,7 @@ import { Reviews } from '../reconcile/reviews.ts';
 import { RowRequests } from '../reconcile/row-requests.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
+import { RepeatedErrors } from '../repeated-errors.ts';
 import type { Agent } from '../service/agent.ts';
 import type { CommitWait } from '../service/commit-wait.ts';
 import { createAgent } from '../service/create-agent.ts';
@@ -94,7 +95,7 @@ export async function composeCore(
   // copy is only read until then, since the store's lock keeps other controllers from it.
   const left = await earlierFiles(settings.store.directory);
   const repository = await openRepository(settings, { log, clock, opened });
-  const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, files }), (it: Store) =>
+  const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, clock, files }), (it: Store) =>
     it.close(),
   );
   const { registry, isCopied } = await openProviders(settings, { log, clock, opened });
@@ -173,6 +174,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     entries: entriesOf(registry),
     isBefore: (commit, head) => follower.isBefore(commit, head),
     pollFailure: () => follower.failure,
+    storeFailure: () => store.failure,
   });
   const explainer = createExplainer({
     ...views,
@@ -187,12 +189,14 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
 }
 
 /** Returns the history of the local copy. Where that cannot be read, an explanation has no commits. */
-function historyOf({ source, log }: Pick<OutsideParts, 'source' | 'log'>): FileHistory {
+function historyOf({ source, log, clock }: Pick<OutsideParts, 'source' | 'log' | 'clock'>): FileHistory {
+  const errors = new RepeatedErrors(clock);
   return createFileHistory(async (...search) => {
     try {
       return await source.lastChanges(...search);
     } catch (error) {
-      log.warn({ err: error }, 'the history of files cannot be read');
+      const told = errors.tell(error);
+      if (told) log.warn({ err: error, ...told }, 'the history of files cannot be read');
       return undefined;
     }
   });

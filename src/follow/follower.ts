@@ -35,13 +35,15 @@ export class Follower {
   readonly #queue: KeyedQueue;
   readonly #branch: BranchPoll;
   readonly #errors: RepeatedErrors;
+  /** Those of pushed commits: a poll follows, and tells by itself what is wrong. */
+  readonly #pushErrors: RepeatedErrors;
   readonly #arrivals: Arrivals;
   /** The newest commit that this process has pushed; undefined once following it has begun. */
   #pushed: PushedCommit | undefined;
   #isStopping = false;
   /** Polls that failed, one after the other. */
   #failures = 0;
-  /** Why the last poll failed, and since when they do; undefined where it did not. */
+  /** Why the branch could not be read or copied by the last poll, and since when; undefined where it was. */
   failure: { readonly reason: string; readonly since: string } | undefined;
 
   constructor(options: FollowerOptions) {
@@ -49,6 +51,7 @@ export class Follower {
     this.#options = options;
     this.#branch = new BranchPoll(options);
     this.#errors = new RepeatedErrors(clock);
+    this.#pushErrors = new RepeatedErrors(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
     this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: (name) => this.#handle(name), yieldToOthers });
     reviews.listen(() => this.poll());
@@ -136,7 +139,9 @@ export class Follower {
       if (this.#isStopping) return;
       const reason = reasonOf(error);
       this.#branch.notReadyReason = reason;
-      this.failure = { reason, since: this.failure?.since ?? momentOf(this.#options.clock.now()) };
+      const since = this.failure?.since ?? momentOf(this.#options.clock.now());
+      // The store tells of itself; where it fails, the branch was read.
+      this.failure = error instanceof Error && error.name === 'StoreError' ? undefined : { reason, since };
       const told = this.#errors.tell(error);
       if (told) log.error({ err: error, ...told }, 'the repository could not be followed; everything stays as it is');
       this.#queue.addAfter(BRANCH, Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures));
@@ -152,7 +157,9 @@ export class Follower {
     try {
       await this.#branch.followPushed(pushed, poll);
     } catch (error) {
-      poll.log.warn({ err: error, commit: pushed.commit }, 'the pushed commit could not be followed at once; polling');
+      const told = this.#pushErrors.tell(error);
+      const fields = { err: error, commit: pushed.commit, ...told };
+      if (told) poll.log.warn(fields, 'the pushed commit could not be followed at once; polling');
     }
     if (this.#arrivals.pushed(pushed.commit)) this.poll();
   }

@@ -8,6 +8,7 @@ import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import { RepeatedErrors } from '../repeated-errors.ts';
 import { type ContextSources, decisionContextOf } from './decision-context.ts';
 import { unknownActionSign } from './earlier-controller.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
@@ -42,6 +43,7 @@ export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
   if (entry === undefined) return undefined;
   const rowOf = (server: string): ServerRow | undefined => ledger.server(server);
   const { capacity } = executor;
+  const errors = new RepeatedErrors(clock);
   return new ProxyWork({
     ...{ clock, rowOf, recordOf, provider: entry.provider, timeoutSeconds: entry.timeoutSeconds },
     offers,
@@ -59,8 +61,11 @@ export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
     noteUnknown(id) {
       const signs = unknownActionSign(id, PROXIED, { ledger, registry, graceMs: sources.graceMs, now: clock.now() });
       if (signs.length === 0) return;
-      const text = 'an action of an earlier controller could not be noted';
-      ledger.commit(signs).catch((error) => log.error({ err: error, action: id }, text));
+      ledger.commit(signs).catch((error) => {
+        const told = errors.tell(error);
+        const text = 'an action of an earlier controller could not be noted';
+        if (told) log.error({ err: error, action: id, ...told }, text);
+      });
     },
     conclude(server, result) {
       pass.noteResult(server, pass.judged(server, result));

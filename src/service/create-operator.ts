@@ -27,6 +27,8 @@ interface OperatorOptions extends ServerOperationsOptions {
   readonly checkFailureOf: WaitFacts['checkFailureOf'];
   /** Returns why the last poll of the branch failed; undefined where it did not. */
   readonly pollFailure: () => Outage | undefined;
+  /** Returns why the store cannot be written; undefined where it was written last. */
+  readonly storeFailure: () => Outage | undefined;
   /** Returns why commit statuses cannot be sent. Omitted: none are. */
   readonly statusFailure?: (() => Outage | undefined) | undefined;
 }
@@ -53,7 +55,11 @@ export function createOperator(options: OperatorOptions): Operator {
 function whyFacts(options: OperatorOptions): PresentFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf, statusFailure } = options;
   const refused = options.refused();
-  const outages = { pollFailure: options.pollFailure(), statusFailure: statusFailure?.() };
+  const outages = {
+    pollFailure: options.pollFailure(),
+    storeFailure: options.storeFailure(),
+    statusFailure: statusFailure?.(),
+  };
   const recorded = heldView(options);
   const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outages };
   if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };

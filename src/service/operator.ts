@@ -80,8 +80,10 @@ export interface Overview {
   /** Null where that is the newest one. */
   readonly newest: UnfollowedCommit | null;
   readonly held: readonly HeldItem[];
-  /** Why the branch could not be read by the last poll. Omitted where it was, and for proxies. */
+  /** Why the branch could not be read by the last poll, or not be copied here. Omitted where it was, and for proxies. */
   readonly repository?: Outage;
+  /** Why nothing is saved. Omitted where the last save was made, and for proxies. */
+  readonly store?: Outage;
   /** Omitted where statuses are sent, where none are configured, and for proxies. */
   readonly statuses?: Outage;
   readonly counts: StateCounts;

@@ -25,8 +25,9 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns the first mistakes of an instance. Omitted: they are looked for among all problems. */
   readonly mistakesOf?: (instance: string) => readonly Problem[];
-  /** Why commit statuses cannot be sent; undefined where they are. */
+  /** What fails outside: the polls, the store, and the commit statuses; undefined where nothing does. */
   readonly pollFailure?: Outage | undefined;
+  readonly storeFailure?: Outage | undefined;
   readonly statusFailure?: Outage | undefined;
 }
 
@@ -99,10 +100,17 @@ function* overviewAt(by: Client, { facts, held, moment }: OverviewParts): Steps<
     commit: view.desired.commit,
     newest: unfollowed(by, facts.refused),
     held,
-    ...(facts.pollFailure === undefined || by.role === 'proxy' ? {} : { repository: facts.pollFailure }),
-    ...(facts.statusFailure === undefined || by.role === 'proxy' ? {} : { statuses: facts.statusFailure }),
+    ...(by.role === 'proxy' ? {} : outagesIn(facts)),
     counts: counts.counts(),
     instances,
+  };
+}
+
+function outagesIn({ pollFailure, storeFailure, statusFailure }: WhyFacts): Partial<Overview> {
+  return {
+    ...(pollFailure && { repository: pollFailure }),
+    ...(storeFailure && { store: storeFailure }),
+    ...(statusFailure && { statuses: statusFailure }),
   };
 }
 

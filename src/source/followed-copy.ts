@@ -1,13 +1,15 @@
 // The local copy as the source of a branch knows it: whether it is intact, which head it has, and the commits of this process
 // that it gets without a fetch.
+import type { Clock } from '../clock.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
 import type { PackLimits } from '../git/index-pack.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
 import { countPacked, verifyChecksums } from '../git/pack-files.ts';
 import { PACK_HEADER_BYTES, WORD_BYTES } from '../git/pack-format.ts';
 import type { Logger } from '../log.ts';
+import { RepeatedErrors } from '../repeated-errors.ts';
 import { adoptCommits } from './adopt-commits.ts';
-import { copyIn, readFollowed, writeFollowed } from './local-copy.ts';
+import { copyFailure, copyIn, isFull, readFollowed, writeFollowed } from './local-copy.ts';
 import type { PreparedCommits } from './publisher.ts';
 import type { Commit } from './source.ts';
 
@@ -16,6 +18,7 @@ interface FollowedCopyOptions extends PackLimits {
   readonly folder: string;
   /** A copy with more packs gets commits by a fetch only, which replaces it. */
   readonly packsMax: number;
+  readonly clock: Clock;
   readonly log: Logger | undefined;
 }
 
@@ -27,6 +30,7 @@ export class FollowedCopy {
   readonly #forReaders: ObjectReader;
   readonly #options: FollowedCopyOptions;
   readonly #log: Logger | undefined;
+  readonly #errors: RepeatedErrors;
   /** What its packs hold; undefined: to be counted. */
   #packed: { readonly objects: number; readonly bytes: number } | undefined;
   #state: 'unchecked' | 'intact' | 'damaged' = 'unchecked';
@@ -40,6 +44,7 @@ export class FollowedCopy {
     this.#forReaders = new ObjectReader(this.path);
     this.#options = options;
     this.#log = options.log;
+    this.#errors = new RepeatedErrors(options.clock);
   }
 
   /** True if it has to be replaced. */
@@ -80,7 +85,10 @@ export class FollowedCopy {
     this.#forReaders.close();
   }
 
-  /** Returns the head if it is in an undamaged copy: the branch did not move, or moved back to an older commit. */
+  /**
+   * Returns the head if it is in an undamaged copy: the branch did not move, or moved back to an older commit. Throws where the
+   * disk is full.
+   */
   async find(head: string): Promise<Commit | undefined> {
     if (this.#state === 'damaged') return undefined;
     if (this.#state === 'intact' && this.#head?.oid === head) return this.#head;
@@ -94,6 +102,7 @@ export class FollowedCopy {
       this.#head = descriptionOf(commit);
       return this.#head;
     } catch (error) {
+      if (isFull(error)) throw error;
       this.#log?.warn({ err: error }, 'the local copy of the repository is damaged, it is fetched anew');
       this.#state = 'damaged';
       return undefined;
@@ -117,10 +126,10 @@ export class FollowedCopy {
       this.#head = descriptionOf(commit);
       return this.#head;
     } catch (error) {
-      this.#log?.warn(
-        { err: error },
-        'commits that were pushed could not be added to the local copy, they are fetched',
-      );
+      const err = copyFailure(this.#options.folder, error);
+      const told = this.#errors.tell(err);
+      const text = 'commits that were pushed could not be added to the local copy, they are fetched';
+      if (told) this.#log?.warn({ err, ...told }, text);
       return undefined;
     }
   }

@@ -12,6 +12,7 @@ import { withDeadline } from './deadline.ts';
 import { findFileChanges } from './find-file-changes.ts';
 import { descriptionOf, FollowedCopy } from './followed-copy.ts';
 import { headOfBranch } from './head-of-branch.ts';
+import { copyFailure } from './local-copy.ts';
 import type { PreparedCommits } from './publisher.ts';
 import { fetchVerified } from './quarantine.ts';
 import { openRemote } from './remotes/open-remote.ts';
@@ -96,12 +97,13 @@ class BranchSource implements GitSource {
     this.#remote = remote;
     this.#branch = options.branch;
     this.#folder = options.cache;
+    this.#clock = options.clock ?? systemClock;
     this.#copy = new FollowedCopy({
+      clock: this.#clock,
       ...{ folder: options.cache, packsMax: limits.packsMax, log: options.log },
       ...{ objectsMax: limits.objectsMax, packBytesMax: limits.answerBytesMax },
     });
     this.#limits = limits;
-    this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
     this.#directory = directorySteps(options.directory);
     this.place = { url: remote.name, branch: options.branch, directory: this.#directory.join('/') || '.' };
@@ -114,7 +116,11 @@ class BranchSource implements GitSource {
 
   /** Ignores `known`: every object of the copy was verified on arrival, and is hashed again on each read. */
   fetch(): Promise<Commit> {
-    const fetch = this.#fetching.then(() => this.#remote.secrets.guard(() => this.#fetch()));
+    const fetch = this.#fetching
+      .then(() => this.#remote.secrets.guard(() => this.#fetch()))
+      .catch((error: unknown) => {
+        throw copyFailure(this.#folder, error);
+      });
     this.#fetching = fetch.catch(() => undefined);
     return fetch;
   }

@@ -7,6 +7,27 @@ import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from '.
 import { isOid } from '../git/git-object.ts';
 import { packBases } from '../git/pack-files.ts';
 import { PACK_CHECKSUM_BYTES } from '../git/pack-format.ts';
+import { reasonOf } from '../model/quote.ts';
+import { SourceError } from './source.ts';
+
+/** What the system says of a disk that takes nothing more, and git after it. */
+const FULL = /No space left on device|Disk quota exceeded|Read-only file system|\b(?:ENOSPC|EDQUOT|EROFS)\b.*/i;
+
+/** Returns true for the error of a disk that is full or read-only: what is on it is intact. */
+export function isFull(error: unknown): boolean {
+  return FULL.test(reasonOf(error));
+}
+
+/** Returns the error of work in the directory of the local copy: where that could not be written, one that says so. */
+export function copyFailure(folder: string, error: unknown): unknown {
+  const isInFolder = error instanceof Error && 'path' in error && String(error.path).startsWith(folder);
+  if (!isInFolder && !isFull(error)) return error;
+  const reason = isInFolder ? reasonOf(error) : FULL.exec(reasonOf(error))?.[0];
+  const advice = 'Free space on that disk or mend it; it is tried again';
+  return new SourceError(`the local copy of the repository in ${folder} cannot be written: ${reason}. ${advice}`, {
+    cause: error,
+  });
+}
 
 /** Returns the path of the local copy in the cache directory. */
 export function copyIn(folder: string): string {

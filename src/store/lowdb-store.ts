@@ -2,9 +2,10 @@
 // One process opens it at a time. Writes reach the disk group by group; reads never wait.
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
-import { systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
+import { momentOf } from '../model/moment.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { visitAll } from '../model/steps.ts';
@@ -29,9 +30,10 @@ const CHANGED_IN_PLACE = 5_000;
 /** A record is made and checked in one go. */
 const RECORD_LENGTH = 2 * 1024 * 1024;
 
-/** The log, and limits that tests lower. */
+/** The log, the clock, and limits that tests lower. */
 export interface LowdbStoreOptions {
   readonly log?: Logger;
+  readonly clock?: Clock;
   /** The files to use; those of the disk unless a test passes others. */
   readonly files?: Files;
   /** The journal's length from which a snapshot is considered. */
@@ -63,7 +65,7 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
 export async function openStore(path: string, lock: DirectoryLock, options: LowdbStoreOptions): Promise<Store> {
   const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
   const { journalBytesLarge = JOURNAL_BYTES_LARGE, recordLength = RECORD_LENGTH } = options;
-  const { inSlices = createSlices(systemClock), changedInPlace = CHANGED_IN_PLACE } = options;
+  const { clock = systemClock, inSlices = createSlices(clock), changedInPlace = CHANGED_IN_PLACE } = options;
   const adapter = new JournalAdapter({ files, directory: path, log, recordLength, inSlices });
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
@@ -74,7 +76,7 @@ export async function openStore(path: string, lock: DirectoryLock, options: Lowd
     throw error;
   }
   return new LowdbStore({
-    ...{ path, adapter, database, lock, log, inSlices },
+    ...{ path, adapter, database, lock, log, clock, inSlices },
     ...{ compactionBytes, journalBytesLarge, changedInPlace },
   });
 }
@@ -85,6 +87,7 @@ interface Parts {
   readonly database: Low<StoreDocument>;
   readonly lock: DirectoryLock;
   readonly log: Logger | undefined;
+  readonly clock: Clock;
   readonly compactionBytes: number;
   readonly journalBytesLarge: number;
   readonly changedInPlace: number;
@@ -98,8 +101,7 @@ class LowdbStore implements Store {
   #journalBytes = 0;
   /** Raised when a snapshot failed, so that not every commit tries again. */
   #compactionBytes: number;
-  /** The last write failed; those who waited for it were told. */
-  #isFailing = false;
+  #failure: Store['failure'];
   /** The journal has a commit that could not be shown: only another start can read it, and nothing may be written meanwhile. */
   #unshown: StoreError | undefined;
   #writing: Promise<void> | undefined;
@@ -110,6 +112,10 @@ class LowdbStore implements Store {
     this.#queue = new CommitQueue(parts.inSlices);
     this.#shown = new ShownRows(parts.database.data, parts);
     this.#compactionBytes = parts.compactionBytes;
+  }
+
+  get failure(): Store['failure'] {
+    return this.#failure;
   }
 
   get journalBytes(): number {
@@ -175,8 +181,9 @@ class LowdbStore implements Store {
     try {
       if (accepted.length > 0) await this.#append(accepted);
     } catch (error) {
-      this.#isFailing = true;
       const failure = this.#failureOf(error);
+      const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
+      this.#failure = { reason: failure.message, since };
       for (const { settle } of group) settle.reject(failure);
       return;
     }
@@ -187,8 +194,8 @@ class LowdbStore implements Store {
   }
 
   #noteSuccess(): void {
-    if (this.#isFailing) this.#parts.log?.info({ directory: this.#parts.path }, 'the store can be written again');
-    this.#isFailing = false;
+    if (this.#failure) this.#parts.log?.info({ directory: this.#parts.path }, 'the store can be written again');
+    this.#failure = undefined;
   }
 
   async #append(accepted: readonly WaitingCommit[]): Promise<void> {

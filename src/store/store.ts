@@ -38,6 +38,9 @@ export interface Store {
    */
   replaceEqual<Kind extends RowKind>(kind: Kind, name: string, row: EqualRows<Kind>): void;
 
+  /** Why the last commit could not be saved, and since when (RFC 3339) none was; undefined where it was, or met a conflict. */
+  readonly failure: { readonly reason: string; readonly since: string } | undefined;
+
   /** Bytes that commits have made durable since this process opened the store; for metrics. */
   readonly journalBytes: number;
 

@@ -54,7 +54,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   ],
   'development-pki.ts': ['model'],
   git: ['model/invariant.ts', 'helper-process.ts'],
-  source: ['model', 'git', 'file-watch.ts', ...SETTINGS],
+  source: ['model', 'git', 'file-watch.ts', 'repeated-errors.ts', ...SETTINGS],
   store: ['model', ...SETTINGS],
   providers: ['model', 'helper-process.ts', ...SETTINGS],
   execute: [...PURE, ...SETTINGS],

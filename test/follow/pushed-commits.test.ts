@@ -93,6 +93,21 @@ describe('a pushed commit', () => {
     expect(core.source.fetches).toBe(1);
   });
 
+  it('is told of once a minute where the store fails each time', async () => {
+    const { core, base, push } = await followed();
+    let head = base;
+    for (const port of [81, 82, 83]) {
+      const commit = push({ 'types/role/web.yaml': `port: ${port}\n` });
+      core.store.failures.push(new Error('the disk is full'));
+      expect(await told(core, core.follower.pushed(commit, head))).toBe(commit);
+      head = commit;
+    }
+    const lines = core.lines.filter(({ msg }) =>
+      String(msg).startsWith('the pushed commit could not be followed at once'),
+    );
+    expect(lines).toHaveLength(1);
+  });
+
   it('is refused where the branch was set back meanwhile, by the next poll', async () => {
     const { core, base, push } = await followed();
     const commit = push({ 'types/role/web.yaml': 'port: 81\n' });

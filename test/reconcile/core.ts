@@ -188,6 +188,7 @@ export class Core {
       entries: entriesOf(registry),
       isBefore: (commit, head) => this.follower.isBefore(commit, head),
       pollFailure: () => this.follower.failure,
+      storeFailure: () => this.store.failure,
       now: () => clock.now(),
     });
     this.explainer = createExplainer({

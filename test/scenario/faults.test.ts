@@ -37,13 +37,16 @@ it('a repository that is gone for a while takes nothing with it, not even over a
   renameSync(site.repository.path, away);
   await running.logged('the repository could not be followed; everything stays as it is');
   expect(await running.status('shop')).toBe('Done');
-  const { repository } = (await running.get('/operations/status')).body as Overview;
+  const outage = async () => ((await running.get('/operations/status')).body as Overview).repository;
+  // The poll that was under way fails in words of git.
+  await expect.poll(async () => (await outage())?.reason, PATIENCE).toContain('there is no directory');
+  const repository = await outage();
   expect(repository).toEqual({
     reason: expect.stringContaining('there is no directory'),
     since: expect.stringMatching(/^\d{4}-.*Z$/),
   });
   const options = commandLineOptions(site, running);
-  const words = `\nthe repository could not be read since ${repository?.since}: ${repository?.reason}\n`;
+  const words = `\nthe repository could not be followed since ${repository?.since}: ${repository?.reason}\n`;
   for (const args of [['status'], ['status', 'shop']]) {
     const { code, stdout } = await treeline([...args, ...options]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(words) });

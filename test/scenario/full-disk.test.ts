@@ -9,10 +9,13 @@ import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { finish } from '../../src/model/steps.ts';
+import type { Overview } from '../../src/service/operator.ts';
 import { diskFiles, type Files } from '../../src/store/files.ts';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
+import { treeline } from '../support/command-line.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { readHistory, versionsOf } from '../support/journal-history.ts';
+import { commandLineOptions } from '../support/server-options.ts';
 import { createSite, type Site } from '../support/site.ts';
 
 const WAIT = { timeout: 30_000, interval: 50 };
@@ -115,6 +118,15 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
     web: Object.fromEntries(NEW_SERVERS.map((name) => [name, { state: 'creating' }])),
   });
   expect((await request('/hiera/shop-web-1/release/')).body).toBe('1');
+  const { store, repository } = (await request('/operations/status')).body as Overview;
+  const why = `The store in ${site.state} could not be written: ENOSPC: no space left on device, write. Nothing was saved.`;
+  expect(store).toEqual({ reason: expect.stringContaining(why), since: expect.stringMatching(/^\d{4}-.*Z$/) });
+  expect(repository, 'the branch itself was read').toBeUndefined();
+  const options = commandLineOptions(site, { controller });
+  for (const args of [['status'], ['status', 'shop']]) {
+    const { stdout } = await treeline([...args, ...options]);
+    expect(stdout).toContain(`\nnothing is saved since ${store?.since}: ${store?.reason}\n`);
+  }
   const refused = await request('/operations/suspend', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -143,6 +155,7 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   await vi.waitFor(() => expect(releasesIn(site)).toEqual(serversOf({ ...LARGER, release: 2 })), WAIT);
   await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT);
   expect(lines.filter(({ msg }) => msg === 'the store can be written again')).toHaveLength(1);
+  expect((await request('/operations/status')).body).not.toHaveProperty('store');
   expect(creations(site)).toEqual(ONCE);
   const states = versionsOf(readHistory(journal), 'server').map(({ value }) => value?.state);
   expect(states).not.toContain('unknown');

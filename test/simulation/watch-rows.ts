@@ -76,6 +76,9 @@ export class RowWatch {
           this.#facts.fail('a row is replaced in memory by an equal one only', `${kind} ${name}`);
         store.replaceEqual(kind, name, row);
       },
+      get failure() {
+        return store.failure;
+      },
       get journalBytes() {
         return store.journalBytes;
       },

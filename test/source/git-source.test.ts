@@ -1,13 +1,16 @@
 // The source as its callers see it, on real repositories.
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { createGitPublisher } from '../../src/source/git-publisher.ts';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
 import { ContentError, SourceError } from '../../src/source/source.ts';
 import { fakeSsh } from '../support/fake-ssh.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
+import { newCommit, prepareWith } from '../support/published-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 afterEach(() => {
@@ -535,6 +538,77 @@ describe('the local copy', () => {
     } finally {
       process.umask(before);
     }
+  });
+});
+
+describe('a local copy that cannot be written', () => {
+  /** Every write of this name fails as on a full disk. */
+  const fill = (path: string): Promise<void> => symlink('/dev/full', path);
+
+  it('says so with its path, is not taken for damaged, and goes on with what it has', async () => {
+    const { repository, cache, copy, open } = await setUp();
+    await repository.commit({ a: '1' });
+    const lines: string[] = [];
+    const source = await open({ log: createLog('info', { write: (line) => lines.push(line) }) });
+    await source.fetch(null);
+    const head = await repository.commit({ a: '2' });
+    const written = join(copy, 'followed.new');
+    await fill(written);
+    const full = `the local copy of the repository in ${cache} cannot be written: ENOSPC: no space left on device, write`;
+    // The first one brings the objects, the second finds them.
+    for (const _ of [1, 2]) await expect(source.fetch(null)).rejects.toThrow(full);
+    await rm(written);
+    expect((await source.fetch(null)).oid).toBe(head);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['fetched']);
+    expect(await fsck(copy)).toBe('');
+  });
+
+  it.each([
+    ['stops git', 'fatal: write error: No space left on device', 'No space left on device'],
+    ['is read-only', "fatal: cannot create 'pack': Read-only file system", 'Read-only file system'],
+  ])('says so where it %s', async (_, words, reason) => {
+    const { repository, cache, open } = await setUp();
+    await repository.commit({ a: '1' });
+    const folder = temporaryDirectory();
+    const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
+    const script = `#!/bin/sh\ncase "$*" in *index-pack*) cat > /dev/null; echo "${words}" >&2; exit 128 ;; esac\nexec ${real} "$@"\n`;
+    await writeFile(join(folder, 'git'), script, { mode: 0o755 });
+    vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+    const source = await open();
+    await expect(source.fetch(null)).rejects.toThrow(
+      `the local copy of the repository in ${cache} cannot be written: ${reason}`,
+    );
+    await source.close();
+  });
+
+  it('says so where its directory cannot be made', async () => {
+    const { repository, cache, open } = await setUp();
+    await repository.commit({ a: '1' });
+    await writeFile(cache, 'a file');
+    await expect((await open()).fetch(null)).rejects.toThrow(
+      `the local copy of the repository in ${cache} cannot be written: EEXIST`,
+    );
+  });
+
+  it('tells once a minute of commits that it cannot take', async () => {
+    const { repository, copy, cache, open } = await setUp();
+    let base = await repository.commit({ a: '0' });
+    const lines: string[] = [];
+    const source = await open({ log: createLog('warn', { write: (line) => lines.push(line) }) });
+    const publisher = createGitPublisher({ url: repository.path, branch: 'main', directory: '.', cache, source });
+    await source.fetch(null);
+    await fill(join(copy, 'objects', 'pack', 'tmp_own'));
+    for (const text of ['1', '2', '3']) {
+      const prepared = await prepareWith(publisher, base, [newCommit({ a: text })]);
+      await publisher.push(prepared);
+      base = String(prepared.commits.at(-1));
+      expect(await source.adopt(base)).toBe(false);
+      expect((await source.fetch(null)).oid).toBe(base);
+    }
+    expect(lines.map((line) => JSON.parse(line).err.message)).toEqual([
+      expect.stringContaining('ENOSPC: no space left on device, write'),
+    ]);
+    await source.close();
   });
 });
 

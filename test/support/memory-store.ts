@@ -13,6 +13,7 @@ export type MemoryRows = Map<RowKind, Map<string, Rows[RowKind]>>;
 const EVENTS = new WeakMap<MemoryRows, EventLog>();
 
 export class MemoryStore implements Store {
+  readonly failure = undefined;
   readonly #events: EventLog;
   readonly #rows: MemoryRows;
   /** By kind and name. */

@@ -6,7 +6,11 @@ import type { Site } from './site.ts';
 type Who = 'administrator' | 'automation-endpoint' | 'proxy';
 
 /** Returns the options `--server`, `--cert`, `--key` and `--ca`; who asks need not be registered. */
-export function commandLineOptions({ folder }: Site, { controller }: RunningController, who: Who = 'administrator') {
+export function commandLineOptions(
+  { folder }: Site,
+  { controller }: Pick<RunningController, 'controller'>,
+  who: Who = 'administrator',
+) {
   const pki = (name: string): string => join(folder, 'pki', name);
   return [
     ...['--server', `https://127.0.0.1:${controller.api.port}`],
