@@ -28,7 +28,7 @@ export function judgePlace(row: ServerRow, result: CallResult, known: KnownPlace
   const before = expectedPlace(row, result, known);
   if (before === undefined || before === answer.place) return result;
   const message = otherPlaceText(provider, before, answer.place);
-  const nothing = { message, outputs: {}, observed: {} };
+  const nothing = { message, outputs: {}, observed: {}, isElsewhere: true } as const;
   return { ...result, answer: { outcome: result.kind === 'check' ? 'retryable' : 'lost', ...nothing } };
 }
 

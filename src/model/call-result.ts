@@ -17,6 +17,8 @@ export interface Answer {
   readonly observed: JsonMap;
   /** What the program looks at: the identity of its storage. Omitted: it names none. */
   readonly place?: string;
+  /** It came from another place than its server was found at, and is an error by that alone; see machine/place.ts. */
+  readonly isElsewhere?: true;
   /** The provider entry of the proxy that gave the answer. Omitted: no proxy did, or it did not say. */
   readonly entry?: string;
 }

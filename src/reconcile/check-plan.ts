@@ -1,5 +1,6 @@
 // The plan of the next check of one server: which entry checks it, when, and how the last checks ended.
 import { driftPolicyOf, isAtRest } from '../machine/drift.ts';
+import type { Answer } from '../model/call-result.ts';
 import type { DriftPolicy } from '../model/objects.ts';
 import type { ServerRow } from '../model/rows.ts';
 
@@ -7,7 +8,7 @@ import type { ServerRow } from '../model/rows.ts';
 const PAUSE_MS_MAX = 3_600_000;
 /** The share by which a pause differs from `checkSeconds`, up or down. */
 const JITTER = 0.1;
-/** So many failed checks in a row are shown. */
+/** So many failed checks in a row are shown; one that tells a person something is shown at once. */
 const FAILURES_SHOWN = 3;
 
 /** The settings of a provider entry that planning needs. */
@@ -37,11 +38,13 @@ export interface CheckPlan {
   isRequested: boolean;
   failures: number;
   failure: CheckFailure | undefined;
+  /** A person is told of the failure. */
+  isShown: boolean;
 }
 
 /** Returns the plan of a server that was not planned before. */
 export function newPlan(provider: string, { instance }: ServerRow): CheckPlan {
-  return { provider, instance, phase: 'planned', isRequested: false, failures: 0, failure: undefined };
+  return { provider, instance, phase: 'planned', isRequested: false, failures: 0, failure: undefined, isShown: false };
 }
 
 /** Returns the provider entry that checks a server, or null if the server is not to be checked. */
@@ -55,16 +58,14 @@ export function checkerOf(
   return isRequested || driftPolicyOf(row, entry.drift) !== 'off' ? row.provider : null;
 }
 
-/** Notes how a check has ended; `message` undefined: it has answered. */
-export function noteOutcome(plan: CheckPlan, message: string | undefined, now: number): void {
+/** Notes how a check has ended: it was answered, or failed with an answer that tells nothing, or without any. */
+export function noteOutcome(plan: CheckPlan, answer: Answer | undefined, now: number): void {
+  const isAnswered = answer?.outcome === 'done' || answer?.outcome === 'absent';
+  plan.failures = isAnswered ? 0 : plan.failures + 1;
+  plan.failure = isAnswered ? undefined : { since: plan.failure?.since ?? now, message: answer?.message ?? '' };
+  const isNews = plan.isRequested || answer?.isElsewhere === true || plan.failures >= FAILURES_SHOWN;
+  plan.isShown = !isAnswered && (plan.isShown || isNews);
   plan.isRequested = false;
-  plan.failures = message === undefined ? 0 : plan.failures + 1;
-  plan.failure = message === undefined ? undefined : { since: plan.failure?.since ?? now, message };
-}
-
-/** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
-export function shownFailure(plan: CheckPlan | undefined): CheckFailure | undefined {
-  return plan !== undefined && plan.failures >= FAILURES_SHOWN ? plan.failure : undefined;
 }
 
 /** Returns the pause before the next check: longer after each failed one, and not the same for all servers. */

@@ -14,7 +14,6 @@ import {
   checkPauseMs,
   newPlan,
   noteOutcome,
-  shownFailure,
 } from './check-plan.ts';
 import { TimedNames } from './timed-names.ts';
 
@@ -65,9 +64,13 @@ export class CheckSchedule {
     return this.#plans.get(server)?.phase === 'offered';
   }
 
-  /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
+  /**
+   * Returns how the checks of a server fail, once several have failed in a row; at once where a person asked for the check, or
+   * its answer came from another place. Undefined otherwise.
+   */
   failureOf(server: string): CheckFailure | undefined {
-    return shownFailure(this.#plans.get(server));
+    const plan = this.#plans.get(server);
+    return plan?.isShown === true ? plan.failure : undefined;
   }
 
   /** Notes the row that a pass has decided on; null: it is removed. */
@@ -93,7 +96,7 @@ export class CheckSchedule {
     const isAnswered = answer?.outcome === 'done' || answer?.outcome === 'absent';
     if (call.hasYielded && !isAnswered) this.#plan(server, plan, YIELDED_MS);
     else {
-      noteOutcome(plan, isAnswered ? undefined : (answer?.message ?? ''), this.#options.clock.now());
+      noteOutcome(plan, answer, this.#options.clock.now());
       this.#planNext(server, plan);
     }
     return true;

@@ -14,6 +14,7 @@ import { waitOf } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
+import { RepeatedErrors } from '../repeated-errors.ts';
 import { presenceSign } from './earlier-controller.ts';
 import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
@@ -50,6 +51,8 @@ export interface ServerPassOptions extends SecretRules {
 export class ServerPass {
   readonly #options: ServerPassOptions;
   readonly #emptied: EmptiedInstances;
+  /** Answers from other places, by entry and places. */
+  readonly #elsewhere: RepeatedErrors;
   /** Results that are not concluded in a row yet. */
   readonly #results = new Map<string, CallResult>();
   /** The operation that changed the row of each server last, for the log. */
@@ -58,11 +61,12 @@ export class ServerPass {
   constructor(options: ServerPassOptions) {
     this.#options = options;
     this.#emptied = new EmptiedInstances(options);
+    this.#elsewhere = new RepeatedErrors(options.clock);
   }
 
   /** Returns the result of a call as it counts, with the site that it is from: one from another place than before is no answer. */
   judged(name: string, result: CallResult): CallResult {
-    const { ledger, checks } = this.#options;
+    const { ledger, checks, log } = this.#options;
     const row = ledger.server(name);
     if (row === undefined) return result;
     const tags = result.kind === 'check' ? checks.askedOf(name) : row.proxyTags;
@@ -70,7 +74,12 @@ export class ServerPass {
       under: (key: string) => ledger.index.foundAt(key),
       rowOf: (server: string) => ledger.server(server),
     };
-    return judgePlace(row, { ...result, tags }, known);
+    const judged = judgePlace(row, { ...result, tags }, known);
+    const reason = judged.answer.isElsewhere === true ? judged.answer.message : undefined;
+    const told = reason === undefined ? undefined : this.#elsewhere.tell(reason);
+    const fields = { server: name, provider: result.provider, reason, ...told };
+    if (told) log.warn(fields, 'an answer came from another place, and counts for nothing');
+    return judged;
   }
 
   /** Notes how a call ended; the next pass concludes it. */

@@ -86,6 +86,44 @@ describe.each([
   });
 });
 
+describe('an answer of a check from another place', () => {
+  const reasons = (core: Core): string =>
+    core.operator
+      .why(core.order.by, 'shop')
+      .waiting.map(({ resource, reason }) => `${resource}: ${reason}`)
+      .join('\n');
+
+  it('is shown at once, and logged once for the entry and the place', async () => {
+    const core = await siteAt('A');
+    place(core, 'B', true);
+    await core.pass(ROUND_MS * 1.2);
+    expect(core.calls('check').length).toBeGreaterThan(1);
+    expect(reasons(core)).toMatch(MOVED);
+    const warned = core.lines.filter(({ msg }) => msg === 'an answer came from another place, and counts for nothing');
+    expect(warned).toMatchObject([{ level: 40, provider: 'lab', reason: expect.stringMatching(MOVED) }]);
+    place(core, 'A');
+    await core.pass(ROUND_MS * 3);
+    expect(reasons(core)).toBe('');
+  });
+
+  it('is shown where a person asked for it, as any other failure of such a check', async () => {
+    const core = await siteAt('A');
+    core.provider.script = () => Promise.resolve(answerOf('retryable', { message: 'the door is shut' }));
+    await core.pass(ROUND_MS * 1.2);
+    expect(reasons(core), 'one failed routine check tells little').toBe('');
+    await core.operator.check(core.order, { resource: 'web' });
+    await core.settle();
+    expect(reasons(core)).toMatch(/^web: it could not be checked since \S+: the door is shut$/);
+    await core.operator.check(core.order, { instance: 'shop' });
+    await core.settle();
+    expect(reasons(core).split('\n')).toHaveLength(2);
+    place(core, 'A');
+    await core.operator.check(core.order, { instance: 'shop' });
+    await core.settle();
+    expect(reasons(core)).toBe('');
+  });
+});
+
 it('accepts another place where a person says so, and destroys nothing by that', async () => {
   const core = await siteAt('A');
   place(core, 'B');
