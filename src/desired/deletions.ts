@@ -26,6 +26,8 @@ export interface DeletionFacts {
   readonly incarnationOf: (server: string) => number | undefined;
   /** Returns true if a person approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
+  /** Why servers that a merge takes away wait, by name: a commit that it brings protects or retains them. */
+  readonly guarded?: ReadonlyMap<string, string>;
   /** The previous holds, by instance: a hold stays while one of its servers would go, however much time passes. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
   /**
@@ -43,7 +45,7 @@ export interface HeldDeletes extends Lifts {
   /** Sorted by name. */
   readonly removals: readonly Removal[];
   readonly reason: string;
-  /** They may be meant for an invalid instance: they wait even if the budget would allow them. */
+  /** They may be meant for an invalid instance, or a merge guards them: they wait even if the budget would allow them. */
   readonly isHandOver?: boolean;
 }
 
@@ -78,10 +80,13 @@ export interface Consequences {
 /** Returns the judgement of the deletes: which are held, approved, or allowed. */
 export function judgeDeletions(consequences: Consequences, facts: DeletionFacts): DeleteJudgement {
   const all = removalsByInstance(consequences, facts);
-  const open = new Map([...all].filter(([, removals]) => !facts.isApproved(deletesDigest(removals))));
+  const guardOf = (instance: string): string | undefined => guardAmong(consequences.removed.get(instance), facts);
+  const asked = new Map([...all].filter(([, removals]) => !facts.isApproved(deletesDigest(removals))));
+  const count = sum(asked);
+  // Whoever writes a trailer has not seen what another one protects meanwhile.
+  const open =
+    count > facts.approvedCount ? asked : new Map([...asked].filter(([instance]) => guardOf(instance) !== undefined));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
-  const count = sum(open);
-  if (count > 0 && count <= facts.approvedCount) return approvalOf(all, consequences);
   // Deletes that have begun count once, and not at all if they are approved by now.
   const begun = [...all.values()].flat().filter(facts.isRecent).length;
   const recent = facts.recent - begun;
@@ -91,7 +96,8 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   for (const [instance, removals] of open) {
     const digest = deletesDigest(removals);
     const before = facts.heldBefore.get(instance);
-    const handOver = handOverReason({ removals, lost: consequences.removed.get(instance), before }, consequences);
+    const loss = { removals, lost: consequences.removed.get(instance), before };
+    const handOver = guardOf(instance) ?? handOverReason(loss, consequences);
     if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
     else if (isOver) held.set(instance, { digest, removals, reason });
     // What a person was asked about does not go silently, because a commit asks for less or time has passed.
@@ -99,6 +105,10 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
       held.set(instance, { digest, removals, reason: ASKED });
   }
   return { ...approvalOf(new Map([...all].filter(([instance]) => isApproved(instance))), consequences), held };
+}
+
+function guardAmong(lost: readonly string[] = [], { guarded }: DeletionFacts): string | undefined {
+  return guarded && lost.map((server) => guarded.get(server)).find((reason) => reason !== undefined);
 }
 
 interface Loss {

@@ -14,12 +14,13 @@ import type { Source } from '../source/source.ts';
 import { type ActivationParts, activate, type JudgedState, type Poll } from './activate.ts';
 import { type Continuation, continuationOf } from './continuation.ts';
 import { textOf } from './log-problems.ts';
+import { withMergeGuards } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
 import { recordedBaseline } from './recorded-baseline.ts';
 import { deriveAt, restoreDesired } from './restore.ts';
 import { approvedCountOf, safetyOf, withoutApprovals } from './safety.ts';
 import { formerServers, searchHistory } from './search-history.ts';
-import { type CommitStep, type RowView, stepsAfter, type Walk, walkSteps } from './steps.ts';
+import { afterRefused, type CommitStep, type RowView, stepsAfter, type Walk, walkSteps } from './steps.ts';
 import { WrittenCommits } from './written-commits.ts';
 
 /** How many commits that come at once are read, those that merges bring included. */
@@ -159,7 +160,7 @@ export class CommitFollower {
     const commit = await source.describe(oid);
     const followed = current.get()?.commit;
     const isKnown = followed === undefined || (await source.isAncestor(oid, followed));
-    return { commit, brought: isKnown ? [] : [commit] };
+    return { commit, brought: isKnown ? [] : [commit], others: [], isCut: false };
   }
 
   async #takeAll(steps: readonly CommitStep[], poll: JudgingPoll): Promise<CommitVerdict> {
@@ -175,14 +176,16 @@ export class CommitFollower {
   async #take(steps: readonly CommitStep[], poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
     const { ledger, current, inSlices, clock } = this.#options;
     const { followed, place } = continued;
-    const [first, ...others] = steps;
+    const [first, second, ...others] = steps;
     if (first === undefined) return FOLLOWED;
     const before = current.get();
     const baseline = await this.#baseline(followed, first.commit.oid);
     // The first one is derived beside other work; mostly it is the only one.
     const derivation = await this.#derive(first, { baseline, earlier: before }, { ...continued, rows: ledger });
     if (!derivation.isFollowed)
-      return others.length === 0 ? wrong(first, derivation) : await this.#take(others, poll, continued);
+      return second === undefined
+        ? wrong(first, derivation)
+        : await this.#take([afterRefused(second, first), ...others], poll, continued);
     let verdict = FOLLOWED;
     const judge = async (): Promise<JudgedState> => {
       const walk: Walk = {
@@ -201,22 +204,25 @@ export class CommitFollower {
   }
 
   /** Derives a commit where it is to be read. */
-  #derive(
-    { commit: { oid }, ...step }: CommitStep,
+  async #derive(
+    step: CommitStep,
     upon: Upon,
     { isNext, place, rows }: Continued & { readonly rows: RowView },
   ): Promise<Derivation> {
     const { source, current, inSlices } = this.#options;
-    return deriveAt(source, oid, {
+    const { oid } = step.commit;
+    const { directory } = place;
+    const derivation = await deriveAt(source, oid, {
       ...upon,
       // What is followed was accepted once.
       isAccepted: (isNext && oid === current.get()?.commit) || this.#isApproved(nothingLeftDigest(oid)),
-      directory: place.directory,
-      addedSince: (order) => source.added({ ...order, to: oid, directory: place.directory }),
+      directory,
+      addedSince: (order) => source.added({ ...order, to: oid, directory }),
       safety: this.#safety(rows, step),
       parsedFiles: this.#expected,
       inSlices,
     });
+    return await withMergeGuards(source, step, derivation, { baseline: upon.baseline, directory, inSlices });
   }
 
   /** Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none. */

@@ -19,6 +19,10 @@ export interface CommitStep {
   readonly commit: Commit;
   /** The commit, and those that it brings by a merge: of these, trailers count. */
   readonly brought: readonly Commit[];
+  /** Those that it, or steps before it that are not followed, bring from elsewhere: what they keep, it does not delete unasked. */
+  readonly others: readonly Commit[];
+  /** There may be more of the others. */
+  readonly isCut: boolean;
 }
 
 /**
@@ -39,8 +43,17 @@ export function stepsAfter(followed: string, commits: readonly Commit[], isCut: 
         if (other !== undefined) brought.add(other);
       }
     }
-    return { commit, brought: [...brought] };
+    const isUnknown = (oid: string): boolean => oid !== followed && !earlier.has(oid);
+    return {
+      ...{ commit, brought: [...brought], others: [...brought].slice(1) },
+      isCut: isCut && [...brought].some(({ parents }) => parents.some(isUnknown)),
+    };
   });
+}
+
+/** Returns a step as it is where the one before it is not followed. */
+export function afterRefused(step: CommitStep, refused: CommitStep): CommitStep {
+  return { ...step, others: [...step.others, ...refused.others], isCut: step.isCut || refused.isCut };
 }
 
 /**
@@ -119,8 +132,9 @@ export async function walkSteps(steps: readonly CommitStep[], first: FollowedDer
   let desired = first.desired;
   let followed = 0;
   let refused: Walked['refused'];
-  for (const [index, step] of steps.entries()) {
-    const derivation = index === 0 ? first : await walk.derive(step, desired, rows);
+  for (const [index, one] of steps.entries()) {
+    const step: CommitStep = refused === undefined ? one : afterRefused(one, refused.step);
+    const derivation: Derivation = index === 0 ? first : await walk.derive(step, desired, rows);
     refused = derivation.isFollowed ? undefined : { step, derivation };
     if (!derivation.isFollowed) continue;
     const [before, baseline] = index === 0 ? [walk.before, walk.baseline] : [desired, desired];

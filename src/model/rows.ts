@@ -80,7 +80,7 @@ export interface HeldRow {
    * there are none.
    */
   readonly lifts?: readonly string[];
-  /** The servers may be meant for an invalid instance; omitted if only the budget holds them. */
+  /** The servers may be meant for an invalid instance, or a merge guards them; omitted if only the budget holds them. */
   readonly isHandOver?: boolean;
 }
 

@@ -406,6 +406,112 @@ describe('a server that one commit forgets and a later one wants again', () => {
   });
 });
 
+describe('a merge that takes away what a commit that it brings keeps', () => {
+  interface Merge {
+    /** Commits of others after the followed one, the last of which takes servers away. */
+    readonly theirs: readonly (TextChanges | Pushed)[];
+    /** What the merge changes, after its first parent. */
+    readonly merged: TextChanges;
+    readonly message?: string;
+    /** More commits after it. */
+    readonly later?: readonly TextChanges[];
+  }
+
+  /** Pulls what others have pushed into a commit of one's own, and pushes the merge: all comes in one poll. */
+  async function pulled({ theirs, merged, message, later = [] }: Merge): Promise<Core> {
+    const core = await up();
+    const { source } = core;
+    const own = source.commit({ 'README.md': 'own' });
+    source.reset(core.current.get()?.commit ?? '');
+    const other = theirs.map((change) => commit(core, change)).at(-1) ?? '';
+    source.commit(merged, { parents: [own, other], ...(message === undefined ? {} : { message }) });
+    for (const files of later) source.commit(files);
+    await core.poll();
+    await core.pass(60_000);
+    return core;
+  }
+
+  const GONE = { [A]: null };
+  const MERGES: Readonly<Record<string, Merge>> = {
+    'it is protected': { theirs: [{ [A]: servers('x', 2, PROTECTED) }, GONE], merged: GONE },
+    'its servers are retained': { theirs: [{ [A]: servers('x', 2, RETAIN) }, GONE], merged: GONE },
+    'it is scaled in': {
+      theirs: [{ [A]: servers('x', 2, PROTECTED) }, { [A]: servers('x', 1) }],
+      merged: { [A]: servers('x', 1) },
+    },
+    'it is scaled in, and is protected by the merge too': {
+      theirs: [{ [A]: servers('x', 2, PROTECTED) }, { [A]: servers('x', 1, PROTECTED) }],
+      merged: { [A]: servers('x', 1, PROTECTED) },
+    },
+    'its servers are given to another one that is protected': {
+      theirs: [{ [A]: null, [B]: servers('x', 2, PROTECTED) }, { [B]: null }],
+      merged: GONE,
+    },
+    'a trailer of theirs approves it': {
+      theirs: [{ [A]: servers('x', 2, PROTECTED) }, approving(9, GONE)],
+      merged: GONE,
+    },
+    'a trailer of the merge approves it': {
+      theirs: [{ [A]: servers('x', 2, PROTECTED) }, GONE],
+      merged: GONE,
+      message: approving(9).message,
+    },
+    'nothing can be taken of the merge, but of the commit after it': {
+      theirs: [{ [A]: servers('x', 2, PROTECTED) }, GONE],
+      merged: { ...GONE, 'tree.yaml': 'name: [\n' },
+      later: [{ 'tree.yaml': TREE }],
+    },
+    'commits follow that have nothing to do with it': {
+      theirs: [{ [A]: servers('x', 2, PROTECTED) }, GONE],
+      merged: GONE,
+      later: [{ 'README.md': 'one' }, { [OTHER]: servers('other', 2) }],
+    },
+  };
+
+  it.each(Object.entries(MERGES))('deletes nothing that nobody approves, where %s', async (_, merge) => {
+    const core = await pulled(merge);
+    expect(core.calls('delete')).toEqual([]);
+    const { reason = '', digest = '' } = core.held('a') ?? {};
+    expect(reason).toContain('comes with a merge');
+    const later = core.source.commit({ 'README.md': 'later' });
+    await core.poll();
+    expect(core.current.get()?.commit).toBe(later);
+    expect(core.held('a')).toMatchObject({ reason, digest });
+    const after = await core.restart();
+    await after.poll();
+    expect(after.held('a')).toMatchObject({ reason, digest });
+    await after.approve(digest);
+    await after.pass(60_000);
+    expect(after.calls('delete')).not.toEqual([]);
+    expect(after.held('a')).toBeUndefined();
+  });
+
+  it.each<[name: string, merge: Merge]>([
+    ['what they keep is another one', { theirs: [{ [OTHER]: servers('other', 1, PROTECTED) }, GONE], merged: GONE }],
+    [
+      'they protect it in a commit that nothing can be taken of',
+      {
+        theirs: [
+          { [A]: servers('x', 2, PROTECTED), 'tree.yaml': 'name: [\n' },
+          { ...GONE, 'tree.yaml': TREE },
+        ],
+        merged: GONE,
+      },
+    ],
+    ['they only take it away', { theirs: [GONE], merged: GONE }],
+  ])('deletes it where %s', async (_, merge) => {
+    const core = await pulled(merge);
+    expect(core.calls('delete')).toEqual(['x-1', 'x-2']);
+  });
+
+  it('deletes nothing unasked where it brings more commits than are read', async () => {
+    const theirs = Array.from({ length: 1_001 }, (_, number) => ({ 'README.md': `${number}` }));
+    const core = await pulled({ theirs: [...theirs, GONE], merged: GONE });
+    expect(core.calls('delete')).toEqual([]);
+    expect(core.held('a')?.reason).toContain('more commits than are read');
+  });
+});
+
 describe('the steps', () => {
   function child(oid: string, ...parents: readonly string[]): Commit {
     return { oid, time: '2026-11-20T10:00:00Z', message: '', parents };
