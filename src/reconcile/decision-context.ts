@@ -12,9 +12,11 @@ import type {
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
+import { fitsProxy } from '../machine/proxy-tags.ts';
 import { openRemovals } from '../machine/removals.ts';
 import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import type { Wait } from '../machine/wait.ts';
 import { PROXIED } from '../model/names.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { WaitExemption } from './circle-watch.ts';
@@ -46,6 +48,8 @@ export interface ContextSources extends ProviderSources {
   readonly claimantOf?: (server: string) => Claimant | undefined;
   /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
   readonly witnessAwaitedUntil?: (server: string, row: ServerRow) => number | undefined;
+  /** Returns what a server waits for since its last pass; undefined: nothing. Left out: it is not known. */
+  readonly waitOf?: (server: string) => Wait | undefined;
   /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
@@ -132,11 +136,15 @@ class LazyContext implements DecisionContext {
   }
 
   uncheckedAtSite(entry: ResponsibleEntry): { readonly server: string; readonly until: number } | undefined {
-    const siteOf = (server: string, row: ServerRow): ResponsibleEntry | undefined => {
-      const other = providerFor(server, row, this.#around);
-      return other.name === null ? undefined : other;
+    const isOfSite = (server: string, row: ServerRow): boolean => {
+      const wait = this.#around.waitOf?.(server);
+      // What a server waits for tells its site: otherwise the record of each would be merged, again and again.
+      const isOffered = wait?.kind === 'capacity' && wait.tags !== undefined;
+      const other = isOffered ? { name: wait.provider, tags: wait.tags } : providerFor(server, row, this.#around);
+      if (other.name === null || other.name !== entry.name) return false;
+      return entry.tags === undefined || fitsProxy(other.tags ?? [], entry.tags);
     };
-    return uncheckedAtSite(entry, { ...this.#around, now: this.now, siteOf });
+    return uncheckedAtSite(entry, { ...this.#around, now: this.now, isOfSite });
   }
 
   get lostBecause(): string | undefined {

@@ -10,8 +10,9 @@ import type { Ledger } from './ledger.ts';
 export const STORE = 'store';
 /** The sign of every provider entry is kept under this name. */
 const EVERY_ENTRY = '*';
-/** How long a create waits at most for the first checks of the other servers of its entry. */
+/** How long a create waits at most for the first checks of the other servers of its entry; for proxies, which pause 30 s before they ask again. */
 const FIRST_CHECKS_MS = 30_000;
+const FIRST_CHECKS_OF_PROXIES_MS = 60_000;
 
 type Rows = Pick<Ledger, 'read' | 'index' | 'server'>;
 
@@ -55,23 +56,22 @@ export function earlierWait(entry: ResponsibleEntry, sources: EarlierSources): E
 }
 
 /**
- * Returns another server of the entry that was not checked yet: what is there already would show an earlier controller.
- * Undefined once that took 30 s, for proxies, and where no action of an earlier controller can run.
+ * Returns another server of the entry, for proxies also of the site, that was not checked yet: what is there already would
+ * show an earlier controller. Undefined once that took too long, and where no action of an earlier controller can run.
  */
 export function uncheckedAtSite(
   entry: ResponsibleEntry,
-  sources: EarlierSources & { readonly siteOf: (server: string, row: ServerRow) => ResponsibleEntry | undefined },
+  sources: EarlierSources & { readonly isOfSite: (server: string, row: ServerRow) => boolean },
 ): { readonly server: string; readonly until: number } | undefined {
-  const { ledger, now, siteOf } = sources;
+  const { ledger, now, isOfSite } = sources;
   const beginning = ledger.read('beginning', STORE);
-  // A proxy asks for one call after the other, and a create counts on a fresh check.
-  if (beginning === undefined || entry.tags !== undefined) return undefined;
-  if (windowEnd(entry.name, sources) === undefined) return undefined;
-  const until = Date.parse(beginning.began) + FIRST_CHECKS_MS;
+  if (beginning === undefined || windowEnd(entry.name, sources) === undefined) return undefined;
+  const waitMs = entry.tags === undefined ? FIRST_CHECKS_MS : FIRST_CHECKS_OF_PROXIES_MS;
+  const until = Date.parse(beginning.began) + waitMs;
   if (until <= now) return undefined;
   const server = [...ledger.index.unseen].findLast((name) => {
     const row = ledger.server(name);
-    return row !== undefined && siteOf(name, row)?.name === entry.name;
+    return row !== undefined && isOfSite(name, row);
   });
   return server === undefined ? undefined : { server, until };
 }

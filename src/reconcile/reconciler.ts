@@ -188,6 +188,7 @@ export class Reconciler {
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),
       witnessAwaitedUntil: (server, row) => this.#sites.awaitedUntil(server, row),
+      waitOf: (server) => this.#wakeUps.waitOf(server),
       groupViewOf: (server, row) => this.#wakeUps.groups.of(server, row),
       exemptionOf: (server, row) => this.#wakeUps.exemptionOf(server, row),
     };

@@ -132,7 +132,7 @@ it('a restored store begins no action of a service before those begun since the 
 describe('a proxy', () => {
   const fields = { name: 'B1', type: 'client', description: '', fingerprint: '', tenant: '' } as const;
   const by: Client = { ...fields, role: 'proxy', serial: 'B1' };
-  const CLIENT = { 'clients/B1.yaml': 'role: proxy\n' };
+  const CLIENTS = { 'clients/B1.yaml': 'role: proxy\n', 'clients/B2.yaml': 'role: proxy\ntags: [edge]\n' };
 
   /** Carries out what is offered first. */
   async function carryOut(core: Core, outcome: 'done' | 'absent'): Promise<string | undefined> {
@@ -147,9 +147,9 @@ describe('a proxy', () => {
     return id;
   }
 
-  async function proxied(): Promise<Core> {
+  async function proxied(shop: Parameters<typeof shopFiles>[0] = { a: 'size: small' }): Promise<Core> {
     const core = new Core({ hasProxied: true, entries: [] });
-    core.source.commit({ ...CLIENT, ...shopFiles({ a: 'size: small' }) });
+    core.source.commit({ ...CLIENTS, ...shopFiles(shop) });
     await core.poll();
     return core;
   }
@@ -174,6 +174,30 @@ describe('a proxy', () => {
       expect(core.states()).toEqual({ 'shop-a': 'done' });
     },
   );
+
+  it('creates nothing before the others were checked: one that is there shows an earlier controller', async () => {
+    const core = await proxied({ a: 'size: small', b: 'size: small' });
+    expect(await carryOut(core, 'absent')).toMatch(/^shop-a\..*check$/);
+    expect(core.waitReason('shop-a')).toContain('waits until shop-b was checked');
+    expect(await carryOut(core, 'done')).toMatch(/^shop-b\..*check$/);
+    expect(core.agent?.actions(by, 10)).toEqual([]);
+    expect(core.waitReason('shop-a')).toContain('(shop-b was there already)');
+  });
+
+  it('creates a server after a minute, also where another one was not checked', async () => {
+    const core = await proxied({ a: 'size: small', b: 'size: small' });
+    expect(await carryOut(core, 'absent')).toMatch(/^shop-a\..*check$/);
+    await core.pass(59_000);
+    expect(core.agent?.actions(by, 10).map(({ resource }) => resource)).toEqual(['shop-b']);
+    await core.pass(1_000);
+    expect(new Set(core.agent?.actions(by, 10).map(({ resource }) => resource))).toEqual(new Set(['shop-a', 'shop-b']));
+  });
+
+  it('creates a server at once where those of another site were not checked', async () => {
+    const core = await proxied({ a: 'size: small', b: 'size: small, ProxyTag: edge' });
+    expect(await carryOut(core, 'absent')).toMatch(/^shop-a\..*check$/);
+    expect(await carryOut(core, 'done')).toMatch(/^shop-a\..*create$/);
+  });
 
   it('that reports late, or again, shows none', async () => {
     const core = await proxied();

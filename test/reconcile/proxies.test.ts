@@ -14,6 +14,8 @@ const SECOND = 1_000;
 /** The entries of the core have a time limit of 60 s; a second is its grace. */
 const TIMEOUT = 60 * SECOND;
 const GRACE = SECOND;
+/** So long a create of a store that begins waits at most for the first checks of other servers. */
+const FIRST_CHECKS = 60 * SECOND;
 
 function clientOf(serial: string, tags?: readonly string[]): Client {
   const fields = { name: serial, type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' } as const;
@@ -506,6 +508,7 @@ describe('a request for actions', () => {
   it('is shown first what was just checked, so that its create begins while the check counts', async () => {
     const names = ['a', 'b', 'c', 'd'];
     const core = await coreOf(Object.fromEntries(names.map((name) => [name, `name: ${name}, ProxyTag: lab`])));
+    await core.pass(FIRST_CHECKS);
     const calls: string[] = [];
     for (let turn = 0; turn < 8; turn += 1) {
       const [action] = agentOf(core).actions(LAB, 1);
@@ -519,6 +522,7 @@ describe('a request for actions', () => {
 
   it('is shown other actions next time also where it cannot do the one that was just checked', async () => {
     const core = await coreOf({ a: 'name: a, ProxyTag: lab', b: 'name: b, ProxyTag: lab' });
+    await core.pass(FIRST_CHECKS);
     await carryOut(core, LAB, 'absent');
     const shown = [1, 2, 3].map(() => agentOf(core).actions(LAB, 1)[0]);
     const words = shown.map((action) => `${action?.operation} ${action?.resource}`);

@@ -89,6 +89,13 @@ async function carryOut(name: Name, resource: string, report: JsonMap): Promise<
   return operation;
 }
 
+/** The proxy at `edge` makes its server, once the others of both sites were looked at. */
+async function createBoth(): Promise<void> {
+  await carryOut('lab', 'web.1', { outcome: 'absent' });
+  expect(await carryOut('edge', 'both', { outcome: 'absent' })).toBe('check');
+  expect(await carryOut('edge', 'both', { outcome: 'done' })).toBe('create');
+}
+
 describe('a proxy', () => {
   it('sees what is its own, and nothing of others', async () => {
     expect(await resources('lab')).toEqual(['both', 'web.1']);
@@ -115,6 +122,8 @@ describe('a proxy', () => {
 
   it('carries a server to done, with what it reports in the record', async () => {
     expect(await carryOut('lab', 'web.1', { outcome: 'absent' })).toBe('check');
+    // Nothing is created at a site before each of its servers was looked at once.
+    expect(await carryOut('lab', 'both', { outcome: 'absent' })).toBe('check');
     const report = { outcome: 'done', message: '', outputs: { address: '10.0.0.1' }, observed: {} };
     expect(await carryOut('lab', 'web.1', report)).toBe('create');
     expect(await running.states('shop')).toMatchObject({ 'web.1': 'done' });
@@ -154,8 +163,7 @@ describe('a proxy', () => {
   });
 
   it('waits for what a commit brings, without asking again', async () => {
-    await carryOut('edge', 'both', { outcome: 'absent' });
-    await carryOut('edge', 'both', { outcome: 'done' });
+    await createBoth();
     const waiting = get('edge', '/agent/actions?wait=30');
     const more = `${SERVERS}  new: { type: Platform::Server, properties: { name: new, ProxyTag: edge } }\n`;
     await site.repository.commit({ 'stacks/templates/t.yaml': more });
@@ -163,16 +171,14 @@ describe('a proxy', () => {
   });
 
   it('that is removed while it waits is refused', async () => {
-    await carryOut('edge', 'both', { outcome: 'absent' });
-    await carryOut('edge', 'both', { outcome: 'done' });
+    await createBoth();
     const waiting = get('edge', '/agent/actions?wait=3');
     await site.repository.commit({ [`clients/${credentials.edge.serial}.yaml`]: null });
     expect(statusOf(await waiting)).toEqual([403, 'client_not_registered']);
   });
 
   it('that waits while the controller stops is told so', async () => {
-    await carryOut('edge', 'both', { outcome: 'absent' });
-    await carryOut('edge', 'both', { outcome: 'done' });
+    await createBoth();
     const waiting = get('edge', '/agent/actions?wait=60');
     await new Promise((resolve) => setTimeout(resolve, 200));
     const stopped = running.stop();
