@@ -51,11 +51,14 @@ export function serverOperations(
     },
     async adopt(order, target) {
       const servers = serversOf(activeView(options), target);
+      const relocated = 'provider' in target ? servers.filter((server) => rows.server(server)?.place) : [];
       const change = (row: ServerRow, now: string): ServerRow | undefined => {
         const moved = 'provider' in target ? relocatedRow(row, now) : undefined;
         return adoptedRow(moved ?? row, now, entries) ?? moved;
       };
       const count = await requests.change(servers, asked(order, 'adopt', change));
+      // The last check of each may have failed for its place, and until the next it would be told that this is to be done.
+      for (const server of relocated) options.requestCheck(server);
       if (count > 0) return `Adopted: ${count}`;
       const words =
         'No server there is blocked because it exists already, or because another provider entry matches it now';

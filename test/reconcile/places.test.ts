@@ -127,8 +127,12 @@ describe('an answer of a check from another place', () => {
 it('accepts another place where a person says so, and destroys nothing by that', async () => {
   const core = await siteAt('A');
   place(core, 'B');
-  await rounds(core, 1);
+  await rounds(core, 12);
+  const waiting = () => core.operator.why(core.order.by, 'shop').waiting;
+  expect(waiting()).toMatchObject([{ reason: expect.stringMatching(MOVED) }, { reason: expect.stringMatching(MOVED) }]);
   expect(await core.operator.adopt(core.order, { provider: 'lab' })).toBe('Adopted: 2');
+  await core.settle();
+  expect(waiting()).toEqual([]);
   expect(await rounds(core)).toBe(0);
   expect(core.calls('delete')).toEqual([]);
   expect(core.ledger.server('web')?.place).toEqual({ name: 'B', provider: 'lab' });
