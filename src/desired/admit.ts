@@ -194,8 +194,7 @@ function* attempt({ candidates, baseline, safety, waiting }: AdmissionInput): St
     };
     problems.push(...(yield* admission.settle(shortages)));
     const late = safety === undefined ? [] : yield* admission.protectedLosses(safety.unprotected);
-    const isProtecting = protectedUnits.size + losses.length > 0;
-    if (late.length === 0) return { admission, problems, limits: { isProtecting, isShort } };
+    if (late.length === 0) return { admission, problems, limits: { isShort } };
     for (const refusal of late) protectedUnits.set(refusal.key, refusal);
   }
 }

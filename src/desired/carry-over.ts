@@ -24,7 +24,7 @@ export function* carryOver(
   if (!hasCapacityFor(candidates.values(), { baseline, bytes })) return undefined;
   yield;
   const { owners } = baseline;
-  const limits = { isProtecting: false, isShort: false };
+  const limits = { isShort: false };
   const admitted = { units: candidates, owners, refused: NONE, problems: [], limits };
   if (safety === undefined) return { ...admitted, ...UNJUDGED };
   const consequences = {

@@ -49,8 +49,6 @@ export interface Baseline {
 
 /** The limits that pinned an instance and that other facts may lift. */
 export interface Limits {
-  /** Protection: a commit after the active one may have lifted it. */
-  readonly isProtecting: boolean;
   /** The capacity of the store: rows may be removed. */
   readonly isShort: boolean;
 }
