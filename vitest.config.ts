@@ -64,8 +64,8 @@ export default defineConfig({
       { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },
     ],
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
-    // One more than the processors: much of what these tests do is wait for processes and disks.
-    maxWorkers: 3,
+    // Twice as many as the processors: much of what these tests do is wait for processes, deadlines and disks.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Tests start the program some hundred times; compiled once, it starts in half the time.
     env: { NODE_COMPILE_CACHE: COMPILED },

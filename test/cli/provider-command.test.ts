@@ -109,15 +109,13 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
   });
 
   it('finds a program that reports the whole record of a server', async () => {
-    const program = join(temporaryDirectory(), 'echo.mjs');
-    writeFileSync(
-      program,
-      `import { readFileSync } from 'node:fs';
-      const { operation, record } = JSON.parse(readFileSync(0, 'utf8'));
-      const outcome = operation === 'create' ? 'done' : 'absent';
-      process.stdout.write(JSON.stringify({ outcome, outputs: outcome === 'done' ? record : {} }));\n`,
-    );
-    const { stdout } = await test([process.execPath, program]);
+    const echo = script(`call=$(cat)
+      record=\${call#*',"record":'}
+      case $call in
+        '{"version":1,"operation":"create"'*) printf '{"outcome":"done","outputs":%s}' "\${record%',"applied":'*}" ;;
+        *) echo '{"outcome":"absent"}' ;;
+      esac`);
+    const { stdout } = await test([echo]);
     expect(stdout).toMatch(/^ok {4}create answers done/m);
     expect(stdout).toMatch(
       /^FAIL {2}what it reports of a server does not grow with the record.*\n {6}the answer is lost: "outputs" takes \d+ bytes/m,
@@ -125,18 +123,14 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
   });
 
   it.each([
-    ['no more', "operation === 'create' ? { place: 'A' } : {}", 'names no place'],
-    ['another one', "operation === 'create' ? { place: 'A' } : { place: 'B' }", 'names the place "A"'],
+    ['no more', '', 'names no place'],
+    ['another one', ',"place":"B"', 'names the place "A"'],
   ])('finds a program that names a place, and then %s', async (_, place, words) => {
-    const program = join(temporaryDirectory(), 'place.mjs');
-    writeFileSync(
-      program,
-      `import { readFileSync } from 'node:fs';
-      const { operation } = JSON.parse(readFileSync(0, 'utf8'));
-      const outcome = operation === 'create' ? 'done' : 'absent';
-      process.stdout.write(JSON.stringify({ outcome, ...(${place}) }));\n`,
-    );
-    const { stdout } = await test([process.execPath, program]);
+    const naming = script(`case $(cat) in
+        '{"version":1,"operation":"create"'*) echo '{"outcome":"done","place":"A"}' ;;
+        *) echo '{"outcome":"absent"${place}}' ;;
+      esac`);
+    const { stdout } = await test([naming]);
     expect(stdout).toMatch(/^FAIL {2}once an answer has named a place, all that follow name the same one/m);
     expect(stdout).toMatch(new RegExp(`an answer ${words}, and one before it named "`));
   });

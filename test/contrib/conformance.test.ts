@@ -18,18 +18,23 @@ resource "terraform_data" "server" { input = { name = var.name, properties = var
 output "observed" { value = terraform_data.server.output.properties }
 `;
 
-/** A machine whose servers are files: node machine.mjs OPERATION, with the call on standard input. */
-const MACHINE = `
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-const operation = process.argv[2];
-const { resource, properties } = JSON.parse(readFileSync(0, 'utf8'));
-const file = new URL(resource + '.json', import.meta.url);
-const isThere = existsSync(file);
-if (!isThere && operation !== 'create') process.exit(113);
-if (operation === 'check') process.stdout.write(readFileSync(file));
-else if (operation === 'delete') rmSync(file);
-else if (operation === 'update' || !isThere) writeFileSync(file, JSON.stringify(properties));
+/** Scripts of a machine whose servers are files; they find the call on standard input. A shell starts faster than Node. */
+const SCRIPTS = {
+  check: '[ -e "$file" ] || exit 113\ncat "$file"\n',
+  create: '[ -e "$file" ] || printf "%s" "$properties" >"$file"\n',
+  update: '[ -e "$file" ] || exit 113\nprintf "%s" "$properties" >"$file"\n',
+  delete: '[ -e "$file" ] || exit 113\nrm "$file"\n',
+};
+
+/** What each of them begins with. No text in the JSON holds quotation marks that are not escaped. */
+function beginningOf(folder: string): string {
+  return `call=$(cat)
+resource=\${call#*'"resource":"'}
+file='${folder}'/"\${resource%%'"'*}.json"
+properties=\${call#*'"properties":'}
+properties=\${properties%%',"record":'*}
 `;
+}
 
 /** Runs the conformance test and expects that every case passes. */
 async function expectConformance(
@@ -76,10 +81,8 @@ it.skipIf(!HAS_SSH_SERVER)(
   async () => {
     const { port, key, knownHosts } = await startSshServer();
     const folder = temporaryDirectory();
-    writeFileSync(join(folder, 'machine.mjs'), MACHINE);
-    for (const operation of ['check', 'create', 'update', 'delete']) {
-      const script = `exec '${process.execPath}' '${join(folder, 'machine.mjs')}' ${operation}\n`;
-      writeFileSync(join(folder, `${operation}.sh`), script);
+    for (const [operation, script] of Object.entries(SCRIPTS)) {
+      writeFileSync(join(folder, `${operation}.sh`), beginningOf(folder) + script);
     }
     const environment = {
       ...{ TREELINE_SSH_SCRIPTS: folder, TREELINE_SSH_USER: userInfo().username, TREELINE_SSH_KEY: key },

@@ -1,5 +1,6 @@
 // Random repositories, read and written here and by the real git: modes, renames, merges, deltas, several packs. Git says what
 // is right.
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -98,7 +99,9 @@ async function expectRead(repository: GitRepository, source: GitSource, commits:
     const { files, blobs } = await source.snapshot(commit, ALL);
     expect(new Map(files)).toEqual(await filesByGit(repository, commit));
     for (const [oid, bytes] of blobs) {
-      expect(await runGit(['-C', repository.path, 'hash-object', '--stdin'], bytes)).toBe(oid);
+      // What hashes to the id that git lists is what git holds.
+      const hash = createHash('sha1').update(`blob ${bytes.length}\0`);
+      expect(hash.update(bytes).digest('hex')).toBe(oid);
     }
     const regular = [...files.values()].filter((file) => file.mode.startsWith('100'));
     expect(new Set(blobs.keys())).toEqual(new Set(regular.map(({ oid }) => oid)));

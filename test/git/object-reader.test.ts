@@ -13,24 +13,31 @@ const MIB = 2 ** 20;
 async function longHistory(): Promise<GitRepository> {
   const repository = await createGitRepository(join(temporaryDirectory(), 'long.git'));
   const lines = Array.from({ length: 400 }, (_, i) => `line ${i} ${Math.sin(i)}\n`);
-  for (let i = 0; i < 25; i++) {
+  const commits = Array.from({ length: 25 }, (_, i) => {
     lines.splice((i * 37) % 400, 1, `changed ${i}\n`);
-    await repository.commit({ 'large.yaml': lines.join(''), [`dir/f${i}.yaml`]: `n: ${i}\n` });
-  }
+    return { files: { 'large.yaml': lines.join(''), [`dir/f${i}.yaml`]: `n: ${i}\n` } };
+  });
+  await repository.commitAll(commits);
   await repository.git('tag', '-a', '-m', 'tagged', 'v1', 'main');
   return repository;
 }
 
 /** Every object of a repository as git prints it: `<oid> <type> <size>` and its content. */
 function objectsByGit(path: string): readonly { oid: string; type: ObjectType; bytes: Buffer }[] {
-  const git = (input: string, ...args: readonly string[]): Buffer =>
-    execFileSync('git', ['-C', path, 'cat-file', ...args], { input, maxBuffer: 1e9 });
-  const listed = git('', '--batch-all-objects', '--batch-check=%(objectname) %(objecttype)').toString().trim();
-  return listed.split('\n').map((line) => {
-    const [oid = '', name] = line.split(' ');
-    const type = OBJECT_TYPES.find((each) => each === name) ?? 'blob';
-    return { oid, type, bytes: git('', type, oid) };
-  });
+  const printed = execFileSync('git', ['-C', path, 'cat-file', '--batch-all-objects', '--batch'], { maxBuffer: 1e9 });
+  const objects: { oid: string; type: ObjectType; bytes: Buffer }[] = [];
+  for (let at = 0; at < printed.length; ) {
+    const begin = printed.indexOf('\n', at) + 1;
+    const [oid = '', name, size] = printed.toString('latin1', at, begin - 1).split(' ');
+    const end = begin + Number(size);
+    objects.push({
+      oid,
+      type: OBJECT_TYPES.find((each) => each === name) ?? 'blob',
+      bytes: printed.subarray(begin, end),
+    });
+    at = end + 1;
+  }
+  return objects;
 }
 
 async function withObjects(path: string, work: (objects: ObjectReader) => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 // Commits that come at once, with real git: pushed together, and pushed while the controller is down. Each test ends like the
 // commits one by one; test/follow/commits-at-once.test.ts has many more.
 import { describe, expect, it } from 'vitest';
-import type { FileChanges } from '../support/git-repository.ts';
+import type { NewCommit } from '../support/git-repository.ts';
 import { effectsIn, existing, runController } from '../support/running-controller.ts';
 import { headOf, pushAtOnce, restart, type Scene, SHOP_FILES, untilHeld, untilStatus, upAndDone } from './scene.ts';
 import { instanceText, OFFICE, SHOP } from './stacks.ts';
@@ -9,14 +9,14 @@ import { instanceText, OFFICE, SHOP } from './stacks.ts';
 const RETAIN = 'deletion: retain\n';
 
 /** Pushes the commits while the controller is down, and starts it. */
-async function pushWhileDown(scene: Scene, commits: readonly { readonly files: FileChanges }[]): Promise<void> {
+async function pushWhileDown(scene: Scene, commits: readonly NewCommit[]): Promise<void> {
   await scene.running.stop();
-  for (const { files } of commits) await scene.site.repository.commit(files);
+  await scene.site.repository.commitAll(commits);
   scene.running = await runController(scene.site, scene.settings);
   await scene.running.untilDone(await headOf(scene.site));
 }
 
-const MANY: readonly { readonly files: FileChanges }[] = Array.from({ length: 60 }, (_, index) => ({
+const MANY: readonly NewCommit[] = Array.from({ length: 60 }, (_, index) => ({
   files: { 'README.md': `${index}` },
 }));
 

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/settings.ts';
-import type { FileChanges } from '../support/git-repository.ts';
+import type { FileChanges, NewCommit } from '../support/git-repository.ts';
 import { existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { instanceText, SHOP, STACKS } from './stacks.ts';
@@ -48,17 +48,12 @@ export async function push({ site, running }: Scene, files: FileChanges, message
 }
 
 /** Pushes several commits at once, and resolves once the last one is followed. */
-export async function pushAtOnce(
-  scene: Scene,
-  commits: readonly { readonly files: FileChanges; readonly message?: string }[],
-): Promise<void> {
+export async function pushAtOnce(scene: Scene, commits: readonly NewCommit[]): Promise<void> {
   const { repository } = scene.site;
-  let parents = [await headOf(scene.site)];
-  for (const { files, message = 'change' } of commits) {
-    parents = [await repository.commit(files, { branch: 'next', parents, message })];
-  }
+  await repository.git('update-ref', 'refs/heads/next', 'refs/heads/main');
+  const last = await repository.commitAll(commits, 'next');
   await repository.git('update-ref', 'refs/heads/main', 'refs/heads/next');
-  await scene.running.untilDone(parents[0] ?? '');
+  await scene.running.untilDone(last);
 }
 
 /** One item of `/operations/held`. */

@@ -21,7 +21,7 @@ async function costAfter(commits: number): Promise<Cost> {
   const folder = temporaryDirectory();
   const repository = await createGitRepository(join(folder, 'stacks.git'));
   const change = (version: number): FileChanges => ({ [`folder/file-${version % 20}.yaml`]: `version: ${version}\n` });
-  for (let version = 0; version < commits; version += 1) await repository.commit(change(version));
+  await repository.commitAll(Array.from({ length: commits }, (_, version) => ({ files: change(version) })));
   const server = await startGitHttpServer({ repository: repository.path });
   const cache = join(folder, 'cache');
   const source = await createGitSource({ url: server.url, branch: 'main', directory: '.', cache });

@@ -151,7 +151,7 @@ describe('a store', () => {
         expect(reopened.rowBytes).toBe(bytesOf(reopened));
         await reopened.close();
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 

@@ -45,7 +45,7 @@ test('an edit changes what was asked for, and no line of anything else', () => {
       const left = comments.filter((comment) => lines.some((line) => line.endsWith(comment)));
       expect(left, `${text}\n-> ${edited.text}`).toEqual([]);
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
 });
 
@@ -84,7 +84,7 @@ test('a file that is written strangely is edited rightly, or left alone with a r
         else expect(edited.reason).toMatch(/\w+ \w+/);
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
   expect(edits).toBeGreaterThan(100);
 });

@@ -29,7 +29,7 @@ export async function findProcess(files, until) {
     const running = files.running();
     if (running !== undefined && isRunning(running.process)) return running;
     if (!files.exists() || (await isUnlocked(files.processLock))) return undefined;
-    await waitOrFail(until, `the process of ${files.name} does not get ready`);
+    await waitOrFail(until, notReady(files));
   }
 }
 
@@ -43,14 +43,27 @@ export async function startProcess(files, until) {
   // The process inherits the lock: from here on, other calls see that it is there, also when this call is killed.
   const lock = await takeLock(files.processLock, until);
   if (lock === undefined) throw new CallFailure('retryable', `a process of ${files.name} is still there`);
+  /** @type {import('node:child_process').ChildProcess} */
+  let child;
   try {
-    launch(files, lock.fd);
+    child = launch(files, lock.fd);
   } finally {
     lock.release();
   }
-  const running = await findProcess(files, until);
-  if (running === undefined) throw new CallFailure('retryable', `the process of ${files.name} ended: see ${files.log}`);
-  return running;
+  for (;;) {
+    const running = files.running();
+    if (running !== undefined && isRunning(running.process)) return running;
+    // Node tells of its own children: to ask for the lock would start a program each time.
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new CallFailure('retryable', `the process of ${files.name} ended: see ${files.log}`);
+    }
+    await waitOrFail(until, notReady(files));
+  }
+}
+
+/** @param {ServerFiles} files */
+function notReady(files) {
+  return `the process of ${files.name} does not get ready`;
 }
 
 /**
@@ -69,6 +82,7 @@ function launch(files, lockFd) {
   });
   closeSync(log);
   child.unref();
+  return child;
 }
 
 /**
