@@ -8,7 +8,9 @@ import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { EXITS, exitKeyOf } from '../reconcile/exits.ts';
 import { siteOfRow } from './build-sites.ts';
+import { validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
+import { serversOf } from './stacks.ts';
 import { AnswerWatch } from './watch-answers.ts';
 import type { DriftWatch } from './watch-drift.ts';
 
@@ -128,8 +130,9 @@ export class RowWatch {
       if (change.value === null && change.expected?.policy.deletion === 'retain') this.#onRetained(name);
       if (isMoved(change.expected, change.value)) this.#onMoved(name);
       if (change.value !== null && change.expected !== undefined) this.#watchWait(name, change.expected, change.value);
-      if (change.value?.wanted != null && change.value.action?.operation !== 'delete')
-        this.#forgetApproval(name, change.value.incarnation);
+      const { value: after, expected: before } = change;
+      if (after !== null && (after.wanted !== null || this.#wasWantedBetween(name, before, after)))
+        if (after.action?.operation !== 'delete') this.#forgetApproval(name, after.incarnation);
     }
     if (change.kind === 'approval' && change.value?.what === 'deletes' && expected === undefined) this.#watchYes(name);
     if (change.kind === 'approval' && change.value?.what === 'requested delete') this.#noteDelete(change.value.reason);
@@ -162,6 +165,17 @@ export class RowWatch {
     const isOfCommit = after.wanted !== before.wanted || after.policy !== before.policy;
     if (!isOfCommit || before.state !== 'unknown' || after.state !== 'unknown') return;
     this.#facts.fail('a commit ends the wait of what is unknown', `${name} goes on waiting until ${after.due}`);
+  }
+
+  /** Of commits that are followed at once, one may want a server again that the next one takes away: the rows tell their sum. */
+  #wasWantedBetween(name: string, before: ServerRow | undefined, { commit, instance }: ServerRow): boolean {
+    if (before === undefined || before.wanted !== null || before.commit === commit) return false;
+    const line = this.#facts.git.firstParents(commit);
+    const since = line.findIndex(({ oid }) => oid === before.commit);
+    return line.slice(1, Math.max(since, 1)).some(({ files }) => {
+      const shape = validShape(files, instance);
+      return shape !== undefined && serversOf(shape).includes(name);
+    });
   }
 
   /** Rows of what is held change only while nobody else writes. */
