@@ -39,6 +39,13 @@ describe('treeline', () => {
 
   it.each([
     ['no command that it has', ['bogus'], "unknown command 'bogus'"],
+    [
+      'sync',
+      ['sync', '--now'],
+      "unknown command 'sync'\n(the branch is followed by itself. To wait for a commit: treeline status --wait",
+    ],
+    ['rollback', ['rollback'], "unknown command 'rollback'\n(revert the commit and push: git revert COMMIT)"],
+    ['get', ['get', 'nodes'], "unknown command 'get'\n(all instances, or one with its servers: treeline status;"],
     ['plan without a base', ['plan'], '--base <revision>'],
     ['plan of a revision that is none', ['plan', '--base=-x', '--head', 'HEAD'], '"-x" is no revision of git'],
     ['proxy without settings', ['proxy'], 'treeline: say where the settings of the proxy are: --config FILE'],

@@ -53,9 +53,12 @@ function addRequests(program: Command): void {
   asking(program, 'retain <server>', 'forget a server that no commit wants, and leave it as it is').action(
     (resource: string, options: Asking) => ask(options, 'retain', { resource }),
   );
-  asking(program, 'replace <server>', 'delete a server and create it anew').action(
-    (resource: string, options: Asking) => ask(options, 'replace', { resource }),
-  );
+  asking(program, 'replace <server>', 'delete a server and create it anew')
+    .addHelpText(
+      'after',
+      '\nWhat is stored on the server is lost with it. The request is the approval of that, so it counts against no delete budget.',
+    )
+    .action((resource: string, options: Asking) => ask(options, 'replace', { resource }));
 }
 
 /** `treeline check`: an instance or a server, and never every server. */

@@ -46,6 +46,20 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['proxy'], load: async () => (await import('./proxy-command.ts')).addProxyCommand },
 ];
 
+/** What other tools call otherwise, and what does it here. */
+const OF_OTHER_TOOLS: ReadonlyMap<string | undefined, string> = new Map([
+  ['apply', 'commit and push: the branch is followed by itself. To see before what it does: treeline plan'],
+  ['destroy', 'take the file of the instance out of stacks/instances, commit and push'],
+  ['diff', 'before a merge: treeline plan; where servers differ from what is wanted: treeline why INSTANCE'],
+  ['get', 'all instances, or one with its servers: treeline status; the record of a server: treeline explain NODE'],
+  ['history', 'what happened to an instance: treeline events INSTANCE; what was committed: git log'],
+  ['logs', 'what happened to an instance: treeline events INSTANCE; the controller logs to its standard output'],
+  ['refresh', 'to compare servers with what was applied: treeline check INSTANCE'],
+  ['rollback', 'revert the commit and push: git revert COMMIT'],
+  ['sync', 'the branch is followed by itself. To wait for a commit: treeline status --wait COMMIT'],
+  ['version', 'treeline --version'],
+]);
+
 /** Returns what adds the command that is called; none for the version, all where it is none of these, as for the help. */
 async function commandsFor(called: string | undefined): Promise<readonly Add[]> {
   if (called === '--version' || called === '-V') return [];
@@ -55,16 +69,18 @@ async function commandsFor(called: string | undefined): Promise<readonly Add[]> 
 
 /** Runs the command that the arguments of the process name, and sets the exit code of the process. */
 export async function run(): Promise<void> {
+  const called = process.argv[2];
+  const instead = OF_OTHER_TOOLS.get(called);
   const program = new Command('treeline')
     .description(
       'A GitOps controller for infrastructure stacks: follows a Git repository, drives every server to done.',
     )
     .version(productVersion())
-    .showHelpAfterError('(try --help)')
-    .showSuggestionAfterError()
+    .showHelpAfterError(instead === undefined ? '(try --help)' : `(${instead})`)
+    .showSuggestionAfterError(instead === undefined)
     // Their subcommands inherit it, as they inherit the rest of the above.
     .exitOverride();
-  for (const add of await commandsFor(process.argv[2])) add(program);
+  for (const add of await commandsFor(called)) add(program);
   try {
     await program.parseAsync();
   } catch (error) {

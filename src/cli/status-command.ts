@@ -3,7 +3,16 @@ import { type Command, Option } from 'commander';
 import type { Overview, Why } from '../service/operator.ts';
 import type { InstanceView } from '../service/reader.ts';
 import { CommandFailure } from './command-failure.ts';
-import { type Format, firstLine, formatCounts, formatOption, print, printJson } from './output.ts';
+import {
+  type Format,
+  firstLine,
+  formatCounts,
+  formatOption,
+  print,
+  printJson,
+  visible,
+  visibleLine,
+} from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
 
@@ -40,12 +49,10 @@ export function addStatusCommand(program: Command): void {
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
   const { isDone, reason } = await waitUntilSettled(options, {
     ...{ commit: options.wait, instance, timeoutMs: options.timeout * 1000 },
-    tell: (line) => {
-      if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
-    },
+    tell: (line) => void process.stderr.write(`${visibleLine(line)}\n`),
   });
   if (!isDone) process.exitCode = EXIT_NOT_DONE;
-  if (reason !== undefined) process.stderr.write(`treeline: ${reason}\n`);
+  if (reason !== undefined) process.stderr.write(`treeline: ${visible(reason)}\n`);
   if (instance === undefined || !isDone) return false;
   const { instances } = (await getFrom(options, '/operations/status')) as Overview;
   return !instances.some(({ name }) => name === instance);

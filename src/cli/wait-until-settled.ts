@@ -6,6 +6,8 @@ import { getFrom, RefusedRequest, type ServerOptions } from './server-connection
 
 const POLL_MS = 500;
 const RETRY_MS = 1_000;
+/** So many changes are told after each poll. */
+const TOLD_MAX = 10;
 
 interface Awaited {
   /** Full object id. */
@@ -80,10 +82,10 @@ async function untilQuiet(
     if (instance !== undefined && awaited.length === 0 && told.size === 0) {
       throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);
     }
-    for (const { name, status } of awaited) {
-      if (told.get(name) !== status) tell(`${name}: ${status}`);
-      told.set(name, status);
-    }
+    const changed = awaited.filter(({ name, status }) => told.get(name) !== status);
+    for (const { name, status } of changed.slice(0, TOLD_MAX)) tell(`${name}: ${status}`);
+    if (changed.length > TOLD_MAX) tell(`and ${changed.length - TOLD_MAX} more have changed`);
+    for (const { name, status } of changed) told.set(name, status);
     if (awaited.every(isSettled)) {
       return { isDone: awaited.every(({ status }) => status === 'Done'), reason: undefined };
     }

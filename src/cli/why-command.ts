@@ -48,7 +48,8 @@ function formatDifference(difference: readonly PropertyDifference[]): string[] {
 }
 
 function formatItem({ resource, state, reason, since, until, action, difference = [] }: WaitingItem): string {
-  const times = [since === null ? '' : `, since ${since}`, until === null ? '' : `, until ${until}`].join('');
+  const ends = state === 'retrying' || state === 'failed' ? 'tried again at' : 'until';
+  const times = [since === null ? '' : `, since ${since}`, until === null ? '' : `, ${ends} ${until}`].join('');
   const lines = [`${resource === null ? '' : `${resource}: `}${state}${times}`, belowHeading(reason)];
   if (difference.length > 0) lines.push(...formatDifference(difference));
   if (action !== null) lines.push(`    do: ${action}`);

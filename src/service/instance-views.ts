@@ -138,15 +138,20 @@ function blankInstance(name: string): StackInstance {
   };
 }
 
-/** Returns the error, with the instance that was meant: the owner of a server of that name, or the nearest name. */
-export function unknownInstance(view: View<KnownInstances>, name: string): ServiceError {
+/**
+ * Returns the error, with the instance that was meant: the owner of a server of that name, with what to do then, or the
+ * nearest name.
+ */
+export function unknownInstance(view: View<KnownInstances>, name: string, advice = ''): ServiceError {
   const owner = view.rows.server(name)?.instance;
   const words = `There is no stack instance "${name}"`;
-  if (owner !== undefined) return new ServiceError('not_found', `${words}; it is a server of the instance "${owner}"`);
+  if (owner !== undefined) {
+    return new ServiceError('not_found', `${words}; it is a server of the instance "${owner}"${advice}`);
+  }
   return new ServiceError('not_found', withSuggestion(words, name, instanceNames(view)));
 }
 
 /** Throws `not_found` where there is no instance of that name. */
-export function requireInstance(view: View<KnownInstances>, name: string): void {
-  if (!hasInstance(view, name)) throw unknownInstance(view, name);
+export function requireInstance(view: View<KnownInstances>, name: string, advice?: string): void {
+  if (!hasInstance(view, name)) throw unknownInstance(view, name, advice);
 }

@@ -200,9 +200,10 @@ function stateWords({ state, reason }: ServerRow): string {
 }
 
 /** Returns what a person does about a server whose last try failed. */
-function retrying(resource: string, { wanted }: ServerRow): string {
+function retrying(resource: string, { state, wanted }: ServerRow): string {
   const retry = `treeline retry --resource ${resource}`;
-  return wanted === null ? `${retry}; or, to forget it and leave it as it is: treeline retain ${resource}` : retry;
+  if (wanted === null) return `${retry}; or, to forget it and leave it as it is: treeline retain ${resource}`;
+  return state === 'failed' ? `correct that, then push, or: ${retry}` : retry;
 }
 
 /** Returns true if nobody knows how the last action ended, and the check that would tell fails. */

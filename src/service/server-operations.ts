@@ -16,7 +16,7 @@ import {
 import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { withSuggestion } from '../model/suggest.ts';
-import { requireInstance } from './instance-views.ts';
+import { hasInstance, requireInstance } from './instance-views.ts';
 import type { Operator, Order, Target } from './operator.ts';
 import type { PresentView, RecordedRows } from './recorded-rows.ts';
 import { activeView, type ViewSources } from './recorded-view.ts';
@@ -133,10 +133,14 @@ function serversOf(view: PresentView<DesiredState>, target: Target): readonly st
   if ('all' in target) return [...rows.list('server').keys()];
   if ('provider' in target) return serversOfProvider(rows, target.provider);
   if ('instance' in target) {
-    requireInstance(view, target.instance);
+    requireInstance(view, target.instance, `: name it as the resource (--resource ${target.instance})`);
     return rows.index.serversOf(target.instance);
   }
   if (rows.server(target.resource) !== undefined) return [target.resource];
   const words = `There is no server "${target.resource}"`;
+  if (hasInstance(view, target.resource)) {
+    const advice = `it is a stack instance, and treeline status ${target.resource} shows its servers`;
+    throw new ServiceError('not_found', `${words}; ${advice}`);
+  }
   throw new ServiceError('not_found', withSuggestion(words, target.resource, rows.list('server').keys()));
 }

@@ -193,7 +193,7 @@ function unfollowed(by: Client, refused: RefusedCommit | undefined): UnfollowedC
 }
 
 function releaseOf({ commit, hold: held }: RefusedCommit): string {
-  if (held === null) return 'treeline problems';
+  if (held === null) return 'treeline problems; correct that, then push';
   const accept = held.kind === 'history' ? `treeline accept-history ${commit}` : `treeline approve ${held.digest}`;
   return held.check === undefined ? accept : `${held.check}; if it is meant: ${accept}`;
 }

@@ -334,7 +334,7 @@ describe('treeline why', () => {
       `Suspended, since ${since}`,
       '    Ada suspended shop',
       '    do: treeline resume shop',
-      `shop-db: failed, since ${since}, until 2026-11-20T11:13:57.000Z`,
+      `shop-db: failed, since ${since}, tried again at 2026-11-20T11:13:57.000Z`,
       '    action_failed: no such image',
       '    do: treeline retry --resource shop-db',
     ]);
@@ -382,6 +382,17 @@ describe('treeline status --wait', () => {
     expect(process.exitCode).toBeUndefined();
   });
 
+  it('tells each change once, and of many at the same time the first, on the standard error', async () => {
+    answering(['In progress', { pending: 1 }], ['In progress', { creating: 1 }], ['Done', { done: 1 }]);
+    const told = await stderrOf(() => run('status', '--wait', OID, ...options()));
+    expect(told).toBe(`waiting until ${OID} is followed\nshop: In progress\nshop: Done\n`);
+    const shop = { status: 'Done', summary: '', counts: {} } as const;
+    const instances = Array.from({ length: 25 }, (_, index) => ({ ...shop, name: `shop-${index}` }));
+    api.operator.overview = () => withResult({ ...api.operator.status, instances });
+    const many = (await stderrOf(() => run('status', '--wait', OID, ...options()))).split('\n');
+    expect([many.length, ...many.slice(10)]).toEqual([13, 'shop-9: Done', 'and 15 more have changed', '']);
+  });
+
   it.each<[InstanceStatus, StateCounts]>([
     ['Failed', { failed: 1, pending: 2 }],
     ['Blocked', { blocked: 1 }],
@@ -400,7 +411,8 @@ describe('treeline status --wait', () => {
   it('ends with 1 when the time is over', async () => {
     answering(['Marked for delete', { deleting: 1 }]);
     const told = await stderrOf(() => run('status', '--wait', OID, '--timeout', '1', ...options()));
-    expect([process.exitCode, told]).toEqual([1, 'treeline: still in progress after 1 s\n']);
+    const lines = `waiting until ${OID} is followed\nshop: Marked for delete\n`;
+    expect([process.exitCode, told]).toEqual([1, `${lines}treeline: still in progress after 1 s\n`]);
   });
 
   it('ends with 1 where the commit is not followed, and says why', async () => {
@@ -415,7 +427,7 @@ describe('treeline status --wait', () => {
     const told = await stderrOf(() => run('status', '--wait', OID, ...options()));
     expect([process.exitCode, told]).toEqual([
       1,
-      `treeline: the commit ${OID} is not followed: it is wrong; do: treeline problems\n`,
+      `waiting until ${OID} is followed\ntreeline: the commit ${OID} is not followed: it is wrong; do: treeline problems\n`,
     ]);
   });
 
@@ -633,7 +645,13 @@ describe('as people run them', () => {
       stderr: '',
     });
     expect(problems.stdout).toContain('stacks/instances/office.yaml:1:16: error: there is no stack template "wbe"');
-    expect(status).toMatchObject({ code: 1, stderr: '' });
+    expect(status.code).toBe(1);
+    expect(status.stderr.split('\n')).toEqual([
+      `waiting until ${commit} is followed`,
+      'office: Invalid',
+      'shop: Awaiting approval',
+      '',
+    ]);
     const mistake = 'stacks/instances/office.yaml:1:16: there is no stack template "wbe" (did you mean "web"?)';
     expect(status.stdout.split('\n')).toEqual([
       `office: Invalid: ${mistake} [unknown_template]`,

@@ -424,6 +424,15 @@ describe('a check on demand', () => {
     await expect(core.operator.check(core.order, { resource: 'shop-wbe' })).rejects.toMatchObject({
       code: 'not_found',
     });
+    await expect(core.operator.check(core.order, { instance: 'shop-web' })).rejects.toMatchObject({
+      code: 'not_found',
+      message:
+        'There is no stack instance "shop-web"; it is a server of the instance "shop": name it as the resource (--resource shop-web)',
+    });
+    await expect(core.operator.check(core.order, { resource: 'shop' })).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'There is no server "shop"; it is a stack instance, and treeline status shop shows its servers',
+    });
   });
 });
 

@@ -38,7 +38,11 @@ it('a read that names a commit that the branch does not have is 400, and one tha
   expect(reply.headers['retry-after']).toBe('5');
   expect((await from(scene, followed, '/operations/status')).body).toMatchObject({
     commit: followed,
-    newest: { commit: wrong, reason: expect.stringContaining('nonsense'), action: 'treeline problems' },
+    newest: {
+      commit: wrong,
+      reason: expect.stringContaining('nonsense'),
+      action: 'treeline problems; correct that, then push',
+    },
   });
 });
 

@@ -60,6 +60,7 @@ function itemOf(core: Core, resource: string | null, instance = 'shop'): Waiting
 
 const failing: Script = ({ operation }) =>
   operation === 'create' ? Promise.resolve(answerOf('failed', { message: 'no such image' })) : undefined;
+const PROBLEMS = 'treeline problems; correct that, then push';
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('an instance that is done', () => {
@@ -89,7 +90,7 @@ describe('a server', () => {
     expect(waiting[0]).toEqual({
       ...{ resource: 'shop-db', state: 'failed', reason: expect.stringContaining('no such image') },
       ...{ since: expect.stringMatching(MOMENT), until: expect.stringMatching(MOMENT) },
-      action: 'treeline retry --resource shop-db',
+      action: 'correct that, then push, or: treeline retry --resource shop-db',
     });
     expect(waiting[1]?.reason).toMatch(
       /^waits until shop-db is done, on which it depends; shop-db is failed \(.*no such image.*\)$/,
@@ -290,13 +291,13 @@ describe('an instance as a whole', () => {
             state: 'Not followed',
             reason: expect.stringMatching(`^the newest commit ${commit} is not`),
           },
-          ...{ since: expect.stringMatching(MOMENT), until: null, action: 'treeline problems' },
+          ...{ since: expect.stringMatching(MOMENT), until: null, action: PROBLEMS },
         },
       ],
     ]);
     const { commit: followed, newest } = finish(core.operator.overview(core.order.by));
     expect(followed).toBe(core.reader.commit());
-    expect(newest).toMatchObject({ commit, reason: expect.stringContaining('nonsense'), action: 'treeline problems' });
+    expect(newest).toMatchObject({ commit, reason: expect.stringContaining('nonsense'), action: PROBLEMS });
     const proxy: Client = { ...core.order.by, role: 'proxy' };
     expect(JSON.stringify([why(core, 'shop', proxy), finish(core.operator.overview(proxy))])).not.toContain('nonsense');
   });
