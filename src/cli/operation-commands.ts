@@ -11,6 +11,7 @@ type Showing = ServerOptions & { readonly format: Format };
 type Asking = ServerOptions & { readonly reason?: string };
 type Aiming = Asking & { readonly resource?: string; readonly provider?: string; readonly all?: true };
 
+const WHOLE = 'an instance, --all';
 const CHECKED = 'an instance, --resource';
 const TARGETS = 'an instance, --resource, --provider, --all';
 
@@ -24,13 +25,14 @@ export function addOperationCommands(program: Command): void {
     (commit: string, options: Asking) => ask(options, 'accept-history', { commit }),
   );
   asking(program, 'suspend [instance]', 'start no action of an instance, or of any')
+    .option('--all', 'every instance')
     .option('--until <time>', 'when it ends by itself, such as 2026-11-20T18:00:00Z')
-    .action((instance: string | undefined, { until, ...options }: Asking & { readonly until?: string }) =>
-      ask(options, 'suspend', { instance, until }),
+    .action((instance: string | undefined, { until, ...options }: Aiming & { readonly until?: string }) =>
+      ask(options, 'suspend', { ...wholeOf(instance, options), until }),
     );
-  asking(program, 'resume [instance]', 'end a suspension').action((instance: string | undefined, options: Asking) =>
-    ask(options, 'resume', { instance }),
-  );
+  asking(program, 'resume [instance]', 'end the suspension of an instance, or the one of all')
+    .option('--all', 'the suspension of every instance')
+    .action((instance: string | undefined, options: Aiming) => ask(options, 'resume', wholeOf(instance, options)));
   aiming(
     program,
     'retry [instance]',
@@ -117,6 +119,12 @@ function targetOf(
   const named = Object.entries(target).filter(([, value]) => value !== undefined);
   if (named.length === 1) return Object.fromEntries(named);
   throw new CommandFailure(`name exactly one of: ${choices}`);
+}
+
+/** Over REST, no instance is every instance. A command says so: a variable that is not set would stop everything. */
+function wholeOf(instance: string | undefined, options: Aiming): { readonly instance?: unknown } {
+  const { all, ...whole } = targetOf(instance, options, WHOLE);
+  return whole;
 }
 
 const HISTORY = 'history-';

@@ -134,7 +134,7 @@ function suspensions(name: string, by: Client, { desired, rows, now }: View<Prog
     const what = key === EVERY_INSTANCE ? 'every instance' : origin;
     const who = by.role === 'proxy' ? 'an administrator' : personOf(row.by, desired);
     const reason = `${who} suspended ${what}${row.reason === '' ? '' : `: ${row.reason}`}`;
-    const action = key === EVERY_INSTANCE ? 'treeline resume' : `treeline resume ${name}`;
+    const action = `treeline resume ${key === EVERY_INSTANCE ? '--all' : name}`;
     return [{ resource: null, state: 'Suspended', reason, since: row.since, until: row.until, action }];
   });
 }

@@ -79,17 +79,17 @@ async function run(...args: readonly string[]): Promise<string> {
   return printed.join('');
 }
 
-describe('what is asked by', () => {
-  const UNTIL = '2026-11-20T18:00:00Z';
+const UNTIL = '2026-11-20T18:00:00Z';
 
+describe('what is asked by', () => {
   it.each<[args: string, asked: readonly unknown[]]>([
     ['approve beef', ['approve', '', 'beef']],
     ['approve beef --reason meant', ['approve', 'meant', 'beef']],
     ['accept-history c0ffee', ['accept-history', '', 'c0ffee']],
-    ['suspend', ['suspend', '', { instance: null, until: null }]],
+    ['suspend --all', ['suspend', '', { instance: null, until: null }]],
     ['suspend shop', ['suspend', '', { instance: 'shop', until: null }]],
     [`suspend shop --until ${UNTIL} --reason sale`, ['suspend', 'sale', { instance: 'shop', until: UNTIL }]],
-    ['resume', ['resume', '', null]],
+    ['resume --all', ['resume', '', null]],
     ['resume shop', ['resume', '', 'shop']],
     ['retry shop', ['retry', '', { instance: 'shop' }]],
     ['retry --resource shop-web-1', ['retry', '', { resource: 'shop-web-1' }]],
@@ -479,7 +479,11 @@ describe('a command fails', () => {
 
   it.each<[role: Role, args: readonly string[], words: string]>([
     ['proxy', ['approve', 'beef'], 'The role proxy may not operate; that is for administrator'],
-    ['automation-endpoint', ['suspend'], 'The role automation-endpoint may not operate; that is for administrator'],
+    [
+      'automation-endpoint',
+      ['suspend', 'shop'],
+      'The role automation-endpoint may not operate; that is for administrator',
+    ],
     ['proxy', ['retry', '--all'], 'The role proxy may not retry; that is for administrator and automation-endpoint'],
   ])('as %s: %j', async (role, args, words) => {
     expect(await failure(...args, ...options({ identity: api.identities[role] }))).toBe(
@@ -496,7 +500,7 @@ describe('a command fails', () => {
     ],
     [
       'for a time that is none',
-      ['suspend', '--until', 'noon'],
+      ['suspend', '--all', '--until', 'noon'],
       '/operations/suspend answered 400: "until" has to be a time such as 2026-11-20T10:13:56Z',
     ],
     ...[
@@ -511,6 +515,11 @@ describe('a command fails', () => {
     ]),
     ['with two targets', ['retry', 'shop', '--all'], 'name exactly one of: an instance, --resource, --provider, --all'],
     ['with no target', ['retry'], 'name exactly one of: an instance, --resource, --provider, --all'],
+    ['with nothing to suspend', ['suspend'], 'name exactly one of: an instance, --all'],
+    ['with nothing to suspend until a time', ['suspend', '--until', UNTIL], 'name exactly one of: an instance, --all'],
+    ['with two to suspend', ['suspend', 'shop', '--all'], 'name exactly one of: an instance, --all'],
+    ['with nothing to resume', ['resume', '--reason', 'over'], 'name exactly one of: an instance, --all'],
+    ['with two to resume', ['resume', 'shop', '--all'], 'name exactly one of: an instance, --all'],
     ['with no target to adopt', ['adopt'], 'name exactly one of: an instance, --resource, --provider, --all'],
   ])('%s', async (_name, args, message) => {
     expect(await failure(...args, ...options())).toBe(message);

@@ -218,7 +218,7 @@ describe('an instance as a whole', () => {
       },
       {
         ...{ resource: null, state: 'Suspended', reason: 'Ada (A1) suspended every instance' },
-        ...{ since, until: null, action: 'treeline resume' },
+        ...{ since, until: null, action: 'treeline resume --all' },
       },
     ]);
   });
