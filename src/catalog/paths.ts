@@ -1,7 +1,7 @@
 // Classifies paths of the stacks repository: a path gives the type and the name of its object. See docs/concepts.md,
 // repository layout.
 import { isPlainTypeName, isTypeName, nameFault, TYPE_NAMES } from '../model/names.ts';
-import { quote } from '../model/quote.ts';
+import { quote, withForeignCharacter } from '../model/quote.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import type { FileMode } from '../model/snapshot.ts';
 import { didYouMean } from '../model/suggest.ts';
@@ -152,7 +152,7 @@ export function badNameFault(name: string): Fault | undefined {
   const fault = nameFault(name);
   if (fault === undefined) return undefined;
   const hint = 'a name holds letters, digits, ".", "_" and "-", and begins with a letter or digit';
-  return { code: 'bad_name', message: `the name ${quote(name)} ${fault}`, hint };
+  return { code: 'bad_name', message: `the name ${quote(name)}${withForeignCharacter(name)} ${fault}`, hint };
 }
 
 function serialFault(name: string): Fault | undefined {

@@ -1,7 +1,7 @@
 // Describes how a value violates its schema: the value, the expected one, and what to write instead.
 import { below } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
-import { quote } from '../model/quote.ts';
+import { quote, withForeignCharacter } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
 import type { Fault } from './fault.ts';
 
@@ -58,7 +58,7 @@ function unknownField(field: string, schema: Violation['schema']): Fault {
   const known = isMap(schema.properties) ? Object.keys(schema.properties) : [];
   return {
     code: 'unknown_field',
-    message: `the field ${quote(field)} is not known here`,
+    message: `the field ${quote(field)}${withForeignCharacter(field)} is not known here`,
     hint: didYouMean(field, known) ?? unknownFieldHint(field, known),
     part: 'key',
   };
@@ -86,7 +86,7 @@ function badKey(key: string, schema: Violation['schema']): Fault {
   const rule = typeof schema.errorMessage === 'string' ? `: ${schema.errorMessage}` : '';
   return {
     code: 'bad_key',
-    message: `the key ${quote(key)} cannot be used${rule}`,
+    message: `the key ${quote(key)}${withForeignCharacter(key)} cannot be used${rule}`,
     hint: 'choose another name',
     part: 'key',
   };

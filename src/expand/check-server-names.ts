@@ -3,7 +3,7 @@ import { problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { nameFault } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
+import { quote, withForeignCharacter } from '../model/quote.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Blueprint } from './blueprint.ts';
 import type { ResourceValues } from './compute-values.ts';
@@ -30,7 +30,7 @@ function unfit({ members: { blueprint }, servers }: ResourceValues, input: Names
     const fault = name === 'all' ? 'is kept for the list of all records' : nameFault(name);
     if (fault === undefined) continue;
     const { entry, pointer } = originOfName(blueprint, input);
-    const message = `the server name ${quote(name)} of "${blueprint.key}" ${fault}`;
+    const message = `the server name ${quote(name)}${withForeignCharacter(name)} of "${blueprint.key}" ${fault}`;
     return [problemAt(entry, pointer, { code: 'bad_server_name', message })];
   }
   return [];

@@ -4,6 +4,7 @@ import { type ProblemText, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { Problem } from '../model/problem.ts';
+import { withForeignCharacter } from '../model/quote.ts';
 import { problemInLayer } from './layers.ts';
 import type { Layer } from './node.ts';
 
@@ -36,7 +37,7 @@ export function checkClientcert(clientcert: Layer, server: ExpandedServer): read
 function propertyProblem(property: string): ProblemText | undefined {
   const fault = recordKeyFault(property);
   if (fault !== undefined) {
-    const message = `the property "${property}" ${fault}, so it can be no key of a record`;
+    const message = `the property "${property}"${withForeignCharacter(property)} ${fault}, so it can be no key of a record`;
     return { code: 'bad_key', message, hint: 'rename it' };
   }
   if (!UNSEEN.has(property)) return undefined;

@@ -16,6 +16,12 @@ export function quoteSome(names: readonly string[]): string {
   return names.length <= NAMES_MAX ? shown : `${shown} and ${names.length - NAMES_MAX} more`;
 }
 
+/** Returns words that name the first character of a name outside of ASCII, ` with U+200B`: it may look like another, or like nothing. */
+export function withForeignCharacter(name: string): string {
+  const code = /[^\0-\x7e]/u.exec(name)?.[0].codePointAt(0);
+  return code === undefined ? '' : ` with U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
 function cut(text: string): string {
   return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`;
 }

@@ -68,6 +68,12 @@ test.each([
     'the types are: zone, environment, shape, stack-snapshot, role, location, action, configuration, clientcert, common',
   ],
   ['types/zone/-a.yaml', 'bad_name', 'the name "-a" does not begin with a letter or digit', NAME_HINT],
+  [
+    'types/zone/d\u200bmz.yaml',
+    'bad_name',
+    'the name "d\u200bmz" with U+200B holds something else than letters, digits, ".", "_" and "-"',
+    NAME_HINT,
+  ],
   ['types/zone/.yaml', 'bad_name', 'the name "" is empty', NAME_HINT],
   [
     'stacks/instances/a b.yaml',

@@ -96,7 +96,7 @@ testWrongFiles([
   ],
   [
     'types/common/global.yaml',
-    ['a.b: 1', 'c/d: 1', 'stackInstance: x', 'constructor: x', '"e\\tf": 1'],
+    ['a.b: 1', 'c/d: 1', 'stackInstance: x', 'constructor: x', '"e\\tf": 1', 'pass\u200bword: x', 'p\u0430ss: x'],
     [
       ['1:1', 'bad_key', '/a.b', `the key "a.b" cannot be used: ${KEY_RULE}`, 'choose another name'],
       ['2:1', 'bad_key', '/c~1d', `the key "c/d" cannot be used: ${KEY_RULE}`, 'choose another name'],
@@ -109,6 +109,20 @@ testWrongFiles([
       ],
       ['4:1', 'bad_key', '/constructor', `the key "constructor" cannot be used: ${KEY_RULE}`, 'choose another name'],
       ['5:1', 'bad_key', '/e\tf', `the key "e\\tf" cannot be used: ${KEY_RULE}`, 'choose another name'],
+      [
+        '6:1',
+        'bad_key',
+        '/pass\u200bword',
+        `the key "pass\u200bword" with U+200B cannot be used: ${KEY_RULE}`,
+        'choose another name',
+      ],
+      [
+        '7:1',
+        'bad_key',
+        '/p\u0430ss',
+        `the key "p\u0430ss" with U+0430 cannot be used: ${KEY_RULE}`,
+        'choose another name',
+      ],
     ],
   ],
   [

@@ -3,8 +3,15 @@ import { testWrongFiles } from './wrong-file.ts';
 testWrongFiles([
   [
     'stacks/templates/shop.yaml',
-    ['parameters: { index: "1", a b: "", size: 2, note: "<<a>>" }', 'resource: {}'],
+    ['parameters: { index: "1", a b: "", size: 2, note: "<<a>>" }', 'resource: {}', 'resources\u00a0: {}'],
     [
+      [
+        '3:1',
+        'unknown_field',
+        '/resources\u00a0',
+        'the field "resources\u00a0" with U+00A0 is not known here',
+        'did you mean "resources"?',
+      ],
       ['2:1', 'unknown_field', '/resource', 'the field "resource" is not known here', 'did you mean "resources"?'],
       [
         '1:15',

@@ -1,9 +1,13 @@
 // Starts a program, which waits for its input: every call reads it to its end before it acts, so the process can be
 // recorded first. If this process dies in between, the program finds an input that is empty or cut short, and ends.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { reasonOf } from '../../model/quote.ts';
+import { quote, reasonOf } from '../../model/quote.ts';
 import { MARK_VARIABLE } from './linux-processes.ts';
+
+/** So much of a script the system reads to find the program that runs it. */
+const HEAD_BYTES = 256;
 
 /** A program, as the settings name it. */
 export interface Program {
@@ -49,7 +53,7 @@ export function launch(program: Program, mark: string): Launched | NotLaunched {
   const child = start(program, mark);
   const exited = exitOf(child);
   const { pid } = child;
-  if (pid === undefined) return { pid, error: errorOf(child) };
+  if (pid === undefined) return { pid, error: errorOf(child, program.command[0]) };
   // A program that ends early breaks its pipes; its exit tells how it ended.
   const streams = [child.stdin, child.stdout, child.stderr];
   for (const stream of streams) stream.on('error', () => stream.destroy());
@@ -71,19 +75,48 @@ function start({ command: [file, ...args], directory, environment }: Program, ma
   try {
     return spawn(file, args, { cwd: directory, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
   } catch (error) {
-    throw notStarted(error);
+    throw notStarted(error, file);
   }
 }
 
-function notStarted(error: unknown): LaunchError {
-  // The system names the program also where it misses its interpreter.
-  const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-  const advice = isMissing ? '; if the file is there, the program that its first line names (#!) is not' : '';
-  return new LaunchError(`the program could not be started: ${reasonOf(error)}${advice}`, { cause: error });
+/** The system names the program also where it misses its interpreter. */
+function notStarted(error: unknown, file: string): LaunchError {
+  const advice = firstLineFault(file);
+  const words = `the program could not be started: ${reasonOf(error)}${advice === undefined ? '' : `; ${advice}`}`;
+  return new LaunchError(words, { cause: error });
 }
 
-function errorOf(child: ChildProcess): Promise<LaunchError> {
-  return new Promise((resolve) => child.on('error', (error) => resolve(notStarted(error))));
+/** Returns what is wrong with the line of a script that names the program which runs it; undefined where nothing is known to be. */
+export function firstLineFault(file: string): string | undefined {
+  const head = existsSync(file) ? headOf(file) : '';
+  if (head === '' || head.startsWith('\x7fELF')) return undefined;
+  const line = /^#!([^\n]*)/.exec(head)?.[1]?.trimStart();
+  if (line === undefined) return 'its first line has to name the program that runs it, such as "#!/bin/sh"';
+  const words = line.split(/[ \t]+/);
+  if (line.endsWith('\r')) {
+    return `its first line ends in CRLF, so that the system looks for ${quote(words.at(-1) ?? '')}: save it with LF`;
+  }
+  const [interpreter = ''] = words;
+  return existsSync(interpreter) ? undefined : `its first line names ${quote(interpreter)}, which is not there`;
+}
+
+/** Returns the beginning of a file; nothing of one that may be executed and not be read. */
+function headOf(file: string): string {
+  try {
+    const descriptor = openSync(file, 'r');
+    try {
+      const bytes = Buffer.alloc(HEAD_BYTES);
+      return bytes.toString('utf8', 0, readSync(descriptor, bytes));
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return '';
+  }
+}
+
+function errorOf(child: ChildProcess, file: string): Promise<LaunchError> {
+  return new Promise((resolve) => child.on('error', (error) => resolve(notStarted(error, file))));
 }
 
 function exitOf(child: ChildProcess): Promise<number | string> {

@@ -1,7 +1,7 @@
 // Runs a program for one call: feeds its input, reads its output within limits, and settles only once nothing of it runs.
 import { ANSWER_BYTES_MAX } from '../answer-json.ts';
 import { endProcesses, isGroupGone, signalGroup, untilGroupGone } from './end-processes.ts';
-import { LaunchError, type Launched, launch, type Program } from './launch.ts';
+import { firstLineFault, LaunchError, type Launched, launch, type Program } from './launch.ts';
 import { type ProgramOutput, readOutput, readTail } from './program-output.ts';
 import type { CallLog, RunningCall, RunningCalls } from './running-calls.ts';
 
@@ -36,6 +36,8 @@ export interface ProgramEnd {
 }
 
 const COMPLAINT_BYTES_MAX = 8 * 1024;
+/** The exit code of a shell, and of `env`, for a command that is not found. */
+const NOT_FOUND = 127;
 /** How long the output may stay open after the last process of the group has ended. */
 const OUTPUT_MS_MAX = 200;
 /** After this time without success, the log says that processes do not end. */
@@ -101,7 +103,7 @@ async function attend(started: Started): Promise<ProgramEnd> {
     program.feed(input);
     const exit = await Promise.race([program.exited, output.overflow, aborted.promise]);
     await finish(started, { output, complaint });
-    return { exit, output: output.text(), complaint: complaint.text() };
+    return { exit, output: output.text(), complaint: complaint.text() + notFoundWords(exit, order) };
   } catch (error) {
     if (signal.aborted) await askToEnd(program, graceMs);
     throw error;
@@ -109,6 +111,12 @@ async function attend(started: Started): Promise<ProgramEnd> {
     signal.removeEventListener('abort', abort);
     program.close();
   }
+}
+
+/** What a script is run by, where it is found at all, says of its first line only that something is not found. */
+function notFoundWords(exit: number | string, { command: [file] }: Program): string {
+  const fault = exit === NOT_FOUND ? firstLineFault(file) : undefined;
+  return fault === undefined ? '' : `\n${fault}`;
 }
 
 /** Processes that outlive the program, or hold its output open, are ended: its answer is complete without them. */

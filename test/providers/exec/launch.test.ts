@@ -121,15 +121,17 @@ it('of several programs that begin at once, each is recorded before the next one
 
 it.each([
   ['that is not there', '/no/such/program', 'ENOENT'],
+  ['whose interpreter is not there', 'script.sh', '; its first line names "/no/such/interpreter", which is not there'],
   [
-    'without its interpreter',
-    'script.sh',
-    'ENOENT; if the file is there, the program that its first line names (#!) is not',
+    'whose first line ends in CRLF',
+    'dos.sh',
+    '; its first line ends in CRLF, so that the system looks for "/bin/sh\\r"',
   ],
   ['that may not be executed', 'plain.txt', 'EACCES'],
 ])('a program %s is not started', async (_, name, words) => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'script.sh'), '#!/no/such/interpreter\n', { mode: 0o755 });
+  writeFileSync(join(directory, 'dos.sh'), '#!/bin/sh\r\necho {}\r\n', { mode: 0o755 });
   writeFileSync(join(directory, 'plain.txt'), 'text', { mode: 0o644 });
   const command = [name.startsWith('/') ? name : join(directory, name)] as const;
   const program = launch({ command, directory, environment: {} }, 'mark');
