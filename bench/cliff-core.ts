@@ -46,6 +46,7 @@ export class CliffCore {
     const reader = createReader({
       desired: () => current.get(),
       refused: () => current.refused,
+      notReadyReason: () => '',
       rows: ledger,
       stallsOf: stallsIn(ledger, clock),
       now: () => clock.now(),

@@ -135,7 +135,8 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const gate = new CommitGate();
   const reviews = new Reviews(ledger.list('approval').size > 0);
   const review = (): void => reviews.ask();
-  const views = { desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() };
+  const shown = { desired: () => current.get(), refused: () => current.refused };
+  const views = { ...shown, notReadyReason: () => follower.notReadyReason, rows: ledger, now: () => clock.now() };
   const stallsOf = stallsIn(ledger, clock);
   const reader = createReader({ ...views, stallsOf });
   const { concurrency, graceSeconds, deleteBudget } = outside.execution;
@@ -170,8 +171,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => reconciler.proxyWork?.holderOf(server),
     ...checkOperations(reconciler),
-    ...{ requests, statusFailure: outside.statusFailure },
-    entries: entriesOf(registry),
+    ...{ requests, statusFailure: outside.statusFailure, entries: entriesOf(registry) },
     isBefore: (commit, head) => follower.isBefore(commit, head),
     pollFailure: () => follower.failure,
     storeFailure: () => store.failure,

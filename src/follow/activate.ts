@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
-import { isError, type Problem } from '../model/problem.ts';
+import { isError, type Problem, placeAndCode } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
@@ -16,7 +16,6 @@ import { logProblems } from './log-problems.ts';
 import { serversOfProxies } from './proxy-clients.ts';
 import { shareSpecs } from './share-specs.ts';
 import { syncChanges } from './sync.ts';
-import { placeAndCode } from './tell-refusal.ts';
 import { warnOfCapacity } from './warn-of-capacity.ts';
 
 /** One poll of the branch; its operation id goes through the log of everything that follows from it. */

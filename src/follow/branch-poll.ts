@@ -35,7 +35,7 @@ export class BranchPoll {
   /** The size of all rows when the newest commit was judged last. */
   #judgedBytes = 0;
   /** Why the newest commit is not followed, or why nothing is followed yet; empty where it is. */
-  notReadyReason = 'the repository was not read yet';
+  notReadyReason = 'the first fetch has not ended';
 
   constructor(options: BranchPollOptions) {
     this.#options = options;

@@ -2,7 +2,7 @@
 import type { RefusedCommit } from '../desired/desired-state.ts';
 import { refusalEvent } from '../machine/instance-events.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
-import { isError, type Problem } from '../model/problem.ts';
+import { isError, placeAndCode } from '../model/problem.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 
 const ALL = { after: 0, limit: Number.MAX_SAFE_INTEGER };
@@ -20,9 +20,4 @@ export async function tellRefusal(
   const { events } = await ledger.events(EVERY_INSTANCE, ALL);
   const last = events.findLast(({ to }) => to === event.to);
   if (last?.commit !== commit || last.reason !== event.reason) await ledger.tell([event]);
-}
-
-/** Returns the place of a problem and its code: all of it that every client may read. */
-export function placeAndCode({ file, line, column, code }: Problem): string {
-  return `${file}:${line}:${column} [${code}]`;
 }

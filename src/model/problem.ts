@@ -28,6 +28,11 @@ export interface Problem extends Place {
   readonly instances?: readonly string[];
 }
 
+/** Returns the place of a problem and its code: all of it that every client may read, as messages quote what stands in files. */
+export function placeAndCode({ file, line, column, code }: Problem): string {
+  return `${file}:${line}:${column} [${code}]`;
+}
+
 /** Returns problems sorted by file, place and message; merges those that differ only in their instances. */
 export function sortProblems(problems: Iterable<Problem>): Problem[] {
   const same = Map.groupBy(problems, identityOf);

@@ -5,6 +5,7 @@ import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Client } from '../model/objects.ts';
+import { isError, placeAndCode } from '../model/problem.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { PresentView, RecordedRows } from './recorded-rows.ts';
 
@@ -21,16 +22,18 @@ export interface ViewSources {
   readonly desired: () => DesiredState | undefined;
   /** The newest commit, if it is not followed. */
   readonly refused: () => RefusedCommit | undefined;
+  /** Returns why nothing is followed yet, in words that every client may read. */
+  readonly notReadyReason: () => string;
   readonly rows: RecordedRows;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** Returns the view of the active desired state. Throws ServiceError `not_ready` while nothing is active. */
-export function activeView({ desired: desiredOf, refused, rows, now }: ViewSources): PresentView<DesiredState> {
-  const desired = desiredOf();
-  if (desired !== undefined) return { desired, rows, now: now() };
-  throw nothingActive(refused());
+export function activeView(sources: ViewSources): PresentView<DesiredState> {
+  const desired = sources.desired();
+  if (desired !== undefined) return { desired, rows: sources.rows, now: sources.now() };
+  throw nothingActive(sources);
 }
 
 /** Returns what the rows tell while a commit is held and nothing is active; else undefined. */
@@ -38,15 +41,27 @@ export function heldView({ desired, refused, rows, now }: ViewSources): PresentV
   return desired() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
 }
 
-/** Returns the error that says why nothing can be answered from a commit. */
-function nothingActive(refused: RefusedCommit | undefined): ServiceError {
-  if (refused === undefined || refused.hold === null) {
-    return new ServiceError('not_ready', 'No good commit of the stacks repository has been read yet; try again soon');
+/** Returns the error that says why nothing can be answered from a commit. Nobody is registered yet: anybody may be told. */
+function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
+  const newest = refused();
+  if (newest?.hold != null) {
+    const message = `The newest commit ${newest.commit} is held: ${newest.reason}. GET /operations/status says what to do`;
+    return new ServiceError('not_ready', message);
   }
-  const { commit, reason } = refused;
-  const message = `The newest commit ${commit} is held: ${reason}. GET /operations/status says what to do`;
-  return new ServiceError('not_ready', message);
+  const mistake = newest?.problems.find(isError);
+  const why =
+    mistake === undefined
+      ? notReadyReason()
+      : `the commit ${newest?.commit} is not followed: ${placeAndCode(mistake)}; ${ADVICE}`;
+  return new ServiceError(
+    'not_ready',
+    `No good commit of the stacks repository has been read yet: ${why}. ${REPEATED}`,
+  );
 }
+
+const ADVICE = '"treeline validate" says more, of the folder of a clone that repository.directory names';
+const REPEATED =
+  'This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller';
 
 /** Returns the facts as the rows tell them; undefined where no commit was ever followed. */
 function recordedView(rows: RecordedRows, now: number): PresentView<ProgressFacts> | undefined {

@@ -143,12 +143,13 @@ export class Core {
       if (change.kind === 'server' && change.value !== null) this.#exits.add(exitKeyOf(change.value));
     });
     const stallsOf = stallsIn(this.ledger, clock);
+    const views = {
+      ...{ desired: () => current.get(), refused: () => current.refused, rows: this.ledger, now: () => clock.now() },
+      notReadyReason: () => this.follower.notReadyReason,
+    };
     this.reader = createReader({
-      desired: () => current.get(),
-      refused: () => current.refused,
-      rows: this.ledger,
+      ...views,
       stallsOf,
-      now: () => clock.now(),
     });
     const gate = new CommitGate();
     const { ledger, reader } = this;
@@ -179,7 +180,7 @@ export class Core {
     });
     this.requests = new RowRequests({ ...shared, reconciler, reviews });
     this.operator = createOperator({
-      ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger },
+      ...views,
       ...{ stallsOf, waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
       holderOf: (name) => reconciler.proxyWork?.holderOf(name),
       checkFailureOf: (name) => reconciler.checks.schedule.failureOf(name),
@@ -189,10 +190,9 @@ export class Core {
       isBefore: (commit, head) => this.follower.isBefore(commit, head),
       pollFailure: () => this.follower.failure,
       storeFailure: () => this.store.failure,
-      now: () => clock.now(),
     });
     this.explainer = createExplainer({
-      ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
+      ...views,
       history: createFileHistory((commit, paths) => source.lastChanges(commit, paths)),
       safetyWith: (digest) => withApproval(safetyOf(ledger, { budget: deleteBudget, now: clock.now() }), digest),
     });

@@ -1,9 +1,11 @@
 // A controller whose repository is reached over HTTP, while that fails in every way: reads go on, nothing is done to any
 // server, the log says why, and it heals by itself.
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../src/settings.ts';
 import { type GitHttpServer, type Misbehaviour, startGitHttpServer } from '../support/git-http-server.ts';
+import { createGitRepository } from '../support/git-repository.ts';
 import { effectsIn, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { instanceText, SHOP, STACKS } from './stacks.ts';
@@ -142,6 +144,48 @@ it('a first start without the remote says why it is not ready, and gets ready wh
   await expect.poll(() => running.controller.ready(), PATIENCE).toMatch(/cannot be reached .*: nothing listens there/);
   await server.start();
   await running.untilDone(await site.repository.head(), 'office', 'shop');
+});
+
+it.each<[what: string, change: Partial<Settings['repository']>, reason: RegExp]>([
+  [
+    'another URL',
+    { url: 'stakcs.git' },
+    /^No good commit of the stacks repository has been read yet: there is no directory "\S+stakcs\.git": check the URL .*\. This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller$/,
+  ],
+  [
+    'another branch',
+    { branch: 'mian' },
+    /: "\S+" has no branch "mian"; did you mean "main"\? \(its branches: main\)\. This is tried again/,
+  ],
+  [
+    'another directory',
+    { directory: 'infra' },
+    /: the commit \S+ is not followed: tree\.yaml:1:1 \[tree_missing\]; "treeline validate" says more, of the folder /,
+  ],
+  [
+    'a branch without commits',
+    { url: 'empty.git' },
+    /: "\S+" has no commits yet: push the first one to its branch "main"\. This is tried again/,
+  ],
+  [
+    'a directory without a tree',
+    { directory: 'stacks' },
+    /: the commit \S+ is not followed: tree\.yaml:1:1 \[tree_missing\]; "treeline validate" says more, of the folder /,
+  ],
+])('a first start with %s answers why nothing is followed, and what to do', async (_, change, reason) => {
+  const site = await createSite(STACKS);
+  await createGitRepository(join(site.folder, 'empty.git'));
+  const url = change.url === undefined ? site.repository.path : join(site.folder, change.url);
+  const running = await runController(site, (settings) => ({
+    ...settings,
+    repository: { ...settings.repository, ...change, url },
+  }));
+  const answer = async (): Promise<unknown> => (await running.get('/operations/status')).body;
+  await expect.poll(answer, PATIENCE).toEqual({
+    message: expect.stringMatching(reason),
+    return_code: 503,
+    error: 'not_ready',
+  });
 });
 
 it('a stop does not wait for a remote that is silent, and is no trouble to report', async () => {

@@ -52,6 +52,7 @@ export class Service {
     this.reader = createReader({
       desired: () => this.#desired,
       refused: () => undefined,
+      notReadyReason: () => 'the first fetch has not ended',
       rows: this.ledger,
       stallsOf: stallsIn(this.ledger, { now: () => NOW }),
       now: () => NOW,

@@ -39,6 +39,7 @@ describe('what was read, pinned,', () => {
   const reader = createReader({
     desired: () => repository.desired,
     refused: () => undefined,
+    notReadyReason: () => '',
     rows: new Ledger(new MemoryStore(), runAtOnce),
     stallsOf: () => undefined,
     now: () => 0,
