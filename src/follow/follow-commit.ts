@@ -16,11 +16,21 @@ import { type Continuation, continuationOf } from './continuation.ts';
 import { textOf } from './log-problems.ts';
 import { withMergeGuards } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
+import { type CommitReader, ReadAhead } from './read-ahead.ts';
 import { recordedBaseline } from './recorded-baseline.ts';
 import { deriveAt, restoreDesired } from './restore.ts';
 import { approvedCountOf, safetyOf, withoutApprovals } from './safety.ts';
 import { formerServers, searchHistory } from './search-history.ts';
-import { afterRefused, type CommitStep, type RowView, stepsAfter, type Walk, walkSteps } from './steps.ts';
+import {
+  afterRefused,
+  type CommitStep,
+  type RowView,
+  stepsAfter,
+  type Walk,
+  type Walked,
+  walkAhead,
+  walkSteps,
+} from './steps.ts';
 import { WrittenCommits } from './written-commits.ts';
 
 /** How many commits that come at once are read, those that merges bring included. */
@@ -60,6 +70,26 @@ interface JudgingPoll extends Poll {
   readonly isReview?: boolean;
 }
 
+/** Steps, oldest first. */
+type NonEmptySteps = readonly [CommitStep, ...CommitStep[]];
+
+/** What became of commits. */
+interface GroupVerdict {
+  /** On the last one. */
+  readonly verdict: CommitVerdict;
+  /** The last one, if it is not followed. */
+  readonly refused: CommitStep | undefined;
+  /** How many were taken. */
+  readonly count: number;
+}
+
+/** The steps from the first one that is followed on, and what is derived of that; of the last one where none is. */
+interface Begun {
+  readonly steps: NonEmptySteps;
+  readonly derivation: Derivation;
+  readonly baseline: Baseline;
+}
+
 interface Continued {
   readonly followed: Followed | undefined;
   /** It continues what is followed. */
@@ -67,11 +97,18 @@ interface Continued {
   readonly place: FollowedPlace;
 }
 
+/** The commits that are walked, what they come after, and what was read of them. */
+interface Walking extends Continued, Pick<Walk, 'before' | 'baseline' | 'log' | 'newest'> {
+  readonly reads: ReadAhead;
+}
+
 /** Follows the commits of the branch. Each method throws where the source or the store fails; then everything stays as it is. */
 export class CommitFollower {
   readonly #options: CommitFollowerOptions;
   #expected: ParsedFiles = NO_FILES;
   readonly #written = new WrittenCommits();
+  /** Commits that are not followed, by the baseline upon which they were derived: once is enough where others come after them. */
+  readonly #refused = new WeakMap<Baseline, Set<string>>();
   /** See Followed. */
   #difference: string | undefined;
 
@@ -129,14 +166,14 @@ export class CommitFollower {
     const followed = this.#followed();
     if (followed === undefined || poll.isReview) {
       const place = followed?.place ?? source.place;
-      return await this.#take([await this.#stepOf(commit)], poll, { followed, isNext: true, place });
+      return await this.#takeOne(commit, poll, { followed, isNext: true, place });
     }
     const continued = await continuationOf(source, commit, followed);
     const steps = continued.isNext ? await this.#stepsTo(commit, followed.commit, continued.from) : [];
     if (steps.length > 0) return await this.#takeAll(steps, poll);
     // Anything else is followed only when a person has accepted that very commit, or one that it comes after.
     if (this.#isApproved(historyDigest(commit))) {
-      return await this.#take([await this.#stepOf(commit)], poll, { followed, isNext: false, place: source.place });
+      return await this.#takeOne(commit, poll, { followed, isNext: false, place: source.place });
     }
     const accepted = await this.#acceptedBefore(commit);
     const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
@@ -163,66 +200,104 @@ export class CommitFollower {
     return { commit, brought: isKnown ? [] : [commit], others: [], isCut: false };
   }
 
-  async #takeAll(steps: readonly CommitStep[], poll: JudgingPoll): Promise<CommitVerdict> {
-    let verdict = FOLLOWED;
-    for (let at = 0; at < steps.length; at += STEPS_MAX) {
-      const continued = { followed: this.#followed(), isNext: true, place: this.#options.source.place };
-      verdict = await this.#take(steps.slice(at, at + STEPS_MAX), poll, continued);
-    }
-    return verdict;
+  async #takeOne(commit: string, poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
+    return (await this.#take([await this.#stepOf(commit)], poll, continued)).verdict;
   }
 
-  /** Takes commits one after the other, and writes what follows from all of them. Returns the verdict on the last one. */
-  async #take(steps: readonly CommitStep[], poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
-    const { ledger, current, inSlices, clock } = this.#options;
-    const { followed, place } = continued;
-    const [first, second, ...others] = steps;
-    if (first === undefined) return FOLLOWED;
+  async #takeAll(steps: readonly CommitStep[], poll: JudgingPoll): Promise<CommitVerdict> {
+    let group: GroupVerdict = { verdict: FOLLOWED, refused: undefined, count: 0 };
+    for (let at = 0; at < steps.length; at += group.count) {
+      const continued = { followed: this.#followed(), isNext: true, place: this.#options.source.place };
+      const [first, ...others] = steps.slice(at, at + STEPS_MAX) as [CommitStep, ...CommitStep[]];
+      const next = group.refused === undefined ? first : afterRefused(first, group.refused);
+      group = await this.#take([next, ...others], poll, continued);
+    }
+    return group.verdict;
+  }
+
+  /**
+   * Takes commits one after the other, and writes what follows from all of them: from the first one, as many as can be kept in
+   * memory. What they need is read before the exclusive section.
+   */
+  async #take(all: NonEmptySteps, poll: JudgingPoll, continued: Continued): Promise<GroupVerdict> {
+    const { source, current } = this.#options;
     const before = current.get();
-    const baseline = await this.#baseline(followed, first.commit.oid);
-    // The first one is derived beside other work; mostly it is the only one.
-    const derivation = await this.#derive(first, { baseline, earlier: before }, { ...continued, rows: ledger });
-    if (!derivation.isFollowed)
-      return second === undefined
-        ? wrong(first, derivation)
-        : await this.#take([afterRefused(second, first), ...others], poll, continued);
-    let verdict = FOLLOWED;
+    const { steps, derivation, baseline } = await this.#begin(all, continued);
+    const [first] = steps;
+    if (!derivation.isFollowed) return { verdict: wrong(first, derivation), refused: first, count: all.length };
+    const reads = new ReadAhead(source);
+    const walk = (): Walk => this.#walk({ ...continued, log: poll.log, newest: poll.newest, before, baseline, reads });
+    const group = steps.slice(0, await walkAhead(steps, derivation, walk(), () => reads.isFull));
+    const clientOf = this.#written.clientsOf(group.toReversed().flatMap(({ brought }) => brought));
+    let refused: Walked['refused'];
     const judge = async (): Promise<JudgedState> => {
-      const walk: Walk = {
-        ...{ ledger, inSlices, log: poll.log, newest: poll.newest, now: clock.now(), place, before, baseline },
-        derive: (step, desired, rows) =>
-          this.#derive(step, { baseline: desired, earlier: desired }, { ...continued, rows }),
-        judge: (step, derived, rows) => inSlices(derived.judge(this.#safety(rows, step))),
-      };
-      const { refused, ...walked } = await walkSteps(steps, derivation, walk);
-      if (refused !== undefined) verdict = wrong(refused.step, refused.derivation);
+      const walked = await walkSteps(group, derivation, walk());
+      refused = walked.refused;
       return walked;
     };
-    const clientOf = this.#written.clientsOf(steps.toReversed().flatMap(({ brought }) => brought));
-    await activate(this.#options, derivation.desired, { ...poll, place, before, last: baseline, judge, clientOf });
-    return verdict;
+    const activation = { ...poll, place: continued.place, before, last: baseline, judge, clientOf };
+    const activateGroup = (): Promise<void> => activate(this.#options, derivation.desired, activation);
+    await reads.sealed(activateGroup, () => walkAhead(group, derivation, walk()));
+    const verdict = refused === undefined ? FOLLOWED : wrong(refused.step, refused.derivation);
+    return { verdict, refused: refused?.step, count: all.length - steps.length + group.length };
+  }
+
+  /** Derives the first step that is followed, beside other work: mostly it is the only one. Else the last one is returned. */
+  async #begin(all: NonEmptySteps, continued: Continued): Promise<Begun> {
+    const { source, ledger, current } = this.#options;
+    const [earlier, from] = [current.get(), { ...continued, rows: ledger, reader: source }];
+    let steps = all;
+    for (;;) {
+      const [step, next, ...others] = steps;
+      const { oid } = step.commit;
+      const baseline = await this.#baseline(continued.followed, oid);
+      const refused = this.#refused.get(baseline) ?? new Set();
+      if (next === undefined || !refused.has(oid) || this.#isApproved(nothingLeftDigest(oid))) {
+        const derivation = await this.#derive(step, { baseline, earlier }, from);
+        if (!derivation.isFollowed && refused.size < COMMITS_MAX) this.#refused.set(baseline, refused.add(oid));
+        if (derivation.isFollowed || next === undefined) return { steps, derivation, baseline };
+      }
+      steps = [afterRefused(next, step), ...others];
+    }
+  }
+
+  /** Returns the facts and functions by which steps are walked now. */
+  #walk({ before, baseline, log, newest, reads, ...continued }: Walking): Walk {
+    const { ledger, inSlices, clock } = this.#options;
+    const { place } = continued;
+    return {
+      ...{ ledger, inSlices, log, newest, now: clock.now(), place, before, baseline },
+      derive: (step, desired, rows) => {
+        const { oid } = step.commit;
+        const from = { ...continued, rows, reader: reads };
+        return reads.derived(`${oid} ${this.#isApproved(nothingLeftDigest(oid))}`, desired, () =>
+          this.#derive(step, { baseline: desired, earlier: desired }, from),
+        );
+      },
+      judge: (step, derived, rows) => inSlices(derived.judge(this.#safety(rows, step))),
+    };
   }
 
   /** Derives a commit where it is to be read. */
   async #derive(
     step: CommitStep,
     upon: Upon,
-    { isNext, place, rows }: Continued & { readonly rows: RowView },
+    { isNext, place, rows, reader }: Continued & { readonly rows: RowView; readonly reader: CommitReader },
   ): Promise<Derivation> {
-    const { source, current, inSlices } = this.#options;
+    const { current, inSlices } = this.#options;
     const { oid } = step.commit;
     const { directory } = place;
-    const derivation = await deriveAt(source, oid, {
+    const derivation = await deriveAt(reader, oid, {
       ...upon,
       // What is followed was accepted once.
       isAccepted: (isNext && oid === current.get()?.commit) || this.#isApproved(nothingLeftDigest(oid)),
       directory,
-      addedSince: (order) => source.added({ ...order, to: oid, directory }),
+      addedSince: (order) => reader.added({ ...order, to: oid, directory }),
       safety: this.#safety(rows, step),
       parsedFiles: this.#expected,
       inSlices,
     });
-    return await withMergeGuards(source, step, derivation, { baseline: upon.baseline, directory, inSlices });
+    return await withMergeGuards(reader, step, derivation, { baseline: upon.baseline, directory, inSlices });
   }
 
   /** Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none. */

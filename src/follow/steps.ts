@@ -107,7 +107,7 @@ export interface Walk {
 type FollowedDerivation = Extract<Derivation, { readonly isFollowed: true }>;
 
 /** The desired state of the last step that is followed. */
-interface Walked {
+export interface Walked {
   readonly desired: DesiredState;
   /** All changes of rows up to it; undefined for a single step, which has only its own. */
   readonly changes: readonly Change[] | undefined;
@@ -118,21 +118,65 @@ interface Walked {
 }
 
 /**
+ * Walks the steps before the exclusive section, by the rows as they are now: only so that what they need is read. Returns how
+ * many of them were walked: fewer, but at least one, where `isFull` says so.
+ */
+export async function walkAhead(
+  steps: readonly CommitStep[],
+  first: FollowedDerivation,
+  walk: Walk,
+  isFull: () => boolean = () => false,
+): Promise<number> {
+  return steps.length === 1 ? 1 : (await playSteps(steps, first, walk, { isFull })).count;
+}
+
+/**
  * Walks the steps, of which the first is derived already. Rows name the last one as the commit that changed them: where it
  * is not followed, those that are followed are walked again. Runs in an exclusive section.
  */
 export async function walkSteps(steps: readonly CommitStep[], first: FollowedDerivation, walk: Walk): Promise<Walked> {
+  if (steps.length === 1)
+    return {
+      desired: await walk.judge(steps[0] as CommitStep, first, walk.ledger),
+      changes: undefined,
+      refused: undefined,
+    };
+  const { log } = walk;
+  const { rows, as, desired, followed, refused } = await playSteps(steps, first, walk, { log });
+  if (refused !== undefined) return { ...(await walkSteps(steps.slice(0, followed + 1), first, walk)), refused };
+  const sum = { desired, before: walk.before, newest: walk.newest, now: walk.now, as };
+  return { desired, changes: await walk.inSlices(rows.changes(sum)), refused };
+}
+
+interface Played extends Omit<Walked, 'changes'> {
+  /** The rows that the steps make. */
+  readonly rows: DraftRows;
+  readonly as: Sum['as'];
+  /** The index of the last step that is followed. */
+  readonly followed: number;
+  /** How many steps were walked. */
+  readonly count: number;
+}
+
+/** Walks two steps or more, each upon what the ones before it have made of a draft of the rows. */
+async function playSteps(
+  steps: readonly CommitStep[],
+  first: FollowedDerivation,
+  walk: Walk,
+  { isFull = () => false, log }: { readonly isFull?: () => boolean; readonly log?: Walk['log'] },
+): Promise<Played> {
   const { ledger, inSlices, now, newest, place } = walk;
-  const last = steps.at(-1)?.commit;
-  if (steps.length === 1 || last === undefined)
-    return { desired: await walk.judge(steps[0] as CommitStep, first, ledger), changes: undefined, refused: undefined };
+  const last = (steps.at(-1) as CommitStep).commit;
   const rows = new DraftRows(ledger);
   await inSlices(rows.fill());
   const as = { commit: last.oid, time: last.time };
   let desired = first.desired;
   let followed = 0;
+  let count = 0;
   let refused: Walked['refused'];
   for (const [index, one] of steps.entries()) {
+    if (index > 0 && isFull()) break;
+    count += 1;
     const step: CommitStep = refused === undefined ? one : afterRefused(one, refused.step);
     const derivation: Derivation = index === 0 ? first : await walk.derive(step, desired, rows);
     refused = derivation.isFollowed ? undefined : { step, derivation };
@@ -141,15 +185,11 @@ export async function walkSteps(steps: readonly CommitStep[], first: FollowedDer
     desired = await walk.judge(step, derivation, rows);
     const sync = { desired, place, before, last: baseline, newest, now, lastRecord: lastRecordsOf(baseline), as };
     await inSlices(rows.apply(await inSlices(syncChanges(rows, sync))));
-    walk.log.debug(
-      { commit: desired.commit, invalid: [...desired.invalid], held: [...desired.held.keys()] },
-      ON_THE_WAY,
-    );
+    const { commit, invalid, held } = desired;
+    log?.debug({ commit, invalid: [...invalid], held: [...held.keys()] }, ON_THE_WAY);
     followed = index;
   }
-  if (refused !== undefined) return { ...(await walkSteps(steps.slice(0, followed + 1), first, walk)), refused };
-  const sum = { desired, before: walk.before, newest, now, as };
-  return { desired, changes: await inSlices(rows.changes(sum)), refused };
+  return { rows, as, desired, followed, refused, count };
 }
 
 /** The rows as they will be once changes are written that are not written yet. */
@@ -161,14 +201,16 @@ class DraftRows implements RowView {
   readonly #index = new RowIndex();
   #rowBytes: number;
 
+  /** Takes the servers as they are: before the exclusive section, rows change while steps are walked. */
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
     this.#rowBytes = ledger.rowBytes;
+    this.#tables.set('server', new Map(ledger.list('server')));
   }
 
   /** Builds the index. */
   *fill(): Steps<void> {
-    yield* visitAll(this.#ledger.list('server'), ([name, row]) => this.#index.follow(name, undefined, row));
+    yield* visitAll(this.list('server'), ([name, row]) => this.#index.follow(name, undefined, row));
   }
 
   get index(): Ledger['index'] {
