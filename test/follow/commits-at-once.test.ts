@@ -218,6 +218,16 @@ describe.each([
   });
 });
 
+it('a server that was never made is not counted: at once fewer go, and those may go unasked', async () => {
+  const story = [{ [A]: servers('x', 3) }, { [A]: servers('x', 0) }];
+  const oneByOne = await play(
+    START,
+    story.map((changes) => [changes]),
+  );
+  expect(oneByOne.deleted).toEqual([]);
+  expect((await play(START, [story])).deleted).toEqual(['x-1', 'x-2']);
+});
+
 async function up(): Promise<Core> {
   const core = new Core();
   core.source.commit(START);
