@@ -1,11 +1,13 @@
 // `treeline client`: prints the file that registers a client of the REST interface, or registers it, and lists clients.
 import { X509Certificate } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import { useFault } from '../api/tls/certificate-use.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import { type ClientFields, clientDocument, clientText } from './client-file.ts';
 import { addNewCommand } from './client-new-command.ts';
 import { CommandFailure } from './command-failure.ts';
+import { RENEWAL } from './connection-failure.ts';
 import { type Format, formatOption, print, printJson, visibleLine } from './output.ts';
 import {
   addOptionalServerOptions,
@@ -46,7 +48,12 @@ export function addClientCommand(program: Command): void {
 }
 
 async function addClient(certificate: string, options: Adding, command: Command): Promise<void> {
-  const client = clientDocument(await readCertificate(certificate), options);
+  const read = await readCertificate(certificate);
+  const client = clientDocument(read, options);
+  const fault = useFault(read, 'client', Date.now());
+  if (fault !== undefined) {
+    process.stderr.write(`# warning: ${certificate} ${fault}, and lets nobody in; ${RENEWAL}\n`);
+  }
   const server = options.print ? undefined : serverIn(options);
   if (server !== undefined) {
     const answer = (await postTo(server, '/clients', client)) as { readonly message: string };

@@ -1,6 +1,9 @@
 // Describes why a controller could not be asked, for the person who called a command: the cause and what to do.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { useFault } from '../api/tls/certificate-use.ts';
 import { CommandFailure } from './command-failure.ts';
+import { fromUserDirectory } from './user-directory.ts';
 
 /** The files of a request as the person named them, or their texts. */
 interface Credentials {
@@ -22,9 +25,15 @@ const OPTIONS: GivenAs = { server: '--server', ca: '--ca' };
 const otherAuthority: Describe = ({ message }, { ca }, given) =>
   `${ca} is not the authority that signed the server's certificate (${message}): give the right one with ${given.ca}`;
 
-const endedByServer: Describe = ({ message }, { cert }) =>
-  `it ended the connection (${message}), as it does with a certificate that it does not let in: ${cert} has to be made for ` +
-  'clients, be within its dates, and come from an authority in api.tls.clientCa of the controller';
+/** Mostly TLS says no more than that it ended, and what can be seen here is said before what can only be guessed. */
+const endedByServer: Describe = ({ message }, { cert }) => {
+  const fault = faultOfClient(cert);
+  if (fault !== undefined) return `it ended the connection (${message}): ${fault}`;
+  return (
+    `it ended the connection (${message}), as it does with a certificate that it does not let in: ${cert} has to come from an ` +
+    'authority in api.tls.clientCa of the controller, and not be revoked'
+  );
+};
 
 const unreachable: Describe = ({ message }, _, { server }) =>
   `it cannot be reached (${message}): check ${server} and the network`;
@@ -47,6 +56,8 @@ const BY_CODE: Readonly<Record<string, Describe>> = {
   CERT_SIGNATURE_FAILURE: otherAuthority,
   CERT_HAS_EXPIRED: () => "the server's certificate has expired: renew it, and check the clock of this machine",
   CERT_NOT_YET_VALID: () => "the server's certificate is not valid yet: check the clock of this machine",
+  INVALID_PURPOSE: ({ message }) =>
+    `the certificate that the server shows was not made for servers (${message}): have api.tls.cert of the controller name its own, and not that of a client or an authority`,
   ERR_TLS_CERT_ALTNAME_INVALID: ({ message }, _, { server }) =>
     `the server's certificate is for other hosts (${message}): write one of these in ${server}, or make it one for this host`,
   ECONNRESET: endedByServer,
@@ -65,6 +76,20 @@ export function describeConnectionFailure(
   if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) return endedByServer(error, files, given);
   return `${error.message}; check ${given.server}, ${given.ca}, and that the certificate is one that the server lets in`;
 }
+
+/** Returns why nobody is let in by a certificate, whoever signed it; undefined where that cannot be seen here. */
+function faultOfClient(file: string): string | undefined {
+  try {
+    const fault = useFault(new X509Certificate(readFileSync(fromUserDirectory(file))), 'client', Date.now());
+    return fault && `${file} ${fault}; ${RENEWAL}`;
+  } catch {
+    // It was read before the request, so that this says nothing about why that failed.
+    return undefined;
+  }
+}
+
+/** What to do about a client's certificate that lets nobody in. */
+export const RENEWAL = 'have its authority issue another for clients ("treeline client new"), and register that';
 
 /** Throws CommandFailure, which names the file, where a text is no certificate or no key, or the key is that of another. */
 export function checkCredentials(files: Credentials, texts: Credentials): void {

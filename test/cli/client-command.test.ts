@@ -6,7 +6,12 @@ import { Command } from 'commander';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
 import { addClientCommand } from '../../src/cli/client-command.ts';
-import { type Credential, createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
+import {
+  type Credential,
+  createAuthority,
+  issueClientCertificate,
+  issueServerCertificate,
+} from '../../src/development-pki.ts';
 import { isValidEntry } from '../../src/model/entry.ts';
 import { treeline } from '../support/command-line.ts';
 import { runController } from '../support/running-controller.ts';
@@ -89,6 +94,28 @@ describe('client add, without a server', () => {
     writeFileSync(join(folder, 'tree.yaml'), FILES['tree.yaml']);
     writeFileSync(join(folder, `clients/${credential.serial}.yaml`), stdout);
     expect(await treeline(['validate', folder])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('warns of a certificate that lets nobody in', async () => {
+    const day = 24 * 60 * 60 * 1000;
+    const authority = await createAuthority({ commonName: 'Authority', now: Date.now() - 5 * day });
+    const expired = await issueClientCertificate(authority, { commonName: 'old', now: Date.now() - 3 * day, days: 1 });
+    const server = await issueServerCertificate(authority, { now: Date.now() });
+    const told = async ({ cert }: Credential): Promise<readonly string[]> =>
+      (await run('add', fileWith(cert), '--role', 'proxy')).stderr.split('\n');
+    const advice =
+      'and lets nobody in; have its authority issue another for clients ("treeline client new"), and register that';
+    expect(await told(expired)).toEqual([
+      expect.stringMatching(/^# warning: \S+client\.crt has expired at \S+Z, and lets nobody in; have its authority /),
+      `# save this as clients/${expired.serial}.yaml, and commit it`,
+      '',
+    ]);
+    expect((await told(server))[0]).toMatch(
+      /client\.crt was not made for clients: its extended key usage lacks clientAuth, /,
+    );
+    expect((await told(authority))[0]).toContain(
+      `was not made for clients: it is the one of an authority ("CA:TRUE"), ${advice}`,
+    );
   });
 
   it.each([

@@ -108,6 +108,12 @@ describe('what is asked by', () => {
   });
 });
 
+/** Returns a client's certificate that holds for a day, so many days from now. */
+function clientAt(days: number): Promise<KeyPair> {
+  const now = Date.now() + days * 24 * 60 * 60 * 1000;
+  return issueClientCertificate(api.authority, { commonName: 'operator', now, days: 1 });
+}
+
 /** Returns the address of a server that listens until the test is over. */
 async function addressOf(server: Server | PlainServer): Promise<string> {
   return `https://127.0.0.1:${await listenInTest(server)}`;
@@ -552,9 +558,38 @@ describe('a command fails', () => {
   });
 
   it('where its own certificate is of somebody else', async () => {
-    const stranger = await createAuthority({ commonName: 'Somebody else', now: Date.now() });
+    const authority = await createAuthority({ commonName: 'Somebody else', now: Date.now() });
+    const stranger = await issueClientCertificate(authority, { commonName: 'stranger', now: Date.now() });
     expect(await failure('held', ...options({ identity: stranger }))).toMatch(
-      /cannot be asked: it ended the connection \(.*\), as it does with a certificate that it does not let in: \S+ has to be /,
+      /cannot be asked: it ended the connection \(.*\), as it does with a certificate that it does not let in: \S+ has to come from an authority in api\.tls\.clientCa of the controller, and not be revoked$/,
+    );
+  });
+
+  const OTHER = 'have its authority issue another for clients \\("treeline client new"\\), and register that';
+  it.each<[what: string, make: () => KeyPair | Promise<KeyPair>, words: string]>([
+    ['has expired', () => clientAt(-2), 'has expired at \\S+'],
+    ['does not hold yet', () => clientAt(2), 'does not hold before \\S+ \\(is the clock of this machine right\\?\\)'],
+    [
+      'was made for servers',
+      () => ({ key: api.tls.key, cert: api.tls.cert }),
+      'was not made for clients: its extended key usage lacks clientAuth',
+    ],
+    [
+      'is the one of the authority',
+      () => api.authority,
+      'was not made for clients: it is the one of an authority \\("CA:TRUE"\\)',
+    ],
+  ])('where its own certificate %s', async (_what, make, words) => {
+    expect(await failure('held', ...options({ identity: await make() }))).toMatch(
+      new RegExp(`cannot be asked: it ended the connection \\(.*\\): \\S+client\\.crt ${words}; ${OTHER}$`),
+    );
+  });
+
+  it('where the controller shows a certificate that was made for clients', async () => {
+    const { key, cert } = api.identities.proxy;
+    const server = createServer({ key, cert }, (_request, response) => response.end());
+    expect(await failure('held', ...options({ server: await addressOf(server) }))).toMatch(
+      /cannot be asked: the certificate that the server shows was not made for servers \(.*\): have api\.tls\.cert of the controller name its own/,
     );
   });
 

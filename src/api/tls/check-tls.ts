@@ -2,11 +2,10 @@
 // It reads no files. See docs/operations.md, certificates.
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { momentOf } from '../../model/moment.ts';
 import { reasonOf } from '../../model/quote.ts';
+import { periodFault, purposeFault } from './certificate-use.ts';
 import { certificateFields } from './der.ts';
 import { readCertificates, readRevocationLists } from './pem.ts';
-import type { RevocationList } from './revocation-list.ts';
 import { secureContextOptions, type TlsMaterial } from './tls-material.ts';
 import { combineTrust, type Trust } from './trust.ts';
 
@@ -85,6 +84,9 @@ function readKey(text: string): KeyObject {
 function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]): TlsFault[] {
   if (key === undefined || chain.length === 0) return [];
   const position = chain.findIndex((certificate) => certificate.checkPrivateKey(key));
+  const [first] = chain;
+  const unfit = position === 0 && first !== undefined ? purposeFault(first, 'server') : undefined;
+  if (unfit !== undefined) return [broken('cert', `it ${unfit}; name the server's own, with its key`)];
   if (position === 0) return [];
   const message =
     position === -1
@@ -108,7 +110,7 @@ function checkAuthorities(certificates: readonly X509Certificate[]): TlsFault[] 
 function checkDates(certificate: X509Certificate | undefined, now: number): TlsFault[] {
   if (certificate === undefined) return [];
   const { validFromDate, validToDate } = certificate;
-  const period = outside({ from: validFromDate.getTime(), until: validToDate.getTime() }, now);
+  const period = periodFault({ from: validFromDate.getTime(), until: validToDate.getTime() }, now);
   return period === undefined ? [] : [lockingOut('cert', `it ${period}, and clients would refuse to connect`)];
 }
 
@@ -117,7 +119,7 @@ function checkLists({ authorities, needsLists }: Trust, now: number): TlsFault[]
   if (!needsLists) return [];
   return authorities.flatMap(({ certificate, lists }): TlsFault[] => {
     const name = nameOf(certificate);
-    const periods = lists.map((list) => outside(list, now));
+    const periods = lists.map((list) => periodFault(list, now));
     if (periods.includes(undefined)) return [];
     const fault =
       lists.length === 0
@@ -125,11 +127,6 @@ function checkLists({ authorities, needsLists }: Trust, now: number): TlsFault[]
         : `its list of the authority ${name} ${periods.at(-1)}`;
     return [lockingOut('crl', `${fault}, and every client of that authority would be locked out`)];
   });
-}
-
-function outside({ from, until }: Pick<RevocationList, 'from' | 'until'>, now: number): string | undefined {
-  if (now < from) return `does not hold before ${momentOf(from)} (is the clock of this machine right?)`;
-  return now >= until ? `has expired at ${momentOf(until)}` : undefined;
 }
 
 /** Returns further faults that OpenSSL finds, such as a key that is too short. */

@@ -13,6 +13,8 @@ export interface DerElement {
 
 /** The tag of an INTEGER. */
 export const DER_INTEGER = 0x02;
+/** The tag of a BIT STRING. */
+const DER_BIT_STRING = 0x03;
 /** The tag of a SEQUENCE. */
 export const DER_SEQUENCE = 0x30;
 /** The tag of a UTCTime. */
@@ -21,6 +23,10 @@ export const DER_UTC_TIME = 0x17;
 export const DER_GENERALIZED_TIME = 0x18;
 /** `[0]`, holding other values: the version of a certificate. */
 const TAGGED_0 = 0xa0;
+/** `[3]`, holding the extensions of a certificate. */
+const TAGGED_3 = 0xa3;
+/** The OID 2.5.29.15, DER. */
+const KEY_USAGE = '0603551d0f';
 
 const LENGTH_BYTES_MAX = 4;
 
@@ -70,9 +76,29 @@ interface CertificateFields {
 
 /** Returns fields of a certificate as they stand in it. RFC 5280, 4.1. */
 export function certificateFields(certificate: X509Certificate): CertificateFields {
-  const signed = derElement(derElement(certificate.raw, DER_SEQUENCE).content, DER_SEQUENCE);
-  const [first, ...rest] = derElements(signed.content);
+  const [first, ...rest] = signedFields(certificate);
   const [serial, , , , subject] = first?.tag === TAGGED_0 ? rest : [first, ...rest];
   if (serial === undefined || subject === undefined) throw new Error('a certificate without serial or subject');
   return { serial: serial.content.toString('hex'), subject: subject.bytes, isVersion1: first?.tag !== TAGGED_0 };
+}
+
+/**
+ * Returns the first byte of the key usage, whose highest bit is `digitalSignature`; undefined where a certificate does not limit
+ * it. Throws where it cannot be read. RFC 5280, 4.2.1.3.
+ */
+export function keyUsageOf(certificate: X509Certificate): number | undefined {
+  const extensions = [...signedFields(certificate)].find(({ tag }) => tag === TAGGED_3);
+  if (extensions === undefined) return undefined;
+  for (const { content } of derElements(derElement(extensions.content, DER_SEQUENCE).content)) {
+    const [id, ...rest] = derElements(content);
+    const value = rest.at(-1);
+    if (id?.bytes.toString('hex') !== KEY_USAGE || value === undefined) continue;
+    // An OCTET STRING that holds the BIT STRING, whose first byte counts the bits that are not used.
+    return derElement(value.content, DER_BIT_STRING).content[1] ?? 0;
+  }
+  return undefined;
+}
+
+function signedFields(certificate: X509Certificate): Generator<DerElement, void> {
+  return derElements(derElement(derElement(certificate.raw, DER_SEQUENCE).content, DER_SEQUENCE).content);
 }

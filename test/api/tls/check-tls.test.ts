@@ -4,9 +4,14 @@ import { createPrivateKey } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { checkTls, type TlsFault } from '../../../src/api/tls/check-tls.ts';
 import type { TlsMaterial } from '../../../src/api/tls/tls-material.ts';
-import { type Credential, createAuthority, issueServerCertificate } from '../../../src/development-pki.ts';
+import {
+  type Credential,
+  createAuthority,
+  issueClientCertificate,
+  issueServerCertificate,
+} from '../../../src/development-pki.ts';
 import { createCrl } from '../../support/create-crl.ts';
-import { createOpensslPki } from '../../support/openssl-pki.ts';
+import { createOpensslPki, type Wish } from '../../support/openssl-pki.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -16,12 +21,15 @@ let ours: Credential;
 let theirs: Credential;
 let server: Credential;
 let other: Credential;
+let client: Pick<Credential, 'key' | 'cert'>;
 let lists: { ours: string; theirs: string; old: string; early: string };
 beforeAll(async () => {
   ours = await createAuthority({ commonName: 'Ours', now });
   theirs = await createAuthority({ commonName: 'Theirs', now });
   server = await issueServerCertificate(ours, { now });
   other = await issueServerCertificate(ours, { now });
+  const { key, cert } = await issueClientCertificate(ours, { commonName: 'Ada', now });
+  client = { key, cert };
   lists = {
     ours: await createCrl(ours, { now, revoked: [] }),
     theirs: await createCrl(theirs, { now, revoked: [], days: 30 }),
@@ -38,6 +46,19 @@ function oldAuthority(): string {
   return createOpensslPki(temporaryDirectory()).issue('old', {}).own;
 }
 
+const RSA = ['-algorithm', 'RSA', '-pkeyopt', 'rsa_keygen_bits:2048'];
+
+/** Returns a certificate that holds now, by openssl. */
+function unlimited(wish: Wish): Pick<Credential, 'key' | 'cert'> {
+  const days = Math.floor((now - Date.now()) / DAY_MS);
+  const { key, cert } = createOpensslPki(temporaryDirectory()).issue('any', {
+    from: days - 1,
+    until: days + 30,
+    ...wish,
+  });
+  return { key, cert };
+}
+
 function encrypt(key: string): string {
   return `${createPrivateKey(key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })}`;
 }
@@ -48,6 +69,9 @@ describe('nothing is wrong with', () => {
     ['a chain', () => ({ cert: server.cert + ours.cert })],
     ['a key in the form of its kind', () => ({ key: sec1(server.key) })],
     ['a key with its curve before it', () => ({ key: `${PARAMETERS}${sec1(server.key)}` })],
+    ['a certificate that lists no purposes', () => unlimited({})],
+    ['one that only encrypts keys', () => unlimited({ extensions: ['keyUsage = keyEncipherment'], key: RSA })],
+    ['one for clients and servers', () => unlimited({ extensions: ['extendedKeyUsage = clientAuth, serverAuth'] })],
     ['a list of the authority', () => ({ crl: lists.ours })],
     ['several authorities with a list each', () => ({ ca: ours.cert + theirs.cert, crl: lists.theirs + lists.ours })],
     ['an authority of version 1, which cannot say that it is one', () => ({ ca: oldAuthority() })],
@@ -92,6 +116,24 @@ describe('cannot be served:', () => {
       {
         part: 'cert',
         message: "the certificate of the private key is its number 2: the server's own has to come first",
+      },
+    ],
+    [
+      'the certificate of a client',
+      () => client,
+      {
+        part: 'cert',
+        message:
+          "it was not made for servers: its extended key usage lacks serverAuth; name the server's own, with its key",
+      },
+    ],
+    [
+      'the certificate of the authority',
+      () => ({ key: ours.key, cert: ours.cert }),
+      {
+        part: 'cert',
+        message:
+          "it was not made for servers: its key usage lacks digitalSignature; name the server's own, with its key",
       },
     ],
     [
