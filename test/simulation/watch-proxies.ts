@@ -126,10 +126,12 @@ export class ProxyWatch {
     const given = this.#leases.get(lease);
     if (given === undefined || !this.#isOpen(given, lease)) return false;
     if (answer === undefined) return true;
-    if (given.isCheck && given.takenBy === undefined)
-      this.#world.calls.checkReported(given.resource, this.#world.scheduler.now - given.began);
+    const isFirst = given.takenBy === undefined;
     given.takenBy = this.#world.core;
-    if (given.isCheck && answer.outcome === 'absent') this.#world.drift.checked(given.resource, answer);
+    // A report that is repeated, perhaps after later checks, tells nothing more.
+    if (!given.isCheck || !isFirst) return true;
+    this.#world.calls.checkReported(given.resource, this.#world.scheduler.now - given.began);
+    if (answer.outcome === 'absent') this.#world.drift.checked(given.resource, answer);
     return true;
   }
 
@@ -146,11 +148,10 @@ export class ProxyWatch {
       this.#world.fail('a late report of what was given up changes nothing', words);
     } else if (!given.isCheck && this.#isOpen(given, lease)) {
       this.#world.fail('no report is answered before it is recorded', words);
-    } else if (given.isCheck && answer.outcome === 'done') {
-      this.#world.drift.checked(given.resource, answer);
-    } else if (!given.isCheck && !given.isRecorded) {
+    } else if (!given.isRecorded) {
       given.isRecorded = true;
-      this.#world.calls.reported(given, answer);
+      if (!given.isCheck) this.#world.calls.reported(given, answer);
+      else if (answer.outcome === 'done') this.#world.drift.checked(given.resource, answer);
     }
   }
 
