@@ -22,6 +22,8 @@ export class AnswerWatch {
   readonly goneLayers = new Set<string>();
   /** What the answers about each server were made of when they were compared last. */
   readonly #compared = new Map<string, Sources>();
+  /** Instances that stayed, over a restart, at a version of a directory that was followed before the layout was moved. */
+  readonly #ofFormerDirectories = new Set<string>();
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -54,11 +56,19 @@ export class AnswerWatch {
     }
   }
 
-  /** Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses. */
+  /**
+   * Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses: one of
+   * which the copy was lost, or of a directory that was followed formerly.
+   */
   #isRecordLost({ instance, wanted, lastRecord }: ServerRow): boolean {
-    if (this.#facts.hasLostCopy && wanted === null) return lastRecord === null;
-    const unit = this.#facts.core?.current.get()?.units.get(`stack-instance/${instance}`);
-    return this.#facts.hasLostCopy && unit !== undefined && unit.servers.size > 0 && unit.nodes.size === 0;
+    const { core, git, hasLostCopy } = this.#facts;
+    const desired = core?.current.get();
+    const unit = desired?.units.get(`stack-instance/${instance}`);
+    const isOfRows = unit !== undefined && unit.servers.size > 0 && unit.nodes.size === 0;
+    if (isOfRows && git.at(unit.commit).directory !== git.at(desired?.commit ?? unit.commit).directory)
+      this.#ofFormerDirectories.add(instance);
+    const mayBeLost = hasLostCopy || this.#ofFormerDirectories.has(instance);
+    return mayBeLost && (wanted === null ? lastRecord === null : isOfRows);
   }
 
   #watchRecord(name: string, record: Readonly<Record<string, unknown>>): void {
