@@ -203,10 +203,31 @@ function watchKnown(facts: Facts, { all }: Followed): void {
   if (before === undefined || last === undefined || mayHaveNewReceiver(last.files, before.files)) return;
   // The rows do not tell what was wrong in a commit that is in no copy any more.
   if (facts.hasLostCopy && !facts.git.isAncestor(before.commit, last.commit)) return;
-  for (const [instance, { isHandOver, reason }] of facts.core?.current.get()?.held ?? []) {
-    if (isHandOver !== true || before.held.has(instance) || reason.includes('with a merge')) continue;
+  for (const [instance, { isHandOver, reason, removals }] of facts.core?.current.get()?.held ?? []) {
+    if (isHandOver !== true || before.held.has(instance)) continue;
+    const servers = new Set(removals.map(({ server }) => server));
+    if (reason.includes('with a merge') && isKeptAside(facts.git, { from: before, to: last }, servers)) continue;
     facts.fail('what was wrong before holds nothing', `${instance} is held at ${last.commit}: ${reason}`);
   }
+}
+
+/** Whether a commit that a merge brings from elsewhere, between two that were followed, protects or retains one of these servers. */
+function isKeptAside(
+  git: Facts['git'],
+  { from, to }: Readonly<Record<'from' | 'to', FollowedCommit>>,
+  servers: ReadonlySet<string>,
+): boolean {
+  const known = git.historyOf(from.commit);
+  const line = git.firstParents(to.commit).filter(({ oid }) => git.isAncestor(from.commit, oid));
+  const own = new Set(line.map(({ oid }) => oid));
+  const aside = [...git.historyOf(to.commit)].filter((oid) => !known.has(oid) && !own.has(oid));
+  return aside.some((oid) =>
+    INSTANCES.some((instance) => {
+      const shape = fileStateOf(git.at(oid).files, instance);
+      const isKept = typeof shape !== 'string' && (shape.protected || shape.retain);
+      return isKept && serversOf(shape).some((server) => servers.has(server));
+    }),
+  );
 }
 
 function watchClientcert(facts: Facts, node: string): void {
