@@ -1,7 +1,7 @@
 // Guards the servers that a merge takes away although a commit that it brings from elsewhere protects or retains them: one by
 // one, that commit would have kept them. They are held, and a person decides. docs/decisions/0075.
 import type { Derivation, Reusable } from '../derive.ts';
-import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import type { Baseline } from '../desired/desired-state.ts';
 import { isProtected, isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
 import { orContentError } from '../model/snapshot.ts';
 import type { RunInSlices } from '../slices.ts';
@@ -17,8 +17,10 @@ const REMEDY = 'approve the deletes, or push a commit that wants these servers a
 /** How the commits of a merge are read. */
 interface GuardOptions {
   readonly baseline: Baseline;
-  readonly directory: string;
-  readonly inSlices: RunInSlices;
+  /** Left out: the one that is followed. */
+  readonly directory?: string;
+  /** Left out: slices by the machine's clock. */
+  readonly inSlices?: RunInSlices;
 }
 
 /** Returns the derivation of a step; of a merge, one whose judgement holds what a commit that it brings would have kept. */
@@ -28,39 +30,32 @@ export async function withMergeGuards(
   derivation: Derivation,
   options: GuardOptions,
 ): Promise<Derivation> {
-  if (!derivation.isFollowed || step.others.length === 0) return derivation;
-  const lost = lostServers(options.baseline, derivation.desired);
-  if (lost.size === 0) return derivation;
-  const guarded = await guardsOf(source, step, { ...options, lost, earlier: derivation.desired });
+  if (!derivation.isFollowed) return derivation;
+  const guarded = await guardedServers(source, step, derivation.desired, options);
+  if (guarded.size === 0) return derivation;
   const { judge } = derivation;
   return { ...derivation, judge: (safety) => judge({ ...safety, deletions: { ...safety.deletions, guarded } }) };
 }
 
-/** Returns the servers that were made before, and that no instance of the commit makes, valid or not. */
-function lostServers({ owners }: Baseline, { candidates }: DesiredState): ReadonlySet<string> {
-  const lost = new Set(owners.keys());
-  for (const { servers } of candidates.values()) for (const name of servers.keys()) lost.delete(name);
-  return lost;
-}
-
-interface Search extends GuardOptions {
-  readonly lost: ReadonlySet<string>;
-  readonly earlier: Reusable;
-}
-
-/** Returns why servers that go are guarded, by name. Newest commits are read first, until each server has a reason. */
-async function guardsOf(
+/**
+ * Returns why servers are guarded that a merge takes away, by name. Newest commits are read first, until each server has a
+ * reason. `merged`: what the merge makes.
+ */
+export async function guardedServers(
   source: Pick<Source, 'snapshot'>,
-  { others, isCut }: CommitStep,
-  { lost, earlier, directory, inSlices }: Search,
+  { others, isCut }: Pick<CommitStep, 'others' | 'isCut'>,
+  merged: Reusable,
+  { baseline, directory, inSlices }: GuardOptions,
 ): Promise<ReadonlyMap<string, string>> {
   const guarded = new Map<string, string>();
+  const lost = others.length === 0 ? NONE : lostServers(baseline, merged);
+  if (lost.size === 0) return guarded;
   if (isCut || others.length > COMMITS_MAX) {
     const unread =
       'a merge takes servers away, and brings more commits than are read, which may protect or retain them';
     return new Map([...lost].map((server) => [server, `${unread}: ${REMEDY}`]));
   }
-  let known = earlier;
+  let known = merged;
   for (const { oid } of others) {
     const proposed = await orContentError(proposeAt(source, oid, { earlier: known, directory, inSlices }));
     // One that is not followed would have set nothing.
@@ -73,6 +68,15 @@ async function guardsOf(
     if (guarded.size === lost.size) break;
   }
   return guarded;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Returns the servers that were made before, and that no instance of the commit makes, valid or not. */
+function lostServers({ owners }: Baseline, { candidates }: Reusable): ReadonlySet<string> {
+  const lost = new Set(owners.keys());
+  for (const { servers } of candidates.values()) for (const name of servers.keys()) lost.delete(name);
+  return lost;
 }
 
 function isGuarding(unit: Unit): boolean {

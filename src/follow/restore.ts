@@ -28,9 +28,12 @@ import { parseAhead } from './parse-ahead.ts';
 import { entryOfRow, keptObjects, recordedOwners } from './recorded-baseline.ts';
 import { recordedUnit } from './recorded-unit.ts';
 
+/** Returns what a commit adds to an earlier one. */
+export type AddedSince = (order: Pick<AddedOrder, 'from' | 'select'>) => ReturnType<Source['added']>;
+
 interface ReadOptions extends Omit<Before, 'reappearing'> {
-  /** Given for a commit that is followed after `earlier`: returns what it adds. */
-  readonly addedSince?: ((order: Pick<AddedOrder, 'from' | 'select'>) => ReturnType<Source['added']>) | undefined;
+  /** Given for a commit that is followed after `earlier`. */
+  readonly addedSince?: AddedSince | undefined;
   /** Left out: slices by the machine's clock. */
   readonly inSlices?: RunInSlices | undefined;
   /** Left out: the one that is followed. */
@@ -66,15 +69,19 @@ async function readAndDerive(
   { inSlices = createSlices(systemClock), ...before }: ReadOptions,
 ): Promise<Derivation> {
   const { snapshot, parsedFiles } = await readAt(source, commit, before);
-  const found = await reappearingAt(snapshot, before, inSlices);
+  const found = await reappearingAt(snapshot, { ...before, inSlices });
   return await inSlices(deriveSteps(snapshot, { ...before, parsedFiles, reappearing: found }));
 }
 
 /** Returns the new files in which instances appear again that the commit takes away. */
-async function reappearingAt(
-  { commit, files }: Snapshot,
-  { earlier, baseline: { units }, addedSince }: Omit<ReadOptions, 'inSlices'>,
-  inSlices: RunInSlices,
+export async function reappearingAt(
+  { commit, files }: Pick<Snapshot, 'commit' | 'files'>,
+  {
+    earlier,
+    baseline: { units },
+    addedSince,
+    inSlices = createSlices(systemClock),
+  }: Pick<ReadOptions, 'earlier' | 'baseline' | 'addedSince' | 'inSlices'>,
 ): Promise<ReadonlySet<string> | undefined> {
   const from = earlier?.catalog.commit;
   if (earlier === undefined || addedSince === undefined || from === undefined || from === commit) return undefined;

@@ -42,14 +42,16 @@ export interface Merge {
   readonly parsedFiles?: Before['parsedFiles'];
   /** The recorded servers of a running controller, to be compared with in place of `before`, which is built from them. */
   readonly recorded?: readonly RecordedFacts[] | undefined;
+  /** Paths of new files in which instances that are gone appear again; see reappearing.ts. */
+  readonly reappearing?: Before['reappearing'];
   /** A person accepted that the commit leaves nothing. */
   readonly isAccepted?: boolean;
 }
 
 /** Returns the effect of a merge commit on the branch of base. */
 export function planMerge(merge: Merge): Plan {
-  const { base, head, before, snapshot, safety, parsedFiles, isAccepted = false, conflicts = [] } = merge;
-  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety, isAccepted };
+  const { base, head, before, snapshot, safety, parsedFiles, reappearing, isAccepted = false, conflicts = [] } = merge;
+  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety, isAccepted, reappearing };
   const merged = derive(snapshot, from);
   // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;

@@ -99,7 +99,10 @@ export interface Rename {
 
 /** The deletes that wait for an approval. The changes of their instances are listed as they are once approved. */
 export interface PlannedHold {
-  /** `hand over`: the servers may be meant for an instance that is wrong. `nothing left`: the whole commit waits. */
+  /**
+   * `hand over`: they wait whatever the budget, since they may be meant for what is wrong or not read, or a commit that the
+   * merge brings keeps them. `nothing left`: the whole commit waits.
+   */
   readonly kind: 'budget' | 'hand over' | 'nothing left';
   /** Deletes in an hour without an approval; null for a hold of another kind. */
   readonly limit: number | null;

@@ -18,7 +18,15 @@ interface RecordedLimits extends PlannedLimits {
 
 /** Returns the facts. */
 export function safetyOfRecorded(limits: RecordedLimits): Safety {
-  const { servers, heldBefore, approval, budget, approvedCount = 0, unprotected = new Set() } = limits;
+  const {
+    servers,
+    heldBefore,
+    approval,
+    budget,
+    approvedCount = 0,
+    unprotected = new Set(),
+    guarded = new Map(),
+  } = limits;
   const byName = new Map(servers.map((server) => [server.name, server]));
   return {
     unprotected,
@@ -35,6 +43,7 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
         const server = byName.get(name);
         return server !== undefined && isMadeServer(server) ? server.incarnation : undefined;
       },
+      guarded,
       isApproved: (digest) => digest === approval,
       heldBefore,
       approvedCount,

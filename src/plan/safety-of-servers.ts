@@ -12,11 +12,13 @@ export interface PlannedLimits {
   readonly approvedCount?: number;
   /** Keys of the units whose protection was lifted; left out: none. A merge lifts none: only a commit of the branch itself does, see docs/decisions/0029. */
   readonly unprotected?: ReadonlySet<string>;
+  /** Why servers that the merge takes away wait, by name; left out: none does. See follow/merge-guards.ts. */
+  readonly guarded?: ReadonlyMap<string, string> | undefined;
 }
 
 /** Returns the facts. */
 export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: PlannedLimits): Safety {
-  const { budget, approvedCount = 0, unprotected = new Set() } = limits;
+  const { budget, approvedCount = 0, unprotected = new Set(), guarded = new Map() } = limits;
   return {
     unprotected,
     deletions: {
@@ -26,6 +28,7 @@ export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: Pl
       underWay: new Map(),
       goesOn: () => false,
       incarnationOf: (server) => (owners.has(server) ? 1 : undefined),
+      guarded,
       isApproved: () => false,
       heldBefore: new Map(),
       approvedCount,

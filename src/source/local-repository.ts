@@ -14,6 +14,7 @@ import { findFileChanges } from './find-file-changes.ts';
 import { findGitDirectory } from './remotes/git-directory.ts';
 import { SnapshotReader } from './snapshot-reader.ts';
 import {
+  type AddedOrder,
   type BlobFilter,
   type ChangeLimits,
   type Commit,
@@ -25,7 +26,7 @@ import { SOURCE_LIMITS } from './source-limits.ts';
 
 /** A repository that is only read. All methods throw SourceError with advice. */
 export interface LocalRepository
-  extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'> {
+  extends Pick<Source, 'has' | 'snapshot' | 'added' | 'describe' | 'commitsBetween' | 'lastChanges'> {
   /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
   readonly prefix: string;
   /** Tells that the clone lacks older commits. */
@@ -151,6 +152,14 @@ class Repository implements LocalRepository {
 
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
     return this.#ask(async () => this.#reader.read(this.#objects, await this.#commit(commit), { wants }));
+  }
+
+  added({ from, to, select }: AddedOrder): ReturnType<Source['added']> {
+    return this.#ask(async () => {
+      const before = await this.#objects.findCommit(from);
+      if (before === undefined) return { files: new Map(), blobs: new Map() };
+      return await this.#reader.added(this.#objects, { from: before, to: await this.#commit(to) }, { select });
+    });
   }
 
   describe(commit: string): Promise<Commit> {

@@ -2,14 +2,16 @@
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
-import { problemsOf } from '../../derive.ts';
+import { problemsOf, proposeSteps } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
-import { deriveAt } from '../../follow/restore.ts';
+import { guardedServers } from '../../follow/merge-guards.ts';
+import { type AddedSince, deriveAt, reappearingAt } from '../../follow/restore.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
 import type { DeleteBudget } from '../../machine/removals.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
+import { finish } from '../../model/steps.ts';
 import { mergeAncestors, mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/safety-of-servers.ts';
@@ -40,12 +42,44 @@ export async function readMerge(repository: MergeRepository, { base, head, budge
   const { files, conflicts } = await mergedFiles(repository, { base: from, head: to, ancestors });
   const { before, problemsBefore } = await stateAt(repository, from);
   const snapshot = await readSnapshot(repository, { base: from, head: to, files, before });
-  const approvedCount = approvedCountOf(await repository.commitsBetween(from, to, COMMITS_MAX));
-  return {
+  const commits = await repository.commitsBetween(from, to, COMMITS_MAX + 1);
+  const approvedCount = approvedCountOf(commits);
+  const merge = {
     ...{ base: from, head: to, before, problemsBefore, snapshot, approvedCount },
-    safety: before === undefined ? undefined : safetyOfServers(before, { budget, approvedCount }),
     conflicts: conflicts.map((path) => needsRebase(path, base)),
   };
+  if (before === undefined) return merge;
+  const addedSince = addedByMerge(repository, { head: to, ancestors });
+  const reappearing = await reappearingAt(snapshot, { baseline: before, earlier: before, addedSince });
+  const guarded = await guardsAt(repository, { before, snapshot, commits });
+  return { ...merge, reappearing, safety: safetyOfServers(before, { budget, approvedCount, guarded }) };
+}
+
+/** Returns a function that returns what head has, and neither an earlier commit nor a merge base: base may have taken it away. */
+function addedByMerge(
+  repository: MergeRepository,
+  { head: to, ancestors }: { readonly head: string; readonly ancestors: readonly string[] },
+): AddedSince {
+  return async ({ from, select }) => {
+    const isNew: ((path: string) => boolean)[] = [];
+    for (const ancestor of ancestors) {
+      const { files } = await repository.added({ from: ancestor, to, select: () => [] });
+      isNew.push((path) => files.has(path));
+    }
+    const newOf = (files: Files): Files => new Map([...files].filter(([path]) => isNew.every((is) => is(path))));
+    const { files, blobs } = await repository.added({ from, to, select: (found) => select(newOf(found)) });
+    return { files: newOf(files), blobs };
+  };
+}
+
+/** Returns why servers wait that the merge takes away: a commit that it brings would have kept them. */
+async function guardsAt(
+  repository: MergeRepository,
+  { before, snapshot, commits }: Pick<Merge, 'snapshot'> & { before: DesiredState; commits: readonly Commit[] },
+): Promise<ReadonlyMap<string, string>> {
+  const merged = finish(proposeSteps(snapshot, { baseline: before, earlier: before, isAccepted: true }));
+  if (!merged.isFollowed) return new Map();
+  return await guardedServers(repository, { others: commits, isCut: false }, merged, { baseline: before });
 }
 
 /** Returns the step from base to head as it is, without merging: what accepting a rewritten history does. */
@@ -59,7 +93,14 @@ export async function readStep(repository: MergeRepository, { base, head, budget
   const commits = await commitsOfStep(repository, { base: from, head: to });
   const approvedCount = approvedCountOf(commits);
   const unprotected = await liftedProtection(repository, { desired: before, commits, lifted: new Set() });
-  return { ...step, approvedCount, safety: safetyOfServers(before, { budget, approvedCount, unprotected }) };
+  const addedSince: AddedSince = (order) => repository.added({ ...order, to });
+  const reappearing = await reappearingAt(snapshot, { baseline: before, earlier: before, addedSince });
+  return {
+    ...step,
+    approvedCount,
+    reappearing,
+    safety: safetyOfServers(before, { budget, approvedCount, unprotected }),
+  };
 }
 
 /** Returns the commits whose trailers and lifts count: of a rewritten history the newest one, and none where it was set back. */

@@ -63,7 +63,8 @@ function onRecorded(
   if (merge.before === undefined) return merge;
   const problemsBefore = newest.commit === commit ? newest.problems : merge.problemsBefore;
   const unprotected = new Set([...(merge.safety?.unprotected ?? []), ...lifted.map(instanceAddress)]);
-  const limits = { servers, heldBefore: heldDeletes(held), approval, budget, approvedCount, unprotected };
+  const { guarded } = merge.safety?.deletions ?? {};
+  const limits = { servers, heldBefore: heldDeletes(held), approval, budget, approvedCount, unprotected, guarded };
   const before = withRecorded(merge.before, servers, problemsBefore);
   return {
     ...merge,

@@ -217,6 +217,69 @@ describe('deletes', () => {
   });
 });
 
+describe('servers that go wait', () => {
+  const BLOG_SERVERS = ['delete blog-db', 'delete blog-web-1'];
+  const SIMILAR = `${SHOP[BLOG_FILE]}# moved\n`;
+
+  it.each(['archive/blog.txt', 'stacks/instances-off/blog.txt', 'blog.yaml.bak'])(
+    'where nearly the same content appears in a file that is not read: %s',
+    async (path) => {
+      const { repository, first } = await branched();
+      await repository.commit({ [BLOG_FILE]: null, [path]: SIMILAR }, { branch: 'branch', parents: [first] });
+      const plan = await planAt(repository.path);
+      expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
+      const name = path.includes('/') ? path : `./${path}`;
+      expect(plan.held).toMatchObject({ kind: 'hand over', instances: ['blog'], deletes: 2 });
+      expect(plan.held?.reason).toContain(`"${name}" is not read in the commit that takes these servers away`);
+    },
+  );
+
+  it('where it appears outside of the directory', async () => {
+    const repository = await emptyRepository();
+    const below = Object.entries(SHOP).map(([path, text]) => [`ops/${path}`, text]);
+    const first = await repository.commit(Object.fromEntries(below));
+    const moved = { [`ops/${BLOG_FILE}`]: null, 'archive/blog.yaml': SIMILAR };
+    await repository.commit(moved, { branch: 'branch', parents: [first] });
+    const plan = await planAt(join(repository.path, 'ops'));
+    expect(plan.held).toMatchObject({ kind: 'hand over', instances: ['blog'] });
+    expect(plan.held?.reason).toContain('"../archive/blog.yaml" is not read');
+  });
+
+  it('where that is so in a history that is accepted', async () => {
+    const { repository, first } = await branched();
+    const other = await repository.commit({ ...SHOP, [BLOG_FILE]: null, 'archive/blog.txt': SIMILAR }, { parents: [] });
+    const opened = await openLocalRepository(repository.path);
+    onTestFinished(() => opened.close());
+    const plan = planMerge(await readStep(opened, { base: first, head: other, budget: 100 }));
+    expect(plan.held).toMatchObject({ kind: 'hand over', instances: ['blog'] });
+  });
+
+  it('not where the file was there, and main has taken it away since', async () => {
+    const repository = await emptyRepository();
+    const first = await repository.commit({ ...SHOP, 'archive/blog.txt': SIMILAR });
+    await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [first] });
+    await repository.commit({ 'archive/blog.txt': null });
+    const plan = await planAt(repository.path);
+    expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
+    expect(plan.held).toBeNull();
+  });
+
+  it.each(['deletion: retain', 'protected: true'])(
+    'where a commit of the branch has kept them: %s',
+    async (setting) => {
+      const { repository, first } = await branched();
+      const kept = { [BLOG_FILE]: `${SHOP[BLOG_FILE]}${setting}\n` };
+      const keeping = await repository.commit(kept, { branch: 'branch', parents: [first] });
+      const message = 'Remove\n\nTreeline-Approve-Deletes: 9\n';
+      await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [keeping], message });
+      const plan = await planAt(repository.path);
+      expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
+      expect(plan.held).toMatchObject({ kind: 'hand over', instances: ['blog'], deletes: 2 });
+      expect(plan.held?.reason).toContain(`in ${keeping}, which comes with a merge that takes servers of it away`);
+    },
+  );
+});
+
 describe('a step that is accepted', () => {
   async function stepOf(path: string, base: string, head: string): Promise<Plan> {
     const repository = await openLocalRepository(path);
