@@ -14,6 +14,9 @@ import { type Format, formatOption, printJson } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const EXIT_PROBLEMS = 1;
+const AS_ROOT =
+  'treeline: warning: this looks with the rights of root, who may read and write everything: name the user that runs the ' +
+  'controller with --user NAME\n';
 
 /** Adds the command. Exit code 0: the controller starts with it, warnings allowed; 1: errors; 3: could not run. */
 export function addSettingsCommand(program: Command): void {
@@ -38,6 +41,7 @@ async function problemsIn(file: string, user: string | undefined): Promise<reado
   const path = fromUserDirectory(file);
   try {
     const service = becomeServiceUser((await loadSettings(path)).store.directory, user);
+    if (service === undefined && process.getuid?.() === 0) process.stderr.write(AS_ROOT);
     const settings = await loadSettings(path);
     const document = parseYaml(file, await readFile(path));
     return (await checkSettingsFiles(settings, service)).map(({ pointer, fault }) =>

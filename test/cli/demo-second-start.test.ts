@@ -100,7 +100,11 @@ describe('a demo that runs', { timeout: 120_000 }, () => {
   });
 
   it('prints lines that show what a push has brought, a mistake and its correction', async () => {
-    const printed = await paste(text, folder);
+    // What advice names is a command of that terminal, and a demo that does not answer is told.
+    const unheard = `  TREELINE_SERVER=https://localhost:1 ask /tree 2>&1\n`;
+    const printed = await paste(`${text}\n  treeline why shop-staging | sed 's/^/advised: /'\n${unheard}`, folder);
+    expect(printed).toMatch(/^advised: shop-staging: /m);
+    expect(printed).toMatch(/^curl: \(\d+\) .*localhost/m);
     const first = printed.indexOf('shop-staging: Done\n', printed.indexOf('One web server more'));
     const mistake = printed.indexOf('shop-staging: Invalid: stacks/instances/shop/shop-staging.yaml:5:16: ', first);
     const why = printed.indexOf('do: correct stacks/instances/shop/shop-staging.yaml, and push', mistake);

@@ -1,5 +1,6 @@
 // `treeline settings check`: all that is wrong with the operator's file, each with its line, and nothing started.
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ProcessResult, treeline } from '../support/command-line.ts';
@@ -7,6 +8,9 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The user nobody of most systems. */
 const OUTSIDER = 65_534;
+
+/** Root is told that it can read everything, unless the controller is said to run as root. */
+const AS_MYSELF = ['--user', userInfo().username];
 
 const RIGHT = `api:
   tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt }
@@ -27,7 +31,7 @@ async function folderWith(settings: string): Promise<string> {
 async function check(settings: string, change: (cwd: string) => void = () => undefined): Promise<ProcessResult> {
   const cwd = await folderWith(settings);
   change(cwd);
-  const ended = await treeline(['settings', 'check', 'treeline.yaml'], { cwd });
+  const ended = await treeline(['settings', 'check', 'treeline.yaml', ...AS_MYSELF], { cwd });
   expect(existsSync(join(cwd, 'state'))).toBe(false);
   return { ...ended, stdout: ended.stdout.replaceAll(`${cwd}/`, '') };
 }
@@ -99,7 +103,7 @@ describe('treeline settings check', () => {
   it('warns of a password in the environment', async () => {
     const cwd = await folderWith(RIGHT);
     const env = { TREELINE_GIT_PASSWORD: 'hunter2' };
-    expect(await treeline(['settings', 'check', 'treeline.yaml'], { cwd, env })).toEqual({
+    expect(await treeline(['settings', 'check', 'treeline.yaml', ...AS_MYSELF], { cwd, env })).toEqual({
       code: 0,
       stdout: [
         'treeline.yaml:3:1: warning: TREELINE_GIT_PASSWORD in the environment is a secret, and every program of the same user may read it in /proc [exposed_secret]',
@@ -153,6 +157,23 @@ describe('treeline settings check', () => {
   });
 
   describe.runIf(process.getuid?.() === 0)('run by root', () => {
+    it.each([
+      ['there is no store', undefined],
+      ['the store is that of root', 'kept'],
+    ])('warns that it looks with the rights of root, where nobody is named and %s', async (_, made) => {
+      const cwd = await folderWith(`${RIGHT}store: { directory: kept }\n`);
+      if (made !== undefined) mkdirSync(join(cwd, made), { mode: 0o700 });
+      expect(await treeline(['settings', 'check', 'treeline.yaml'], { cwd })).toEqual({
+        code: 0,
+        stdout: '0 errors, 0 warnings\n',
+        stderr: expect.stringMatching(
+          /^treeline: warning: this looks with the rights of root, .*: name the user that runs the controller with --user NAME\n$/,
+        ),
+      });
+      const named = await treeline(['settings', 'check', 'treeline.yaml', '--user', 'root'], { cwd });
+      expect(named).toEqual({ code: 0, stdout: '0 errors, 0 warnings\n', stderr: '' });
+    });
+
     it('looks with the rights of the user to whom the store belongs', async () => {
       const cwd = await folderWith(`${RIGHT}store: { directory: kept }\n`);
       mkdirSync(join(cwd, 'kept'), { mode: 0o700 });

@@ -111,9 +111,11 @@ function exports(url: string, { credentials }: DemoPlaces, from: string): readon
     `  export TREELINE_CA=${path(credentials.ca)}`,
     `  export TREELINE_CERT=${path(cert)}`,
     `  export TREELINE_KEY=${path(key)}`,
-    '  ask() { path=$1; shift; curl -s --cacert "$TREELINE_CA" \\',
+    '  ask() { path=$1; shift; curl -sS --cacert "$TREELINE_CA" \\',
     '    --cert "$TREELINE_CERT" --key "$TREELINE_KEY" \\',
     '    "$TREELINE_SERVER$path" "$@"; echo; }',
+    // What Treeline advises names the command so.
+    ...(COMMAND === 'treeline' ? [] : [`  treeline() { ${COMMAND} "$@"; }`]),
   ];
 }
 
