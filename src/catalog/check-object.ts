@@ -45,11 +45,14 @@ function checkName(name: string, written: unknown, report: Report): void {
 function checkClient(serial: string, written: JsonMap, report: Report): void {
   for (const field of ['name', 'serial']) {
     const value = written[field];
-    if (typeof value !== 'string' || canonicalSerial(value) === serial) continue;
+    if (typeof value !== 'string') continue;
+    const meant = canonicalSerial(value);
+    if (meant === serial) continue;
+    const ownName = `write "${serial}" or leave the field out`;
     report(`/${field}`, {
       code: 'name_mismatch',
       message: `the ${field} ${quote(value)} is not the serial number that the file is named after`,
-      hint: `write "${serial}" or leave the field out`,
+      hint: meant === undefined ? ownName : `rename the file to ${meant}.yaml; or, where its name is right, ${ownName}`,
     });
   }
   const { fingerprint } = written;

@@ -10,7 +10,7 @@ import type { Catalog, FileEntry } from './catalog.ts';
 import { DEFAULT_HIERARCHY } from './hierarchy.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
 import { type PlacedFile, readEntry } from './parse-entry.ts';
-import { HIERARCHY_FILE, isObjectPath, placePath, TREE_FILE } from './paths.ts';
+import { HIERARCHY_FILE, isReadPath, placePath, TREE_FILE } from './paths.ts';
 import { checkTreeLevels } from './tree.ts';
 
 /** The most files that the layout may hold, whatever else the repository has. */
@@ -71,7 +71,7 @@ export function* parseFiles(snapshot: Snapshot, previous?: Catalog): Generator<F
 export function wantsBlob(previous?: Catalog, parsedFiles?: ParsedFiles): (path: string, oid: string) => boolean {
   return (path, oid) => {
     const placed = placePath(path, '100644');
-    if (!isObjectPath(placed)) return false;
+    if (!isReadPath(placed)) return false;
     return (reusable(previous, { path, oid, placed }) ?? sameIn(parsedFiles, { path, oid, placed })) === undefined;
   };
 }
@@ -103,7 +103,7 @@ function reusable(previous: Catalog | undefined, file: PlacedFile): FileEntry | 
 function sameIn(files: ParsedFiles | undefined, { path, oid, placed }: PlacedFile): FileEntry | undefined {
   const known = files?.get(path);
   // A link may have the object id of a file.
-  return known?.oid === oid && isObjectPath(placed) ? known : undefined;
+  return known?.oid === oid && isReadPath(placed) ? known : undefined;
 }
 
 function* assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, parsed: number): Steps<Catalog> {

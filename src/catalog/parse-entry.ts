@@ -1,6 +1,7 @@
 // Parses one file of the layout: from its bytes to the checked object, with its places and its mistakes.
 import { isMap, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
+import { canonicalSerial } from '../model/serial.ts';
 import type { FileEntry } from './catalog.ts';
 import { checkBooleanWords } from './check-boolean-words.ts';
 import { checkLengths } from './check-lengths.ts';
@@ -8,7 +9,7 @@ import { checkObject } from './check-object.ts';
 import { fileTooLarge } from './decode-text.ts';
 import { type Fault, problemFrom } from './fault.ts';
 import { checkHierarchy, readHierarchy } from './hierarchy.ts';
-import { isObjectPath, type ObjectPath, placePath, type StrayPath } from './paths.ts';
+import { isObjectPath, isReadPath, type ObjectPath, placePath, type StrayPath } from './paths.ts';
 import { readObject } from './read-object.ts';
 import { checkSchema } from './schemas.ts';
 import { checkTree, readTree } from './tree.ts';
@@ -41,7 +42,10 @@ export function entryOfDocument(
   { text, document }: { readonly text: string | null; readonly document: YamlDocument },
 ): FileEntry {
   const placed = placePath(path, '100644');
-  if (!isObjectPath(placed)) return unreadEntry(path, oid, placed?.stray ?? OUTSIDE);
+  if (!isObjectPath(placed)) {
+    const stray = unreadEntry(path, oid, placed === undefined ? OUTSIDE : namedBySerial(placed, document.value));
+    return { ...stray, text };
+  }
   const lengths = checkLengths(path, document);
   const misfits = checkSchema(placed.type, path, document).filter(({ pointer }) => !lengths.isBeyond(pointer));
   const file: FileEntry = {
@@ -59,6 +63,13 @@ export function entryOfDocument(
   const { object, problems } = readAndCheck(file, placed, document.value);
   const words = checkBooleanWords({ path, type: placed.type }, document, document.value);
   return { ...file, object, problems: capped([...file.problems, ...problems, ...words]) };
+}
+
+/** Returns the fault of a stray: of a client's file that is named after a person, the serial that it holds is the right name. */
+function namedBySerial(placed: StrayPath, value: unknown): Fault {
+  const written = isReadPath(placed) && isMap(value) ? value.serial : undefined;
+  const serial = typeof written === 'string' ? canonicalSerial(written) : undefined;
+  return serial === undefined ? placed.stray : { ...placed.stray, hint: `rename the file to ${serial}.yaml` };
 }
 
 /** Returns the byte order mark of a file: it is no part of the value, but edits have to keep it. */
@@ -90,8 +101,11 @@ const parsed = new WeakMap<Uint8Array, FileEntry>();
  * of bytes at the same path gives the same entry again, also in another snapshot.
  */
 export function readEntry({ path, oid, placed }: PlacedFile, content: Uint8Array | undefined): FileEntry {
-  if (!isObjectPath(placed)) return unreadEntry(path, oid, placed.stray);
-  if (content === undefined) return { ...unreadEntry(path, oid, fileTooLarge()), ...placed };
+  if (content === undefined || !isReadPath(placed)) {
+    return isObjectPath(placed)
+      ? { ...unreadEntry(path, oid, fileTooLarge()), ...placed }
+      : unreadEntry(path, oid, placed.stray);
+  }
   const known = parsed.get(content);
   if (known?.path === path && known.oid === oid) return known;
   const entry = parseEntry(path, oid, content);

@@ -50,7 +50,12 @@ function isInLayout(path: string): boolean {
   return path === 'types' || path === 'stacks' || path.startsWith('types/') || typeAt(path) !== undefined;
 }
 
-/** Tells whether `placed` is a file that has to be read. */
+/** Tells whether `placed` is a file whose content is read: an object, or a client that its content gives the right name. */
+export function isReadPath(placed: ObjectPath | StrayPath | undefined): placed is ObjectPath | StrayPath {
+  return placed !== undefined && ('type' in placed || placed.stray.code === 'client_file_name');
+}
+
+/** Tells whether `placed` is a file that holds an object. */
 export function isObjectPath(placed: ObjectPath | StrayPath | undefined): placed is ObjectPath {
   return placed !== undefined && 'type' in placed;
 }

@@ -7,7 +7,7 @@ import { type Entry, isValidEntry } from '../../src/model/entry.ts';
 import { LAYOUT_BYTES_MAX } from '../../src/model/snapshot.ts';
 import { SOURCE_LIMITS } from '../../src/source/source-limits.ts';
 import { processorMs } from '../support/processor-time.ts';
-import { snapshotOf, TREE } from './snapshots.ts';
+import { linkTo, snapshotOf, TREE } from './snapshots.ts';
 
 const SHOP = {
   'tree.yaml': `${TREE}children: [{ name: prod, type: environment }]\n`,
@@ -65,6 +65,19 @@ test('problems of all files come sorted, and a wrong file keeps its entry', () =
   expect(catalog.fatal).toEqual([]);
   expect(catalog.instances.get('us')?.object).toBe(null);
   expect(catalog.files.get('types/zonee/x.yaml')).toMatchObject({ type: null, object: null, text: null });
+});
+
+test("a client's file that is named after a person is read once, and its serial is the name in the hint", () => {
+  const texts = { ...SHOP, 'clients/alice.yaml': 'role: proxy\nserial: 0A1C\n', 'clients/bob.yaml': linkTo('alice') };
+  const first = loadCatalog(snapshotOf(texts, { wants: wantsBlob() }));
+  expect(first.problems.map(({ file, code, hint }) => [file, code, hint])).toEqual([
+    ['clients/alice.yaml', 'client_file_name', 'rename the file to 0A1C.yaml'],
+    ['clients/bob.yaml', 'not_a_file', 'commit the files themselves'],
+  ]);
+  expect(first.clients.size).toBe(1);
+  const next = loadCatalog(snapshotOf(texts, { wants: wantsBlob(first) }), first);
+  expect(next.files.get('clients/alice.yaml')).toBe(first.files.get('clients/alice.yaml'));
+  expect(next.problems).toEqual(first.problems);
 });
 
 describe('names that two files claim', () => {

@@ -73,3 +73,16 @@ test('a path that holds no object gives an entry that says so', () => {
   });
   expect(stray.locate('/a')).toEqual({ line: 1, column: 1 });
 });
+
+test.each([
+  ['alice', 'serial: 0a:1c', 'rename the file to 0A1C.yaml'],
+  ['alice', 'serial: "1234"', 'rename the file to 1234.yaml'],
+  ['ada', 'serial: 0A1C', 'rename the file to 0A1C.yaml'],
+  ['ada', 'role: proxy', 'rename the file to 0ADA.yaml'],
+  ['alice', 'serial: nonsense', "name the file after the certificate's serial number in upper-case hexadecimal"],
+  ['alice', 'serial: 1234', "name the file after the certificate's serial number in upper-case hexadecimal"],
+  ['alice', 'a: [', "name the file after the certificate's serial number in upper-case hexadecimal"],
+])("a client's file called %s that holds %j is told its name", (name, text, hint) => {
+  const { problems, object } = parseEntry(`clients/${name}.yaml`, 'o', text);
+  expect([object, problems]).toEqual([null, [expect.objectContaining({ code: 'client_file_name', hint })]]);
+});

@@ -61,7 +61,7 @@ testWrongFiles([
         'name_mismatch',
         '/name',
         'the name "0A1C" is not the serial number that the file is named after',
-        'write "0A1B" or leave the field out',
+        'rename the file to 0A1C.yaml; or, where its name is right, write "0A1B" or leave the field out',
       ],
       [
         '3:9',

@@ -83,7 +83,7 @@ const CODES = {
   name_mismatch: {
     severity: 'error',
     meaning: "`name`, or the `serial` of a client, does not agree with the file's name",
-    remedy: 'correct the field, or leave it out',
+    remedy: 'correct the field, leave it out, or rename the file of a client to its serial number',
     example: {
       wrong: { 'types/role/web.yaml': 'name: webserver\npackages: [nginx]\n' },
       right: { 'types/role/web.yaml': 'name: web\npackages: [nginx]\n' },
