@@ -83,9 +83,13 @@ async function showOne(instance: string, options: Options): Promise<void> {
   const path = `/stacks/instances/${encodeURIComponent(instance)}`;
   const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
   const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
-  const { commit, newest, held, repository, store } = (await getFrom(options, '/operations/status')) as Overview;
+  const { commit, newest, held, repository, store, copied } = (await getFrom(
+    options,
+    '/operations/status',
+  )) as Overview;
   const own = held.filter((item) => item.instance === null || item.instance === instance);
-  const commits = { commit, newest, held: own, ...(repository && { repository }), ...(store && { store }) };
+  const outages = { ...(repository && { repository }), ...(store && { store }), ...(copied && { copied }) };
+  const commits = { commit, newest, held: own, ...outages };
   if (options.format === 'json') {
     printJson({ name: instance, status, summary, counts, resources, ...commits });
     return;
@@ -97,16 +101,24 @@ async function showOne(instance: string, options: Options): Promise<void> {
   print([...lines, ...formatCommits(commits)].join('\n'));
 }
 
-type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'statuses'>;
+type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'copied' | 'statuses'>;
 
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
-function formatCommits({ commit, newest, held, repository, store, statuses }: Commits): readonly string[] {
+function formatCommits({ commit, newest, held, repository, store, copied, statuses }: Commits): readonly string[] {
   const lines = [`commit ${commit} is followed`];
   if (repository !== undefined) {
-    lines.push(`the repository could not be followed since ${repository.since}: ${firstLine(repository.reason)}`);
+    const { since, sinceStart, reason } = repository;
+    const when = sinceStart ? `the controller has started, ${since}` : since;
+    lines.push(`the repository could not be followed since ${when}: ${firstLine(reason)}`);
+  }
+  if (copied !== undefined) {
+    lines.push(
+      `two controllers may work on these servers: ${copied.reason}`,
+      '    do: stop one of the two; where that is the other one, start this one again',
+    );
   }
   if (store !== undefined) lines.push(`nothing is saved since ${store.since}: ${firstLine(store.reason)}`);
   if (newest !== null) {

@@ -9,6 +9,7 @@ import { registeredProxies } from '../follow/proxy-clients.ts';
 import { safetyOf, withApproval } from '../follow/safety.ts';
 import { toldWait } from '../machine/wait.ts';
 import { invariant } from '../model/invariant.ts';
+import { momentOf } from '../model/moment.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { beginningChange } from '../reconcile/earlier-controller.ts';
@@ -71,6 +72,8 @@ interface OutsideParts extends Omit<SharedParts, 'files'> {
   readonly statusFailure?: () => Outage | undefined;
   /** What shows an earlier controller of which the store knows nothing, in words; left out: nothing does. */
   readonly sign?: string | undefined;
+  /** What shows that the store is a copy whose first controller runs; left out: nothing does. */
+  readonly copied?: Outage | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
   /** Runs long work in slices; default: by the clock. */
@@ -103,8 +106,10 @@ export async function composeCore(
   const { writes } = settings.repository;
   const outside = { store, registry, ...repository, clock, log, opened, random: Math.random };
   let reporter: StatusReporter | undefined;
-  const sign = isCopied ? 'the directory of the store is a copy, and the first controller runs' : left;
-  const core = await wireCore({ ...outside, sign, execution, writes, statusFailure: () => reporter?.failure });
+  const reason = 'the directory of the store is a copy, and the first controller runs';
+  const copied = isCopied ? { reason, since: momentOf(clock.now()), sinceStart: true as const } : undefined;
+  const signs = { sign: copied?.reason ?? left, copied };
+  const core = await wireCore({ ...outside, ...signs, execution, writes, statusFailure: () => reporter?.failure });
   reporter = openStatuses(settings, { ...core, clock, log, random: Math.random });
   // Last of these, so that it sees how all calls ended.
   opened.defer(async () => await reporter?.stop());
@@ -171,7 +176,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => reconciler.proxyWork?.holderOf(server),
     ...checkOperations(reconciler),
-    ...{ requests, statusFailure: outside.statusFailure, entries: entriesOf(registry) },
+    ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
     isBefore: (commit, head) => follower.isBefore(commit, head),
     pollFailure: () => follower.failure,
     storeFailure: () => store.failure,

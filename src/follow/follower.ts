@@ -43,12 +43,15 @@ export class Follower {
   #isStopping = false;
   /** Polls that failed, one after the other. */
   #failures = 0;
-  /** Why the branch could not be read or copied by the last poll, and since when; undefined where it was. */
-  failure: { readonly reason: string; readonly since: string } | undefined;
+  /** Since when the branch cannot be read or copied; until a poll has done both, since this process has started. */
+  #unread: { readonly since: string; readonly sinceStart?: true } | undefined;
+  /** Why the last poll could not read or copy the branch, and since when; undefined where it did. */
+  failure: { readonly reason: string; readonly since: string; readonly sinceStart?: true } | undefined;
 
   constructor(options: FollowerOptions) {
     const { clock, current, source, reviews, yieldToOthers } = options;
     this.#options = options;
+    this.#unread = { since: momentOf(clock.now()), sinceStart: true };
     this.#branch = new BranchPoll(options);
     this.#errors = new RepeatedErrors(clock);
     this.#pushErrors = new RepeatedErrors(clock);
@@ -132,6 +135,7 @@ export class Follower {
       this.#arrivals.begin();
       await this.#branch.poll({ operation, log });
       this.#failures = 0;
+      this.#unread = undefined;
       this.failure = undefined;
       await this.#arrivals.polled();
     } catch (error) {
@@ -139,9 +143,10 @@ export class Follower {
       if (this.#isStopping) return;
       const reason = reasonOf(error);
       this.#branch.notReadyReason = reason;
-      const since = this.failure?.since ?? momentOf(this.#options.clock.now());
       // The store tells of itself; where it fails, the branch was read.
-      this.failure = error instanceof Error && error.name === 'StoreError' ? undefined : { reason, since };
+      const wasRead = error instanceof Error && error.name === 'StoreError';
+      this.#unread = wasRead ? undefined : (this.#unread ?? { since: momentOf(this.#options.clock.now()) });
+      this.failure = this.#unread && { reason, ...this.#unread };
       const told = this.#errors.tell(error);
       if (told) log.error({ err: error, ...told }, 'the repository could not be followed; everything stays as it is');
       this.#queue.addAfter(BRANCH, Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures));

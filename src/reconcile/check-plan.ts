@@ -20,8 +20,9 @@ export interface CheckedEntry {
 
 /** Checks of a server that failed, one after the other. */
 export interface CheckFailure {
-  /** When the first of them ended: milliseconds since 1970. */
+  /** When the first of them ended: milliseconds since 1970. Where none was answered since this process has started, that. */
   readonly since: number;
+  readonly isSinceStart: boolean;
   readonly message: string;
 }
 
@@ -36,6 +37,8 @@ export interface CheckPlan {
   phase: 'planned' | 'ready' | 'offered' | 'running';
   /** A person asked for it: it takes place also where the policy is `off`. */
   isRequested: boolean;
+  /** When this process has started, until a check was answered; undefined for a server that it has brought to rest. */
+  startedAt: number | undefined;
   failures: number;
   failure: CheckFailure | undefined;
   /** A person is told of the failure. */
@@ -43,8 +46,9 @@ export interface CheckPlan {
 }
 
 /** Returns the plan of a server that was not planned before. */
-export function newPlan(provider: string, { instance }: ServerRow): CheckPlan {
-  return { provider, instance, phase: 'planned', isRequested: false, failures: 0, failure: undefined, isShown: false };
+export function newPlan(provider: string, { instance }: ServerRow, startedAt: number | undefined): CheckPlan {
+  const unfailed = { failures: 0, failure: undefined, isShown: false };
+  return { provider, instance, phase: 'planned', isRequested: false, startedAt, ...unfailed };
 }
 
 /** Returns the provider entry that checks a server, or null if the server is not to be checked. */
@@ -62,7 +66,10 @@ export function checkerOf(
 export function noteOutcome(plan: CheckPlan, answer: Answer | undefined, now: number): void {
   const isAnswered = answer?.outcome === 'done' || answer?.outcome === 'absent';
   plan.failures = isAnswered ? 0 : plan.failures + 1;
-  plan.failure = isAnswered ? undefined : { since: plan.failure?.since ?? now, message: answer?.message ?? '' };
+  if (isAnswered) plan.startedAt = undefined;
+  const first = { since: plan.startedAt ?? now, isSinceStart: plan.startedAt !== undefined };
+  const { since, isSinceStart } = plan.failure ?? first;
+  plan.failure = isAnswered ? undefined : { since, isSinceStart, message: answer?.message ?? '' };
   const isNews = plan.isRequested || answer?.isElsewhere === true || plan.failures >= FAILURES_SHOWN;
   plan.isShown = !isAnswered && (plan.isShown || isNews);
   plan.isRequested = false;

@@ -46,9 +46,11 @@ export class CheckSchedule {
   readonly #calls: CheckCalls;
   /** Servers that this process has passed over. The others were at rest when it started: their checks are spread. */
   readonly #known = new Set<string>();
+  readonly #startedAt: number;
 
   constructor(options: CheckScheduleOptions) {
     this.#options = options;
+    this.#startedAt = options.clock.now();
     this.#times = new TimedNames(options.clock, (servers) => this.#onDue(servers));
     const concurrencyOf = (provider: string): number => options.entryOf(provider)?.concurrency ?? 0;
     this.#calls = new CheckCalls({ ...options, concurrencyOf });
@@ -84,7 +86,7 @@ export class CheckSchedule {
     if (row === null || provider === null) this.#calls.yield(server);
     else if (step === 'begins') this.#begin(server);
     else if (this.isDue(server) && step === 'none') this.#refuse(server);
-    else if (!this.#plans.has(server)) this.#planNext(server, this.#add(server, row, provider), !isKnown);
+    else if (!this.#plans.has(server)) this.#planNext(server, this.#add(server, row, provider, isKnown), !isKnown);
   }
 
   /** Notes that a call has ended; only the checks that this schedule has begun count. Returns true if it was one. */
@@ -107,7 +109,7 @@ export class CheckSchedule {
     const row = this.#options.rowOf(server);
     const provider = row === undefined ? null : checkerOf(row, this.#options.entryOf, true);
     if (row === undefined || provider === null) return false;
-    const plan = this.#plans.get(server) ?? this.#add(server, row, provider);
+    const plan = this.#plans.get(server) ?? this.#add(server, row, provider, true);
     plan.isRequested = true;
     if (plan.phase === 'planned') this.#makeReady(server, plan);
     this.offer();
@@ -133,8 +135,8 @@ export class CheckSchedule {
     this.#times.stop();
   }
 
-  #add(server: string, row: ServerRow, provider: string): CheckPlan {
-    const plan = newPlan(provider, row);
+  #add(server: string, row: ServerRow, provider: string, isKnown: boolean): CheckPlan {
+    const plan = newPlan(provider, row, isKnown ? undefined : this.#startedAt);
     this.#plans.set(server, plan);
     return plan;
   }

@@ -31,6 +31,8 @@ interface OperatorOptions extends ServerOperationsOptions {
   readonly storeFailure: () => Outage | undefined;
   /** Returns why commit statuses cannot be sent. Omitted: none are. */
   readonly statusFailure?: (() => Outage | undefined) | undefined;
+  /** What shows that another controller works with a store of which this one is a copy. Omitted: nothing does. */
+  readonly copied?: Outage | undefined;
 }
 
 /** Returns the operator. */
@@ -59,6 +61,7 @@ function whyFacts(options: OperatorOptions): PresentFacts {
     pollFailure: options.pollFailure(),
     storeFailure: options.storeFailure(),
     statusFailure: statusFailure?.(),
+    copied: options.copied,
   };
   const recorded = heldView(options);
   const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outages };

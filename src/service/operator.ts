@@ -71,6 +71,8 @@ export interface Outage {
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
+  /** The controller has started then, and has seen it no other way; it may have failed before. Omitted otherwise. */
+  readonly sinceStart?: true;
 }
 
 /** The progress of all instances. */
@@ -84,6 +86,8 @@ export interface Overview {
   readonly repository?: Outage;
   /** Why nothing is saved. Omitted where the last save was made, and for proxies. */
   readonly store?: Outage;
+  /** What shows that the directory of the store is a copy whose first controller runs. Omitted otherwise, and for proxies. */
+  readonly copied?: Outage;
   /** Omitted where statuses are sent, where none are configured, and for proxies. */
   readonly statuses?: Outage;
   readonly counts: StateCounts;

@@ -19,9 +19,16 @@ export interface WaitFacts {
   /** Returns words on the proxy that carries out the action of a server; undefined if none does. */
   readonly proxyWords?: (server: string) => string | undefined;
   /** Returns since when the checks of a server fail, in milliseconds since 1970, and how; undefined if they do not. */
-  readonly checkFailureOf: (server: string) => { readonly since: number; readonly message: string } | undefined;
+  readonly checkFailureOf: (server: string) => FailedChecks | undefined;
   /** The reader may see the values of properties. */
   readonly showsValues: boolean;
+}
+
+interface FailedChecks {
+  readonly since: number;
+  /** The controller has started then. */
+  readonly isSinceStart: boolean;
+  readonly message: string;
 }
 
 /** The order of items: first those that need a person, last those that wait for others. */
@@ -98,8 +105,9 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
   });
 }
 
-function uncheckedWords({ since, message }: { readonly since: number; readonly message: string }): string {
-  return `it could not be checked since ${momentOf(since)}${message === '' ? '' : `: ${message}`}`;
+function uncheckedWords({ since, isSinceStart, message }: FailedChecks): string {
+  const when = isSinceStart ? `the controller has started, ${momentOf(since)}` : momentOf(since);
+  return `it could not be checked since ${when}${message === '' ? '' : `: ${message}`}`;
 }
 
 /** Returns the item of a server that is known to differ, with the differences. */

@@ -29,6 +29,8 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   readonly pollFailure?: Outage | undefined;
   readonly storeFailure?: Outage | undefined;
   readonly statusFailure?: Outage | undefined;
+  /** What shows that another controller works with a store of which this one is a copy. */
+  readonly copied?: Outage | undefined;
 }
 
 /** A proxy that carries out an action. */
@@ -106,8 +108,9 @@ function* overviewAt(by: Client, { facts, held, moment }: OverviewParts): Steps<
   };
 }
 
-function outagesIn({ pollFailure, storeFailure, statusFailure }: WhyFacts): Partial<Overview> {
+function outagesIn({ copied, pollFailure, storeFailure, statusFailure }: WhyFacts): Partial<Overview> {
   return {
+    ...(copied && { copied }),
     ...(pollFailure && { repository: pollFailure }),
     ...(storeFailure && { store: storeFailure }),
     ...(statusFailure && { statuses: statusFailure }),

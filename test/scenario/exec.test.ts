@@ -1,10 +1,11 @@
 // The whole controller with real programs: killed in the middle of calls, and with programs that misbehave.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ROOT } from '../support/command-line.ts';
+import { ROOT, treeline } from '../support/command-line.ts';
 import { createHttpsClient } from '../support/https-client.ts';
-import { PATIENCE, runController } from '../support/running-controller.ts';
+import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
+import { commandLineOptions } from '../support/server-options.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -144,3 +145,27 @@ it('the reason of a lost answer is told by why', async () => {
     .poll(reasons, PATIENCE)
     .toContain(JSON.stringify('ended: the answer is not one JSON object: "oops"').slice(1, -1));
 });
+
+it('a controller in a copy of the state of one that runs says so, with what to do, until it is started again', async () => {
+  const servers = temporaryDirectory();
+  const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
+  const first = await runController(site);
+  await first.untilDone(await site.repository.head(), 'office', 'shop');
+  const copy = join(site.folder, 'copy');
+  cpSync(site.state, copy, { recursive: true });
+  const inCopy = (): Promise<RunningController> =>
+    runController(site, (settings) => ({ ...settings, store: { ...settings.store, directory: copy } }));
+  const second = await inCopy();
+  await expect.poll(() => second.status('shop'), PATIENCE).toBe('Done');
+  for (const args of [['status'], ['status', 'shop']]) {
+    const { stdout } = await treeline([...args, ...commandLineOptions(site, second)]);
+    expect(stdout).toContain(
+      '\ntwo controllers may work on these servers: the directory of the store is a copy, and the first controller runs\n' +
+        '    do: stop one of the two; where that is the other one, start this one again\n',
+    );
+  }
+  await Promise.all([first.stop(), second.stop()]);
+  const third = await inCopy();
+  await expect.poll(() => third.status('shop'), PATIENCE).toBe('Done');
+  expect((await third.get('/operations/status')).body).not.toHaveProperty('copied');
+}, 60_000);

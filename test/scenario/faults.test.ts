@@ -54,8 +54,16 @@ it('a repository that is gone for a while takes nothing with it, not even over a
     expect(JSON.parse(json).repository).toEqual(repository);
   }
   await running.stop();
+  const earliest = Date.now();
   const again = await runController(site);
   await expect.poll(() => again.status('shop'), PATIENCE).toBe('Done');
+  const unread = async () => ((await again.get('/operations/status')).body as Overview).repository;
+  await expect.poll(unread, PATIENCE).toMatchObject({ sinceStart: true });
+  const { since = '', reason = '' } = (await unread()) ?? {};
+  expect([
+    Date.parse(since) >= earliest,
+    (await treeline(['status', ...commandLineOptions(site, again)])).stdout,
+  ]).toEqual([true, expect.stringContaining(`since the controller has started, ${since}: ${reason}\n`)]);
   expect((await again.get('/hiera/shop-web-1/port/')).body).toBe(80);
   renameSync(away, site.repository.path);
   const commit = await site.repository.commit({ [SHOP]: instanceText('shop', 3) });
