@@ -34,6 +34,20 @@ async function problemsOf(text: string, environment: Record<string, string> = {}
   return error.problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
 }
 
+it('tells where a key belongs that lost its indentation', async () => {
+  const text =
+    'api:\n  tls:\n  key: a\n  cert: b\n  clientCa: c\n  cart: d\nrepository:\nurl: stacks.git\nbranch: main\nport: 1\n';
+  expect(await problemsOf(text)).toEqual([
+    '3:3 unknown_field the field "key" is not known here; indent it below "tls"',
+    '4:3 unknown_field the field "cert" is not known here; indent it below "tls"',
+    '5:3 unknown_field the field "clientCa" is not known here; indent it below "tls"',
+    '6:3 unknown_field the field "cart" is not known here; known are: host, port, tls',
+    '8:1 unknown_field the field "url" is not known here; indent it below "repository"',
+    '9:1 unknown_field the field "branch" is not known here; indent it below "repository"',
+    '10:1 unknown_field the field "port" is not known here; indent it below "api"',
+  ]);
+});
+
 describe('what is left out', () => {
   it('is filled in, and paths become absolute', async () => {
     expect(await load(LEAST)).toEqual({

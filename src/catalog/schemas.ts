@@ -67,7 +67,7 @@ export function compileSchema(schema: object): SchemaCheck {
   return (file, document) => {
     if (document.value === undefined) return [];
     validate ??= ajv.compile(schema);
-    return withoutMisspelt(violationsOf(validate, document.value)).map((violation) =>
+    return withoutMisspelt(violationsOf(validate, document.value, schema)).map((violation) =>
       problemOf(violation, file, document),
     );
   };
@@ -89,7 +89,7 @@ export function checkSchema(type: FileType, file: string, document: YamlDocument
   return check(file, document);
 }
 
-function violationsOf(validate: ValidateFunction, value: unknown): readonly Violation[] {
+function violationsOf(validate: ValidateFunction, value: unknown, root: object): readonly Violation[] {
   if (validate(value)) return [];
   const violations = new Map<string, Violation>();
   for (const error of validate.errors ?? []) {
@@ -97,7 +97,7 @@ function violationsOf(validate: ValidateFunction, value: unknown): readonly Viol
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     // What editors must not suggest is refused by check-object.ts, in words of its own.
     if (error.parentSchema?.doNotSuggest === true) continue;
-    const violation = violationOf(error);
+    const violation = violationOf(error, 'definitions' in root ? root.definitions : undefined);
     const place = `${violation.pointer} ${violation.field ?? ''}`;
     if (!violations.has(place)) violations.set(place, violation);
     if (violations.size >= VIOLATIONS_MAX) break;
@@ -105,7 +105,7 @@ function violationsOf(validate: ValidateFunction, value: unknown): readonly Viol
   return [...violations.values()];
 }
 
-function violationOf(error: ErrorObject): Violation {
+function violationOf(error: ErrorObject, definitions: unknown): Violation {
   const { missingProperty, additionalProperty, propertyName } = error.params;
   const field: unknown = missingProperty ?? additionalProperty ?? propertyName;
   const schema = error.keyword === 'propertyNames' ? error.schema : error.parentSchema;
@@ -114,6 +114,7 @@ function violationOf(error: ErrorObject): Violation {
     pointer: error.instancePath,
     field: typeof field === 'string' ? field : undefined,
     schema: isMap(schema) ? schema : {},
+    definitions: isMap(definitions) ? definitions : {},
     value: error.data,
     rule: error.message ?? 'does not fit',
   };

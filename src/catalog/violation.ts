@@ -15,6 +15,8 @@ export interface Violation {
   readonly field: string | undefined;
   /** The schema that holds the keyword; for `propertyNames`, the schema of the names. */
   readonly schema: Readonly<Record<string, unknown>>;
+  /** Those of the file's whole schema, to which a `$ref` leads. */
+  readonly definitions: Readonly<Record<string, unknown>>;
   readonly value: unknown;
   /** The validator's own words, as the end of a sentence: `must be >= 0`. */
   readonly rule: string;
@@ -32,7 +34,7 @@ export function faultOf(violation: Violation, writtenAt: WrittenAt): Placed {
   const { keyword, pointer, field = '', schema } = violation;
   if (keyword === 'required') return { pointer, fault: missingField(violation, field) };
   if (keyword === 'additionalProperties') {
-    return { pointer: below(pointer, field), fault: unknownField(field, schema) };
+    return { pointer: below(pointer, field), fault: unknownField(field, violation) };
   }
   if (keyword === 'propertyNames') return { pointer: below(pointer, field), fault: badKey(field, schema) };
   return { pointer, fault: wrongValue(violation, writtenAt(pointer)) };
@@ -54,14 +56,56 @@ function isTemplate(missing: string, value: unknown): boolean {
   return missing === 'stackTemplate' && isMap(value) && isMap(value.resources);
 }
 
-function unknownField(field: string, schema: Violation['schema']): Fault {
-  const known = isMap(schema.properties) ? Object.keys(schema.properties) : [];
+function unknownField(field: string, violation: Violation): Fault {
+  const known = fieldsOf(violation.schema);
+  const above = fieldAbove(field, violation);
   return {
     code: 'unknown_field',
     message: `the field ${quote(field)}${withForeignCharacter(field)} is not known here`,
-    hint: didYouMean(field, known) ?? unknownFieldHint(field, known),
+    hint:
+      above === undefined
+        ? (didYouMean(field, known) ?? unknownFieldHint(field, known))
+        : `${isMap(violation.value) && Object.hasOwn(violation.value, above) ? 'indent' : 'write'} it below "${above}"`,
     part: 'key',
   };
+}
+
+/**
+ * Returns the known field to which an unknown one belongs: one that knows it, best the last one before it, or else an empty one
+ * before it that takes any. Its indentation was lost.
+ */
+function fieldAbove(field: string, { schema, definitions, value }: Violation): string | undefined {
+  const written = isMap(value) ? Object.keys(value) : [];
+  const before = written.slice(0, Math.max(0, written.indexOf(field))).toReversed();
+  const knows = (name: string): boolean =>
+    partsOf(name, schema, definitions).some((part) => isMap(part.properties) && Object.hasOwn(part.properties, field));
+  const knowing = fieldsOf(schema).filter(knows);
+  const above = before.find(knows) ?? (knowing.length === 1 ? knowing[0] : undefined);
+  if (above !== undefined || didYouMean(field, fieldsOf(schema)) !== null) return above;
+  const takesAny = (part: Violation['schema']): boolean =>
+    typesOf(part).includes('object') && part.additionalProperties !== false;
+  return before.find(
+    (name) => isMap(value) && value[name] === null && partsOf(name, schema, definitions).some(takesAny),
+  );
+}
+
+function fieldsOf({ properties }: Violation['schema']): readonly string[] {
+  return isMap(properties) ? Object.keys(properties) : [];
+}
+
+/** Returns the schemas of a field: its own, and those for one kind of the map around it. */
+function partsOf(
+  name: string,
+  schema: Violation['schema'],
+  definitions: Violation['definitions'],
+): Violation['schema'][] {
+  const kinds = Array.isArray(schema.allOf) ? schema.allOf.map((kind) => (isMap(kind) ? kind.then : undefined)) : [];
+  return [schema, ...kinds].flatMap((one) => {
+    const part = isMap(one) && isMap(one.properties) ? one.properties[name] : undefined;
+    const { $ref } = isMap(part) ? part : {};
+    const found = typeof $ref === 'string' ? definitions[$ref.slice('#/definitions/'.length)] : part;
+    return isMap(found) ? [found] : [];
+  });
 }
 
 function unknownFieldHint(field: string, known: readonly string[]): string {
@@ -70,15 +114,17 @@ function unknownFieldHint(field: string, known: readonly string[]): string {
 }
 
 /**
- * Returns the violations without the fields that are missing because they are misspelt: the field that is unknown is told
- * with its right name.
+ * Returns the violations without the fields that are missing because they are misspelt, or empty because what they hold is not
+ * indented: the field that is unknown is told with its right name or place.
  */
 export function withoutMisspelt(violations: readonly Violation[]): readonly Violation[] {
   const unknown = violations.filter(({ keyword }) => keyword === 'additionalProperties');
+  const emptied = new Set(unknown.map((one) => below(one.pointer, fieldAbove(one.field ?? '', one) ?? '')));
   return violations.filter(
-    ({ keyword, pointer, field = '' }) =>
-      keyword !== 'required' ||
-      !unknown.some((other) => other.pointer === pointer && didYouMean(other.field ?? '', [field]) !== null),
+    ({ keyword, pointer, field = '', value }) =>
+      !(keyword === 'type' && value === null && emptied.has(pointer)) &&
+      (keyword !== 'required' ||
+        !unknown.some((other) => other.pointer === pointer && didYouMean(other.field ?? '', [field]) !== null)),
   );
 }
 

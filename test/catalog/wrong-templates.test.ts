@@ -1,6 +1,95 @@
 import { testWrongFiles } from './wrong-file.ts';
 
 testWrongFiles([
+  // A lost indentation is told, and not that what it belongs to is empty.
+  [
+    'stacks/templates/shop.yaml',
+    ['resources:', 'web:', '  type: Platform::Server'],
+    [['2:1', 'unknown_field', '/web', 'the field "web" is not known here', 'indent it below "resources"']],
+  ],
+  [
+    'stacks/templates/shop.yaml',
+    ['resources:', '  web:', '    type: Platform::Server', '    properties:', '    role: web', '    cpus: "2"'],
+    [
+      [
+        '5:5',
+        'unknown_field',
+        '/resources/web/role',
+        'the field "role" is not known here',
+        'indent it below "properties"',
+      ],
+      [
+        '6:5',
+        'unknown_field',
+        '/resources/web/cpus',
+        'the field "cpus" is not known here',
+        'indent it below "properties"',
+      ],
+    ],
+  ],
+  [
+    'stacks/templates/shop.yaml',
+    ['resources:', '  web:', '    type: Platform::Server', '    role: web'],
+    [
+      [
+        '4:5',
+        'unknown_field',
+        '/resources/web/role',
+        'the field "role" is not known here',
+        'write it below "properties"',
+      ],
+    ],
+  ],
+  [
+    'stacks/templates/shop.yaml',
+    [
+      'resources:',
+      '  web:',
+      '    type: Platform::ResourceGroup',
+      '    properties:',
+      '      count: "2"',
+      '      resource_def:',
+      '      properties:',
+      '        role: web',
+    ],
+    [
+      [
+        '7:7',
+        'unknown_field',
+        '/resources/web/properties/properties',
+        'the field "properties" is not known here',
+        'indent it below "resource_def"',
+      ],
+    ],
+  ],
+  [
+    'stacks/templates/shop.yaml',
+    ['parameters:', 'resource:', '  web: { type: Platform::Server }'],
+    [
+      ['2:1', 'unknown_field', '/resource', 'the field "resource" is not known here', 'did you mean "resources"?'],
+      [
+        '1:1',
+        'wrong_type',
+        '/parameters',
+        '"parameters" is empty, but has to be a map',
+        'leave the field out, or write {}',
+      ],
+    ],
+  ],
+  [
+    'stacks/instances/shop.yaml',
+    ['stackTemplate: shop', 'parameters:', 'count: "3"', 'constructor: x'],
+    [
+      ['3:1', 'unknown_field', '/count', 'the field "count" is not known here', 'indent it below "parameters"'],
+      [
+        '4:1',
+        'unknown_field',
+        '/constructor',
+        'the field "constructor" is not known here',
+        'indent it below "parameters"',
+      ],
+    ],
+  ],
   [
     'stacks/templates/shop.yaml',
     ['parameters: { index: "1", a b: "", size: 2, note: "<<a>>" }', 'resource: {}', 'resources\u00a0: {}'],
