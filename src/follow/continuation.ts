@@ -1,6 +1,6 @@
 // Tells whether a commit of the branch continues what is followed: it comes after the followed commit, and the layout is
 // where it was, or was moved there whole. The history decides, and not how a URL is written. docs/decisions/0053.
-import { placePath } from '../catalog/paths.ts';
+import { placePath, TREE_FILE } from '../catalog/paths.ts';
 import type { FollowedPlace, HeadRow } from '../model/rows.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { Source } from '../source/source.ts';
@@ -50,7 +50,7 @@ export async function continuationOf(source: Source, commit: string, followed: F
   if (from !== undefined) return { isNext: true, from };
   return broken(
     `the layout was not moved: no commit since the followed one, ${followed.commit}, has in "${now.directory}" what that ` +
-      `one has in "${place.directory}"`,
+      `one has in "${place.directory}", and no layout there any more`,
   );
 }
 
@@ -80,7 +80,8 @@ async function whyNotAfter(
 
 /**
  * Returns the first commit of the branch since the followed one whose layout, in the directory that is followed now, equals
- * that of the followed one in `directory`; undefined where there is none.
+ * that of the followed one in `directory`, and that has none there any more: an equal one beside it is another layout.
+ * Undefined where there is none.
  */
 async function movedAt(
   source: Source,
@@ -92,9 +93,11 @@ async function movedAt(
   const byId = new Map(commits.map((commit) => [commit.oid, commit]));
   const line = [];
   for (let next = byId.get(newest); next !== undefined; next = byId.get(next.parents[0] ?? '')) line.push(next.oid);
-  for (const oid of [followed.commit, ...line.reverse()]) {
+  for (const oid of line.reverse()) {
     const there = await orContentError(source.snapshot(oid, () => false));
-    if (!(there instanceof Error) && isSameLayout(wanted, layoutOf(there))) return oid;
+    if (there instanceof Error || !isSameLayout(wanted, layoutOf(there))) continue;
+    const left = await orContentError(source.snapshot(oid, () => false, followed.directory));
+    if (!(left instanceof Error) && !left.files.has(TREE_FILE)) return oid;
   }
   return undefined;
 }

@@ -350,7 +350,7 @@ describe('a commit that can never be read', () => {
       [path, null] as const,
       [`ops/${path}`, text] as const,
     ]);
-    const last = core.source.commit({ ...Object.fromEntries(moved), [`ops/${TOO_MUCH}`]: null });
+    const last = core.source.commit({ ...Object.fromEntries(moved), [TOO_MUCH]: null, [`ops/${TOO_MUCH}`]: null });
     core.source.place = { ...core.source.place, directory: 'ops' };
     await core.poll();
     expect(core.current.get()?.commit).toBe(last);

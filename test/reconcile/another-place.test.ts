@@ -65,8 +65,8 @@ describe('another directory', () => {
     for (let poll = 0; poll < 3; poll += 1) await core.poll();
     expectUntouched(core);
     const reason =
-      `the layout was not moved: no commit since the followed one, ${followed}, has in "test" what that one has in "prod"; ` +
-      'repository.directory was "prod" and is "test"';
+      `the layout was not moved: no commit since the followed one, ${followed}, has in "test" what that one has in "prod", ` +
+      'and no layout there any more; repository.directory was "prod" and is "test"';
     const check = 'set repository.directory back in the settings';
     expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${followed}`, reason, check }]);
     expect(finish(core.operator.overview(core.order.by)).newest).toMatchObject({
@@ -74,6 +74,45 @@ describe('another directory', () => {
       action: `${check}; if it is meant: treeline accept-history ${followed}`,
     });
     expect(core.follower.notReadyReason).toContain('was "prod" and is "test"');
+  });
+
+  it.each(['before the settings change', 'while the controller does not run'])(
+    'that was equal is held beside the former one, and nothing is taken away: it has changed %s',
+    async (way) => {
+      const { core: before } = await up(
+        { ...below('prod', layout(3, PROTECTED)), ...below('test', layout(3, PROTECTED)) },
+        'prod',
+      );
+      const isPolled = way === 'before the settings change';
+      if (!isPolled) await before.stop();
+      for (const files of [layout(3), layout(1)]) {
+        before.source.commit(below('test', files));
+        if (isPolled) await before.poll();
+      }
+      const core = await moved(before, { directory: 'test' });
+      await core.poll();
+      expectUntouched(core);
+      expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
+    },
+  );
+
+  it.each([
+    ['is changed too', below('prod', layout(4, PROTECTED))],
+    [
+      'is empty but for its tree',
+      { ...without(below('prod', layout())), 'prod/tree.yaml': 'name: global\ntype: common\n' },
+    ],
+  ])('that is equal is held where the former one %s', async (_name, files) => {
+    const { core: before } = await up(
+      { ...below('prod', layout(3, PROTECTED)), ...below('test', layout(3, PROTECTED)) },
+      'prod',
+    );
+    await before.stop();
+    before.source.commit(files);
+    const core = await moved(before, { directory: 'test' });
+    await core.poll();
+    expectUntouched(core);
+    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
   });
 
   it('leaves reads answered from what was active, and nothing written', async () => {
@@ -166,6 +205,17 @@ describe('a directory to which the layout was moved', () => {
     const again = await core.restart();
     expect(again.reader.commit()).toBe(head);
     expect(again.operator.held()).toEqual([]);
+  });
+
+  it('goes on where it was copied first, from the commit that takes the former one away', async () => {
+    const { core: before } = await up(below('prod', layout(3, PROTECTED)), 'prod');
+    await before.stop();
+    before.source.commit(below('test', layout(3, PROTECTED)));
+    const head = before.source.commit(without(below('prod', layout())));
+    const core = await moved(before, { directory: 'test' });
+    expect(core.operator.held()).toEqual([]);
+    expect(core.reader.commit()).toBe(head);
+    expectUntouched(core);
   });
 
   it('is waited for where the settings come first', async () => {
