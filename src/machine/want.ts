@@ -94,7 +94,7 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
     updated: changesServer ? time : row.updated,
     commit: changesServer ? commit : row.commit,
     // The approval stays valid for a replacement that the commit does not change.
-    approved: row.approved && row.replacing && !changesServer,
+    approved: row.approved && row.replacing && !changesServer && !isToStay(row, server),
     replacing: row.replacing && !(changesServer && isStillWhole(row)),
     gaveUp: row.gaveUp && !changesServer,
     lastRecord: null,
@@ -140,6 +140,11 @@ export function unwantRow(row: ServerRow, { lastRecord, commit, now }: UnwantSta
   const approved = row.action?.isApproved === true;
   const facts = { ...requeued, wanted: null, approved, lastRecord, commit };
   return advance(row, 'unwant', { now: momentOf(now), ...facts });
+}
+
+/** Returns true if the server is there, and protected: what was approved before counts like any other once it is not any more. */
+function isToStay({ applied, action }: ServerRow, { policy }: WantedServer): boolean {
+  return policy.protected && applied !== null && action === null;
 }
 
 /**
