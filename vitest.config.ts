@@ -2,7 +2,7 @@
 // `npm run coverage` runs the tests of the pure stages again, and measures which branches they reach: measuring all tests would
 // keep every program that they start from using its compiled form.
 import { defineConfig } from 'vitest/config';
-import { COMPILED } from './test/support/compile-once.ts';
+import { COMPILED } from './test/support/bundle-once.ts';
 import { LongestFirst } from './test/support/longest-first.ts';
 
 const report = process.env.TEST_REPORT;
@@ -58,7 +58,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...ALONE, ...STATELESS],
           isolate: false,
-          globalSetup: 'test/support/compile-once.ts',
+          globalSetup: 'test/support/bundle-once.ts',
         },
       },
       { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },
@@ -67,7 +67,7 @@ export default defineConfig({
     // Twice as many as the processors: much of what these tests do is wait for processes, deadlines and disks.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    // Tests start the program some hundred times; compiled once, it starts in half the time.
+    // See bundle-once.ts.
     env: { NODE_COMPILE_CACHE: COMPILED },
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -1,10 +1,10 @@
-// Tests the command line in a process of its own, on sources whose types are only stripped: output, streams and exit codes.
-// Other tests cover the findings of the commands.
+// Tests the command line in a process of its own: output, streams and exit codes. Other tests cover the findings of the
+// commands. Where it says so, it runs the sources, of which the types are only stripped; else it runs the bundle.
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { ROOT, run, treeline } from './support/command-line.ts';
+import { ROOT, run, SOURCE, treeline } from './support/command-line.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 const SAMPLE = join(ROOT, 'sample-repo');
@@ -28,13 +28,17 @@ function textsIn(directory: string): Readonly<Record<string, string>> {
 }
 
 describe('treeline', () => {
-  it('tells its commands and its version', async () => {
-    const help = await treeline(['--help']);
+  it('tells its commands and its version, out of the sources', async () => {
+    // The help loads every command.
+    const help = await run(process.execPath, [SOURCE, '--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });
     for (const command of COMMANDS) {
       expect(help.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
     }
-    expect(await treeline(['--version'])).toMatchObject({ code: 0, stdout: `${packageJson.version}\n` });
+    expect(await run(process.execPath, [SOURCE, '--version'])).toMatchObject({
+      code: 0,
+      stdout: `${packageJson.version}\n`,
+    });
   });
 
   it.each([

@@ -1,14 +1,12 @@
-// The image, on machines without an engine: the Dockerfile is read, and scripts/image-steps.sh takes its steps in a folder
-// and runs what comes out. As root it runs as another user; else that part is skipped, and the name of the test says so.
+// The image, on machines without an engine: the Dockerfile is read. test/long/image.long.ts runs what comes out of its steps.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { ROOT, run } from './support/command-line.ts';
+import { ROOT } from './support/command-line.ts';
 
 /** What decides over the image's files and how it runs. FROM, WORKDIR, LABEL, EXPOSE and VOLUME have nothing to do in a folder. */
 const MIRRORED = /^(COPY|RUN|ENV|USER|HEALTHCHECK|STOPSIGNAL|ENTRYPOINT|CMD) /;
-const STEPS_MS_MAX = 120_000;
 
 function textOf(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
@@ -61,19 +59,4 @@ describe('.dockerignore', () => {
     const shipped = packageJson.files.filter((path) => path !== 'dist');
     expect(allowed).toEqual(expect.arrayContaining(shipped));
   });
-});
-
-const skipped =
-  process.getuid?.() === 0 ? '' : ' (as the same user: running as another one needs root, and is skipped)';
-
-it(`what the steps make gets every stack done and stops cleanly${skipped}`, { timeout: STEPS_MS_MAX }, async () => {
-  // npm sets NODE to its own, which may be too old.
-  const ended = await run(join(ROOT, 'scripts/image-steps.sh'), [], { env: { NODE: process.execPath } });
-  expect(ended.code, ended.stderr).toBe(0);
-  expect(ended.stdout).toContain('/readyz answers 200, and every instance is Done\n');
-  expect(ended.stdout).toContain('SIGTERM ended it cleanly\n');
-  // Also as root it may be skipped, where the machine cannot change users: then the reason is worth more than a name.
-  const reason = /SKIPPED: .*/.exec(ended.stdout)?.[0];
-  if (reason !== undefined) process.stdout.write(`${reason}\n`);
-  else expect(ended.stdout).toContain('running as user 10001\n');
 });

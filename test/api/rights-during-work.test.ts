@@ -261,9 +261,10 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
       const text = 'x'.repeat(10_000);
       const count = (32 * MIB) / text.length;
       api.reader.list = Array.from({ length: count }, (_, index) => ({ ...INSTANCE, description: `${index}${text}` }));
-      const [instance] = before.status.instances;
-      const instances = api.reader.list.map(({ description }) => ({ ...instance, summary: description }));
-      Object.assign(api.operator.status, { ...before.status, instances });
+      const instances = before.status.instances.flatMap((instance) =>
+        api.reader.list.map(({ description }) => ({ ...instance, summary: description })),
+      );
+      api.operator.status = { ...before.status, instances };
       api.reader.nodes = function* () {
         yield;
         return api.reader.list.map(({ description }, index) => {

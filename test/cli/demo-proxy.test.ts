@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { ensureSettings } from '../../src/cli/demo/settings-file.ts';
-import { plainEnvironment, ROOT, treeline } from '../support/command-line.ts';
+import { BUNDLED, plainEnvironment, treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const LONG = { timeout: 60_000, interval: 200 };
@@ -22,7 +22,7 @@ class Demo {
   }
 
   async start(): Promise<string> {
-    const child = spawn(process.execPath, [`${ROOT}/src/cli.js`, 'demo'], {
+    const child = spawn(process.execPath, [BUNDLED, 'demo'], {
       ...{ cwd: this.folder, env: plainEnvironment() },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

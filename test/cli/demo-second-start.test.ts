@@ -9,7 +9,7 @@ import { text as childText } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ensureSettings, moveTakenPorts } from '../../src/cli/demo/settings-file.ts';
 import { listenOn } from '../../src/listen.ts';
-import { plainEnvironment, ROOT, treeline } from '../support/command-line.ts';
+import { BUNDLED, plainEnvironment, treeline } from '../support/command-line.ts';
 import { runGit } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -24,7 +24,7 @@ interface RunningDemo {
 }
 
 function startDemo(cwd: string): RunningDemo {
-  const child = spawn(process.execPath, [`${ROOT}/src/cli.js`, 'demo'], {
+  const child = spawn(process.execPath, [BUNDLED, 'demo'], {
     ...{ cwd, env: plainEnvironment() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -57,7 +57,7 @@ async function paste(text: string, cwd: string): Promise<string> {
     .slice(text.indexOf('In a second terminal'))
     .split('\n')
     .filter((line) => line.startsWith('  '));
-  const npm = `npm() { shift 4; "${process.execPath}" "${ROOT}/src/cli.js" "$@"; }`;
+  const npm = `npm() { shift 4; "${process.execPath}" "${BUNDLED}" "$@"; }`;
   const child = spawn('bash', ['-c', [npm, ...lines].join('\n')], {
     ...{ cwd, env: plainEnvironment() },
     stdio: ['ignore', 'pipe', 'ignore'],

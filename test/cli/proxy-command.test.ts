@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
 import { listenOn } from '../../src/listen.ts';
-import { plainEnvironment, ROOT } from '../support/command-line.ts';
+import { BUNDLED, plainEnvironment } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -26,7 +26,7 @@ async function startProxy(server: string) {
     config,
     `server: ${server}\ntls: { cert: proxy.crt, key: proxy.key, ca: ca.crt }\nproviders: [{ name: lab, command: [/bin/true] }]\n`,
   );
-  const child = spawn(process.execPath, [`${ROOT}/src/cli.js`, 'proxy', '--config', config, '--stop-with-input'], {
+  const child = spawn(process.execPath, [BUNDLED, 'proxy', '--config', config, '--stop-with-input'], {
     env: plainEnvironment(),
     stdio: ['pipe', 'pipe', 'inherit'],
   });

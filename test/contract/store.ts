@@ -180,12 +180,13 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect([...store.list('node').keys()].sort()).toEqual(names.sort());
     });
 
-    it('lets one of 200 commits on the same row win, and each of them in the end', async () => {
+    // Each that loses tries again: their number squared is half of the commits.
+    it('lets one of 50 commits on the same row win, and each of them in the end', async () => {
       await store.commit([writeText('sum', '0')]);
-      await Promise.all(Array.from({ length: 200 }, () => increment(store)));
-      expect(store.read('node', 'sum')?.oid).toBe('200');
+      await Promise.all(Array.from({ length: 50 }, () => increment(store)));
+      expect(store.read('node', 'sum')?.oid).toBe('50');
       await reopen();
-      expect(store.read('node', 'sum')?.oid).toBe('200');
+      expect(store.read('node', 'sum')?.oid).toBe('50');
     });
 
     it('holds an equal row in place of another, without a commit, and only as long as that one is the row', async () => {

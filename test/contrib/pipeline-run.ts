@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { expect } from 'vitest';
-import { type ProcessResult, ROOT, run } from '../support/command-line.ts';
+import { BUNDLED, type ProcessResult, ROOT, run } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The folder contrib/. */
@@ -19,7 +19,7 @@ export function pipeline<Pipeline>(path: string): Pipeline {
 /** A folder for the path with a `treeline`, and a `docker` that runs it on the folder that is mounted at /stacks. */
 function programs(): string {
   const folder = temporaryDirectory();
-  const treeline = `exec "${process.execPath}" "${ROOT}/src/cli.js"`;
+  const treeline = `exec "${process.execPath}" "${BUNDLED}"`;
   // The mount is the only argument that ends so; the command of the image stands behind its name.
   const docker = `for part; do case $part in *:/stacks:ro) stacks=\${part%:/stacks:ro} ;; esac; done
 while [ "$1" != "$TREELINE_IMAGE" ]; do shift; done

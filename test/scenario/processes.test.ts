@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ROOT } from '../support/command-line.ts';
+import { BUNDLED } from '../support/command-line.ts';
 import { runGit } from '../support/git-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { effectsIn, PATIENCE, runController } from '../support/running-controller.ts';
@@ -65,7 +65,7 @@ class Demo {
 
   constructor(folder: string) {
     const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD)/.test(name));
-    this.#child = spawn(process.execPath, [`${ROOT}/src/cli.js`, 'demo'], {
+    this.#child = spawn(process.execPath, [BUNDLED, 'demo'], {
       cwd: folder,
       env: Object.fromEntries(inherited),
       stdio: ['ignore', 'pipe', 'pipe'],

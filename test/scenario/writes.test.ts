@@ -100,8 +100,8 @@ it('the whole interface, once, against a git http-backend with a password', asyn
   await expectIntact(site.repository);
 });
 
-it('twenty writers at once, and an outsider who pushes all the time', async () => {
-  await writeBesideOutsider({ writers: 20, writes: 2 });
+it('ten writers at once, and an outsider who pushes all the time', async () => {
+  await writeBesideOutsider({ writers: 10, writes: 2 });
   expect.hasAssertions();
 }, 120_000);
 

@@ -5,8 +5,8 @@ import { faultsOf, plantedDefects } from './plant.ts';
 import { simulate } from './simulate.ts';
 
 /** A few seconds' worth. `npm run test:long` runs many more. */
-const SEEDS = 300;
-/** They take ten seconds of a processor; on a machine that many share, that may be minutes. */
+const SEEDS = 120;
+/** They take some seconds of a processor; on a machine that many share, that may be minutes. */
 const LIMIT_MS = 400_000;
 
 const noteRun = watchEndlessRuns();

@@ -3,7 +3,7 @@ import { watchEndlessRuns } from './endless-runs.ts';
 import { playVariants } from './variants.ts';
 
 /** A few seconds' worth. `npm run test:long` plays many more. */
-const SEEDS = 12;
+const SEEDS = 6;
 /** Each plays its history once for every way; on a machine that many share, that may be minutes. */
 const LIMIT_MS = 400_000;
 

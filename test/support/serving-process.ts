@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 import { isMap, type JsonMap } from '../../src/model/json.ts';
-import { ROOT } from './command-line.ts';
+import { BUNDLED } from './command-line.ts';
 
 const WAIT_MS = 60_000;
 
@@ -18,7 +18,7 @@ export class ServingProcess {
 
   /** Starts it. It does not outlive the running test. */
   constructor(config: string, command: 'serve' | 'proxy' = 'serve') {
-    const arguments_ = [`${ROOT}/src/cli.js`, command, '--config', config];
+    const arguments_ = [BUNDLED, command, '--config', config];
     this.#child = spawn(process.execPath, arguments_, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#closed = once(this.#child, 'close').then(() => this.#wake());
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#read(text));

@@ -1,0 +1,70 @@
+// Runs `treeline provider test` against the programs of contrib/providers of which each call starts another one.
+// `npm run test:long`.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'vitest';
+import { CONFORMANCE_MS_MAX, expectConformance } from '../support/expect-conformance.ts';
+import { HAS_SSH_SERVER, startSshServer } from '../support/ssh-server.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const TERRAFORM = '/usr/local/bin/terraform';
+
+/** A module whose servers are values in the state. */
+const MODULE = `
+variable "name" { type = string }
+variable "properties" { type = any }
+resource "terraform_data" "server" { input = { name = var.name, properties = var.properties } }
+output "observed" { value = terraform_data.server.output.properties }
+`;
+
+/** Scripts of a machine whose servers are files; they find the call on standard input. A shell starts faster than Node. */
+const SCRIPTS = {
+  check: '[ -e "$file" ] || exit 113\ncat "$file"\n',
+  create: '[ -e "$file" ] || printf "%s" "$properties" >"$file"\n',
+  update: '[ -e "$file" ] || exit 113\nprintf "%s" "$properties" >"$file"\n',
+  delete: '[ -e "$file" ] || exit 113\nrm "$file"\n',
+};
+
+/** What each of them begins with. No text in the JSON holds quotation marks that are not escaped. */
+function beginningOf(folder: string): string {
+  return `call=$(cat)
+resource=\${call#*'"resource":"'}
+file='${folder}'/"\${resource%%'"'*}.json"
+properties=\${call#*'"properties":'}
+properties=\${properties%%',"record":'*}
+`;
+}
+
+it.skipIf(!existsSync(TERRAFORM))(
+  `terraform keeps the contract (skipped where ${TERRAFORM} is missing)`,
+  { timeout: CONFORMANCE_MS_MAX },
+  async () => {
+    const folder = temporaryDirectory();
+    mkdirSync(join(folder, 'modules/small'), { recursive: true });
+    writeFileSync(join(folder, 'modules/small/main.tf'), MODULE);
+    const environment = {
+      TREELINE_TERRAFORM_MODULES: join(folder, 'modules'),
+      TREELINE_TERRAFORM_STATE: join(folder, 'state'),
+      TREELINE_TERRAFORM_PROGRAM: TERRAFORM,
+    };
+    await expectConformance('terraform/terraform.mjs', environment, ['shape=small']);
+  },
+);
+
+it.skipIf(!HAS_SSH_SERVER)(
+  'ssh keeps the contract (skipped where sshd, or its folder /run/sshd, is missing)',
+  { timeout: CONFORMANCE_MS_MAX },
+  async () => {
+    const { port, key, knownHosts } = await startSshServer();
+    const folder = temporaryDirectory();
+    for (const [operation, script] of Object.entries(SCRIPTS)) {
+      writeFileSync(join(folder, `${operation}.sh`), beginningOf(folder) + script);
+    }
+    const environment = {
+      ...{ TREELINE_SSH_SCRIPTS: folder, TREELINE_SSH_USER: userInfo().username, TREELINE_SSH_KEY: key },
+      ...{ TREELINE_SSH_KNOWN_HOSTS: knownHosts, TREELINE_SSH_PORT: String(port) },
+    };
+    await expectConformance('ssh/ssh.mjs', environment, ['address=127.0.0.1']);
+  },
+);
