@@ -86,9 +86,8 @@ export interface HandOver {
 
 interface Suspended {
   readonly desired: Pick<DesiredState, 'units' | 'invalid'>;
-  /** Instances that have rows of servers. */
+  /** Instances that have rows of servers which do not go with the next pass. */
   readonly recorded: ReadonlySet<string>;
-  readonly terminating: ReadonlyMap<string, unknown>;
   readonly handOvers: readonly HandOver[];
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -100,11 +99,11 @@ interface Suspended {
  */
 export function suspensionRows(
   suspensions: ReadonlyMap<string, SuspensionRow>,
-  { desired: { units, invalid }, recorded, terminating, handOvers, now }: Suspended,
+  { desired: { units, invalid }, recorded, handOvers, now }: Suspended,
 ): ReadonlyMap<string, SuspensionRow> {
   const isPresent = (name: string): boolean =>
     name === EVERY_INSTANCE || recorded.has(name) || units.has(instanceAddress(name));
-  const isKept = (name: string): boolean => isPresent(name) || invalid.has(name) || terminating.has(name);
+  const isKept = (name: string): boolean => isPresent(name) || invalid.has(name);
   const rows = new Map([...suspensions].filter(([name]) => isKept(name)));
   for (const { from, to } of handOvers) {
     const row = suspensions.get(from);

@@ -3,6 +3,7 @@
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
+import { isLetGo } from '../machine/decide.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { keptRemovals } from '../machine/removals.ts';
 import { withoutKnownSecrets } from '../machine/secret-values.ts';
@@ -62,7 +63,8 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
   yield;
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
   const handOvers = [...movedServers(servers), ...renamedFiles(store, desired, last)];
-  const suspended = suspensionRows(store.list('suspension'), { desired, recorded, terminating, handOvers, now });
+  const staying = recorded.difference(endingInstances(store, rowOf));
+  const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying, handOvers, now });
   return [
     ...servers.values(),
     ...(yield* tableChanges(store, 'head', headRow(desired, sync.place))),
@@ -137,6 +139,19 @@ function instancesAfter(index: Read['index'], changes: ServerChanges): ReadonlyS
   }
   for (const { value } of moved) instances.add(value.instance);
   return instances;
+}
+
+/**
+ * Returns the suspended instances of which nothing is left after the next pass: their suspension ends, whether that pass comes
+ * before the next commit or not.
+ */
+function endingInstances(store: Read, rowOf: (server: string) => ServerRow | undefined): ReadonlySet<string> {
+  const isEnding = (instance: string): boolean =>
+    store.index.serversOf(instance).every((name) => {
+      const row = rowOf(name);
+      return row === undefined || row.instance !== instance || isLetGo(row);
+    });
+  return new Set([...store.list('suspension').keys()].filter(isEnding));
 }
 
 /** Returns between which instances servers move; a forgotten one does not. */

@@ -26,18 +26,24 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.wasPretended?.(row)) return decide(forgetPretended(row, context.now), context);
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), context);
-  // A server that is to be left as it is need not be looked at.
-  if (row.state === 'unknown' && row.wanted === null && row.policy.deletion === 'retain')
-    return { row: null, next: REST };
+  if (isLetGo(row)) return { row: null, next: REST };
   if (row.state === 'unknown') return decideCheck(row, context);
-  // Whatever exists under this name does not belong to Treeline.
-  if (row.wanted === null && !mayBeThere(row) && !isLeft(row)) return { row: null, next: REST };
   if (row.state === 'blocked') return decideBlocked(row, context);
   if (row.wanted === null) return decideUnwanted(row, context);
   const other = context.otherSpelling(row);
   if (other !== undefined) return { row, next: { kind: 'after', server: other, need: 'spelling' } };
   if (row.state !== 'pending' && !(row.checked && isSettled(row.state))) return decideQueued(row, context);
   return row.checked || isLeftoverReplaced(row) ? decideWanted(row, context) : decideCheck(row, context);
+}
+
+/** Returns true for a server that no commit wants and whose row the next pass removes, without calling anybody. */
+export function isLetGo(row: ServerRow): boolean {
+  const { wanted, action, due, state, policy } = row;
+  if (wanted !== null || due !== null || (action !== null && state !== 'unknown')) return false;
+  // A server that is to be left as it is need not be looked at.
+  if (policy.deletion === 'retain' && (state === 'unknown' || state === 'marked for delete')) return true;
+  // Whatever exists under this name does not belong to Treeline.
+  return state !== 'unknown' && !mayBeThere(row) && !isLeft(row);
 }
 
 /** Returns true for a server of before the store was lost that was found: a person or a commit decides what becomes of it. */
@@ -120,7 +126,6 @@ function capacityOf({ name, tags }: ResponsibleEntry, isChecked = false): Capaci
 
 function decideUnwanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state !== 'marked for delete') return decideQueued(row, context);
-  if (row.policy.deletion === 'retain') return { row: null, next: REST };
   const holder = context.holdingUp(row);
   if (holder !== undefined) return { row, next: { kind: 'after', server: holder, need: 'holder' } };
   return start(row, 'delete', context);

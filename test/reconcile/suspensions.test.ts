@@ -145,3 +145,51 @@ resources:
     expect(core.ledger.list('suspension').has('c')).toBe(false);
   });
 });
+
+describe('ends with its instance, although one of the same name comes back', () => {
+  const A = 'stacks/instances/a.yaml';
+  const RETAIN = 'deletion: retain\n';
+  const some = (count: number, more = ''): string => `stackTemplate: t\nparameters: { count: "${count}" }\n${more}`;
+
+  it.each<[name: string, made: string, wanted: string, end: Readonly<Record<string, string>>]>([
+    ['that has no servers', some(0), some(0), {}],
+    ['none of whose servers was made', some(0), some(2), { 'a-s-1': 'done', 'a-s-2': 'done' }],
+    ['whose servers are retained', some(2, RETAIN), some(2, RETAIN), { 'a-s-1': 'blocked', 'a-s-2': 'blocked' }],
+  ])('%s', async (_, made, wanted, end) => {
+    async function play(way: 'at once' | 'one by one'): Promise<Core> {
+      const core = new Core();
+      const template =
+        'parameters: { count: "0" }\nresources: { s: { type: Platform::ResourceGroup, properties: { count: "<<count>>", resource_def: { properties: {} } } } }\n';
+      core.source.commit({ ...shopFiles({}), [TEMPLATE]: template, [A]: made });
+      await core.poll();
+      await core.operator.suspend(core.order, { instance: 'a', until: null });
+      if (wanted !== made) core.source.commit({ [A]: wanted });
+      await core.poll();
+      core.source.commit({ [A]: null });
+      if (way === 'one by one') await core.poll();
+      core.source.commit({ [A]: wanted });
+      await core.poll();
+      await core.pass(60_000);
+      return core;
+    }
+
+    for (const way of ['one by one', 'at once'] as const) {
+      const core = await play(way);
+      expect(core.states(), way).toEqual(end);
+      expect([...core.ledger.list('suspension').keys()], way).toEqual([]);
+    }
+  });
+
+  it('and goes on where a server of it is to be deleted first', async () => {
+    const core = new Core();
+    core.source.commit(shopFiles({ web: 'name: web' }));
+    await core.poll();
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    const { 'stacks/instances/shop.yaml': text = '' } = shopFiles({});
+    core.source.commit({ 'stacks/instances/shop.yaml': null });
+    core.source.commit({ 'stacks/instances/shop.yaml': text });
+    await core.poll();
+    expect([...core.ledger.list('suspension').keys()]).toEqual(['shop']);
+    expect(core.calls('delete')).toEqual([]);
+  });
+});

@@ -30,8 +30,8 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/machine/decide.ts',
-        find: 'if (row.wanted === null && !mayBeThere(row) && !isLeft(row)) return',
-        replace: 'if (row.wanted === null && row.provider === null) return',
+        find: "return state !== 'unknown' && !mayBeThere(row) && !isLeft(row);",
+        replace: "return state !== 'unknown' && row.provider === null;",
       },
     ],
   },
