@@ -16,7 +16,7 @@ import type { DeleteBudget } from './machine/removals.ts';
 import type { Json } from './model/json.ts';
 import { PROXIED } from './model/names.ts';
 import { hasNoErrors, type Problem, sortProblems } from './model/problem.ts';
-import { reasonOf } from './model/quote.ts';
+import { whyUnusable } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
 import type { ProxiedSettings, RepositorySettings, SecretPlace, Settings } from './settings.ts';
 
@@ -152,7 +152,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
     if (size > FILE_BYTES_MAX) throw new Error(`it has ${size} bytes, and ${FILE_BYTES_MAX} are allowed`);
     return await readFile(path);
   } catch (error) {
-    const reason = reasonOf(error);
+    const reason = whyUnusable(error);
     throw new SettingsError(`The settings file ${path} cannot be read: ${reason}`, [], { cause: error });
   }
 }

@@ -78,6 +78,22 @@ describe('treeline validate', () => {
     });
   });
 
+  it('says where the layout seems to begin, above and below, and what to do with a bare repository', async () => {
+    const root = temporaryDirectory();
+    cpSync(SAMPLE, join(root, 'work'), { recursive: true });
+    for (const name of ['work/.git', 'bare/objects', 'bare/refs']) mkdirSync(join(root, name), { recursive: true });
+    writeFileSync(join(root, 'bare/HEAD'), 'ref: refs/heads/main\n');
+    const [inside, above, bare] = await Promise.all([
+      treeline(['validate', 'stacks/instances'], { cwd: join(root, 'work') }),
+      treeline(['validate'], { cwd: root }),
+      treeline(['validate', 'bare'], { cwd: root }),
+    ]);
+    const where = 'hint: the layout begins where tree.yaml is, and one is in';
+    expect([inside.code, inside.stdout]).toEqual([1, expect.stringContaining(`${where} .: treeline validate .\n`)]);
+    expect([above.code, above.stdout]).toEqual([1, expect.stringContaining(`${where} work: treeline validate work\n`)]);
+    expect(bare).toMatchObject({ code: 3, stderr: expect.stringContaining('bare is a bare repository, and holds no') });
+  });
+
   it('ends with 1 for a wrong one, and prints place, message, hint and whom it stops', async () => {
     const { code, stdout, stderr } = await treeline(['validate', sampleWithMistake()]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });

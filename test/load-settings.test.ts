@@ -279,7 +279,7 @@ shutdownSeconds: "25"
   });
 
   it('are a file that is not there, and one that is too large', async () => {
-    await expect(loadSettings(file)).rejects.toThrow(`The settings file ${file} cannot be read: ENOENT`);
+    await expect(loadSettings(file)).rejects.toThrow(`The settings file ${file} cannot be read: it is not there`);
     await expect(load(`# ${'x'.repeat(2 ** 20)}`)).rejects.toThrow('1048576 are allowed');
   });
 });

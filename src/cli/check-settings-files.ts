@@ -2,16 +2,20 @@
 // may read. Each problem stands at the line that names the file.
 import { constants, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
-import { dirname, isAbsolute } from 'node:path';
+import { dirname } from 'node:path';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
 import { readTlsFiles } from '../api/tls/read-tls-files.ts';
 import type { Fault } from '../catalog/fault.ts';
 import { variablesOfSecrets } from '../compose/open-secrets.ts';
+import { whyUnusable } from '../model/quote.ts';
 import type { PlacedFault } from '../refuse-settings.ts';
 import type { ProviderSettings, Settings } from '../settings.ts';
+import { headOfBranch } from '../source/head-of-branch.ts';
 import { findGitDirectory } from '../source/remotes/git-directory.ts';
+import { openRemote } from '../source/remotes/open-remote.ts';
+import { parseRepositoryUrl } from '../source/repository-url.ts';
 import { SourceError } from '../source/source.ts';
-import { whyUnreadable } from './system-error.ts';
+import { SOURCE_LIMITS } from '../source/source-limits.ts';
 
 interface NamedFile {
   readonly pointer: string;
@@ -20,6 +24,8 @@ interface NamedFile {
 }
 
 const READABLE_BY_OTHERS = 0o004;
+/** How long git may take to list the branches of a local repository. */
+const BRANCHES_MS = 10_000;
 /** What the group and all others may do. */
 const OTHERS = 0o077;
 
@@ -115,7 +121,7 @@ async function checkStore(
     await access(path, constants.W_OK | constants.X_OK | (path === directory ? constants.R_OK : 0));
     return [];
   } catch (error) {
-    return at(unwritable(directory, service, whyUnreadable(error)));
+    return at(unwritable(directory, service, whyUnusable(error)));
   }
 }
 
@@ -143,15 +149,21 @@ function unwritable(directory: string, service: string | undefined, why: string)
 }
 
 /** The controller starts without it and looks again and again, but a local path is most likely misspelt. */
-async function checkRepository({ repository: { url } }: Settings): Promise<readonly PlacedFault[]> {
-  if (!isAbsolute(url)) return [];
+async function checkRepository({ repository: { url, branch } }: Settings): Promise<readonly PlacedFault[]> {
+  const place = parseRepositoryUrl(url);
+  if (place.kind !== 'local') return [];
+  let pointer = '/repository/url';
   try {
-    await findGitDirectory(url);
+    await findGitDirectory(place.path);
+    const remote = openRemote({ url }, SOURCE_LIMITS);
+    const { heads } = await remote.branches({ branch, signal: AbortSignal.timeout(BRANCHES_MS) });
+    pointer = '/repository/branch';
+    headOfBranch(heads, branch, remote.name);
     return [];
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     const fault: Fault = { code: 'no_repository', severity: 'warning', message: error.message };
-    return [{ pointer: '/repository/url', fault }];
+    return [{ pointer, fault }];
   }
 }
 

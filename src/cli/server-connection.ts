@@ -158,9 +158,9 @@ function addressOf(server: string, path: string): URL {
 }
 
 /** Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong. */
-async function credentialsOf(files: ServerOptions): Promise<Pick<ServerOptions, 'cert' | 'key' | 'ca'>> {
+async function credentialsOf(files: ServerOptions, prefix = '--'): Promise<Pick<ServerOptions, 'cert' | 'key' | 'ca'>> {
   const [cert = '', key = '', ca = ''] = await Promise.all(
-    [files.cert, files.key, files.ca].map(async (file) => (await readNamedFile(file)).toString()),
+    (['cert', 'key', 'ca'] as const).map(async (name) => String(await readNamedFile(files[name], `${prefix}${name}`))),
   );
   checkCredentials(files, { cert, key, ca });
   try {
@@ -173,9 +173,9 @@ async function credentialsOf(files: ServerOptions): Promise<Pick<ServerOptions, 
   return { cert, key, ca };
 }
 
-/** Throws CommandFailure where a file is missing, or they do not fit together. */
+/** Throws CommandFailure where a file of a proxy's settings is missing, or they do not fit together. */
 export async function checkServerFiles(files: ServerOptions): Promise<void> {
-  await credentialsOf(files);
+  await credentialsOf(files, 'tls.');
 }
 
 function unreachable(url: URL, error: Error, files: ServerOptions): CommandFailure {

@@ -7,7 +7,7 @@ import { HEAD } from '../follow/object-rows.ts';
 import { renewIncarnations, restoredAt } from '../follow/renew-incarnations.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
 import { countOf } from '../model/count-words.ts';
-import { reasonOf } from '../model/quote.ts';
+import { whyUnusable } from '../model/quote.ts';
 import type { Settings } from '../settings.ts';
 import { backUpStore } from '../store/back-up-store.ts';
 import { restoreStore } from '../store/restore-store.ts';
@@ -94,7 +94,7 @@ async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new CommandFailure(`the folder ${path} cannot be made: ${reasonOf(error)}`, { cause: error });
+    throw new CommandFailure(`the folder ${path} cannot be made: ${whyUnusable(error)}`, { cause: error });
   }
 }
 

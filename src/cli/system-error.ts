@@ -60,18 +60,3 @@ function pathOf(error: SystemError): string {
   if (path === undefined && address !== undefined && !hasPort(error)) return dirname(address);
   return path ?? 'a file';
 }
-
-const WHY_UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'it is not there',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is a file and no folder',
-  EROFS: 'its file system is read-only',
-};
-
-/** Returns why a file that the person named cannot be read, without its path. */
-export function whyUnreadable(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code = '' } = error as NodeJS.ErrnoException;
-  return (Object.hasOwn(WHY_UNREADABLE, code) ? WHY_UNREADABLE[code] : undefined) ?? error.message;
-}

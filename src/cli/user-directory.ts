@@ -2,11 +2,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { wantsBlob } from '../catalog/load-catalog.ts';
+import { whyUnusable } from '../model/quote.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { readDirectory } from '../source/directory-snapshot.ts';
 import { SourceError } from '../source/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { whyUnreadable } from './system-error.ts';
 
 /**
  * Returns an absolute path: relative ones begin where the user stands. npm runs a script of this package in its root
@@ -17,12 +17,13 @@ export function fromUserDirectory(path: string): string {
   return resolve(isOwnScript ? (process.env.INIT_CWD ?? process.cwd()) : process.cwd(), path);
 }
 
-/** Returns the bytes of a file that the person named. Throws CommandFailure where it cannot be read. */
-export async function readNamedFile(file: string): Promise<Buffer> {
+/** Returns the bytes of a file that the person named, by an option or a setting. Throws CommandFailure where it cannot be read. */
+export async function readNamedFile(file: string, option?: string): Promise<Buffer> {
   try {
     return await readFile(fromUserDirectory(file));
   } catch (error) {
-    throw new CommandFailure(`${file} cannot be read: ${whyUnreadable(error)}`, { cause: error });
+    const advice = option === undefined ? '' : `; check ${option}`;
+    throw new CommandFailure(`${file} cannot be read: ${whyUnusable(error)}${advice}`, { cause: error });
   }
 }
 
@@ -31,7 +32,7 @@ export async function requireFolder(path: string): Promise<void> {
   try {
     if ((await stat(path)).isDirectory()) return;
   } catch (error) {
-    throw new CommandFailure(`the folder ${path} cannot be used: ${whyUnreadable(error)}`, { cause: error });
+    throw new CommandFailure(`the folder ${path} cannot be used: ${whyUnusable(error)}`, { cause: error });
   }
   throw new CommandFailure(`${path} is a file, and a folder is needed`);
 }

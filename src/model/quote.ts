@@ -30,3 +30,20 @@ function cut(text: string): string {
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+const WHY_UNUSABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'it is not there',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of its path is a file and no folder',
+  EEXIST: 'it is there already',
+  ENOSPC: 'no space is left on its disk',
+  EROFS: 'its file system is read-only',
+};
+
+/** Returns why a file that the person named cannot be read or written, without its path. */
+export function whyUnusable(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error ? String(error.code) : '';
+  return (Object.hasOwn(WHY_UNUSABLE, code) ? WHY_UNUSABLE[code] : undefined) ?? error.message;
+}

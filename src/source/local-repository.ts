@@ -74,7 +74,8 @@ async function realPath(path: string): Promise<string> {
   return join(await realPath(dirname(path)), basename(path));
 }
 
-function isBare(folder: string): boolean {
+/** Returns true for a folder that looks like a bare repository, or like the inside of .git. */
+export function isBare(folder: string): boolean {
   return ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
 }
 

@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { invariant } from '../model/invariant.ts';
-import { reasonOf } from '../model/quote.ts';
+import { whyUnusable } from '../model/quote.ts';
 import { diskFiles, type Files } from './files.ts';
 import { readStoreFiles, type StoreFiles } from './read-store-files.ts';
 import { readSnapshot, writeSnapshot } from './snapshot-file.ts';
@@ -32,7 +32,9 @@ export async function backUpStore(directory: string, target: string, files: File
     await writeSnapshot(files, target, document);
   } catch (error) {
     await rm(`${target}.new`, { force: true });
-    throw new StoreError(`The backup could not be written to ${target}: ${reasonOf(error)}`, { cause: error });
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    const why = isMissing ? 'its folder is not there: make it first' : whyUnusable(error);
+    throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
   }
   const written = await readBackup(target, files);
   invariant(written.document.sequence === document.sequence, 'the backup holds what was written');
@@ -42,7 +44,9 @@ export async function backUpStore(directory: string, target: string, files: File
 /** Returns what a backup holds. Throws StoreError where it is damaged, is no backup, or cannot be read. */
 export async function readBackup(path: string, files: Files = diskFiles): Promise<BackedUp> {
   const read = await readSnapshot(files, path, 'backup').catch((error: unknown) => {
-    throw error instanceof StoreError ? error : new StoreError(`The backup ${path} cannot be read: ${reasonOf(error)}`);
+    throw error instanceof StoreError
+      ? error
+      : new StoreError(`The backup ${path} cannot be read: ${whyUnusable(error)}`);
   });
   if (read.bytes === 0) throw new StoreError(`There is no backup ${path}.`);
   return read;
@@ -54,7 +58,7 @@ async function readWhole(files: Files, directory: string): Promise<StoreFiles> {
       return await readStoreFiles(files, directory);
     } catch (error) {
       if (!(error instanceof StoreError)) {
-        throw new StoreError(`The store in ${directory} cannot be read: ${reasonOf(error)}`, { cause: error });
+        throw new StoreError(`The store in ${directory} cannot be read: ${whyUnusable(error)}`, { cause: error });
       }
       // A write that failed is cut off and another takes its place: who reads in that moment sees half of each.
       if (attempt === ATTEMPTS_MAX) throw error;

@@ -621,9 +621,9 @@ describe('a command fails', () => {
   it('for a file that is not there, and for one that holds no certificate', async () => {
     const given = options();
     expect(await failure('held', ...given, '--cert', 'no-such.crt')).toBe(
-      'no-such.crt cannot be read: it is not there',
+      'no-such.crt cannot be read: it is not there; check --cert',
     );
-    expect(await failure('held', ...given, '--ca', '.')).toBe('. cannot be read: it is a folder');
+    expect(await failure('held', ...given, '--ca', '.')).toBe('. cannot be read: it is a folder; check --ca');
     const wrong = join(temporaryDirectory(), 'wrong.crt');
     writeFileSync(wrong, 'hello');
     for (const option of ['--cert', '--ca']) {

@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ProcessResult, treeline } from '../support/command-line.ts';
+import { createGitRepository } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The user nobody of most systems. */
@@ -84,6 +85,29 @@ describe('treeline settings check', () => {
         '1 error, 1 warning',
         '',
       ].join('\n'),
+    );
+  });
+
+  it('looks at a repository behind a file:// URL, and tells of a branch that a local one does not have', async () => {
+    const local = RIGHT.replace('  passwordFile: password\n', '');
+    const cwd = await folderWith(local);
+    const repository = await createGitRepository(join(cwd, 'stacks'));
+    await repository.commit({ 'tree.yaml': 'name: global\ntype: common\n' });
+    const checked = async (url: string): Promise<string> => {
+      writeFileSync(join(cwd, 'treeline.yaml'), local.replace('https://git.example/stacks.git', url));
+      const { code, stdout } = await treeline(['settings', 'check', 'treeline.yaml'], { cwd });
+      expect(code).toBe(0);
+      return stdout.replaceAll(`${cwd}/`, '');
+    };
+    expect(await checked(repository.path)).toBe('0 errors, 0 warnings\n');
+    expect(await checked(`file://${cwd}/stakcs`)).toContain(
+      'treeline.yaml:4:8: warning: there is no directory "stakcs": check the URL of the repository [no_repository]\n',
+    );
+    expect(await checked(`file://${repository.path}\n  branch: mian`)).toMatch(
+      /^treeline\.yaml:5:11: warning: ".*" has no branch "mian"; did you mean "main"\? \(its branches: main\) \[no_repository\]\n/,
+    );
+    expect(await checked(`${repository.path}\n  branch: other`)).toContain(
+      'has no branch "other" (its branches: main)',
     );
   });
 

@@ -174,7 +174,9 @@ describe('no backup is left', () => {
   it('where its folder is missing', async () => {
     await commitText('a');
     const missing = join(target, 'missing', 'backup');
-    await expect(backUpStore(directory, missing)).rejects.toThrow(`could not be written to ${missing}: ENOENT`);
+    await expect(backUpStore(directory, missing)).rejects.toThrow(
+      `could not be written to ${missing}: its folder is not there: make it first`,
+    );
   });
 });
 
@@ -195,7 +197,7 @@ describe('readBackup', () => {
 
   it('says what else is wrong with a file', async () => {
     await expect(readBackup(target)).rejects.toThrow(`There is no backup ${target}`);
-    await expect(readBackup(directory)).rejects.toThrow(`The backup ${directory} cannot be read: EISDIR`);
+    await expect(readBackup(directory)).rejects.toThrow(`The backup ${directory} cannot be read: it is a folder`);
     await commitText('a');
     rmSync(target, { force: true });
     await expect(readBackup(join(directory, 'journal'))).rejects.toThrow('or is no backup');
