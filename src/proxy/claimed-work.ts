@@ -2,7 +2,7 @@
 // report at a start was cut off by the end of the proxy.
 
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Answer } from '../model/call-result.ts';
@@ -26,8 +26,10 @@ export interface KeptClaim {
 /** The claims of a proxy, which outlive it. */
 export type KeptClaims = Pick<ClaimedWork, 'list' | 'probe' | 'begin' | 'end' | 'forget'>;
 
-/** Room for the records of all claims of one round and their programs. */
-const PROBE_BYTES = 256 * 1024;
+/** More than most records of claims have; a file takes a whole block of the disk. */
+const CLAIM_BYTES = 512;
+/** Room for what programs write. */
+const PROGRAMS_BYTES = 256 * 1024;
 
 /** No claim can be written: the disk is full, or read-only. */
 export class StorageError extends Error {
@@ -53,15 +55,19 @@ export class ClaimedWork {
     });
   }
 
-  /** Resolves if claims can be written now. Throws StorageError if not. */
-  async probe(): Promise<void> {
+  /** Resolves if so many claims can be written now. Throws StorageError if not. */
+  async probe(count: number): Promise<void> {
     const path = join(this.#directory, 'probe');
+    const paths = Array.from({ length: count }, (_, index) => `${path}-${index + 1}`);
     try {
-      await writeSynced(path, ' '.repeat(PROBE_BYTES));
+      try {
+        for (const file of paths) writeFileSync(file, ' '.repeat(CLAIM_BYTES), { mode: 0o600 });
+        await writeSynced(path, ' '.repeat(PROGRAMS_BYTES));
+      } finally {
+        for (const file of [path, ...paths]) rmSync(file, { force: true });
+      }
     } catch (error) {
       throw new StorageError(`${path} cannot be written: ${reasonOf(error)}`, { cause: error });
-    } finally {
-      rmSync(path, { force: true });
     }
   }
 

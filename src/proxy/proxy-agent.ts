@@ -142,7 +142,7 @@ export class ProxyAgent {
     const answer = await client.send({ path, waitMs: WAIT_SECONDS * 1000, signal: this.#draining.signal });
     const offered = readOffered(answer);
     // A claim that cannot be recorded is not begun, and would cost its server a try.
-    if (offered.length > 0) await this.#options.work.probe();
+    if (offered.length > 0) await this.#options.work.probe(offered.length);
     const claims = offered.flatMap((action) => this.#claimFor(action) ?? []);
     await Promise.all(claims);
     return offered.length === 0 || claims.length > 0;

@@ -58,12 +58,28 @@ export class ReportDelivery {
     for (let failures = 0; !signal.aborted; failures += 1) {
       const refusal = await this.#send(report, failures);
       if (refusal === undefined || (refusal !== '' && report !== kept)) {
-        this.#options.work.forget(kept);
+        await this.#forget(kept);
         return;
       }
       // Without any report, nobody would know of it before its deadline.
       if (refusal !== '') report = { ...kept, answer: retryable(`the report of its end was refused: ${refusal}`) };
       else await pause(this.#options.clock, pauseMs(failures, this.#options.random), signal);
+    }
+  }
+
+  /** A claim that is not forgotten, as on a disk that became read-only, would be reported again after the next start. */
+  async #forget(kept: KeptClaim): Promise<void> {
+    const { work, clock, log, random } = this.#options;
+    const { signal } = this.#stopped;
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      try {
+        work.forget(kept);
+        return;
+      } catch (error) {
+        if (failures === 0)
+          log.warn({ action: kept.id, err: error }, 'the claim could not be removed; it is tried again');
+      }
+      await pause(clock, pauseMs(failures, random), signal);
     }
   }
 

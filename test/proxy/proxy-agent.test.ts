@@ -1,5 +1,5 @@
 // The loop of a proxy against a controller of the test: which program gets a claimed action.
-import { readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -85,7 +85,7 @@ it('claims nothing while its disk is full, says so, and goes on once there is ro
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line).msg) });
   const work = new ClaimedWork(join(temporaryDirectory(), 'claims'));
   let isFull = true;
-  const probe = (): Promise<void> => (isFull ? Promise.reject(full) : work.probe());
+  const probe = (count: number): Promise<void> => (isFull ? Promise.reject(full) : work.probe(count));
   const kept: KeptClaims = {
     ...{ list: () => work.list(), probe, forget: (claim) => work.forget(claim) },
     ...{ begin: (claim) => work.begin(claim), end: (claim, answer) => work.end(claim, answer) },
@@ -100,11 +100,17 @@ it('claims nothing while its disk is full, says so, and goes on once there is ro
   await expect.poll(() => lines).toContain('claims can be recorded again');
 });
 
-it('finds out that its disk takes no claim', async () => {
+it('finds out that its disk takes no claim, or not as many as it may take at once', async () => {
   const directory = join(temporaryDirectory(), 'claims');
   const work = new ClaimedWork(directory);
-  await work.probe();
+  await work.probe(100);
   expect(readdirSync(directory)).toEqual([]);
+  // Each claim is a file: there is room for 99 beside this one.
+  const inTheWay = join(directory, 'probe-100');
+  mkdirSync(inTheWay);
+  await work.probe(99);
+  await expect(work.probe(100)).rejects.toThrow(StorageError);
+  expect(readdirSync(directory)).toEqual(['probe-100']);
   rmSync(directory, { recursive: true });
-  await expect(work.probe()).rejects.toThrow(/probe cannot be written: ENOENT/);
+  await expect(work.probe(1)).rejects.toThrow(/probe cannot be written: ENOENT/);
 });

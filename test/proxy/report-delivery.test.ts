@@ -1,5 +1,5 @@
 // How the reports of a proxy reach its controller: what one place admits, the next one admits.
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -68,4 +68,30 @@ it.each([
     Promise.reject(new ControllerRefusal('no', status)),
   );
   expect(lines).toEqual(Array(times).fill(line));
+});
+
+it('lives on where the claim of an accepted report cannot be removed, and removes it once it can', async () => {
+  const directory = temporaryDirectory();
+  const work = new ClaimedWork(directory);
+  const lines: JsonMap[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  let sent = 0;
+  const send = async (): Promise<JsonMap> => {
+    sent += 1;
+    return {};
+  };
+  const delivery = new ReportDelivery({ client: { send }, work, clock: systemClock, log, random: () => 0 });
+  const kept = await work.end(await work.begin({ id: ACTION.id, lease: LEASE }), readAnswer('{ "outcome": "done" }'));
+  // In the place of its file, a directory, which cannot be removed as a file.
+  const path = join(directory, kept.file);
+  rmSync(path);
+  mkdirSync(path);
+  delivery.deliver(kept);
+  const count = (text: string): number => lines.filter(({ msg }) => msg === text).length;
+  await expect.poll(() => count('the claim could not be removed; it is tried again')).toBe(1);
+  rmSync(path, { recursive: true });
+  writeFileSync(path, JSON.stringify(kept));
+  await expect.poll(() => work.list(), { timeout: 10_000 }).toEqual([]);
+  await delivery.stop(0);
+  expect([sent, count('the claim could not be removed; it is tried again')]).toEqual([1, 1]);
 });
