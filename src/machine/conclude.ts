@@ -44,10 +44,12 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   } else if (outcome === 'done') {
     return concludeDone(row, action, { answer, at });
   } else if (outcome === 'absent' && action.operation === 'update') {
-    // It counts as a try: a program that finds the server by checks and not by updates would be asked without end.
-    if (row.wanted !== null && row.attempt === 0 && at.hasOthers?.())
-      return advance(row, 'learn', { ...moment(at, driftReason(null)), ...missed(row, at), attempt: 1 });
-    return catchUp(advance(row, 'learn', { ...moment(at), ...gone(row) }), at);
+    if (row.wanted === null || !at.hasOthers?.())
+      return catchUp(advance(row, 'learn', { ...moment(at), ...gone(row) }), at);
+    // It counts as a try: a server that checks find, and updates do not, would be asked for without end.
+    const attempt = row.attempt + 1;
+    if (attempt <= at.retry.attempts)
+      return advance(row, 'learn', { ...moment(at, driftReason(null)), ...missed(row, at), attempt });
   } else if (outcome === 'replace' && action.operation === 'update') {
     // The spec wanted now may be reachable without a replacement; the provider is asked again.
     const replacing = !isOutdated(row, action);

@@ -155,7 +155,7 @@ export function corrected(row: ServerRow, when: Moment): ServerRow {
  */
 export function missed(row: ServerRow, at: ConcludeContext): Partial<ServerRow> {
   const healing = { ...recentHeals(row, at.now), ...healed(row, null, at.now) };
-  return { action: null, observed: null, healing, attempt: 0, dirty: false };
+  return { action: null, observed: null, healing, dirty: false };
 }
 
 function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerRow {
@@ -164,7 +164,7 @@ function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerR
   const isHealed = fieldOf(recentHeals(row, at.now), GONE) !== undefined;
   if (found === null && isHealed && at.hasManyGone?.())
     return reported(withoutLastHeal(row), { found, reason: MANY_GONE, at });
-  if (found === null) return { ...rest, ...gone(rest) };
+  if (found === null) return { ...rest, ...gone(rest), attempt: 0 };
   // It is there after all. Without a difference the next decision settles it.
   return Object.keys(found).length === 0 ? rest : { ...rest, observed: found };
 }

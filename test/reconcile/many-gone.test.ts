@@ -1,5 +1,6 @@
 // Many servers of a site that are found gone at once, as when its disk is not mounted: healing does not make them again.
 import { describe, expect, it } from 'vitest';
+import type { DriftPolicy } from '../../src/model/objects.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { shopFiles, TEMPLATE } from './shop.ts';
@@ -14,8 +15,8 @@ function groupText(count: number, size: string): string {
 }
 
 /** Returns a core with a group of so many servers, all of them done. */
-async function groupOf(count: number): Promise<Core> {
-  const core = new Core({ drift: 'heal' });
+async function groupOf(count: number, drift: DriftPolicy = 'heal'): Promise<Core> {
+  const core = new Core({ drift });
   core.source.commit({ ...shopFiles({}), [TEMPLATE]: groupText(count, 'small') });
   await core.poll();
   expect(Object.values(core.states()).every((state) => state === 'done')).toBe(true);
@@ -136,6 +137,26 @@ describe('all servers of a small site that are gone, found one after the other',
     expect(drifted(core)).toEqual(Array(3).fill('many_gone'));
   });
 
+  it.each<DriftPolicy>(['heal', 'report'])(
+    'are not made again by an update whose first tries fail: %s',
+    async (drift) => {
+      const core = await groupOf(3, drift);
+      takeAway(core);
+      const { script } = core.provider;
+      const isTried = new Set<string>();
+      core.provider.script = (call, signal) => {
+        if (call.operation !== 'update' || isTried.has(call.resource)) return script(call, signal);
+        isTried.add(call.resource);
+        return Promise.resolve(answerOf('retryable', { message: 'I/O error' }));
+      };
+      core.source.commit({ [TEMPLATE]: groupText(3, 'large') });
+      await core.poll();
+      expect(await createdWithin(core, 5)).toBe(0);
+      expect(isTried.size).toBe(3);
+      expect(drifted(core)).toHaveLength(3);
+    },
+  );
+
   it('are not made again where the controller is started anew in between', async () => {
     const core = await groupOf(2);
     takeAway(core);
@@ -205,6 +226,20 @@ describe('all servers of a small site that are gone, found one after the other',
 });
 
 describe('one server of a small site that is gone', () => {
+  it('is not made again where checks find it all the same: its updates fail', async () => {
+    const core = await groupOf(2);
+    core.provider.script = ({ operation, resource }) =>
+      operation === 'update' && resource === 'shop-web-1' ? Promise.resolve(answerOf('absent')) : undefined;
+    core.source.commit({ [TEMPLATE]: groupText(2, 'large') });
+    await core.poll();
+    expect(await createdWithin(core, 5)).toBe(0);
+    const { state, reason } = core.ledger.server('shop-web-1') ?? {};
+    expect({ state, reason }).toEqual({
+      state: 'failed',
+      reason: { code: 'action_failed', text: 'update: answered "absent"' },
+    });
+  });
+
   it.each([1, 2, 3])('is made again once another one is found: %s', async (count) => {
     const core = await groupOf(count);
     core.provider.forget('shop-web-1');
