@@ -109,6 +109,7 @@ export class ServerPass {
       return;
     }
     const { row: after, next } = this.#step(name, row);
+    if (after === null) this.#options.sites.forgets(name, row, this.#results.get(name));
     this.#prepare(name, after, next);
     if (after !== row) await this.#write(name, row, after);
     if (this.#results.delete(name)) this.#options.sites.passed(row);
@@ -136,10 +137,11 @@ export class ServerPass {
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
-    const { executor, ledger, clock, wakeUps, checks } = this.#options;
+    const { executor, ledger, clock, wakeUps, checks, sites } = this.#options;
     const isRoutine = next.kind === 'check' && next.isRoutine === true;
     if (next.kind === 'check' || next.kind === 'run') {
       executor.capacity.claim(name, next.provider);
+      sites.begins(name);
       // A routine check does not count as a change in its group.
       if (!isRoutine) ledger.index.setInFlight(name, true);
     }

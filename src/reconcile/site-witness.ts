@@ -7,8 +7,8 @@ import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { Ledger } from './ledger.ts';
 
-/** How long a delete that has found nothing counts. */
-const DELETED_MS = 3_600_000;
+/** How long an unwanted server that was not found counts. */
+const FORGOTTEN_MS = 3_600_000;
 /** So many servers of a site are checked at once when one of it is gone. */
 const WITNESSES = 3;
 /** After this time others of the site are checked once more; then after twice that, up to `checkSeconds`. */
@@ -35,31 +35,51 @@ interface SiteWitnessOptions {
 /** What is known in this process about the sites whose servers were found gone. */
 export class SiteWitness {
   readonly #options: SiteWitnessOptions;
-  /** Sites of which a check has found a server since the last one was found gone. */
+  /** Sites of which a check has found a server that began after the last one was found gone. */
   readonly #found = new Set<string>();
+  /** How often a server was found gone; by site, the last one of these; and by server, how many came before its running call. */
+  #absences = 0;
+  readonly #lastAbsence = new Map<string, number>();
+  readonly #before = new Map<string, number>();
   /** By site, servers that wait until another one is looked at. */
   readonly #waiting = new Map<string, Set<string>>();
   readonly #tries = new Map<string, Tries>();
-  /** By site, when a delete has found nothing, by the monotonic clock. */
-  readonly #deleted = new Map<string, number>();
+  /** By site, when an unwanted server was not found and forgotten, by the monotonic clock. */
+  readonly #forgotten = new Map<string, number>();
 
   constructor(options: SiteWitnessOptions) {
     this.#options = options;
   }
 
+  /** Notes that a call for a server begins. */
+  begins(server: string): void {
+    this.#before.set(server, this.#absences);
+  }
+
   /** Notes how a call has ended, before its row is written. */
   ended(server: string, { kind, answer: { outcome } }: CallResult): void {
+    const before = this.#before.get(server) ?? -1;
+    this.#before.delete(server);
     const row = this.#options.ledger.server(server);
     const site = row && siteOf(row);
     if (row === undefined || site === undefined) return;
     if (outcome === 'done') this.#answers(site);
     if (row.applied === null) return;
-    if (kind === 'check' && outcome === 'done') this.#found.add(site);
-    if (outcome !== 'absent') return;
-    if (row.observed !== null) this.#found.delete(site);
-    if (row.wanted === null && row.action?.operation === 'delete' && row.attempt === 0) {
-      this.#deleted.set(site, this.#options.clock.monotonic());
-    }
+    // One that began before the site went away may have looked at it then.
+    const isSince = before >= (this.#lastAbsence.get(site) ?? 0);
+    if (kind === 'check' && outcome === 'done' && isSince) this.#found.add(site);
+    if (outcome !== 'absent' || row.observed === null) return;
+    this.#absences += 1;
+    this.#lastAbsence.set(site, this.#absences);
+    this.#found.delete(site);
+  }
+
+  /** Notes that the row of a server is about to be removed, and how its last call has ended, if one has. */
+  forgets(server: string, row: ServerRow, result: CallResult | undefined): void {
+    this.#before.delete(server);
+    const site = siteOf(row);
+    const isGone = row.applied !== null && result?.answer.outcome === 'absent';
+    if (isGone && site !== undefined) this.#forgotten.set(site, this.#options.clock.monotonic());
   }
 
   /** Notes that a site answers: the tries begin anew, yet not sooner after the last one than after any. */
@@ -105,7 +125,9 @@ export class SiteWitness {
   /** Returns true if others of its site are known, so that the absence of this one may be that of the site. */
   hasOthers(server: string, row: ServerRow): boolean {
     const site = siteOf(row) ?? '';
-    return this.#hasDeleted(site) || this.#others(server, site, (other) => other.applied !== null).next().done !== true;
+    return (
+      this.#hasForgotten(site) || this.#others(server, site, (other) => other.applied !== null).next().done !== true
+    );
   }
 
   /**
@@ -155,12 +177,12 @@ export class SiteWitness {
     });
   }
 
-  /** Returns true if a delete has found nothing at a site within the last hour. */
-  #hasDeleted(site: string): boolean {
-    const time = this.#deleted.get(site);
+  /** Returns true if an unwanted server of a site was not found within the last hour. */
+  #hasForgotten(site: string): boolean {
+    const time = this.#forgotten.get(site);
     if (time === undefined) return false;
-    const isRecent = this.#options.clock.monotonic() - time < DELETED_MS;
-    if (!isRecent) this.#deleted.delete(site);
+    const isRecent = this.#options.clock.monotonic() - time < FORGOTTEN_MS;
+    if (!isRecent) this.#forgotten.delete(site);
     return isRecent;
   }
 }

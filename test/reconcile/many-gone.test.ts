@@ -1,9 +1,10 @@
 // Many servers of a site that are found gone at once, as when its disk is not mounted: healing does not make them again.
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/model/call-result.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
-import { shopFiles, TEMPLATE } from './shop.ts';
+import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 
 const CHECK_MS = 300_000;
 const HOUR_MS = 3_600_000;
@@ -214,13 +215,57 @@ describe('all servers of a small site that are gone, found one after the other',
     expect(checks() - before).toBe(2);
   });
 
-  it('count with one whose delete found nothing', async () => {
-    const core = await groupOf(2);
+  it.each([2, 3])('are not made again where a check of one had begun before, and finds it: %s', async (count) => {
+    const core = await groupOf(count);
+    const slow = Promise.withResolvers<Answer>();
+    core.provider.script = ({ operation }) => (operation === 'check' ? slow.promise : undefined);
+    await core.operator.check(core.order, { resource: 'shop-web-2' });
+    await core.settle();
     takeAway(core);
-    core.source.commit({ [TEMPLATE]: groupText(1, 'small') });
+    await core.operator.check(core.order, { resource: 'shop-web-1' });
+    await core.settle();
+    slow.resolve(answerOf('done', { observed: { size: 'small' } }));
+    await core.settle();
+    expect(await createdWithin(core, 4)).toBe(0);
+    expect(core.calls('create')).toHaveLength(count);
+    expect(drifted(core)).toEqual(Array(count).fill('many_gone'));
+  });
+});
+
+describe('the last server of a site', () => {
+  const BOTH = { a: 'name: a, size: small', b: 'name: b, size: small' };
+
+  it.each([
+    'its delete',
+    'a delete after a failed one',
+    'the check after a lost delete',
+    'an update that ran',
+    'the check after a lost update',
+  ])('is not made again where another one was not found and is forgotten, as told by %s', async (told) => {
+    const core = new Core({ drift: 'heal' });
+    core.source.commit(shopFiles(BOTH));
     await core.poll();
-    expect(core.states()).toEqual({ 'shop-web-1': 'done' });
+    const update = Promise.withResolvers<Answer>();
+    const isUpdated = told.includes('update');
+    let deletes = 0;
+    core.provider.script = ({ operation, resource }) => {
+      if (operation === 'create') return undefined;
+      if (operation === 'update' && resource === 'a') return update.promise;
+      if (operation === 'delete') deletes += 1;
+      const isFirst = operation === 'delete' && deletes === 1;
+      if (isFirst && told === 'a delete after a failed one') return Promise.resolve(answerOf('retryable'));
+      if (isFirst && told === 'the check after a lost delete') return Promise.reject(new Error('killed'));
+      return Promise.resolve(answerOf('absent'));
+    };
+    if (isUpdated) core.source.commit({ [TEMPLATE]: templateText({ ...BOTH, a: 'name: a, size: large' }) });
+    if (isUpdated) await core.poll();
+    core.source.commit({ [TEMPLATE]: templateText({ b: BOTH.b }) });
+    await core.poll();
+    if (told === 'an update that ran') update.resolve(answerOf('absent'));
+    else if (isUpdated) update.reject(new Error('killed'));
+    await core.settle();
     expect(await createdWithin(core, 5)).toBe(0);
+    expect(core.states()).toEqual({ b: 'drifted' });
     expect(drifted(core)).toEqual(['many_gone']);
   });
 });
