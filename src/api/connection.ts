@@ -38,13 +38,6 @@ export class Connection {
     else if (this.#waiting.push(response) > AHEAD_MAX) this.#socket.destroy();
   }
 
-  /** Refuses a request without an answer: the connection ends at once, or with the answer under way. */
-  refuse(response: ServerResponse): void {
-    this.#last = response;
-    this.#isRetired = true;
-    if (this.#unanswered().length === 0) this.#socket.destroy();
-  }
-
   /** Tells the client with every answer under way, where that is still possible, that no other follows. */
   announceEnd(): void {
     this.#unanswered().forEach(announceEnd);

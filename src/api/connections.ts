@@ -25,7 +25,7 @@ export interface Connections {
 }
 
 interface TrackOptions {
-  /** Is asked at each request on a connection that is older than the last `renewAll`. */
+  /** Is asked when a request is handed on, on a connection that is older than the last `renewAll`. */
   readonly mayStay: (socket: Socket) => boolean;
   readonly handler: RequestListener;
 }
@@ -50,21 +50,23 @@ export function trackConnections(server: Server, { mayStay, handler }: TrackOpti
 
   function track(socket: TLSSocket): void {
     const client = socket.getPeerX509Certificate()?.fingerprint256 ?? '';
+    const began = handshakes.finish(socket);
     const inTurn: RequestListener = (request, response) => {
       clientTurns.take(client, () => {
-        if (!response.destroyed) handler(request, response);
+        if (response.destroyed) return;
+        // Not when it came: a reload may have been while it waited.
+        if (began === generation || mayStay(socket)) handler(request, response);
+        else socket.destroySoon();
       });
     };
-    open.set(socket, { connection: new Connection(socket, inTurn), generation: handshakes.finish(socket) });
+    open.set(socket, { connection: new Connection(socket, inTurn), generation: began });
     socket.once('close', () => open.delete(socket));
   }
   function take(response: ServerResponse): void {
     const { socket } = response.req;
     const tracked = open.get(socket);
     if (tracked === undefined || tracked.connection.isOver) return;
-    const isOld = tracked.generation !== generation;
-    if (isOld && !mayStay(socket)) tracked.connection.refuse(response);
-    else tracked.connection.take(response, isOld || asksToUpgrade(response));
+    tracked.connection.take(response, tracked.generation !== generation || asksToUpgrade(response));
   }
   server.on('secureConnection', track);
   server.on('request', (_request, response) => take(response));

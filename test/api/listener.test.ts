@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { clientTurns } from '../../src/api/client-turns.ts';
 import { startListener, type TimeLimits } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
@@ -16,6 +17,7 @@ import { createCrl } from '../support/create-crl.ts';
 import { createHttpsClient, keepAlive, sendRaw } from '../support/https-client.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { createOpensslPki, type Issued } from '../support/openssl-pki.ts';
+import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -33,6 +35,19 @@ beforeEach(async () => {
   api = await startTestApi();
 });
 afterEach(() => api.api.close());
+
+/** Uses up the turns of a client until it is released, for about a minute at most: its requests wait in line. */
+function holdTurns(client: string): () => void {
+  let isHeld = true;
+  function useUp(): void {
+    const end = performance.now() + 3;
+    while (isHeld && performance.now() < end);
+  }
+  for (let count = 0; count < 20_000; count += 1) clientTurns.take(client, () => useUp());
+  return () => {
+    isHeld = false;
+  };
+}
 
 /** Resolves once a refused connection has been logged, with its reason. */
 function refusal(): Promise<unknown> {
@@ -239,6 +254,33 @@ describe('reload', () => {
     await expect(api.request('/types', { identity: proxy })).rejects.toThrow();
     agent.destroy();
   });
+
+  test.each([
+    ['comes after the reload', true],
+    ['was there before', false],
+  ])(
+    'refuses a client that is revoked while its first request waits for its turn, and whose body %s',
+    async (_name, isLate) => {
+      const { key, cert, fingerprint, serial } = api.identities.proxy;
+      const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
+      await once(socket, 'secureConnect');
+      // An answer shows that the server has accepted the connection made before it.
+      await api.request('/types');
+      const release = holdTurns(fingerprint);
+      const body = '{"lease":"l"}';
+      const path = `/agent/actions/${ACTION.id}/heartbeat`;
+      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+      const received = text(socket).catch(() => 'reset');
+      socket.write(isLate ? head : head + body);
+      // Another client has its turn while the request waits in the line of its own.
+      expect((await api.request('/types')).status).toBe(200);
+      api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), revoked: [serial] }) });
+      release();
+      if (isLate) socket.write(body);
+      expect(await received).not.toContain('HTTP/1.1');
+      expect(api.agent.asked).toEqual([]);
+    },
+  );
 
   test.each([
     ['is there', false],
