@@ -69,6 +69,8 @@ async function paste(text: string, cwd: string): Promise<string> {
 describe('a demo that runs', { timeout: 120_000 }, () => {
   let parent = '';
   let folder = '';
+  /** The code with which a start before it ended. */
+  let interrupted = 0;
   let demo: RunningDemo;
   let text = '';
 
@@ -76,6 +78,7 @@ describe('a demo that runs', { timeout: 120_000 }, () => {
     parent = mkdtempSync(join(tmpdir(), 'treeline-'));
     folder = join(parent, 'a folder');
     mkdirSync(folder);
+    interrupted = (await treeline(['demo'], { cwd: folder, env: { TMPDIR: '/no-such-folder' } })).code;
     demo = startDemo(folder);
     text = await demo.printed('To begin anew');
   }, 120_000);
@@ -83,6 +86,12 @@ describe('a demo that runs', { timeout: 120_000 }, () => {
   afterAll(() => {
     demo.kill();
     rmSync(parent, { recursive: true, force: true });
+  });
+
+  it('fills a repository that an interrupted start has left empty', async () => {
+    expect(interrupted).toBe(3);
+    const log = await runGit(['-C', join(folder, '.treeline/stacks.git'), 'log', '--format=%s']);
+    expect(log.trim()).toBe('Start from the sample repository');
   });
 
   it('prints lines that fit, can be asked without being named, and runs once a folder', async () => {
@@ -145,14 +154,3 @@ it('moves to free ports, and keeps them', async () => {
   expect(readFileSync(file, 'utf8')).toContain('# Servers are processes of this machine');
   expect(await moveTakenPorts(folder, settings)).toEqual([]);
 });
-
-it('fills a repository that an interrupted start has left empty', async () => {
-  const folder = temporaryDirectory();
-  expect((await treeline(['demo'], { cwd: folder, env: { TMPDIR: '/no-such-folder' } })).code).toBe(3);
-  const demo = startDemo(folder);
-  onTestFinished(() => demo.kill());
-  await demo.printed('To begin anew');
-  await demo.stop();
-  const log = await runGit(['-C', join(folder, '.treeline/stacks.git'), 'log', '--format=%s']);
-  expect(log.trim()).toBe('Start from the sample repository');
-}, 60_000);

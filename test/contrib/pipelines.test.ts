@@ -89,7 +89,7 @@ describe('contrib/pre-commit', () => {
     const hook = join(directory, '.git/hooks/pre-commit');
     mkdirSync(join(directory, '.git/hooks'), { recursive: true });
     cpSync(join(CONTRIB, 'pre-commit/pre-commit'), hook);
-    expect((await shell('git commit --quiet --message first', directory)).code).toBe(0);
+    expect((await shell('git commit --quiet --no-verify --message first', directory)).code).toBe(0);
     return directory;
   }
 

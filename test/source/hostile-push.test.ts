@@ -1,10 +1,12 @@
 // Tests that a hostile push neither blocks the process that follows nor fills its memory: big blobs, many objects, deltas that
 // expand, inside the layout and outside of it.
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { deflateSync } from 'node:zlib';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ObjectReader } from '../../src/git/object-reader.ts';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
 import { ContentError } from '../../src/source/source.ts';
@@ -72,37 +74,45 @@ function noise(bytes: number): Buffer {
 }
 
 describe('one large blob', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'treeline-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  /** Made once: to compress it takes longer than each of the tests. */
+  let zeros: GitRepository;
+  beforeAll(async () => {
+    zeros = await createGitRepository(join(folder, 'zeros.git'));
+    await zeros.git('config', 'core.bigFileThreshold', '1m');
+    const tree = { 'stacks/tree.yaml': 'name: all\n', 'images/tree.yaml': 'name: all\n' };
+    await zeros.commit({ ...tree, 'images/zeros.yaml': Buffer.alloc(96 * MIB) });
+  });
+
   it.each([
-    ['of zeros, outside the layout', { 'images/zeros': Buffer.alloc(96 * MIB) }, ['tree.yaml']],
-    [
-      'of zeros, in the layout',
-      { 'stacks/zeros.yaml': Buffer.alloc(96 * MIB) },
-      ['tree.yaml', 'zeros.yaml (not read)'],
-    ],
-    ['that does not compress', { 'images/noise': noise(40 * MIB) }, ['tree.yaml']],
-  ])('%s stops nobody', async (_, files, expected) => {
-    const { repository, open } = await setUp();
-    await repository.git('config', 'core.bigFileThreshold', '1m');
-    await repository.commit(files);
-    const source = await open();
+    ['outside the layout', 'stacks', ['tree.yaml']],
+    ['in the layout', 'images', ['tree.yaml', 'zeros.yaml (not read)']],
+  ])('of zeros, %s stops nobody', async (_, directory, expected) => {
+    const { open } = await setUp();
+    const source = await open({ url: zeros.path, directory });
     await expectCheap(async () => expect(await follow(source)).toEqual(expected));
   });
 
-  it('over HTTP stops nobody either', async () => {
+  it('that does not compress stops nobody', async () => {
     const { repository, open } = await setUp();
-    const server = await startGitHttpServer({ repository: repository.path });
     await repository.git('config', 'core.bigFileThreshold', '1m');
-    await repository.commit({ zeros: Buffer.alloc(96 * MIB) });
+    await repository.commit({ 'images/noise': noise(40 * MIB) });
+    const source = await open();
+    await expectCheap(async () => expect(await follow(source)).toEqual(['tree.yaml']));
+  });
+
+  it('over HTTP stops nobody either', async () => {
+    const { open } = await setUp();
+    const server = await startGitHttpServer({ repository: zeros.path });
     const source = await open({ url: server.url });
     await expectCheap(async () => expect(await follow(source)).toEqual(['tree.yaml']));
   });
 
   it('over ssh stops nobody either', async () => {
-    const { repository, open } = await setUp();
+    const { open } = await setUp();
     await fakeSsh();
-    await repository.git('config', 'core.bigFileThreshold', '1m');
-    await repository.commit({ zeros: Buffer.alloc(96 * MIB) });
-    const source = await open({ url: `ssh://git@git.example${repository.path}` });
+    const source = await open({ url: `ssh://git@git.example${zeros.path}` });
     await expectCheap(async () => expect(await follow(source)).toEqual(['tree.yaml']));
   });
 });
