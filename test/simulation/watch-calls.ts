@@ -133,6 +133,8 @@ export class CallWatch implements SiteWatch {
       // Of a check by a proxy the controller knows what its report says.
       if (!this.#isRemote(site)) this.#drift.checked(resource, answer);
     }
+    // Who updates a server has it, like one whose check finds it.
+    if (operation === 'update' && answer?.outcome === 'done') this.#drift.sighted(resource);
     // What a proxy's program answered is known once its report is recorded.
     if (operation !== 'check') this.#creates.ended(call, this.#isRemote(site) ? undefined : answer);
     // A proxy reports a program that ended without an answer as one to be tried again.

@@ -44,6 +44,12 @@ export class DriftWatch {
   readonly #atRest = new Map<string, string | null>();
   /** How many checks in a row have found such a server gone. */
   readonly #absences = new Map<string, number>();
+  /** When the first of these checks has told so. */
+  readonly #absentSince = new Map<string, number>();
+  /** By site, when a check or an update has found a server of it last. */
+  readonly #sighted = new Map<string, number>();
+  /** Servers that were found gone: since when, and what others of their site were known then. */
+  readonly #lost = new Map<string, { readonly time: number; readonly others: ReadonlyMap<string, unknown> }>();
   /** Servers that healing has made anew: where, and when they were found gone. */
   readonly #anew = new Map<string, { readonly site: string; readonly time: number }>();
   readonly #checks = new Map<string, number[]>();
@@ -84,10 +90,12 @@ export class DriftWatch {
     if (after.reason?.code === 'drifted' && before.state !== 'pending' && after.state === 'pending') {
       this.#gone.push(this.#facts.scheduler.now);
     }
+    if (after.observed === null && before.observed !== null) this.#noteLost(name, after);
     if (isChanged || this.#facts.asked.explains(name)) {
       // A person's word, or a commit's: what healing did before counts no more.
       this.#heals.delete(name);
       this.#anew.delete(name);
+      this.#lost.delete(name);
     } else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after);
   }
 
@@ -102,7 +110,11 @@ export class DriftWatch {
     if (operation === 'create' && maker === site && (this.#absences.get(resource) ?? 0) < 2) {
       this.#facts.fail('a server that one check alone finds gone is not made anew', `${resource} at ${site}`);
     }
-    if (operation === 'create' && maker === site) this.#watchAnew(resource, site);
+    if (operation === 'create' && maker === site) {
+      this.#watchAnew(resource, site);
+      this.#watchAlone(resource, site);
+    }
+    if (operation === 'create') this.#forgetAbsence(resource);
     this.#atRest.delete(resource);
     this.#serving.delete(resource);
     if (maker === undefined || row === undefined || row.wanted === null || operation === 'create') return;
@@ -116,8 +128,20 @@ export class DriftWatch {
     // One that gave way to another call is made up for: the request for it is not answered yet.
     if (answer !== undefined) this.#requested.delete(resource);
     else if (this.#requested.get(resource)) this.#facts.asked.checks.add(resource);
-    if (answer?.outcome === 'absent') this.#absences.set(resource, (this.#absences.get(resource) ?? 0) + 1);
-    else if (answer?.outcome === 'done') this.#absences.delete(resource);
+    if (answer?.outcome === 'absent') {
+      this.#absences.set(resource, (this.#absences.get(resource) ?? 0) + 1);
+      if (!this.#absentSince.has(resource)) this.#absentSince.set(resource, this.#facts.scheduler.now);
+    } else if (answer?.outcome === 'done') {
+      this.#forgetAbsence(resource);
+      this.sighted(resource);
+    }
+  }
+
+  /** Notes that a check or an update has found a server. */
+  sighted(name: string): void {
+    const row = this.#facts.core?.ledger.server(name);
+    const site = row?.applied == null ? null : siteOfRow(row);
+    if (site !== null) this.#sighted.set(site, this.#facts.scheduler.now);
   }
 
   /** The store is lost. */
@@ -137,8 +161,40 @@ export class DriftWatch {
   #forget(name: string): void {
     this.#heals.delete(name);
     this.#atRest.delete(name);
-    this.#absences.delete(name);
+    this.#forgetAbsence(name);
     this.#anew.delete(name);
+    this.#lost.delete(name);
+  }
+
+  /** It was found, or is made: what checks have told before says nothing any more. */
+  #forgetAbsence(name: string): void {
+    this.#absences.delete(name);
+    this.#absentSince.delete(name);
+  }
+
+  /** The row is written a moment after the check that tells. */
+  #noteLost(name: string, row: ServerRow): void {
+    const time = this.#absentSince.get(name) ?? this.#facts.scheduler.now;
+    this.#lost.set(name, { time, others: this.#othersOf(name, siteOfRow(row)) });
+  }
+
+  /** What is applied of the other servers of a site. */
+  #othersOf(name: string, site: string | null): ReadonlyMap<string, unknown> {
+    const others = [...(this.#facts.core?.ledger.list('server') ?? [])].filter(
+      ([other, row]) => other !== name && row.applied !== null && siteOfRow(row) === site,
+    );
+    return new Map(others.map(([other, { applied }]) => [other, applied]));
+  }
+
+  /** Where a site has others, one of them was found since: else all of it may be gone, or it answers wrongly. */
+  #watchAlone(name: string, site: string): void {
+    const lost = this.#lost.get(name);
+    this.#lost.delete(name);
+    if (lost === undefined || !this.#heals.get(name)?.some(({ property }) => property === '')) return;
+    const others = [...this.#othersOf(name, site)].filter(([other, applied]) => lost.others.get(other) === applied);
+    if (others.length === 0 || (this.#sighted.get(site) ?? -1) >= lost.time) return;
+    const words = `${name} at ${site}, where ${others.map(([other]) => other).join(', ')} may be gone too`;
+    this.#facts.fail('a server is made anew by healing only where another one of its site was found since', words);
   }
 
   /** Only few servers of a site are made anew by healing within an hour: it may be the site that is wrong. */

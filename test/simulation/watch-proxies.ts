@@ -132,6 +132,7 @@ export class ProxyWatch {
     if (!given.isCheck || !isFirst) return true;
     this.#world.calls.checkReported(given.resource, this.#world.scheduler.now - given.began);
     if (answer.outcome === 'absent') this.#world.drift.checked(given.resource, answer);
+    else if (answer.outcome === 'done') this.#world.drift.sighted(given.resource);
     return true;
   }
 

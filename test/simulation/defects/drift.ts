@@ -25,6 +25,17 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'drift-all-gone',
+    title: 'the servers of a site that are all gone are made anew where they are few',
+    edits: [
+      {
+        file: 'src/reconcile/site-witness.ts',
+        find: 'return this.hasOthers(server, row) && (this.#isUnanswered(site) || !this.#hasPresent(server, site));',
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
     id: 'drift-absent',
     title: 'one check that finds a server gone is enough to make it anew',
     edits: [
