@@ -24,8 +24,8 @@ export type FileState = 'absent' | 'unreadable' | Shape;
 
 /** The names that a spoilt file has, after the name without its extension. */
 const SPELLINGS = { yml: '.yml', upper: '.YAML', blank: ' .yaml', backup: '.yaml~', bak: '.yaml.bak' } as const;
-/** Slips of the extension, which instances get by a rename. */
-const SLIPS = ['.yamll', '.yaml2'];
+/** A slip of the extension, which instances get by a rename. */
+const MISTYPED = '.yamll';
 
 const PLACES = new Map<string, readonly string[]>();
 
@@ -38,7 +38,7 @@ function placesOf(path: string): readonly string[] {
 
 function placesMade(path: string): readonly string[] {
   const stem = path.slice(0, -'.yaml'.length);
-  const spellings = [...Object.values(SPELLINGS), ...SLIPS].map((end) => `${stem}${end}`);
+  const spellings = [...Object.values(SPELLINGS), MISTYPED].map((end) => `${stem}${end}`);
   return [path, ...spellings, hiddenPath(path), `${path}/readme.md`, ...foldersOf(path)];
 }
 

@@ -10,7 +10,7 @@ import {
   pathOf,
   TEMPLATE,
 } from './stacks.ts';
-import { INSTANCES } from './themes/theme.ts';
+import { INSTANCES, SLIP } from './themes/theme.ts';
 
 /** Returns true where there is one for certain. */
 export function hasNewReceiver(files: ModelFiles, before: ModelFiles): boolean {
@@ -51,6 +51,13 @@ function wrongFile(files: ModelFiles, instance: string): ModelFile | undefined {
 function changedStrays(files: ModelFiles, before: ModelFiles): readonly string[] {
   return [...files.keys()].filter((path) => {
     const isStray = path.startsWith(INSTANCES_FOLDER) && !INSTANCES.some((instance) => isPlaceOf(path, instance));
-    return isStray && !isSameFile(files.get(path), before.get(path));
+    if (!isStray || isSameFile(files.get(path), before.get(path))) return false;
+    return !path.endsWith(SLIP) || isReappearing(path, files, before);
   });
+}
+
+/** Whether an instance's file that is gone is there again at a new path: a name like this one says nothing by itself. */
+function isReappearing(path: string, files: ModelFiles, before: ModelFiles): boolean {
+  if (before.has(path)) return false;
+  return INSTANCES.map(pathOf).some((own) => !files.has(own) && isSameFile(files.get(path), before.get(own)));
 }

@@ -25,6 +25,23 @@ export const LIVES_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'lives-url',
+    title: 'the branch of another repository is followed without a question, as if it continued what is recorded',
+    isMetByVariants: true,
+    edits: [
+      {
+        file: 'src/follow/continuation.ts',
+        find: 'if (isLost || !(await source.isAncestor(followed.commit, commit))) {',
+        replace: 'if (isLost || (keys.length === 0 && !(await source.isAncestor(followed.commit, commit)))) {',
+      },
+      {
+        file: 'src/follow/follow-commit.ts',
+        find: 'if (commit === followed || commit === moved) return',
+        replace: 'if (!(await source.isAncestor(followed, commit)) || commit === followed || commit === moved) return',
+      },
+    ],
+  },
+  {
     id: 'lives-restore',
     title: 'a recorded head that makes something else than is recorded is taken for what was active',
     edits: [

@@ -237,6 +237,23 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'hand-over-content',
+    title:
+      'a file of an instance that is there again under a name that makes none, and says nothing, counts as removed',
+    edits: [
+      {
+        file: 'src/catalog/unread-instances.ts',
+        find: 'const meant = gone.has(oid) ? path : type',
+        replace: 'const meant = gone.has(path) ? path : type',
+      },
+      {
+        file: 'src/follow/restore.ts',
+        find: 'if (gone.length === 0) return undefined;',
+        replace: 'if (gone.length >= 0) return undefined;',
+      },
+    ],
+  },
+  {
     id: 'hand-over-more',
     title: 'a server that is held for a wrong instance goes once another one goes with it',
     edits: [

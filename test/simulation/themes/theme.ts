@@ -104,13 +104,16 @@ export function scaleIn(chance: Chance): Edit {
   return set(anInstance(chance), chance.is(0.5) ? { db: false } : { web: chance.below(2) });
 }
 
+/** A slip of an extension that does not tell that an instance was meant: only what is in the file does. */
+export const SLIP = '.yam';
+
 /** A name below `stacks/instances` that is not read, and that may be meant for an instance. */
 export function unreadName(chance: Chance, instance: string = anInstance(chance)): string {
   return chance.pick([
     `${instance}.yml`,
     `${instance}.YAML`,
     `${instance}.yamll`,
-    `${instance}.yaml2`,
+    `${instance}${SLIP}`,
     `-${instance}.yaml`,
     `.${instance}.yaml`,
     `${instance}.yaml~`,
