@@ -4,6 +4,8 @@ import { playVariants } from './variants.ts';
 
 /** A few seconds' worth. `npm run test:long` plays many more. */
 const SEEDS = 6;
+/** In the first few, hardly anything goes. */
+const FROM = 7;
 /** Each plays its history once for every way; on a machine that many share, that may be minutes. */
 const LIMIT_MS = 400_000;
 
@@ -12,7 +14,7 @@ it(
   async () => {
     const noteRun = watchEndlessRuns();
     const totals = { kept: 0, lost: 0 };
-    for (let seed = 1; seed <= SEEDS; seed += 1) {
+    for (let seed = FROM; seed < FROM + SEEDS; seed += 1) {
       noteRun(seed);
       const { differences, kept, lost } = await playVariants(seed);
       expect(differences, `npm run simulate -- --variants --seed ${seed}`).toEqual([]);
