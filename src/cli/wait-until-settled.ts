@@ -42,13 +42,18 @@ async function untilFollowed(
   deadline: number,
 ): Promise<string | undefined> {
   tell(`waiting until ${commit} is followed`);
+  let told = '';
+  const tellOnce = (line: string): void => {
+    if (line !== told) tell(line);
+    told = line;
+  };
   while (true) {
     try {
       await getFrom(server, '/operations/status', { headers: { 'x-treeline-min-commit': commit } });
       return undefined;
     } catch (error) {
       if (!(error instanceof RefusedRequest) || error.status !== 503) throw error;
-      const newest = await newestIn(server);
+      const newest = await newestIn(server, tellOnce);
       if (newest?.commit === commit)
         return `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}`;
       const others = newest === null ? '' : `; the newest one, ${newest.commit}, is not either: ${newest.reason}`;
@@ -60,12 +65,15 @@ async function untilFollowed(
   }
 }
 
-/** A controller that is not ready yet knows none. */
-async function newestIn(server: ServerOptions): Promise<Overview['newest']> {
+/** A controller that is not ready yet knows none, and says why. */
+async function newestIn(server: ServerOptions, tell: Awaited['tell']): Promise<Overview['newest']> {
   try {
     return ((await getFrom(server, '/operations/status')) as Overview).newest;
   } catch (error) {
-    if (error instanceof RefusedRequest && error.status === 503) return null;
+    if (error instanceof RefusedRequest && error.status === 503) {
+      tell(error.message);
+      return null;
+    }
     throw error;
   }
 }

@@ -437,6 +437,25 @@ describe('treeline status --wait', () => {
     ]);
   });
 
+  it('says at once, and once, why nothing is followed yet', async () => {
+    answering();
+    const refuse = (): never => {
+      throw new ServiceError('not_ready', 'No good commit has been read yet: there is no branch "mian"');
+    };
+    api.commits.reached = refuse;
+    api.operator.overview = refuse;
+    const reason = '/operations/status answered 503: No good commit has been read yet: there is no branch "mian"';
+    const wait = (): Promise<string> => run('status', '--wait', OID, '--timeout', '2', ...options());
+    const told = await stderrOf(() => expect(wait()).rejects.toThrow(reason));
+    expect(told.split('\n')).toEqual([
+      `waiting until ${OID} is followed`,
+      reason,
+      `treeline: the commit ${OID} is not followed after 2 s`,
+      '',
+    ]);
+    expect(process.exitCode).toBe(1);
+  });
+
   it('ends with 0 for an instance that goes meanwhile, and fails for one that was never there', async () => {
     answering(['Marked for delete', { deleting: 1 }]);
     const { overview } = api.operator;
