@@ -65,7 +65,7 @@ test('a large report is parsed in the turn of its client, and a short one at onc
   const path = `/agent/actions/${ACTION.id}/report`;
   const taking = vi.spyOn(clientTurns, 'take').mockImplementation((_client, work) => void turns.push(work));
   const goOn = async (): Promise<void> => {
-    await vi.waitFor(() => expect(turns).toHaveLength(1));
+    await vi.waitFor(() => expect(turns).toHaveLength(1), 20_000);
     turns.shift()?.();
   };
   try {
@@ -75,7 +75,7 @@ test('a large report is parsed in the turn of its client, and a short one at onc
     expect((await short).status).toBe(200);
     const large = send(path, reportWith(2, 100_000 / 4));
     await goOn();
-    await vi.waitFor(() => expect(turns).toHaveLength(1));
+    await vi.waitFor(() => expect(turns).toHaveLength(1), 20_000);
     expect(api.agent.asked).toHaveLength(1);
     await goOn();
     expect((await large).status).toBe(200);

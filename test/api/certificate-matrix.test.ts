@@ -302,7 +302,7 @@ describe('a certificate', () => {
       const line = api.lines.slice(seen).find((entry) => entry.includes('connection refused'));
       if (line === undefined) throw new Error('nothing refused yet');
       return JSON.parse(line).reason;
-    });
+    }, 20_000);
     expect(reason).toBe(row.want);
   });
 

@@ -55,7 +55,7 @@ function refusal(): Promise<unknown> {
     const line = api.lines.find((entry) => entry.includes('connection refused'));
     if (line === undefined) throw new Error('nothing refused yet');
     return JSON.parse(line);
-  });
+  }, 20_000);
 }
 
 describe('the handshake refuses', () => {
@@ -138,9 +138,13 @@ test.each(['at first', 'after a reload'])('TLS 1.2 is not renegotiated, %s', asy
   let output = '';
   for (const stream of [client.stdout, client.stderr]) stream.on('data', (bytes) => (output += String(bytes)));
   client.stdin.write('GET /types HTTP/1.1\nHost: x\n\n');
-  await vi.waitFor(() => expect(output).toMatch(/Protocol *: TLSv1\.2[\s\S]*HTTP\/1\.1 200/), { timeout: 10_000 });
+  await vi.waitFor(
+    () => expect(output).toMatch(/Protocol *: TLSv1\.2[\s\S]*HTTP\/1\.1 200/),
+    { timeout: 10_000 },
+    20_000,
+  );
   client.stdin.write('R\n');
-  await vi.waitFor(() => expect(output).toMatch(/RENEGOTIATING[\s\S]*no renegotiation/), { timeout: 10_000 });
+  await vi.waitFor(() => expect(output).toMatch(/RENEGOTIATING[\s\S]*no renegotiation/), { timeout: 10_000 }, 20_000);
   expect((await api.request('/types')).status).toBe(200);
 });
 
@@ -303,7 +307,7 @@ describe('reload', () => {
     const socket = connect({ host: '127.0.0.1', ...api.server, port: listener.port, key: proxy.key, cert: proxy.cert });
     const received = text(socket);
     socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n');
-    await vi.waitFor(() => expect(asked).toEqual(['/1']));
+    await vi.waitFor(() => expect(asked).toEqual(['/1']), 20_000);
     listener.reload({ ...api.tls, crl });
     socket.write('GET /2 HTTP/1.1\r\nHost: x\r\n\r\n');
     // Whatever comes of another connection, it comes after what was sent on this one.
@@ -582,7 +586,7 @@ describe('who fills the listener', () => {
       socket.end('GET / HTTP/1.1\r\n\r\n');
       await new Promise((resolve) => socket.once('close', resolve));
     }
-    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(10));
+    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(10), 20_000);
     clock.advance(10_000);
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
       ...Array.from({ length: 10 }, () => 'connection refused'),

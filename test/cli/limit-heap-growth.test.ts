@@ -15,7 +15,7 @@ it('is limited more strictly once a full collection leaves much in use, and only
   limitHeapGrowth({ smallBytesMax: 1, youngBytesMax: GIB, setFlag: (flag) => ofLarge.push(flag) });
   limitHeapGrowth({ smallBytesMax: 64 * GIB, youngBytesMax: GIB, setFlag: (flag) => ofSmall.push(flag) });
   collect({ type: 'major' });
-  await vi.waitFor(() => expect(ofLarge).toEqual(['--heap-growing-percent=100', '--heap-growing-percent=30']));
+  await vi.waitFor(() => expect(ofLarge).toEqual(['--heap-growing-percent=100', '--heap-growing-percent=30']), 20_000);
   collect({ type: 'major' });
   await new Promise(setImmediate);
   expect(ofLarge).toHaveLength(2);

@@ -41,15 +41,15 @@ it('starts git for the local copy before it reads the store, and not again for t
   const { config } = await createSite(FILES);
   const settings = await loadSettings(config, {});
   const first = await startController(settings, { log: LOG });
-  await vi.waitFor(() => expect(first.ready()).toBe(true));
+  await vi.waitFor(() => expect(first.ready()).toBe(true), 20_000);
   await first.stop();
   const noted = noteCatFiles();
   const openToRead: Files['openToRead'] = async (...file) => {
-    await vi.waitFor(() => expect(noted()).toBe(2));
+    await vi.waitFor(() => expect(noted()).toBe(2), 20_000);
     return await diskFiles.openToRead(...file);
   };
   const again = await startController(settings, { log: LOG, files: { ...diskFiles, openToRead } });
-  await vi.waitFor(() => expect(again.ready()).toBe(true));
+  await vi.waitFor(() => expect(again.ready()).toBe(true), 20_000);
   expect(noted()).toBe(2);
   await again.stop();
 });

@@ -106,11 +106,11 @@ describe('a git that', () => {
     expect(await catFile.ask(A)).toBeUndefined();
     vi.advanceTimersByTime(15_000);
     vi.useRealTimers();
-    await vi.waitFor(() => expect(over()).toEqual(['over', '']));
+    await vi.waitFor(() => expect(over()).toEqual(['over', '']), 20_000);
     const last = catFile.ask(A);
     catFile.close();
     expect(await last).toBeUndefined();
-    await vi.waitFor(() => expect(over()).toEqual(['over', 'over', '']));
+    await vi.waitFor(() => expect(over()).toEqual(['over', 'over', '']), 20_000);
     expect(catFile.startedCount).toBe(2);
   });
 
@@ -123,7 +123,7 @@ describe('a git that', () => {
     catFile.close();
     await vi.advanceTimersByTimeAsync(10_000);
     vi.useRealTimers();
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), 20_000);
   });
 
   it('is not installed is told so', async () => {

@@ -25,11 +25,11 @@ test('a revoked client is refused while the others go on', async () => {
     askOn(tallies.bad, { ...options, ...bad, agent: agents[0] }, () => isOver || tallies.bad.failures.length > 5),
     askOn(tallies.good, { ...options, ...good, agent: agents[1] }, () => isOver),
   ];
-  await vi.waitFor(() => expect(tallies.bad.answered).toBeGreaterThan(10));
+  await vi.waitFor(() => expect(tallies.bad.answered).toBeGreaterThan(10), 20_000);
   replace(site.directory, { 'ca.crl': await site.crl({ revoked: [bad] }) });
-  await vi.waitFor(() => expect(tallies.bad.failures.length).toBeGreaterThan(5), { timeout: 10_000 });
+  await vi.waitFor(() => expect(tallies.bad.failures.length).toBeGreaterThan(5), { timeout: 10_000 }, 20_000);
   const answered = tallies.good.answered;
-  await vi.waitFor(() => expect(tallies.good.answered).toBeGreaterThan(answered + 10));
+  await vi.waitFor(() => expect(tallies.good.answered).toBeGreaterThan(answered + 10), 20_000);
   isOver = true;
   await Promise.all(running);
   for (const agent of agents) agent.destroy();

@@ -51,9 +51,9 @@ async function follow(prepare: (site: TlsSite) => TlsSite | Promise<TlsSite> = (
       ),
     /** Lets the files be looked at, for whatever reason, and waits until that is over. */
     async poll(ms = MINUTE_MS) {
-      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
+      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 }, 20_000);
       clock.advance(ms);
-      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
+      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 }, 20_000);
     },
   };
 }
@@ -328,7 +328,7 @@ describe('a change is kept out', () => {
     await vi.waitFor(() => {
       clock.advance(MINUTE_MS);
       expect(refusals).toBeGreaterThan(2);
-    });
+    }, 20_000);
     expect(lines).toMatchObject([{ ...KEPT, problems: ['not with me'] }]);
     expect(files.material).toEqual(materialOf(site.texts));
   });
