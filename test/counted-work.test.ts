@@ -59,7 +59,7 @@ function followed(): readonly JsonMap[] {
 
 /** Waits until so many commits were followed and every server is done. */
 async function quiet({ commits }: { readonly commits: number }): Promise<void> {
-  await vi.waitFor(() => expect(followed().length).toBe(commits), WAIT, 20_000);
+  await vi.waitFor(() => expect(followed().length).toBe(commits), WAIT);
   await vi.waitFor(() => {
     const statuses = new Set(finish(controller.reader.instances()).map(({ name }) => controller.reader.status(name)));
     expect(statuses).toEqual(new Set(['Done']));

@@ -144,7 +144,7 @@ test.each(['at first', 'after a reload'])('TLS 1.2 is not renegotiated, %s', asy
     20_000,
   );
   client.stdin.write('R\n');
-  await vi.waitFor(() => expect(output).toMatch(/RENEGOTIATING[\s\S]*no renegotiation/), { timeout: 10_000 }, 20_000);
+  await vi.waitFor(() => expect(output).toMatch(/RENEGOTIATING[\s\S]*no renegotiation/), { timeout: 10_000 });
   expect((await api.request('/types')).status).toBe(200);
 });
 

@@ -188,7 +188,7 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
     if (options.isLate !== true) end();
     const isThere = (): boolean =>
       options.isLate === true ? gate.calls.some((call) => call.name === 'registered') : gate.waiting > 0;
-    await vi.waitFor(() => expect(isThere() || isAnswered).toBe(true), { timeout: 5_000, interval: 2 }, 20_000);
+    await vi.waitFor(() => expect(isThere() || isAnswered).toBe(true), { timeout: 5_000, interval: 2 });
     const isWaiting = isThere();
     const callsBefore = doneCalls();
     await ending.end(asked.identity, role);

@@ -225,7 +225,7 @@ it('removes its folder where it is interrupted before it has started a process',
     stdio: 'ignore',
   });
   onTestFinished(() => void bench.kill('SIGKILL'));
-  await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(1), { timeout: 20_000, interval: 5 }, 20_000);
+  await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(1), { timeout: 20_000, interval: 5 });
   bench.kill('SIGINT');
   expect(await once(bench, 'exit')).toEqual([130, null]);
   expect(readdirSync(folder)).toEqual([]);

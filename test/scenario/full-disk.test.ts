@@ -65,7 +65,7 @@ async function start(site: Site, files: Files): Promise<Running> {
 
 async function startedOn(site: Site, disk: Files): Promise<Running> {
   const running = await start(site, disk);
-  await vi.waitFor(() => expect(running.controller.reader.status('shop')).toBe('Done'), WAIT, 20_000);
+  await vi.waitFor(() => expect(running.controller.reader.status('shop')).toBe('Done'), WAIT);
   return running;
 }
 
@@ -104,12 +104,12 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   const journal = join(site.state, 'journal');
   fillAfterIntents(disk, NEW_SERVERS);
   const followed = await site.repository.commit(filesOf(LARGER));
-  await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT, 20_000);
+  await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT);
   await site.repository.commit(filesOf({ ...LARGER, release: 2 }));
 
   // Every server is tried again every second, and so is the commit.
-  await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(8), WAIT, 20_000);
-  await vi.waitFor(() => expect(messagesIn(lines)).toContain('the repository could not be followed'), WAIT, 20_000);
+  await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(8), WAIT);
+  await vi.waitFor(() => expect(messagesIn(lines)).toContain('the repository could not be followed'), WAIT);
   const { request } = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator);
   const reply = await request('/stacks/instances/shop/status/full');
   expect(reply.headers['x-treeline-commit']).toBe(followed);
@@ -151,9 +151,9 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   expect(NEW_SERVERS.map((name) => statesOnDisk.get(name))).toEqual(Array(4).fill('creating'));
 
   disk.isFull = () => false;
-  await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT, 20_000);
-  await vi.waitFor(() => expect(releasesIn(site)).toEqual(serversOf({ ...LARGER, release: 2 })), WAIT, 20_000);
-  await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT, 20_000);
+  await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT);
+  await vi.waitFor(() => expect(releasesIn(site)).toEqual(serversOf({ ...LARGER, release: 2 })), WAIT);
+  await vi.waitFor(() => expect(controller.reader.status('shop')).toBe('Done'), WAIT);
   expect(lines.filter(({ msg }) => msg === 'the store can be written again')).toHaveLength(1);
   expect((await request('/operations/status')).body).not.toHaveProperty('store');
   expect(creations(site)).toEqual(ONCE);
@@ -167,7 +167,7 @@ it('that is stopped while the disk is full looks first at what it could not reco
   const { controller } = await startedOn(site, disk);
   fillAfterIntents(disk, NEW_SERVERS);
   await site.repository.commit(filesOf(LARGER));
-  await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT, 20_000);
+  await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT);
   await controller.stop();
 
   const { lines } = await startedOn(site, diskFiles);
@@ -181,13 +181,13 @@ it('forgets an instance whose last servers went when the disk was full', { timeo
   const site = await createSite(filesOf({ release: 1, counts: { shop: 0, lab: 1 } }));
   const disk = new FillingDisk();
   const { controller } = await startedOn(site, disk);
-  await vi.waitFor(() => expect(controller.reader.status('lab')).toBe('Done'), WAIT, 20_000);
+  await vi.waitFor(() => expect(controller.reader.status('lab')).toBe('Done'), WAIT);
   disk.isFull = (text) => text.includes('["terminating","lab",null]');
   await site.repository.commit(filesOf(EMPTY));
-  await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(1), WAIT, 20_000);
+  await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(1), WAIT);
   expect(namesOf(controller)).toEqual(['lab', 'shop']);
   disk.isFull = () => false;
-  await vi.waitFor(() => expect(namesOf(controller)).toEqual(['shop']), WAIT, 20_000);
+  await vi.waitFor(() => expect(namesOf(controller)).toEqual(['shop']), WAIT);
 });
 
 function namesOf({ reader }: Controller): string[] {

@@ -73,7 +73,7 @@ describe('the branch watch', () => {
       await vi.waitFor(
         async () => {
           await act();
-          await vi.waitFor(() => expect(looks).toBeGreaterThan(before), { timeout: 500, interval: 5 }, 20_000);
+          await vi.waitFor(() => expect(looks).toBeGreaterThan(before), { timeout: 500, interval: 5 });
         },
         { timeout: 20_000, interval: 0 },
       );

@@ -147,9 +147,9 @@ export async function exchangeUnderLoad(swaps: number, { begin, put }: Exchange)
     };
     put(site, texts, round);
     const shown = new X509Certificate(texts['server.crt']).fingerprint256;
-    await vi.waitFor(() => expect(tally.seen).toContain(shown), { timeout: 20_000 }, 20_000);
+    await vi.waitFor(() => expect(tally.seen).toContain(shown), { timeout: 20_000 });
     const enough = tally.answered + 10 * CLIENTS;
-    await vi.waitFor(() => expect(tally.answered).toBeGreaterThan(enough), { timeout: 20_000 }, 20_000);
+    await vi.waitFor(() => expect(tally.answered).toBeGreaterThan(enough), { timeout: 20_000 });
   }
   isOver = true;
   await Promise.all(clients);

@@ -51,9 +51,9 @@ async function follow(prepare: (site: TlsSite) => TlsSite | Promise<TlsSite> = (
       ),
     /** Lets the files be looked at, for whatever reason, and waits until that is over. */
     async poll(ms = MINUTE_MS) {
-      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 }, 20_000);
+      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
       clock.advance(ms);
-      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 }, 20_000);
+      await vi.waitFor(() => expect(clock.pending).toBe(1), { interval: 1 });
     },
   };
 }
