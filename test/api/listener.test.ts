@@ -138,11 +138,7 @@ test.each(['at first', 'after a reload'])('TLS 1.2 is not renegotiated, %s', asy
   let output = '';
   for (const stream of [client.stdout, client.stderr]) stream.on('data', (bytes) => (output += String(bytes)));
   client.stdin.write('GET /types HTTP/1.1\nHost: x\n\n');
-  await vi.waitFor(
-    () => expect(output).toMatch(/Protocol *: TLSv1\.2[\s\S]*HTTP\/1\.1 200/),
-    { timeout: 10_000 },
-    20_000,
-  );
+  await vi.waitFor(() => expect(output).toMatch(/Protocol *: TLSv1\.2[\s\S]*HTTP\/1\.1 200/), { timeout: 10_000 });
   client.stdin.write('R\n');
   await vi.waitFor(() => expect(output).toMatch(/RENEGOTIATING[\s\S]*no renegotiation/), { timeout: 10_000 });
   expect((await api.request('/types')).status).toBe(200);
