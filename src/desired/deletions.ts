@@ -26,7 +26,7 @@ export interface DeletionFacts {
   readonly incarnationOf: (server: string) => number | undefined;
   /** Returns true if a person approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
-  /** Why servers that a merge takes away wait, by name: a commit that it brings protects or retains them. */
+  /** Why servers that go wait, by name: a commit that a merge brings from elsewhere protects or retains them. */
   readonly guarded?: ReadonlyMap<string, string>;
   /** The previous holds, by instance: a hold stays while one of its servers would go, however much time passes. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;

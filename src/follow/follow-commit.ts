@@ -14,7 +14,7 @@ import type { Source } from '../source/source.ts';
 import { type ActivationParts, activate, type JudgedState, type Poll } from './activate.ts';
 import { type Continuation, continuationOf } from './continuation.ts';
 import { textOf } from './log-problems.ts';
-import { withMergeGuards } from './merge-guards.ts';
+import { OtherCommits, withMergeGuards } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
 import { type CommitReader, ReadAhead } from './read-ahead.ts';
 import { recordedBaseline } from './recorded-baseline.ts';
@@ -197,7 +197,7 @@ export class CommitFollower {
     const commit = await source.describe(oid);
     const followed = current.get()?.commit;
     const isKnown = followed === undefined || (await source.isAncestor(oid, followed));
-    return { commit, brought: isKnown ? [] : [commit], others: [], isCut: false };
+    return { commit, brought: isKnown ? [] : [commit], others: new OtherCommits([]).all };
   }
 
   async #takeOne(commit: string, poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
@@ -297,7 +297,7 @@ export class CommitFollower {
       parsedFiles: this.#expected,
       inSlices,
     });
-    return await withMergeGuards(reader, step, derivation, { baseline: upon.baseline, directory, inSlices });
+    return await withMergeGuards(reader, step.others, derivation, { baseline: upon.baseline, directory, inSlices });
   }
 
   /** Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none. */

@@ -12,6 +12,7 @@ import type { RunInSlices } from '../slices.ts';
 import type { Commit } from '../source/source.ts';
 import type { ServerRowChange } from './hold-rows.ts';
 import { lastRecordsOf } from './last-records.ts';
+import { OtherCommits, type Others } from './merge-guards.ts';
 import { type Sum, sumChanges, syncChanges } from './sync.ts';
 
 /** A commit of the branch itself. */
@@ -19,10 +20,11 @@ export interface CommitStep {
   readonly commit: Commit;
   /** The commit, and those that it brings by a merge: of these, trailers count. */
   readonly brought: readonly Commit[];
-  /** Those that it, or steps before it that are not followed, bring from elsewhere: what they keep, it does not delete unasked. */
-  readonly others: readonly Commit[];
-  /** There may be more of the others. */
-  readonly isCut: boolean;
+  /**
+   * Those that it, later ones and those right before it that are not followed bring from elsewhere: what they keep, it does not
+   * delete unasked. After a `git pull`, one's own commit comes first, and reached the branch only with the merge.
+   */
+  readonly others: Others;
 }
 
 /**
@@ -34,7 +36,7 @@ export function stepsAfter(followed: string, commits: readonly Commit[], isCut: 
   const line = firstParentLine(commits, followed);
   if (isCut && line.at(-1)?.parents[0] !== followed) return [];
   const earlier = new Set<string>();
-  return line.reverse().map((commit) => {
+  const steps = line.reverse().map((commit) => {
     const brought = new Set([commit]);
     for (const { oid, parents } of brought) {
       earlier.add(oid);
@@ -44,16 +46,25 @@ export function stepsAfter(followed: string, commits: readonly Commit[], isCut: 
       }
     }
     const isUnknown = (oid: string): boolean => oid !== followed && !earlier.has(oid);
-    return {
-      ...{ commit, brought: [...brought], others: [...brought].slice(1) },
-      isCut: isCut && [...brought].some(({ parents }) => parents.some(isUnknown)),
-    };
+    const hasUnknown = isCut && [...brought].some(({ parents }) => parents.some(isUnknown));
+    return { commit, brought: [...brought], isCut: hasUnknown };
+  });
+  return withOthers(steps.reverse()).reverse();
+}
+
+/** Returns the steps, newest first, each with what it and later ones bring from elsewhere. */
+function withOthers(steps: readonly (Omit<CommitStep, 'others'> & { readonly isCut: boolean })[]): CommitStep[] {
+  const from = new OtherCommits(steps.flatMap(({ brought }) => brought.slice(1)));
+  let others: Others = { from, count: 0, isCut: false };
+  return steps.map(({ commit, brought, isCut }) => {
+    others = { from, count: others.count + brought.length - 1, isCut: others.isCut || isCut };
+    return { commit, brought, others };
   });
 }
 
-/** Returns a step as it is where the one before it is not followed. */
-export function afterRefused(step: CommitStep, refused: CommitStep): CommitStep {
-  return { ...step, others: [...step.others, ...refused.others], isCut: step.isCut || refused.isCut };
+/** Returns a step as it is where the one before it is not followed: what counts for that counts for this one. */
+export function afterRefused(step: CommitStep, { others }: CommitStep): CommitStep {
+  return { ...step, others };
 }
 
 /**

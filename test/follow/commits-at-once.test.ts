@@ -522,6 +522,109 @@ describe('a merge that takes away what a commit that it brings keeps', () => {
   });
 });
 
+describe("one's own commit takes away what others keep, who have pushed before, and reaches the branch with the merge", () => {
+  const TEMPLATE = 'stacks/templates/t.yaml';
+  const ONE_LESS = { [TEMPLATE]: START[TEMPLATE]?.replace('<<count>>', '1') ?? '' };
+  const GONE = { [A]: null };
+
+  interface Pull {
+    readonly own: TextChanges | Pushed;
+    readonly theirs: TextChanges;
+    /** What the merge has of theirs. */
+    readonly merged?: TextChanges;
+    readonly later?: readonly TextChanges[];
+  }
+
+  const PULLS: Readonly<Record<string, Pull>> = {
+    'they protect it, and it was removed': { own: GONE, theirs: { [A]: servers('x', 2, PROTECTED) } },
+    'they protect it, and it was scaled in by its template, which is no conflict': {
+      own: ONE_LESS,
+      theirs: { [A]: servers('x', 2, PROTECTED) },
+      merged: { [A]: servers('x', 2, PROTECTED) },
+    },
+    'they retain its servers, and it was removed': { own: GONE, theirs: { [A]: servers('x', 2, RETAIN) } },
+    'they protect it and another, and a trailer approves that both go': {
+      own: approving(9, { ...GONE, [OTHER]: null, [B]: servers('new', 1) }),
+      theirs: { [A]: servers('x', 2, PROTECTED), [OTHER]: servers('other', 1, PROTECTED) },
+    },
+    'nothing can be taken of the merge, nor of the commit after it': {
+      own: GONE,
+      theirs: { [A]: servers('x', 2, PROTECTED) },
+      merged: { 'tree.yaml': 'name: [\n' },
+      later: [{ 'README.md': 'later' }],
+    },
+  };
+
+  async function pulled({ own, theirs, merged = {}, later = [] }: Pull, isPolledBetween: boolean): Promise<Core> {
+    const core = await up();
+    const { source } = core;
+    const followed = core.current.get()?.commit ?? '';
+    const other = source.commit(theirs);
+    if (isPolledBetween) await core.poll();
+    source.reset(followed);
+    const mine = commit(core, own);
+    source.commit(merged, { parents: [mine, other] });
+    for (const files of later) source.commit(files);
+    await core.poll();
+    await core.pass(60_000);
+    return core;
+  }
+
+  it.each(Object.entries(PULLS))('nothing is deleted where %s', async (_, pull) => {
+    expect((await pulled(pull, true)).calls('delete')).toEqual([]);
+    const core = await pulled(pull, false);
+    expect(core.calls('delete')).toEqual([]);
+    const { reason, digest = '' } = core.held('a') ?? {};
+    expect(reason).toContain('comes with a merge');
+    core.source.commit({ 'tree.yaml': TREE, 'README.md': 'last' });
+    const after = await core.restart();
+    await after.poll();
+    expect(after.held('a')).toMatchObject({ reason, digest });
+    await after.approve(digest);
+    await after.pass(60_000);
+    expect(after.calls('delete')).not.toEqual([]);
+  });
+
+  it('it is deleted where they keep another one', async () => {
+    const core = await pulled({ own: GONE, theirs: { [OTHER]: servers('other', 1, PROTECTED) } }, false);
+    expect(core.calls('delete')).toEqual(['x-1', 'x-2']);
+  });
+
+  it('it is deleted where an earlier merge has brought the protection, and it was lifted since', async () => {
+    const core = await up();
+    const { source } = core;
+    const followed = core.current.get()?.commit ?? '';
+    const other = source.commit({ [A]: servers('x', 2, PROTECTED) });
+    source.reset(followed);
+    const own = source.commit({ 'README.md': 'own' });
+    source.commit({ [A]: servers('x', 2, PROTECTED) }, { parents: [own, other] });
+    source.commit({ [A]: servers('x', 2) });
+    source.commit(GONE);
+    await core.poll();
+    expect(core.calls('delete')).toEqual(['x-1', 'x-2']);
+  });
+
+  it('reads each commit from elsewhere once, however many commits take something away', async () => {
+    const core = await up();
+    const { source } = core;
+    source.commit({ [A]: servers('x', 30), [OTHER]: servers('other', 2) });
+    await core.poll();
+    const followed = core.current.get()?.commit ?? '';
+    const theirs = Array.from({ length: 5 }, (_, number) => source.commit({ 'README.md': `${number}` }));
+    source.reset(followed);
+    const own = Array.from({ length: 20 }, (_, number) => source.commit({ [A]: servers('x', 29 - number) }));
+    source.commit({}, { parents: [own.at(-1) ?? '', theirs.at(-1) ?? ''] });
+    const read: string[] = [];
+    const snapshot = source.snapshot.bind(source);
+    source.snapshot = (oid, ...options) => {
+      read.push(oid);
+      return snapshot(oid, ...options);
+    };
+    await core.poll();
+    expect(read.filter((oid) => theirs.includes(oid)).sort()).toEqual([...theirs].sort());
+  });
+});
+
 describe('the steps', () => {
   function child(oid: string, ...parents: readonly string[]): Commit {
     return { oid, time: '2026-11-20T10:00:00Z', message: '', parents };

@@ -206,21 +206,24 @@ function watchKnown(facts: Facts, { all }: Followed): void {
   for (const [instance, { isHandOver, reason, removals }] of facts.core?.current.get()?.held ?? []) {
     if (isHandOver !== true || before.held.has(instance)) continue;
     const servers = new Set(removals.map(({ server }) => server));
-    if (reason.includes('with a merge') && isKeptAside(facts.git, { from: before, to: last }, servers)) continue;
+    const { git } = facts;
+    // What a merge brings counts also where the merge itself is not followed.
+    const to = git.isAncestor(last.commit, git.head) ? git.head : last.commit;
+    if (reason.includes('with a merge') && isKeptAside(git, { from: before.commit, to }, servers)) continue;
     facts.fail('what was wrong before holds nothing', `${instance} is held at ${last.commit}: ${reason}`);
   }
 }
 
-/** Whether a commit that a merge brings from elsewhere, between two that were followed, protects or retains one of these servers. */
+/** Whether a commit that a merge brings from elsewhere, between two of the branch, protects or retains one of these servers. */
 function isKeptAside(
   git: Facts['git'],
-  { from, to }: Readonly<Record<'from' | 'to', FollowedCommit>>,
+  { from, to }: Readonly<Record<'from' | 'to', string>>,
   servers: ReadonlySet<string>,
 ): boolean {
-  const known = git.historyOf(from.commit);
-  const line = git.firstParents(to.commit).filter(({ oid }) => git.isAncestor(from.commit, oid));
+  const known = git.historyOf(from);
+  const line = git.firstParents(to).filter(({ oid }) => git.isAncestor(from, oid));
   const own = new Set(line.map(({ oid }) => oid));
-  const aside = [...git.historyOf(to.commit)].filter((oid) => !known.has(oid) && !own.has(oid));
+  const aside = [...git.historyOf(to)].filter((oid) => !known.has(oid) && !own.has(oid));
   return aside.some((oid) =>
     INSTANCES.some((instance) => {
       const shape = fileStateOf(git.at(oid).files, instance);

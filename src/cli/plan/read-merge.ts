@@ -4,7 +4,7 @@ import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
 import { problemsOf, proposeSteps } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
-import { guardedServers } from '../../follow/merge-guards.ts';
+import { guardedServers, OtherCommits } from '../../follow/merge-guards.ts';
 import { type AddedSince, deriveAt, reappearingAt } from '../../follow/restore.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
@@ -79,7 +79,7 @@ async function guardsAt(
 ): Promise<ReadonlyMap<string, string>> {
   const merged = finish(proposeSteps(snapshot, { baseline: before, earlier: before, isAccepted: true }));
   if (!merged.isFollowed) return new Map();
-  return await guardedServers(repository, { others: commits, isCut: false }, merged, { baseline: before });
+  return await guardedServers(repository, new OtherCommits(commits).all, merged, { baseline: before });
 }
 
 /** Returns the step from base to head as it is, without merging: what accepting a rewritten history does. */

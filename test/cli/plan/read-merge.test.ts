@@ -275,7 +275,9 @@ describe('servers that go wait', () => {
       const plan = await planAt(repository.path);
       expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
       expect(plan.held).toMatchObject({ kind: 'hand over', instances: ['blog'], deletes: 2 });
-      expect(plan.held?.reason).toContain(`in ${keeping}, which comes with a merge that takes servers of it away`);
+      expect(plan.held?.reason).toContain(
+        `in ${keeping}, which comes with a merge, while servers of it are taken away`,
+      );
     },
   );
 });
