@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
 import { type ProcessResult, treeline } from '../support/command-line.ts';
-import { createHttpsClient } from '../support/https-client.ts';
+import { createHttpsClient, keepAll } from '../support/https-client.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSite, type Site } from '../support/site.ts';
 
@@ -19,13 +19,15 @@ function store(site: Site, ...args: readonly string[]): Promise<ProcessResult> {
 /** Starts a controller and waits until the shop is done at the newest commit. */
 async function serveUntilDone(site: Site): Promise<ServingProcess> {
   const controller = new ServingProcess(site.config);
-  const { request } = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator);
+  const agent = keepAll();
+  const { request } = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator, agent);
   const commit = await site.repository.head();
   async function poll(): Promise<unknown> {
     const { headers, body } = await request('/stacks/instances/shop/status');
     return { commit: headers['x-treeline-commit'], status: body };
   }
   await expect.poll(poll, WAIT).toEqual({ commit, status: 'Done' });
+  agent.destroy();
   return controller;
 }
 

@@ -2,10 +2,10 @@
 // The file that the programs write shows that nothing ran twice at once.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { issueClientCertificate } from '../../src/development-pki.ts';
 import { ROOT } from '../support/command-line.ts';
-import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
+import { createHttpsClient, type HttpsClient, keepAll } from '../support/https-client.ts';
 import { type Relay, startRelay } from '../support/relay.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
@@ -51,12 +51,19 @@ async function sceneOf(count: number, { ms = 300, timeoutSeconds = 60, graceSeco
   const site = await createSiteIn(temporaryDirectory(), options);
   const controller = new ServingProcess(site.config);
   const relay = await startRelay(await controller.port());
-  const client = createHttpsClient({ port: relay.target, ca: site.ca }, site.administrator);
+  const client = clientOf(site, relay.target);
   return {
     ...{ site, servers, controller, relay, client },
     proxy: (name, at = {}) => startProxy(name, { site, servers, port: relay.port, concurrency: 5, ...at }),
     states: () => statesOf(client),
   };
+}
+
+/** Keeps its connections: the tests ask many times a second. */
+function clientOf({ ca, administrator }: Site, port: number): HttpsClient {
+  const agent = keepAll();
+  onTestFinished(() => agent.destroy());
+  return createHttpsClient({ port, ca }, administrator, agent);
 }
 
 interface ProxyPlace {
@@ -222,7 +229,7 @@ it('a controller that is killed while a proxy works takes its report after its n
   await expect.poll(() => callsIn(scene).length, LONG).toBe(4);
   const next = new ServingProcess(scene.site.config);
   scene.relay.target = await next.port();
-  const client = createHttpsClient({ port: scene.relay.target, ca: scene.site.ca }, scene.site.administrator);
+  const client = clientOf(scene.site, scene.relay.target);
   await expect.poll(() => statesOf(client), LONG).toEqual(allDone(2));
   for (const course of Object.values(courses(scene))) expect(course).toEqual(ONCE);
 });

@@ -3,11 +3,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest, mostly since they wait for processes; the order among them matters little. */
 const LONGEST = [
-  'test/contrib/conformance.test.ts',
   'test/scenario/proxies.test.ts',
   'test/source/hostile-push.test.ts',
   'test/contrib/plan-comments.test.ts',
-  'test/contrib/terraform.test.ts',
   'test/source/remotes/http-faults.test.ts',
   'test/tutorial.test.ts',
   'test/scenario/processes.test.ts',
@@ -15,10 +13,10 @@ const LONGEST = [
   'test/cli/provider-command.test.ts',
   'test/cli/demo-second-start.test.ts',
   'test/cli/demo-proxy.test.ts',
-  'test/image.test.ts',
   'test/readme.test.ts',
   'test/scenario/kill-processes.test.ts',
   'test/cli/store-command.test.ts',
+  'test/contrib/conformance.test.ts',
   'test/command.test.ts',
   'test/contrib/ssh.test.ts',
   'test/contrib/pipelines.test.ts',
