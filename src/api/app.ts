@@ -39,7 +39,7 @@ interface AppOptions extends AuthenticateOptions {
   readonly log: Logger;
 }
 
-/** Answers that take long or ask git: lists, all records, events, explanations. */
+/** Answers that take long or ask git: lists, actions of proxies, all records, events, explanations. */
 const ANSWER_SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100, yieldToOthers: setImmediate };
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
@@ -103,7 +103,7 @@ export function createRoutes(options: AppOptions, cache = new AnswerCache(CACHE_
   app.use(hieraRoutes(reader, shares), treeRoutes(reader, writer));
   app.use(
     operationRoutes({ reader, operator, explainer, cache, shares }),
-    agentRoutes({ agent, readAnswer, authenticate: known }),
+    agentRoutes({ agent, shares, readAnswer, authenticate: known }),
   );
   app.use(refuseUnknownPath, answerErrors(log));
   return app;

@@ -9,6 +9,9 @@ import { fingerprintOf } from './peer.ts';
 /** Characters that are written at once. A text that is not longer is sent as it is. */
 export const PIECE_LENGTH = 128 * 1024;
 
+/** A body as text, and its bytes in UTF-8. */
+export type AnswerText = Omit<SerializedAnswer, 'etag'>;
+
 /** A body in pieces of moderate length, none of which ends within a character, and its tag. */
 export interface PiecedAnswer extends Omit<SerializedAnswer, 'json'> {
   readonly pieces: readonly string[];
@@ -35,7 +38,7 @@ const heldTexts = new HeldAnswers<SerializedAnswer>();
 const heldPieces = new HeldAnswers<PiecedAnswer>();
 
 /** Returns true for an answer that is sent in pieces. */
-export function isLong({ json }: SerializedAnswer): boolean {
+export function isLong({ json }: AnswerText): boolean {
   return json.length > PIECE_LENGTH;
 }
 
@@ -152,7 +155,7 @@ export class SentAnswers {
 export const sentAnswers = new SentAnswers(SENT_LIMITS);
 
 /** Sends a long answer whose head is written. */
-export async function sendLong(response: ServerResponse, answer: SerializedAnswer): Promise<void> {
+export async function sendLong(response: ServerResponse, answer: AnswerText): Promise<void> {
   await sentAnswers.send(response, { client: fingerprintOf(response.req), answer }, piecesOf(answer));
 }
 
@@ -184,7 +187,7 @@ function* eachPiece(answer: PiecedAnswer): Generator<string> {
 }
 
 /** Holds the answer, and not the text alone, until the last piece is taken: that is what others find. */
-function* piecesOf(answer: SerializedAnswer): Generator<string> {
+function* piecesOf(answer: AnswerText): Generator<string> {
   for (let start = 0; start < answer.json.length; ) {
     const piece = pieceFrom(answer.json, start);
     yield piece;

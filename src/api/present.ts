@@ -6,7 +6,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/reader.ts';
 import type { SerializedAnswer } from './answer-cache.ts';
 import { refusalOf, requireAllowed } from './authenticate.ts';
-import { isLong, sendLong, shareLong } from './long-answers.ts';
+import { type AnswerText, isLong, sendLong, shareLong } from './long-answers.ts';
 import { only } from './only.ts';
 
 /** 128 bits of SHA-256 and a little more, in base64url. */
@@ -57,8 +57,8 @@ export function sendRead(
 
 /** Returns a body as it is sent. `oid`: that of the file that it was read from, or null. */
 export function serialize(body: unknown, oid: string | null = null): SerializedAnswer {
-  const json = JSON.stringify(body);
-  return shareLong({ json, bytes: Buffer.byteLength(json), etag: etagOf(json, oid) });
+  const text = textOf(body);
+  return shareLong({ ...text, etag: etagOf(text.json, oid) });
 }
 
 interface SerializedRead {
@@ -74,11 +74,16 @@ export function sendSerialized(
   { commit, requestId, answer }: SerializedRead,
 ): void {
   const { etag, bytes } = answer;
-  const hasBody = writeReadHead(request, response, { commit, requestId, etag, bytes }) && request.method !== 'HEAD';
-  if (!hasBody) response.end();
+  if (writeReadHead(request, response, { commit, requestId, etag, bytes })) sendBody(response, answer);
+  else response.end();
+}
+
+/** Sends a body whose head is written. */
+function sendBody(response: ServerResponse, answer: AnswerText): void {
+  if (response.req.method === 'HEAD') response.end();
   else if (isLong(answer)) void sendLong(response, answer);
   // Text of ASCII alone is the same bytes in both, and Node writes one byte a character much faster.
-  else response.end(answer.json, bytes === answer.json.length ? 'latin1' : 'utf8');
+  else response.end(answer.json, answer.bytes === answer.json.length ? 'latin1' : 'utf8');
 }
 
 interface ReadHead extends Pick<SerializedRead, 'commit' | 'requestId'> {
@@ -118,15 +123,28 @@ export function sendEnvelope(response: ServerResponse, status: number, message: 
 
 /** Answers with a body that no cache has a use for. Throws ServiceError where the client may not ask any more. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  sendText(response, status, textOf(body));
+}
+
+/** Does the same with a body that is written as JSON already. */
+export function sendText(response: ServerResponse, status: number, answer: AnswerText): void {
   requireAllowed(response.req);
-  writeJson(response, status, body);
+  writeText(response, status, answer);
 }
 
 /** Answers with a body that anybody may see. */
 export function writeJson(response: ServerResponse, status: number, body: unknown): void {
+  writeText(response, status, textOf(body));
+}
+
+function textOf(body: unknown): AnswerText {
   const json = JSON.stringify(body);
-  // Node sends a text in one piece with the head, and leaves it away where the method is HEAD.
-  response.writeHead(status, { 'Content-Type': JSON_TYPE, 'Content-Length': Buffer.byteLength(json) }).end(json);
+  return { json, bytes: Buffer.byteLength(json) };
+}
+
+function writeText(response: ServerResponse, status: number, answer: AnswerText): void {
+  response.writeHead(status, { 'Content-Type': JSON_TYPE, 'Content-Length': answer.bytes });
+  sendBody(response, answer);
 }
 
 /** `"<blob>.<digest>"`: the first part changes with the file, the second also with what became of it. */

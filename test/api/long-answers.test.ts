@@ -1,6 +1,7 @@
 // Long answers: whole at the client that reads, and held once for those that do not.
 import { EventEmitter, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
@@ -9,7 +10,9 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { SentAnswers } from '../../src/api/long-answers.ts';
 import type { Steps } from '../../src/model/steps.ts';
+import type { AgentAction } from '../../src/service/agent.ts';
 import type { InstanceView } from '../../src/service/reader.ts';
+import { ACTION } from '../support/sample-agent.ts';
 import { INSTANCE } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -69,6 +72,50 @@ it.each([
   expect((await api.request('/tree')).status).toBe(200);
   gc();
   expect((memory() - before) / MIB).toBeLessThan(24);
+});
+
+it.each([
+  ['the actions of proxies', (index: number) => `GET /agent/actions?wait=0&limit=${index + 1}`],
+  ['dry runs', () => 'DELETE /stacks/instances/shop?dry_run=true'],
+] as const)('answers to %s that a client does not read take no more than its share', async (name, requestOf) => {
+  const long = 'x'.repeat(8 * MIB);
+  let made = 0;
+  api.agent.actions = () => {
+    made += 1;
+    return [{ ...ACTION, record: { text: long } }];
+  };
+  api.writer.outcome = { commit: 'c'.repeat(40), branch: null, preview: { diff: long, servers: [] } };
+  const { key, cert } = name === 'dry runs' ? api.identities.administrator : api.identities.proxy;
+  const sockets = await Promise.all(
+    Array.from({ length: 16 }, async (_, index) => {
+      const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'secureConnect');
+      socket.pause().write(`${requestOf(index)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      return socket;
+    }),
+  );
+  await expect.poll(() => made + api.writer.asked.length, { timeout: 20_000 }).toBe(16);
+  expect((await api.request('/tree')).status).toBe(200);
+  const received = await Promise.all(sockets.map((socket) => buffer(socket).catch(() => Buffer.alloc(0))));
+  const whole = received.filter(({ length }) => length > 8 * MIB).length;
+  // 64 MiB of one client.
+  expect(whole).toBeGreaterThan(0);
+  expect(whole).toBeLessThan(8);
+});
+
+it('an action of a proxy is written as JSON once', async () => {
+  let written = 0;
+  const record = {
+    toJSON() {
+      written += 1;
+      return 'x';
+    },
+  };
+  api.agent.actions = () => [1, 2, 3].map(() => ({ ...ACTION, record }) as unknown as AgentAction);
+  const { body } = await api.request('/agent/actions?wait=0', { identity: api.identities.proxy });
+  expect(body).toMatchObject({ actions: [{ record: 'x' }, { record: 'x' }, { record: 'x' }] });
+  expect(written).toBe(3);
 });
 
 it.each([

@@ -38,14 +38,24 @@ const EVENTS = '/stacks/instances/shop/events';
 test('one client with a list at work and others waiting keeps no other client from lists, records and events', async () => {
   const { asked, release } = holdLists();
   const { proxy: low, administrator: other } = api.identities;
+  const { actions } = api.agent;
+  onTestFinished(() => void Object.assign(api.agent, { actions }));
+  let offered = 0;
+  api.agent.actions = (...given) => {
+    offered += 1;
+    return actions(...given);
+  };
   const waiting = [
     api.request(RECORDED, { identity: low }),
-    ...['/types/role', '/stacks/instances', '/hiera/all', EVENTS].map((path) => api.request(path, { identity: low })),
+    ...['/types/role', '/stacks/instances', '/hiera/all', EVENTS, '/agent/actions?wait=0'].map((path) =>
+      api.request(path, { identity: low }),
+    ),
   ];
   await expect.poll(asked).toBe(1);
   for (const path of ['/types/role', '/stacks/instances', '/hiera/all', '/hiera/all?info=true', EVENTS]) {
     expect((await api.request(path, { identity: other })).status).toBe(200);
   }
+  expect(offered).toBe(0);
   release();
   for (const reply of await Promise.all(waiting)) expect(reply.status).toBe(200);
 });

@@ -1,14 +1,19 @@
 // Routes of docs/rest.md, agent: proxies ask for actions, claim them, and report how they ended.
 import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { systemClock } from '../../clock.ts';
 import type { Answer } from '../../model/call-result.ts';
 import { isMap, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import type { Steps } from '../../model/steps.ts';
 import type { Agent, AgentAction } from '../../service/agent.ts';
-import { callerOf, clientOf } from '../authenticate.ts';
+import type { Shares } from '../../shares.ts';
+import { createSlices } from '../../slices.ts';
+import { askerOf, callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
+import type { AnswerText } from '../long-answers.ts';
 import { only } from '../only.ts';
-import { sendEnvelope, sendJson } from '../present.ts';
+import { sendEnvelope, sendJson, sendText } from '../present.ts';
 import { queryNumber } from '../query.ts';
 
 const WAIT = { least: 0, most: 60, other: 30 };
@@ -22,9 +27,13 @@ const REPORT_BYTES_MAX = (1024 + 64) * 1024;
 /** 1,000 outputs, 1,000 observed properties, and the fields that hold them. */
 const KEYS_MAX = 2010;
 
+const inSlices = createSlices(systemClock);
+
 /** The parts that the routes of proxies use. */
 export interface AgentRoutes {
   readonly agent: Agent;
+  /** Those of lists. */
+  readonly shares: Shares;
   /** Returns the answer that a report holds. Throws an error that says what is wrong. */
   readonly readAnswer: (report: JsonMap) => Answer;
   /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
@@ -32,16 +41,21 @@ export interface AgentRoutes {
 }
 
 /** Returns the routes below `/agent`. */
-export function agentRoutes({ agent, readAnswer, authenticate }: AgentRoutes): Router {
+export function agentRoutes({ agent, shares, readAnswer, authenticate }: AgentRoutes): Router {
   const router = Router({ caseSensitive: true });
   const isAgent = allow('take actions');
 
   router.route('/agent/actions').all(only('GET')).get(isAgent, waitForActions(agent), authenticate, isAgent, list);
 
-  function list(request: Request, response: Response): void {
-    const actions = agent.actions(clientOf(request), queryNumber(request, 'limit', LIMIT));
+  async function list(request: Request, response: Response): Promise<void> {
+    const limit = queryNumber(request, 'limit', LIMIT);
+    const answer = await shares.run(askerOf(request, response), () => {
+      return inSlices(writeActions(agent.actions(clientOf(request), limit)));
+    });
+    requireAllowed(request);
+    if (answer === undefined) return;
     response.setHeader('Cache-Control', 'no-store');
-    sendJson(response, 200, { actions: actionsThatFit(actions) });
+    sendText(response, 200, answer);
   }
 
   /** One request about an action: its body, and what is done with it. */
@@ -92,14 +106,19 @@ function waitForActions(agent: Agent): RequestHandler {
   };
 }
 
-/** Returns the first actions that fit into one answer, at least one. The others are offered again. */
-function actionsThatFit(actions: readonly AgentAction[]): readonly AgentAction[] {
+/** Returns work that writes the first actions that fit into one answer, at least one. The others are offered again. */
+function* writeActions(actions: readonly AgentAction[]): Steps<AnswerText> {
+  const texts: string[] = [];
   let bytes = 0;
-  const first = actions.findIndex((action, index) => {
-    bytes += Buffer.byteLength(JSON.stringify(action));
-    return index > 0 && bytes > ACTIONS_BYTES_MAX;
-  });
-  return first === -1 ? actions : actions.slice(0, first);
+  for (const action of actions) {
+    const text = JSON.stringify(action);
+    bytes += Buffer.byteLength(text);
+    if (texts.length > 0 && bytes > ACTIONS_BYTES_MAX) break;
+    texts.push(text);
+    yield;
+  }
+  const json = `{"actions":[${texts.join(',')}]}`;
+  return { json, bytes: Buffer.byteLength(json) };
 }
 
 function mapIn(body: unknown): JsonMap {
