@@ -7,17 +7,26 @@ import { ServiceError } from '../model/service-error.ts';
 
 /** Enough to recognise a number that nothing here can hold. */
 const DIGITS_SHOWN = 40;
-/** In a text that `JSON.parse` has read, everything between two of these has no meaning. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|-?\d[\d.eE+-]*/g;
+/** A place that is named in more characters is named by what it is in. */
+const POINTER_LENGTH_MAX = 1_000;
+/** As deep as a file may be, and as many keys, values, objects and lists. */
+const DEPTH_MAX = 64;
+const VALUES_MAX = 50_000;
+/**
+ * In a text that `JSON.parse` has read, everything between two of these has no meaning. In any other, what has no end goes to the end:
+ * else the search for it would begin anew at each quote.
+ */
+const TOKEN = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|[{}[\],:]|-?\d[\d.eE+-]*|[a-z]+/g;
 
 /**
  * Returns the value of a body. Throws `invalid_input` for what is no UTF-8, no JSON, would not be kept as it was sent, or has more
- * keys than this, in all its objects together.
+ * keys than this, in all its objects together. What is too deep or has too many values is not parsed: that takes long.
  */
 export function parseStrictJson(bytes: Uint8Array, keysMax = Number.POSITIVE_INFINITY): Json {
   const text = decode(bytes);
+  refuseTooMuch(text, keysMax);
   const value = parse(text);
-  refuseLosses(text, keysMax);
+  refuseLosses(text);
   return value;
 }
 
@@ -38,51 +47,69 @@ function parse(text: string): Json {
   }
 }
 
+/** Throws for more than is read. Looks no further than to where it is no JSON, as the parser. */
+function refuseTooMuch(text: string, keysMax: number): void {
+  let [depth, keys, values, wasBetween] = [0, 0, 0, false];
+  for (const [token] of text.matchAll(TOKEN)) {
+    const isBetween = token === ',' || token === ':';
+    if (depth < 0 || (isBetween && wasBetween)) return;
+    wasBetween = isBetween;
+    if (token === '{' || token === '[') depth += 1;
+    if (token === '}' || token === ']') depth -= 1;
+    else if (token === ':') keys += 1;
+    else if (token !== ',') values += 1;
+    if (depth > DEPTH_MAX) refuse('', `it has more than ${DEPTH_MAX} objects and lists inside one another`);
+    if (keys > keysMax) refuse('', `it has more than ${keysMax} keys, which are all that are read; send fewer`);
+    if (values > VALUES_MAX) refuse('', `it has more than ${VALUES_MAX} keys and values, as no file may; send fewer`);
+  }
+}
+
 /** An object or a list that is being read. */
 interface Open {
   /** The keys so far; undefined in a list. */
   readonly keys: Set<string> | undefined;
-  readonly pointer: string;
   /** The last key, or the place in the list. */
   step: string | number;
 }
 
-/** Throws for the first key that stands in its object twice or is one too many, and for the first number that is not kept exactly. */
-function refuseLosses(text: string, keysMax: number): void {
+/** Throws for the first key that stands in its object twice, and for the first number that is not kept exactly. */
+function refuseLosses(text: string): void {
   const open: Open[] = [];
-  let count = 0;
   let last = '';
   for (const [token] of text.matchAll(TOKEN)) {
     const inside = open.at(-1);
-    if (token === '{' || token === '[') {
-      open.push({ keys: token === '{' ? new Set() : undefined, pointer: pointerIn(inside), step: 0 });
-    } else if (token === '}' || token === ']') open.pop();
-    else if (token === ':' && inside?.keys !== undefined) {
-      count += 1;
-      if (count > keysMax) refuse('', `it has more than ${keysMax} keys, which are all that are read; send fewer`);
-      noteKey(inside.keys, inside, last);
-    } else if (token === ',' && typeof inside?.step === 'number') inside.step += 1;
-    else if (/^[-\d]/.test(token)) refuseInexact(token, inside);
+    if (token === '{' || token === '[') open.push({ keys: token === '{' ? new Set() : undefined, step: 0 });
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ':' && inside?.keys !== undefined) noteKey(inside.keys, open, last);
+    else if (token === ',' && typeof inside?.step === 'number') inside.step += 1;
+    else if (/^[-\d]/.test(token)) refuseInexact(token, open);
     last = token;
   }
 }
 
-function noteKey(keys: Set<string>, inside: Open, written: string): void {
+function noteKey(keys: Set<string>, open: readonly Open[], written: string): void {
   const key = String(JSON.parse(written));
-  inside.step = key;
-  if (keys.has(key)) refuse(pointerIn(inside), `the key ${quote(key)} stands here twice; remove one of the two`);
+  const inside = open.at(-1);
+  if (inside !== undefined) inside.step = key;
+  if (keys.has(key)) refuse(pointerOf(open), `the key ${quote(key)} stands here twice; remove one of the two`);
   keys.add(key);
 }
 
-function refuseInexact(written: string, inside: Open | undefined): void {
+function refuseInexact(written: string, open: readonly Open[]): void {
   if (isExact(Number(written))) return;
   const shown = written.length > DIGITS_SHOWN ? `${written.slice(0, DIGITS_SHOWN)}…` : written;
   const hint = `to keep it as written, put it in quotes: "${shown}"`;
-  refuse(pointerIn(inside), `the number ${shown} is too large to be kept exactly; ${hint}`);
+  refuse(pointerOf(open), `the number ${shown} is too large to be kept exactly; ${hint}`);
 }
 
-function pointerIn(inside: Open | undefined): string {
-  return inside === undefined ? '' : below(inside.pointer, inside.step);
+function pointerOf(open: readonly Open[]): string {
+  let pointer = '';
+  for (const { step } of open) {
+    const next = below(pointer, step);
+    if (next.length > POINTER_LENGTH_MAX) break;
+    pointer = next;
+  }
+  return pointer;
 }
 
 function refuse(pointer: string, message: string): never {

@@ -1,6 +1,6 @@
 // Every row of the interface that writes: what it asks of the writer, and how its outcome is answered.
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import { ServiceError, type ServiceErrorCode } from '../../src/model/service-error.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
@@ -357,6 +357,57 @@ describe('a body', () => {
     const reply = await api.request('/types/zone', { method: 'POST', headers: JSON_TYPE, body });
     expect(reply).toMatchObject({ status: 400, body: { message, return_code: 400, error: 'invalid_input' } });
     expect(api.writer.asked).toEqual([]);
+  });
+
+  const DEEP = 'The body: it has more than 64 objects and lists inside one another';
+  const MANY = 'The body: it has more than 50000 keys and values, as no file may; send fewer';
+  test.each<[string, string, string]>([
+    ['lists inside one another', `{"lease":${'['.repeat(500_000)}${']'.repeat(500_000)}}`, DEEP],
+    ['objects inside one another', `${'{"a":'.repeat(150_000)}1${'}'.repeat(150_000)}`, DEEP],
+    ['values', `{"lease":[${'0,'.repeat(500_000)}0]}`, MANY],
+    ['words', `{"lease":[${'null,'.repeat(200_000)}0]}`, MANY],
+  ])('of too many %s is refused before it is parsed, packed or not', async (_what, body, message) => {
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    for (const [path, identity] of [
+      ['/types/zone', api.identities.administrator],
+      ['/operations/retry', api.identities['automation-endpoint']],
+      ['/agent/actions/x/heartbeat', api.identities.proxy],
+    ] as const) {
+      for (const encoding of [{}, { 'Content-Encoding': 'gzip' }]) {
+        const sent = 'Content-Encoding' in encoding ? gzipSync(body) : body;
+        const headers = { ...JSON_TYPE, ...encoding };
+        const reply = await api.request(path, { method: 'POST', identity, headers, body: sent });
+        expect({ status: reply.status, body: reply.body }).toMatchObject(refused('invalid_input', 400, message));
+      }
+    }
+    expect(parse.mock.calls.filter(([text]) => text.length > 10_000)).toEqual([]);
+  });
+
+  test.each<[string, string]>([
+    ['commas', `{"a":${','.repeat(1_000_000)}}`],
+    ['closing brackets', `{"a":${']'.repeat(1_000_000)}}`],
+    ['a text without an end', `{"a":"${'\\"'.repeat(500_000)}\\`],
+  ])('of %s is no JSON', async (_what, body) => {
+    const reply = await send('POST', '/types/zone', body);
+    expect({ status: reply.status, body: reply.body }).toEqual(refused('invalid_input', 400));
+    expect(String((reply.body as { message: string }).message)).toMatch(/^The body is not JSON: /);
+  });
+
+  test('with 64 objects and lists inside one another is read', async () => {
+    const body = JSON.parse(`{"name":"z1","a":${'['.repeat(63)}${']'.repeat(63)}}`);
+    expect((await send('POST', '/types/zone', body)).status).toBe(201);
+  });
+
+  test.each<[string, string]>([
+    ['a key that stands twice', '"b":1,"b":2'],
+    ['a number that is not kept', `"b":${'9'.repeat(100_000)}`],
+  ])('with %s below long keys is refused in few words', async (_what, inside) => {
+    const key = 'x'.repeat(300_000);
+    const body = `{"a":{"${key}":{"${key}":{${inside}}}}}`;
+    const reply = await api.request('/types/zone', { method: 'POST', headers: JSON_TYPE, body });
+    expect(reply).toMatchObject({ status: 400, body: { error: 'invalid_input', details: [{ pointer: '/a' }] } });
+    expect(reply.bytes.length).toBeLessThan(5_000);
   });
 
   test.each(['gzip', 'deflate', 'br'])('that is said to be %s and is not, is refused', async (encoding) => {
