@@ -51,10 +51,15 @@ export function serverOperations(
     },
     async adopt(order, target) {
       const servers = serversOf(activeView(options), target);
-      const relocated = 'provider' in target ? servers.filter((server) => rows.server(server)?.place) : [];
+      const entry = 'provider' in target ? target.provider : undefined;
+      const relocated = servers.filter(
+        (server) => entry !== undefined && rows.server(server)?.place?.provider === entry,
+      );
       const change = (row: ServerRow, now: string): ServerRow | undefined => {
-        const moved = 'provider' in target ? relocatedRow(row, now) : undefined;
-        return adoptedRow(moved ?? row, now, entries) ?? moved;
+        const moved = entry !== undefined && row.place?.provider === entry ? relocatedRow(row, now) : undefined;
+        // One that the entry has only looked at may be somebody else's.
+        const isOwn = entry === undefined || row.provider === entry;
+        return (isOwn ? adoptedRow(moved ?? row, now, entries) : undefined) ?? moved;
       };
       const count = await requests.change(servers, asked(order, 'adopt', change));
       // The last check of each may have failed for its place, and until the next it would be told that this is to be done.
@@ -62,7 +67,7 @@ export function serverOperations(
       if (count > 0) return `Adopted: ${count}`;
       const words =
         'No server there is blocked because it exists already, or because another provider entry matches it now';
-      throw new ServiceError('conflict', 'provider' in target ? `${words}, and none has a place` : words);
+      throw new ServiceError('conflict', entry === undefined ? words : `${words}, and none has a place`);
     },
     async retain(order, server) {
       const servers = serversOf(activeView(options), { resource: server });
@@ -119,9 +124,10 @@ function asked(order: Order, operation: string, change: RowChange['change']): Ro
   return { ...askedBy(order), operation, change };
 }
 
+/** Returns the servers that a provider entry has made, and those that it has looked for and named its place. */
 function serversOfProvider(rows: RecordedRows, provider: string): readonly string[] {
   const servers = [...rows.list('server')];
-  const own = servers.filter(([, row]) => row.provider === provider);
+  const own = servers.filter(([, row]) => row.provider === provider || row.place?.provider === provider);
   if (own.length > 0) return own.map(([name]) => name);
   const providers = new Set(servers.flatMap(([, row]) => row.provider ?? []));
   const words = `No server belongs to the provider entry "${provider}"`;

@@ -142,6 +142,36 @@ it('accepts another place where a person says so, and destroys nothing by that',
   expect(core.states()).toEqual({ db: 'done', web: 'done' });
 });
 
+it.each<readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>]>([
+  ['waits for one that cannot be made', { late: 'name: late, depends_on: broken', broken: 'name: broken' }, {}],
+  ['is there already, of somebody else, who keeps it', { stranger: 'name: stranger' }, { stranger: 'blocked' }],
+])('accepts another place also while a server %s', async (_, others, states) => {
+  const core = await siteAt('A');
+  const placed = (name: string): void => {
+    place(core, name);
+    const { script } = core.provider;
+    core.provider.script = (call, signal) =>
+      call.resource === 'broken' && call.operation === 'create'
+        ? Promise.resolve(answerOf('failed', { message: 'no licence' }))
+        : script(call, signal);
+  };
+  placed('A');
+  core.provider.build('stranger', {});
+  const resources = { ...SERVERS, ...others };
+  core.source.commit({ [TEMPLATE]: templateText(resources) });
+  await core.poll();
+  placed('B');
+  await rounds(core);
+  await core.operator.adopt(core.order, { provider: 'lab' });
+  await core.settle();
+  await rounds(core);
+  const { waiting } = core.operator.why(core.order.by, 'shop');
+  expect(waiting.filter(({ reason }) => reason.includes('answers from the place'))).toEqual([]);
+  core.source.commit({ [TEMPLATE]: templateText({ ...resources, web: 'name: web, size: large' }) });
+  await core.poll();
+  expect(core.states()).toMatchObject({ web: 'done', db: 'done', ...states });
+});
+
 it('says that an entry has no place to accept', async () => {
   const core = await siteAt(undefined);
   await expect(core.operator.adopt(core.order, { provider: 'lab' })).rejects.toThrow(/and none has a place/);
