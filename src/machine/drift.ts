@@ -8,7 +8,7 @@ import type { Reason, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { advance, type Moment, requeue } from './advance.ts';
 import { type ConcludeContext, gone, moment } from './call-outcome.ts';
-import { isDescriptive } from './difference.ts';
+import { isDescriptive, needsNoAction } from './difference.ts';
 
 /** How often a property is healed within {@link FIGHT_MS} before healing stops. */
 const HEALS_MAX = 3;
@@ -40,6 +40,14 @@ export function isToBeConfirmed({ state, wanted, applied, observed, adopting }: 
 /** Returns true if a server is to be made again, since it was found gone, and no person has asked for that. */
 export function isGoneToHeal(row: ServerRow): boolean {
   return isToBeConfirmed(row) && fieldOf(row.healing ?? {}, GONE) !== undefined;
+}
+
+/**
+ * Returns true if the update of a commit did not find the server while none of its site was known to be there. Whatever the
+ * policy, a check that can tell is followed by what the commit wants.
+ */
+export function isMissed({ wanted, applied, reason }: ServerRow): boolean {
+  return reason?.code === 'many_gone' && wanted !== null && applied !== null && !needsNoAction(wanted, applied);
 }
 
 /** Returns the site that may answer wrongly for many servers at once: the provider entry, and the tags of its proxies. */
@@ -134,7 +142,8 @@ export function concludeDrift(row: ServerRow, answer: Answer, at: ConcludeContex
   if (isToBeConfirmed(row)) return confirmed(row, found, at);
   if (found !== null && Object.keys(found).length === 0) return resolved(row, at);
   const fought = foughtOver(row, found, at);
-  if (driftPolicyOf(row, at.drift) !== 'heal') return reported(row, { found, reason: driftReason(found), at });
+  const policy = isMissed(row) ? 'heal' : driftPolicyOf(row, at.drift);
+  if (policy !== 'heal') return reported(row, { found, reason: driftReason(found), at });
   if (fought.length > 0) return reported(row, { found, reason: fightReason(fought, found), at });
   if (found === null && at.hasManyGone?.()) return reported(row, { found, reason: MANY_GONE, at });
   const healing = { ...recentHeals(row, at.now), ...healed(row, found, at.now) };

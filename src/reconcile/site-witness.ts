@@ -1,7 +1,7 @@
 // Tells whether a site answers rightly that servers are gone: whether others of it are found, and how many are gone. A
 // site is a provider entry, or the tags of proxies. docs/decisions/0060.
 import type { Clock } from '../clock.ts';
-import { countsAsGone, goneMax, isAtRest, isGoneToHeal, siteOf } from '../machine/drift.ts';
+import { countsAsGone, goneMax, isAtRest, isGoneToHeal, isMissed, siteOf } from '../machine/drift.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
@@ -35,7 +35,7 @@ interface SiteWitnessOptions {
 /** What is known in this process about the sites whose servers were found gone. */
 export class SiteWitness {
   readonly #options: SiteWitnessOptions;
-  /** Sites of which a check has found a server that began after the last one was found gone. */
+  /** Sites of which a check or an update has found a server that began after the last one was found gone. */
   readonly #found = new Set<string>();
   /** How often a server was found gone; by site, the last one of these; and by server, how many came before its running call. */
   #absences = 0;
@@ -65,9 +65,9 @@ export class SiteWitness {
     if (row === undefined || site === undefined) return;
     if (outcome === 'done') this.#answers(site);
     if (row.applied === null) return;
-    // One that began before the site went away may have looked at it then.
-    const isSince = before >= (this.#lastAbsence.get(site) ?? 0);
-    if (kind === 'check' && outcome === 'done' && isSince) this.#found.add(site);
+    const isFound = outcome === 'done' && (kind === 'check' || row.action?.operation === 'update');
+    // A call that began before the site went away may have looked at it then.
+    if (isFound && !this.#found.has(site)) this.#finds(site, before >= (this.#lastAbsence.get(site) ?? 0));
     if (outcome !== 'absent' || row.observed === null) return;
     this.#absences += 1;
     this.#lastAbsence.set(site, this.#absences);
@@ -80,6 +80,16 @@ export class SiteWitness {
     const site = siteOf(row);
     const isGone = row.applied !== null && result?.answer.outcome === 'absent';
     if (isGone && site !== undefined) this.#forgotten.set(site, this.#options.clock.monotonic());
+  }
+
+  /** Notes that a server of a site is found. Those that updates did not find are looked at again: they may be made now. */
+  #finds(site: string, isSince: boolean): void {
+    const { ledger, requestCheck } = this.#options;
+    if (isSince) this.#found.add(site);
+    for (const server of ledger.index.siteOf(site).gone) {
+      const row = ledger.server(server);
+      if (row !== undefined && isMissed(row)) requestCheck(server);
+    }
   }
 
   /** Notes that a site answers: the tries begin anew, yet not sooner after the last one than after any. */
@@ -144,7 +154,8 @@ export class SiteWitness {
       if (recorded !== undefined && countsAsGone(recorded, clock.now())) left -= 1;
       if (left <= 0) return true;
     }
-    return this.hasOthers(server, row) && (this.#isUnanswered(site) || !this.#hasPresent(server, site));
+    const isKnown = this.#found.has(site) || (!this.#isUnanswered(site) && this.#hasPresent(server, site));
+    return !isKnown && this.hasOthers(server, row);
   }
 
   /** Returns the tries with the one that lasts, or with the one that begins now. */
@@ -165,7 +176,8 @@ export class SiteWitness {
   }
 
   #hasPresent(server: string, site: string): boolean {
-    return this.#others(server, site, isPresent).next().done !== true;
+    const others = this.#others(server, site, (row) => isPresent(row) || isAtWork(row));
+    return others.next().done !== true;
   }
 
   #others(server: string, site: string, isMeant: (row: ServerRow) => boolean): IteratorObject<string> {
@@ -190,4 +202,9 @@ export class SiteWitness {
 /** Returns true if a server was there when it was last looked at, and can be looked at now. */
 function isPresent(row: ServerRow): boolean {
   return isAtRest(row) && row.observed !== null;
+}
+
+/** Returns true if a call is about to tell whether a server is there that was when it was last looked at. */
+function isAtWork({ action, applied, wanted, observed }: ServerRow): boolean {
+  return action !== null && applied !== null && wanted !== null && observed !== null;
 }

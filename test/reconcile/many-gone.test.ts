@@ -9,9 +9,9 @@ import { shopFiles, TEMPLATE, templateText } from './shop.ts';
 const CHECK_MS = 300_000;
 const HOUR_MS = 3_600_000;
 
-function groupText(count: number, size: string): string {
+function groupText(count: number, size: string, unavailable = '1'): string {
   return `resources:
-  web: { type: Platform::ResourceGroup, properties: { count: "${count}", resource_def: { properties: { size: ${size} } } } }
+  web: { type: Platform::ResourceGroup, properties: { count: "${count}", max_unavailable: "${unavailable}", resource_def: { properties: { size: ${size} } } } }
 `;
 }
 
@@ -292,14 +292,43 @@ describe('one server of a small site that is gone', () => {
     expect(drifted(core)).toEqual([]);
   });
 
-  it('is made again after the update that does not find it, once another one is found', async () => {
-    const core = await groupOf(2);
+  it.each<readonly [DriftPolicy, number]>([
+    ['heal', 2],
+    ['report', 2],
+    ['report', 3],
+    ['off', 2],
+    ['off', 3],
+  ])(
+    'is made again after the update that does not find it, once another one is found: %s, %s',
+    async (drift, count) => {
+      const core = await groupOf(count, drift);
+      core.provider.forget('shop-web-1');
+      core.source.commit({ [TEMPLATE]: groupText(count, 'large') });
+      await core.poll();
+      // The next one is changed first: before that, nobody knows whether it is there.
+      expect(core.calls('update').slice(0, 2)).toEqual(['shop-web-1', 'shop-web-2']);
+      expect(core.calls('create').slice(count)).toEqual(['shop-web-1']);
+      expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+      expect(await createdWithin(core, 3)).toBe(0);
+    },
+  );
+
+  it('is made again where the other one is being changed meanwhile, and nothing is checked by itself', async () => {
+    const core = await groupOf(2, 'off');
     core.provider.forget('shop-web-1');
-    core.source.commit({ [TEMPLATE]: groupText(2, 'large') });
+    const slow = Promise.withResolvers<void>();
+    core.provider.script = (call) =>
+      call.operation === 'update' && call.resource === 'shop-web-2'
+        ? slow.promise.then(() => core.provider.act(call))
+        : undefined;
+    core.source.commit({ [TEMPLATE]: groupText(2, 'large', '100%') });
     await core.poll();
-    // The other one is changed first: before that, nobody knows whether it is there.
-    expect(core.states()).toEqual({ 'shop-web-1': 'drifted', 'shop-web-2': 'done' });
-    expect(await createdWithin(core, 3)).toBe(1);
-    expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));
+    expect(core.states()).toEqual({ 'shop-web-1': 'pending', 'shop-web-2': 'updating' });
+    slow.resolve();
+    await core.settle();
+    // Its update began before the other one was found gone: it is looked at once more.
+    await core.pass(31_000);
+    expect(core.states()).toEqual({ 'shop-web-1': 'done', 'shop-web-2': 'done' });
+    expect(core.calls('create')).toHaveLength(3);
   });
 });

@@ -49,7 +49,10 @@ export class DriftWatch {
   /** By site, when a check or an update has found a server of it last. */
   readonly #sighted = new Map<string, number>();
   /** Servers that were found gone: since when, and what others of their site were known then. */
-  readonly #lost = new Map<string, { readonly time: number; readonly others: ReadonlyMap<string, unknown> }>();
+  readonly #lost = new Map<
+    string,
+    { readonly time: number; readonly others: ReadonlyMap<string, unknown>; readonly isMissed: boolean }
+  >();
   /** Servers that healing has made anew: where, and when they were found gone. */
   readonly #anew = new Map<string, { readonly site: string; readonly time: number }>();
   readonly #checks = new Map<string, number[]>();
@@ -90,13 +93,13 @@ export class DriftWatch {
     if (after.reason?.code === 'drifted' && before.state !== 'pending' && after.state === 'pending') {
       this.#gone.push(this.#facts.scheduler.now);
     }
-    if (after.observed === null && before.observed !== null) this.#noteLost(name, after);
+    if (after.observed === null && before.observed !== null) this.#noteLost(name, after, before.state === 'updating');
     if (isChanged || this.#facts.asked.explains(name)) {
       // A person's word, or a commit's: what healing did before counts no more.
       this.#heals.delete(name);
       this.#anew.delete(name);
       this.#lost.delete(name);
-    } else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after);
+    } else if (isAtRest(before) && !isAtRest(after)) this.#leavesRest(name, after, isMissed(before));
   }
 
   /** Looks at a call that begins. `others`: what runs for other servers. */
@@ -110,8 +113,8 @@ export class DriftWatch {
     if (operation === 'create' && maker === site && (this.#absences.get(resource) ?? 0) < 2) {
       this.#facts.fail('a server that one check alone finds gone is not made anew', `${resource} at ${site}`);
     }
-    if (operation === 'create' && maker === site) {
-      this.#watchAnew(resource, site);
+    if (operation === 'create' && maker === site) this.#watchAnew(resource, site);
+    if (operation === 'create' && (maker === site || this.#lost.get(resource)?.isMissed)) {
       this.#watchAlone(resource, site);
     }
     if (operation === 'create') this.#forgetAbsence(resource);
@@ -173,9 +176,9 @@ export class DriftWatch {
   }
 
   /** The row is written a moment after the check that tells. */
-  #noteLost(name: string, row: ServerRow): void {
+  #noteLost(name: string, row: ServerRow, isMissed: boolean): void {
     const time = this.#absentSince.get(name) ?? this.#facts.scheduler.now;
-    this.#lost.set(name, { time, others: this.#othersOf(name, siteOfRow(row)) });
+    this.#lost.set(name, { time, others: this.#othersOf(name, siteOfRow(row)), isMissed });
   }
 
   /** What is applied of the other servers of a site. */
@@ -190,11 +193,15 @@ export class DriftWatch {
   #watchAlone(name: string, site: string): void {
     const lost = this.#lost.get(name);
     this.#lost.delete(name);
-    if (lost === undefined || !this.#heals.get(name)?.some(({ property }) => property === '')) return;
+    const isHealed = this.#heals.get(name)?.some(({ property }) => property === '');
+    if (lost === undefined || (!isHealed && !lost.isMissed)) return;
     const others = [...this.#othersOf(name, site)].filter(([other, applied]) => lost.others.get(other) === applied);
     if (others.length === 0 || (this.#sighted.get(site) ?? -1) >= lost.time) return;
     const words = `${name} at ${site}, where ${others.map(([other]) => other).join(', ')} may be gone too`;
-    this.#facts.fail('a server is made anew by healing only where another one of its site was found since', words);
+    this.#facts.fail(
+      'a server that is gone is made anew unasked only where another one of its site was found since',
+      words,
+    );
   }
 
   /** Only few servers of a site are made anew by healing within an hour: it may be the site that is wrong. */
@@ -208,11 +215,14 @@ export class DriftWatch {
     this.#facts.fail('healing makes few servers of a site anew within an hour', words);
   }
 
-  /** Nobody asked for it and no commit did: only healing explains that something is done for the server. */
-  #leavesRest(name: string, after: ServerRow): void {
+  /**
+   * Nobody asked for it and no commit did: only healing explains that something is done for the server, or that the update
+   * of a commit did not find it.
+   */
+  #leavesRest(name: string, after: ServerRow, wasMissed: boolean): void {
     const policy = this.policyOf(after);
     if (after.isPretended !== undefined || after.applied === null || policy === undefined) return;
-    if (policy !== 'heal') {
+    if (policy !== 'heal' && !wasMissed) {
       this.#facts.fail(
         'no action follows from drift that is only reported',
         `${name} is ${after.state}, with ${policy}`,
@@ -222,7 +232,9 @@ export class DriftWatch {
     const { scheduler, wall } = this.#facts;
     const time = scheduler.now + wall.forwardMs;
     const heals = (this.#heals.get(name) ?? []).filter((heal) => heal.time > time - DAY_MS);
-    const properties = after.observed == null ? [''] : Object.keys(after.observed);
+    // A pass that begins the update at once leaves nothing of what a check has observed but its reason.
+    const differing = /^differs in (.+)$/.exec(after.reason?.text ?? '')?.[1]?.split(', ');
+    const properties = after.observed === null ? [''] : (differing ?? ['']);
     for (const property of properties) heals.push({ property, time });
     this.#heals.set(name, heals);
     const fought = properties.find((property) => heals.filter((heal) => heal.property === property).length > HEALS_MAX);
@@ -237,7 +249,7 @@ export class DriftWatch {
     const since = scheduler.now - HOUR_MS;
     this.#gone = this.#gone.filter((time) => time > since);
     const isOff = this.policyOf(row) === 'off' && (this.#followed.last?.since ?? 0) < scheduler.now - OFF_MS;
-    if (isOff && !asked.checks.has(name) && this.#gone.length === 0) {
+    if (isOff && !asked.checks.has(name) && this.#gone.length === 0 && !isMissed(row)) {
       this.#facts.fail(
         'nothing is checked where drift is off, unless asked for, or while another server is gone',
         name,
@@ -296,6 +308,11 @@ function awayMax(unavailable: string, size: number): number {
     ? Math.floor((Number.parseInt(unavailable, 10) * size) / 100)
     : Number(unavailable);
   return Math.max(1, share);
+}
+
+/** Returns true if a commit has changed a server whose update did not find it, and that is not known to be gone. */
+function isMissed({ reason, wanted, applied }: ServerRow): boolean {
+  return reason?.code === 'many_gone' && JSON.stringify(wanted?.properties) !== JSON.stringify(applied?.properties);
 }
 
 function isAtRest({ state, wanted, applied }: ServerRow): boolean {

@@ -30,8 +30,23 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/site-witness.ts',
-        find: 'return this.hasOthers(server, row) && (this.#isUnanswered(site) || !this.#hasPresent(server, site));',
+        find: 'return !isKnown && this.hasOthers(server, row);',
         replace: 'return false;',
+      },
+    ],
+  },
+  {
+    id: 'drift-missed',
+    title: 'servers of a site that are all gone are made anew by updates that did not find them after a failed try',
+    metBy: {
+      test: 'test/reconcile/many-gone.test.ts',
+      because: 'hardly ever are all servers of a site gone and its updates fail',
+    },
+    edits: [
+      {
+        file: 'src/machine/conclude.ts',
+        find: 'if (row.wanted === null || !at.hasOthers?.())',
+        replace: 'if (row.wanted === null || row.attempt > 0 || !at.hasOthers?.())',
       },
     ],
   },
@@ -79,8 +94,8 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/machine/drift.ts',
-        find: "if (driftPolicyOf(row, at.drift) !== 'heal') return",
-        replace: "if (driftPolicyOf(row, at.drift) === 'off') return",
+        find: "if (policy !== 'heal') return",
+        replace: "if (policy === 'off') return",
       },
     ],
   },
