@@ -69,10 +69,12 @@ export function uncheckedAtSite(
   const waitMs = entry.tags === undefined ? FIRST_CHECKS_MS : FIRST_CHECKS_OF_PROXIES_MS;
   const until = Date.parse(beginning.began) + waitMs;
   if (until <= now) return undefined;
-  const server = [...ledger.index.unseen].findLast((name) => {
+  const site = JSON.stringify([entry.name, entry.tags]);
+  const isUncheckedOfSite = (name: string): boolean => {
     const row = ledger.server(name);
     return row !== undefined && isOfSite(name, row);
-  });
+  };
+  const server = ledger.index.lastUnseen(site, isUncheckedOfSite, ledger.read('head', 'head'));
   return server === undefined ? undefined : { server, until };
 }
 

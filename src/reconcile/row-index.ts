@@ -7,7 +7,7 @@ import { specsInUse } from '../machine/holders.ts';
 import { placeKeys } from '../machine/place.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
-import type { ServerRow } from '../model/rows.ts';
+import type { HeadRow, ServerRow } from '../model/rows.ts';
 import { CompactNames } from './compact-names.ts';
 import { GroupCounts } from './group-counts.ts';
 
@@ -42,6 +42,9 @@ export class RowIndex {
   readonly #former = new NameSets();
   /** Names of the wanted servers that nobody has looked at yet. */
   readonly #unseen = new Set<string>();
+  /** By site, those of them that are of it, in order; as of a commit, and until one more is added. */
+  readonly #unseenAt = new Map<string, string[]>();
+  #unseenCommit: HeadRow | undefined;
   /** By commit, names of the servers that wait for its update or are in it, and of those that it heals. */
   readonly #openUpdates = new NameSets();
   readonly #queuedHeals = new NameSets();
@@ -65,8 +68,7 @@ export class RowIndex {
     }
     this.#unwanted.moveOne(name, before && unwantedOf(before), after && unwantedOf(after));
     this.#former.moveOne(name, before && formerOf(before), after && formerOf(after));
-    if (after !== undefined && isUnseen(after)) this.#unseen.add(name);
-    else this.#unseen.delete(name);
+    this.#noteUnseen(name, after !== undefined && isUnseen(after));
     this.#openUpdates.moveOne(name, before && openUpdateOf(before), after && openUpdateOf(after));
     this.#queuedHeals.moveOne(name, before && queuedHealOf(before), after && queuedHealOf(after));
     this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
@@ -107,9 +109,24 @@ export class RowIndex {
     return [...this.#spellings.of(server.toLowerCase())];
   }
 
-  /** The names of the wanted servers that no check has looked at yet, and whose first check has not failed. */
-  get unseen(): ReadonlySet<string> {
-    return this.#unseen;
+  /**
+   * Returns the last of the wanted servers of a site that no check has looked at yet, and whose first check has not failed;
+   * undefined if there is none. `isOfSite` is asked once of each such server of any site, while the followed commit is the same.
+   */
+  lastUnseen(site: string, isOfSite: (server: string) => boolean, commit: HeadRow | undefined): string | undefined {
+    if (commit !== this.#unseenCommit) this.#unseenAt.clear();
+    this.#unseenCommit = commit;
+    const names = this.#unseenAt.get(site) ?? [...this.#unseen].filter(isOfSite);
+    this.#unseenAt.set(site, names);
+    while (names.length > 0 && !this.#unseen.has(names.at(-1) ?? '')) names.pop();
+    return names.at(-1);
+  }
+
+  #noteUnseen(name: string, isOne: boolean): void {
+    if (isOne === this.#unseen.has(name)) return;
+    if (isOne) this.#unseen.add(name);
+    else this.#unseen.delete(name);
+    if (isOne || this.#unseen.size === 0) this.#unseenAt.clear();
   }
 
   /** Notes whether a call for a server is claimed: its group counts it as away. */
