@@ -61,6 +61,8 @@ interface SentLimits {
   readonly bytesOfClient: number;
   /** What each connection holds beside the answer: a piece that is written and not read. */
   readonly bytesOfConnection: number;
+  /** What it holds beside that where the answer is packed. */
+  readonly bytesOfPacker: number;
 }
 
 const SENT_LIMITS: SentLimits = {
@@ -68,6 +70,8 @@ const SENT_LIMITS: SentLimits = {
   bytesOfClient: 64 * 1024 * 1024,
   // As text, and encrypted.
   bytesOfConnection: 2 * PIECE_LENGTH,
+  // The piece as bytes, and the window and tables of gzip.
+  bytesOfPacker: 3 * PIECE_LENGTH,
 };
 
 /** One answer to one client. */
@@ -78,26 +82,21 @@ interface Sent {
 
 /** The answers that are counted, and what they take. */
 class Counted {
-  readonly #bytesOfConnection: number;
   readonly #answers = new Set<Sent['answer']>();
   #bytes = 0;
 
-  constructor({ bytesOfConnection }: SentLimits) {
-    this.#bytesOfConnection = bytesOfConnection;
+  /** Returns true if one more connection, which holds so much, with an answer takes no more than is left of `max`. */
+  fits(answer: Sent['answer'], held: number, max: number): boolean {
+    return this.#bytes + this.#costOf(answer, held) <= max;
   }
 
-  /** Returns true if one more connection with an answer takes no more than is left of `max`. */
-  fits(answer: Sent['answer'], max: number): boolean {
-    return this.#bytes + this.#costOf(answer) <= max;
-  }
-
-  add(answer: Sent['answer']): void {
-    this.#bytes += this.#costOf(answer);
+  add(answer: Sent['answer'], held: number): void {
+    this.#bytes += this.#costOf(answer, held);
     this.#answers.add(answer);
   }
 
-  #costOf(answer: Sent['answer']): number {
-    return this.#bytesOfConnection + (this.#answers.has(answer) ? 0 : answer.bytes);
+  #costOf(answer: Sent['answer'], held: number): number {
+    return held + (this.#answers.has(answer) ? 0 : answer.bytes);
   }
 }
 
@@ -135,18 +134,20 @@ export class SentAnswers {
   }
 
   #makeRoom(newest: ServerResponse): void {
-    const all = new Counted(this.#limits);
+    const { bytes, bytesOfClient, bytesOfConnection, bytesOfPacker } = this.#limits;
+    const all = new Counted();
     const byClient = new Map<string, Counted>();
     for (const [response, { client, answer }] of [...this.#sent].reverse()) {
-      const own = byClient.get(client) ?? new Counted(this.#limits);
+      const own = byClient.get(client) ?? new Counted();
       byClient.set(client, own);
-      const fits = own.fits(answer, this.#limits.bytesOfClient) && all.fits(answer, this.#limits.bytes);
+      const held = bytesOfConnection + (response.hasHeader('Content-Encoding') ? bytesOfPacker : 0);
+      const fits = own.fits(answer, held, bytesOfClient) && all.fits(answer, held, bytes);
       if (response !== newest && !fits) {
         response.destroy();
         continue;
       }
-      own.add(answer);
-      all.add(answer);
+      own.add(answer, held);
+      all.add(answer, held);
     }
   }
 }

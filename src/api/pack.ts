@@ -1,4 +1,5 @@
-// Packs large answers for clients that accept it.
+// Packs large answers with gzip for clients that accept it. Not with Brotli: what it holds while a client does not read is several
+// times as much.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import compression from 'compression';
 
@@ -13,9 +14,19 @@ export function packAnswers(): Pack {
   // It needs nothing of Express but its types.
   const compress = compression({ threshold: PACKED_BYTES_MIN }) as unknown as Pack;
   return (request, response, next) => {
+    acceptGzipAlone(request);
     weakenPackedTag(response);
     compress(request, response, next);
   };
+}
+
+/** The package has no setting for it: it takes Brotli where it may. */
+function acceptGzipAlone({ headers }: IncomingMessage): void {
+  const accepted = headers['accept-encoding'];
+  if (accepted === undefined) return;
+  const others = accepted.split(',').filter((each) => !/^\s*(?:br|deflate)\s*(?:;|$)/i.test(each));
+  // A star means all that are not named.
+  headers['accept-encoding'] = [...others, 'br;q=0', 'deflate;q=0'].join(',');
 }
 
 /**

@@ -57,6 +57,24 @@ it.each([
 });
 
 it.each([
+  ['gzip', 'gzip'],
+  ['br, gzip, deflate', 'gzip'],
+  ['br;q=1.0, *;q=0.5', 'gzip'],
+  ['*', 'gzip'],
+  ['br', undefined],
+  ['BR , deflate', undefined],
+  ['gzip;q=0, *', undefined],
+  ['br, *;q=0', undefined],
+  ['', undefined],
+])('is packed with gzip alone, whatever else is accepted: %s', async (accepted, encoding) => {
+  api.reader.list = listOf(MIB, 'x');
+  for (const path of ['/stacks/instances', '/stacks/instances?']) {
+    const { status, headers } = await api.request(path, { headers: { 'Accept-Encoding': accepted } });
+    expect([status, headers['content-encoding'], headers.vary]).toEqual([200, encoding, 'Accept-Encoding']);
+  }
+});
+
+it.each([
   ['/stacks/instances', 'without the router'],
   ['/stacks/instances?', 'from a route'],
 ])('clients of %s that do not read hold the text once, %s, and others are answered', async (path) => {
@@ -155,7 +173,17 @@ it.each([
 /** A response whose client does not read. */
 class UnreadResponse extends EventEmitter {
   readonly req = { socket: {} };
+  readonly isPacked: boolean;
   destroyed = false;
+
+  constructor(isPacked = false) {
+    super();
+    this.isPacked = isPacked;
+  }
+
+  hasHeader(name: string): boolean {
+    return this.isPacked && name === 'Content-Encoding';
+  }
 
   write(): boolean {
     return false;
@@ -168,7 +196,7 @@ class UnreadResponse extends EventEmitter {
 }
 
 it('clients that read nothing are closed before answers of many moments take all memory, and those that read are not', async () => {
-  const answers = new SentAnswers({ bytes: 10, bytesOfClient: 10, bytesOfConnection: 0 });
+  const answers = new SentAnswers({ bytes: 10, bytesOfClient: 10, bytesOfConnection: 0, bytesOfPacker: 0 });
   const [a, b, c, large] = [{ bytes: 4 }, { bytes: 5 }, { bytes: 4 }, { bytes: 11 }];
   const responses: UnreadResponse[] = [];
   const ends: Promise<void>[] = [];
@@ -190,7 +218,7 @@ it('clients that read nothing are closed before answers of many moments take all
 });
 
 it('a client that reads nothing loses its own connections, and no other client one of its', async () => {
-  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20, bytesOfConnection: 0 });
+  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20, bytesOfConnection: 0, bytesOfPacker: 0 });
   const sent: { readonly client: string; readonly response: UnreadResponse }[] = [];
   const ends: Promise<void>[] = [];
   function send(client: string, bytes: number): void {
@@ -212,10 +240,13 @@ it('a client that reads nothing loses its own connections, and no other client o
   await Promise.all(ends);
 });
 
-it('connections that are sent the same answer count for what each holds of it', async () => {
-  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20, bytesOfConnection: 4 });
+it.each([
+  ['plain', false, { bytesOfConnection: 4, bytesOfPacker: 11 }],
+  ['packed', true, { bytesOfConnection: 1, bytesOfPacker: 3 }],
+])('connections that are sent the same answer %s count for what each holds of it', async (_how, isPacked, held) => {
+  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20, ...held });
   const answer = { bytes: 5 };
-  const responses = Array.from({ length: 10 }, () => new UnreadResponse());
+  const responses = Array.from({ length: 10 }, () => new UnreadResponse(isPacked));
   const ends = responses.map((response) => {
     return answers.send(response as unknown as ServerResponse, { client: 'low', answer }, ['x', 'y']);
   });
