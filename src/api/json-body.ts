@@ -12,8 +12,11 @@ import { parseStrictJson } from './strict-json.ts';
 const BODY_BYTES_MAX = 1024 * 1024;
 /** Longer ones take too long to parse for many of them in one turn of the event loop. */
 const SHORT_BYTES_MAX = 64 * 1024;
-/** Bodies that are read: each takes its whole length in memory until then. A connection has one at a time. */
-const bodies = new Shares({ atOnce: 128, ofClient: 32, waitingOfClient: 1_000 });
+/**
+ * Bodies that are read: each takes its whole length in memory until then. A connection has one at a time. One that arrives slowly
+ * holds its place for as long as a request may take: the places of several clients together leave others free.
+ */
+const bodies = new Shares({ atOnce: 128, ofClient: 8, waitingOfClient: 1_000 });
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
 /** More of them nobody reads, and an answer would be many times as long as the body. */
 const FAULTS_MAX = 20;

@@ -1,7 +1,8 @@
 // The share of each client over real TLS: what one asks for keeps no other waiting.
 import { once } from 'node:events';
-import { connect } from 'node:tls';
+import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 let api: TestApi;
@@ -99,22 +100,42 @@ test('more of a client than may wait is 429, with the time after which to ask ag
   expect(replies.filter(({ status }) => status === 200)).toHaveLength(101);
 });
 
-test('bodies of one client that do not arrive leave those of others to be read, and its own wait for their turn', async () => {
-  const { proxy, administrator } = api.identities;
-  const { key, cert } = proxy;
-  const path = '/agent/actions/x/heartbeat';
-  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n`;
+/** Begins that many bodies of which one byte has come, and resolves once the server has their heads. */
+async function beginBodies(count: number, { key, cert }: Credential): Promise<readonly TLSSocket[]> {
+  const type = 'Host: x\r\nContent-Type: application/json\r\nContent-Length: 1000000';
   const begun = await Promise.all(
-    Array.from({ length: 32 }, async () => {
+    Array.from({ length: count }, async () => {
       const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
       onTestFinished(() => void socket.destroy());
-      socket.on('error', () => undefined).write(`${head}{"text":"`);
+      socket.on('error', () => undefined).write(`POST /agent/actions/x/heartbeat HTTP/1.1\r\n${type}\r\n\r\n{`);
       await once(socket, 'secureConnect');
-      return socket;
+      return socket.resume();
     }),
   );
   // On the same listener, so that the requests before it are there.
-  expect((await api.request('/tree', { identity: proxy })).status).toBe(200);
+  expect((await api.request('/tree', { identity: { key, cert } })).status).toBe(200);
+  return begun;
+}
+
+test('the bodies of four clients that do not arrive leave those of another to be read at once', async () => {
+  const low = await Promise.all(
+    ['one', 'two', 'three', 'four'].map(async (commonName) => {
+      const identity = await issueClientCertificate(api.authority, { commonName, now: Date.now() });
+      api.register(identity, { role: 'proxy' });
+      return await beginBodies(34, identity);
+    }),
+  );
+  const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
+  expect((await api.request('/operations/resume', post)).status).toBe(200);
+  // None of them has been given up before.
+  expect(low.flat().filter(({ destroyed, readableEnded }) => destroyed || readableEnded)).toEqual([]);
+  expect(low.flat()).toHaveLength(4 * 34);
+});
+
+test('bodies of one client that do not arrive leave those of others to be read, and its own wait for their turn', async () => {
+  const { proxy, administrator } = api.identities;
+  const path = '/agent/actions/x/heartbeat';
+  const begun = await beginBodies(8, proxy);
   const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"lease":"l"}' };
   let isAnswered = false;
   const own = api.request(path, { ...post, identity: proxy }).then(({ status }) => {
