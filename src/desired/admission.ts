@@ -64,6 +64,7 @@ export class Admission {
   *consequences(): Steps<Omit<Consequences, 'undetermined'>> {
     return {
       removed: yield* this.losses(),
+      handedOver: yield* this.#versions.handedOver(),
       specOf: (server) => this.#versions.makerOf(server)?.servers.get(server)?.spec,
       retains: (instance) => this.#versions.retains(instance),
       isPinned: (instance) => this.isPinned(instanceAddress(instance)),

@@ -108,6 +108,7 @@ function* consequencesOf({
     waiting.has(instanceAddress(instance)) ? intended : actual;
   return {
     removed,
+    handedOver: intended.handedOver,
     specOf: (server, instance) => of(instance).specOf(server, instance),
     retains: (instance) => of(instance).retains(instance),
     isPinned: (instance) => of(instance).isPinned(instance),

@@ -29,6 +29,7 @@ export function* carryOver(
   if (safety === undefined) return { ...admitted, ...UNJUDGED };
   const consequences = {
     removed: new Map(),
+    handedOver: new Map(),
     specOf: (server: string) => candidates.get(owners.get(server) ?? '')?.servers.get(server)?.spec,
     retains: (instance: string) => isRetaining(candidates.get(instanceAddress(instance))),
     isPinned: () => false,

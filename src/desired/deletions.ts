@@ -26,8 +26,8 @@ export interface DeletionFacts {
   readonly incarnationOf: (server: string) => number | undefined;
   /** Returns true if a person approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
-  /** Why servers that go wait, by name: a commit that a merge brings from elsewhere protects or retains them. */
-  readonly guarded?: ReadonlyMap<string, string>;
+  /** The servers that wait as a commit that a merge brings from elsewhere protects or retains them, by name. */
+  readonly guarded?: ReadonlyMap<string, Guard>;
   /** The previous holds, by instance: a hold stays while one of its servers would go, however much time passes. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
   /**
@@ -36,8 +36,15 @@ export interface DeletionFacts {
   readonly approvedCount: number;
 }
 
+/** Why a server waits that a commit from elsewhere would have kept. */
+export interface Guard {
+  readonly reason: string;
+  /** That commit protects it: it may not go to an instance either that is not protected. */
+  readonly isProtected: boolean;
+}
+
 /** The recorded facts of held deletes. */
-export type HeldBefore = Pick<HeldRow, 'digest' | 'servers' | 'reason' | 'isHandOver'>;
+export type HeldBefore = Pick<HeldRow, 'digest' | 'servers' | 'reason' | 'isHandOver' | 'isGuarded'>;
 
 /** The deletes of an instance that wait for approval. */
 export interface HeldDeletes extends Lifts {
@@ -47,6 +54,8 @@ export interface HeldDeletes extends Lifts {
   readonly reason: string;
   /** They may be meant for an invalid instance, or a merge guards them: they wait even if the budget would allow them. */
   readonly isHandOver?: boolean;
+  /** See HeldRow. */
+  readonly isGuarded?: boolean;
 }
 
 /** The result of judging the deletes of a commit. */
@@ -67,6 +76,8 @@ export interface DeleteJudgement {
 export interface Consequences {
   /** The servers that it takes away, by instance. */
   readonly removed: ReadonlyMap<string, readonly string[]>;
+  /** Those that it hands over to instances without protection, by the instance that had them: no deletes, unless these are guarded. */
+  readonly handedOver: ReadonlyMap<string, readonly string[]>;
   /** Returns the spec it wants of a server that an instance owned before; undefined: the server is unwanted. */
   readonly specOf: (server: string, instance: string) => Spec | undefined;
   /** Returns true if an instance leaves unwanted servers as they are. */
@@ -78,9 +89,10 @@ export interface Consequences {
 }
 
 /** Returns the judgement of the deletes: which are held, approved, or allowed. */
-export function judgeDeletions(consequences: Consequences, facts: DeletionFacts): DeleteJudgement {
+export function judgeDeletions(wanted: Consequences, facts: DeletionFacts): DeleteJudgement {
+  const consequences = { ...wanted, removed: withGuarded(wanted, facts) };
   const all = removalsByInstance(consequences, facts);
-  const guardOf = (instance: string): string | undefined => guardAmong(consequences.removed.get(instance), facts);
+  const guardOf = (instance: string): Guard | undefined => guardAmong(consequences.removed.get(instance), facts);
   const asked = new Map([...all].filter(([, removals]) => !facts.isApproved(deletesDigest(removals))));
   const count = sum(asked);
   // Whoever writes a trailer has not seen what another one protects meanwhile.
@@ -97,8 +109,11 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
     const digest = deletesDigest(removals);
     const before = facts.heldBefore.get(instance);
     const loss = { removals, lost: consequences.removed.get(instance), before };
-    const handOver = guardOf(instance) ?? handOverReason(loss, consequences);
-    if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
+    const guard = guardOf(instance);
+    const handOver = guard?.reason ?? handOverReason(loss, consequences);
+    const isGuarded = guard?.isProtected === true || before?.isGuarded === true;
+    const flags = { isHandOver: true, ...(isGuarded ? { isGuarded } : {}) };
+    if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, ...flags });
     else if (isOver) held.set(instance, { digest, removals, reason });
     // What a person was asked about does not go silently, because a commit asks for less or time has passed.
     else if (before !== undefined && isAnyOf(removals, before.servers))
@@ -107,8 +122,27 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   return { ...approvalOf(new Map([...all].filter(([instance]) => isApproved(instance))), consequences), held };
 }
 
-function guardAmong(lost: readonly string[] = [], { guarded }: DeletionFacts): string | undefined {
-  return guarded && lost.map((server) => guarded.get(server)).find((reason) => reason !== undefined);
+/** Returns a guard of one of these servers, if there is one: rather one by a protection. */
+function guardAmong(lost: readonly string[] = [], { guarded = NO_GUARDS }: DeletionFacts): Guard | undefined {
+  const guards = guarded.size === 0 ? [] : lost.flatMap((server) => guarded.get(server) ?? []);
+  return guards.find(({ isProtected }) => isProtected) ?? guards[0];
+}
+
+const NO_GUARDS: ReadonlyMap<string, Guard> = new Map();
+
+/** Returns what is removed, and what is handed over although it is guarded, or was held for that before. */
+function withGuarded(
+  { removed, handedOver }: Consequences,
+  { guarded = NO_GUARDS, heldBefore }: DeletionFacts,
+): Consequences['removed'] {
+  const all = new Map(removed);
+  for (const [instance, servers] of handedOver) {
+    const before = heldBefore.get(instance);
+    const held = new Set(before?.isGuarded === true ? before.servers : []);
+    const kept = servers.filter((server) => guarded.get(server)?.isProtected === true || held.has(server));
+    if (kept.length > 0) all.set(instance, [...(removed.get(instance) ?? []), ...kept]);
+  }
+  return all;
 }
 
 interface Loss {

@@ -4,7 +4,7 @@ import { instanceAddress, nameAt } from '../model/address.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import { Claims } from './claims.ts';
 import type { Baseline } from './desired-state.ts';
-import { isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
+import { isProtected, isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
 
 /** The versions that an admission has selected so far. */
 export class Versions {
@@ -104,6 +104,21 @@ export class Versions {
       else known.push(server);
     });
     return losses;
+  }
+
+  /** Returns the active servers that move to other instances, which are not protected, by the instance that had them. */
+  *handedOver(): Steps<ReadonlyMap<string, readonly string[]>> {
+    const moved = new Map<string, string[]>();
+    yield* visitAll(this.baseline.owners, ([server, key]) => {
+      const owner = this.#claims.ownerOf(server);
+      const receiver = owner === undefined || owner === key ? undefined : this.of(owner);
+      if (receiver === undefined || isProtected(receiver)) return;
+      const instance = nameAt(key);
+      const known = moved.get(instance);
+      if (known === undefined) moved.set(instance, [server]);
+      else known.push(server);
+    });
+    return moved;
   }
 
   /** Returns true if an instance retains its unwanted servers. */

@@ -30,11 +30,12 @@ export function heldRows(
   return rows;
 }
 
-type Flags = Pick<HeldRow, 'isLifted' | 'lifts' | 'isHandOver'>;
+type Flags = Pick<HeldRow, 'isLifted' | 'lifts' | 'isHandOver' | 'isGuarded'>;
 
 function isSameHold(a: Flags, b: Flags): boolean {
   const isSameLifts = a.lifts?.join() === b.lifts?.join();
-  return isSameLifts && !a.isLifted === !b.isLifted && !a.isHandOver === !b.isHandOver;
+  const isSameKind = !a.isHandOver === !b.isHandOver && !a.isGuarded === !b.isGuarded;
+  return isSameLifts && !a.isLifted === !b.isLifted && isSameKind;
 }
 
 /** How long an administrator's request to delete waits for the commit that it becomes. */

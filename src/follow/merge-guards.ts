@@ -1,6 +1,7 @@
 // Guards servers that are taken away although a commit which a merge brings from elsewhere protects or retains them: one by
 // one, that commit would have kept them. They are held, and a person decides. docs/decisions/0075.
 import type { Derivation, Reusable } from '../derive.ts';
+import type { Guard } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
 import { isProtected, isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
 import { orContentError } from '../model/snapshot.ts';
@@ -32,17 +33,27 @@ export interface Others {
   readonly isCut: boolean;
 }
 
-/** Why a commit keeps a server. */
+/** A commit that keeps a server: the newest one that does. */
 interface Kept {
-  /** Of the newest commit that does. */
   readonly index: number;
-  readonly reason: string;
+  /** The instance that has the server there. */
+  readonly instance: string;
+  /** The begin of a reason. */
+  readonly text: string;
+}
+
+/** The servers that a step takes away from their instances. */
+interface Losses {
+  readonly lost: ReadonlySet<string>;
+  /** Those that another instance makes, which is not protected, with its name. */
+  readonly given: ReadonlyMap<string, string>;
 }
 
 /** The commits that merges bring from elsewhere, newest first. Each is read once, as far as it is asked for. */
 export class OtherCommits {
   readonly #commits: readonly Commit[];
   readonly #kept = new Map<string, Kept>();
+  readonly #protected = new Map<string, Kept>();
   #readCount = 0;
   /** The last one that was read. */
   #known: Reusable | undefined;
@@ -56,35 +67,46 @@ export class OtherCommits {
     return { from: this, count: this.#commits.length, isCut: false };
   }
 
-  /** Returns why the newest `count` keep some of these servers, by name. Reads until each has a reason. `merged`: what is derived already. */
-  async reasons(
+  /** Returns the guards by the newest `count`, by server. Reads until each server has one. `merged`: what is derived already. */
+  async guards(
     source: Pick<Source, 'snapshot'>,
-    { servers, count }: { readonly servers: ReadonlySet<string>; readonly count: number },
+    { lost, given, count }: Losses & { readonly count: number },
     merged: Reusable,
     { directory, inSlices }: GuardOptions,
-  ): Promise<ReadonlyMap<string, string>> {
-    for (; this.#readCount < count && !servers.isSubsetOf(this.#kept); this.#readCount += 1) {
+  ): Promise<ReadonlyMap<string, Guard>> {
+    const handedOver = new Set(given.keys());
+    const isKnown = (): boolean => lost.isSubsetOf(this.#kept) && handedOver.isSubsetOf(this.#protected);
+    for (; this.#readCount < count && !isKnown(); this.#readCount += 1) {
       const { oid } = this.#commits[this.#readCount] as Commit;
       const earlier = this.#known ?? merged;
       const proposed = await orContentError(proposeAt(source, oid, { earlier, directory, inSlices }));
       // One that is not followed would have set nothing.
       if (proposed !== undefined && !(proposed instanceof Error)) this.#note(oid, proposed);
     }
-    const reasons = new Map<string, string>();
-    for (const server of servers) {
-      const kept = this.#kept.get(server);
-      if (kept !== undefined && kept.index < count) reasons.set(server, kept.reason);
+    const guards = new Map<string, Guard>();
+    const among = (kept: Kept | undefined): Kept | undefined => (kept && kept.index < count ? kept : undefined);
+    for (const server of lost) {
+      const kept = among(this.#kept.get(server));
+      const reason = `${kept?.text}, while servers of it are taken away: ${REMEDY}`;
+      if (kept !== undefined)
+        guards.set(server, { reason, isProtected: among(this.#protected.get(server)) !== undefined });
     }
-    return reasons;
+    for (const [server, receiver] of given) {
+      const kept = among(this.#protected.get(server));
+      const reason = `${kept?.text}, while servers of it are given to "${receiver}", which is not: approve that, or protect "${receiver}" too`;
+      if (kept !== undefined && kept.instance !== receiver) guards.set(server, { reason, isProtected: true });
+    }
+    return guards;
   }
 
   #note(oid: string, proposed: Reusable): void {
     this.#known = proposed;
     for (const unit of proposed.candidates.values()) {
       if (!isGuarding(unit)) continue;
-      const reason = `${guardText(unit)} in ${oid}, which comes with a merge, while servers of it are taken away: ${REMEDY}`;
-      for (const server of unit.servers.keys())
-        if (!this.#kept.has(server)) this.#kept.set(server, { index: this.#readCount, reason });
+      const text = `${guardText(unit)} in ${oid}, which comes with a merge`;
+      const kept = { index: this.#readCount, instance: unit.name, text };
+      for (const known of isProtected(unit) ? [this.#kept, this.#protected] : [this.#kept])
+        for (const server of unit.servers.keys()) if (!known.has(server)) known.set(server, kept);
     }
   }
 }
@@ -103,28 +125,31 @@ export async function withMergeGuards(
   return { ...derivation, judge: (safety) => judge({ ...safety, deletions: { ...safety.deletions, guarded } }) };
 }
 
-/** Returns why servers are guarded that a step takes away, by name. `merged`: what it makes. */
+/** Returns the guards of servers that a step takes away from their instances, by name. `merged`: what it makes. */
 export async function guardedServers(
   source: Pick<Source, 'snapshot'>,
   { from, count, isCut }: Others,
   merged: Reusable,
   options: GuardOptions,
-): Promise<ReadonlyMap<string, string>> {
-  const servers = count === 0 ? NONE : lostServers(options.baseline, merged);
-  if (servers.size === 0) return new Map();
-  if (isCut || count > COMMITS_MAX) return new Map([...servers].map((server) => [server, `${UNREAD}: ${REMEDY}`]));
-  return await from.reasons(source, { servers, count }, merged, options);
+): Promise<ReadonlyMap<string, Guard>> {
+  if (count === 0) return new Map();
+  const { lost, given } = lossesOf(options.baseline, merged);
+  if (lost.size + given.size === 0) return new Map();
+  if (!isCut && count <= COMMITS_MAX) return await from.guards(source, { lost, given, count }, merged, options);
+  const reason = `${UNREAD}: ${REMEDY}`;
+  return new Map([...lost, ...given.keys()].map((server) => [server, { reason, isProtected: given.has(server) }]));
 }
 
-const NONE: ReadonlySet<string> = new Set();
-
-/** Returns the servers that were made before, and that no instance of the commit makes, valid or not. */
-function lostServers({ owners }: Baseline, { candidates }: Reusable): ReadonlySet<string> {
+/** Of all servers that were made before, those that their instance does not make in the commit; the versions may be wrong. */
+function lossesOf({ owners }: Baseline, { candidates }: Reusable): Losses {
   const lost = new Set<string>();
   for (const [server, key] of owners) if (candidates.get(key)?.servers.has(server) !== true) lost.add(server);
-  if (lost.size === 0) return lost;
-  for (const { servers } of candidates.values()) for (const name of servers.keys()) lost.delete(name);
-  return lost;
+  const given = new Map<string, string>();
+  for (const unit of lost.size === 0 ? [] : candidates.values()) {
+    for (const server of unit.servers.keys())
+      if (lost.delete(server) && !isProtected(unit)) given.set(server, unit.name);
+  }
+  return { lost, given };
 }
 
 function isGuarding(unit: Unit): boolean {

@@ -82,6 +82,8 @@ export interface HeldRow {
   readonly lifts?: readonly string[];
   /** The servers may be meant for an invalid instance, or a merge guards them; omitted if only the budget holds them. */
   readonly isHandOver?: boolean;
+  /** A merge guards them by a protection: they are not handed over either to an instance that is not protected. Omitted otherwise. */
+  readonly isGuarded?: boolean;
 }
 
 /** A person's approval of a hold, named after its digest. Removed once it is used. */

@@ -1,6 +1,7 @@
 // Builds the facts by which the deletes of a planned merge are judged, as if every server of base were made, none were
 // on its way out, and nobody had approved anything.
 import type { Safety } from '../desired/admit.ts';
+import type { DeletionFacts } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
 import { type DeleteBudget, removalsMax } from '../machine/removals.ts';
 
@@ -12,8 +13,8 @@ export interface PlannedLimits {
   readonly approvedCount?: number;
   /** Keys of the units whose protection was lifted; left out: none. A merge lifts none: only a commit of the branch itself does, see docs/decisions/0029. */
   readonly unprotected?: ReadonlySet<string>;
-  /** Why servers that the merge takes away wait, by name; left out: none does. See follow/merge-guards.ts. */
-  readonly guarded?: ReadonlyMap<string, string> | undefined;
+  /** See DeletionFacts; left out: none is. */
+  readonly guarded?: DeletionFacts['guarded'];
 }
 
 /** Returns the facts. */

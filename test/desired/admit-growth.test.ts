@@ -70,7 +70,14 @@ describe('admission reads a unit some times, however many units there are', () =
       }));
       const removed = new Map([['a', removals.map((_, index) => `leaving-${index}`)]]);
       judgeDeletions(
-        { removed, specOf: () => undefined, retains: () => false, isPinned: () => false, undetermined: [] },
+        {
+          removed,
+          handedOver: new Map(),
+          specOf: () => undefined,
+          retains: () => false,
+          isPinned: () => false,
+          undetermined: [],
+        },
         deletionFacts({ underWay: new Map([['a', removals]]) }),
       );
       return reads;

@@ -20,7 +20,7 @@ function judge(
 ): DeleteJudgement {
   return judgeDeletions(
     {
-      ...{ removed: new Map(Object.entries(removed)), specOf: () => undefined },
+      ...{ removed: new Map(Object.entries(removed)), handedOver: new Map(), specOf: () => undefined },
       ...{ retains: (instance: string) => instance === 'kept', isPinned: () => false },
       undetermined,
     },

@@ -522,6 +522,90 @@ describe('a merge that takes away what a commit that it brings keeps', () => {
   });
 });
 
+describe('a merge that gives servers which a commit that it brings protects to an instance that is not', () => {
+  const GIVEN = { [A]: null, [B]: servers('x', 2) };
+
+  /** They protect, and the merge of that hands over. */
+  async function given(more = '', theirs = servers('x', 2, PROTECTED)): Promise<Core> {
+    const core = await up();
+    const { source } = core;
+    const followed = core.current.get()?.commit ?? '';
+    const other = source.commit({ [A]: theirs });
+    source.reset(followed);
+    const own = source.commit({ 'README.md': 'own' });
+    source.commit({ [A]: null, [B]: servers('x', 2, more) }, { parents: [own, other] });
+    return core;
+  }
+
+  const ownersIn = (core: Core): readonly (string | undefined)[] =>
+    ['x-1', 'x-2'].map((name) => core.ledger.server(name)?.instance);
+
+  const LATER: Readonly<Record<string, readonly TextChanges[]>> = {
+    'nothing follows': [],
+    'that one is removed next': [{ [B]: null }],
+    'that one is removed after another commit': [{ 'README.md': 'later' }, { [B]: null }],
+  };
+
+  it.each(
+    Object.entries(LATER).flatMap(([name, later]) => [
+      { name, later, way: 'at once' },
+      { name, later, way: 'one by one' },
+    ]),
+  )('hands nothing over and deletes nothing before a person approves it, where $name, $way', async ({ later, way }) => {
+    const core = await given();
+    for (const files of later) {
+      if (way === 'one by one') await core.poll();
+      core.source.commit(files);
+    }
+    await core.poll();
+    await core.pass(60_000);
+    expect(core.calls('delete')).toEqual([]);
+    const after = await core.restart();
+    await after.poll();
+    expect([after.calls('delete'), ownersIn(after)]).toEqual([[], ['a', 'a']]);
+    expect(after.held('a')).toMatchObject({ resources: ['x-1', 'x-2'] });
+    expect(after.held('a')?.reason).toContain('are given to "b", which is not');
+    await after.approve(after.held('a')?.digest ?? '');
+    await after.pass(60_000);
+    const isRemoved = later.length > 0;
+    expect(after.calls('delete')).toEqual(isRemoved ? ['x-1', 'x-2'] : []);
+    expect(ownersIn(after)).toEqual(isRemoved ? [undefined, undefined] : ['b', 'b']);
+    expect(after.held('a')).toBeUndefined();
+  });
+
+  it('hands them over once that one is protected too', async () => {
+    const core = await given();
+    await core.poll();
+    expect(ownersIn(core)).toEqual(['a', 'a']);
+    core.source.commit({ [B]: servers('x', 2, PROTECTED) });
+    await core.poll();
+    expect([ownersIn(core), core.held('a')]).toEqual([['b', 'b'], undefined]);
+  });
+
+  it.each([
+    ['that one is protected', PROTECTED, servers('x', 2, PROTECTED)],
+    ['they only retain its servers', '', servers('x', 2, RETAIN)],
+  ])('asks for nothing where %s', async (_, more, theirs) => {
+    const core = await given(more, theirs);
+    await core.poll();
+    expect([ownersIn(core), core.held('a')]).toEqual([['b', 'b'], undefined]);
+  });
+
+  it('asks too where a commit before the merge gives them, and the merge leaves it so', async () => {
+    const core = await up();
+    const { source } = core;
+    const followed = core.current.get()?.commit ?? '';
+    const other = source.commit({ [A]: servers('x', 2, PROTECTED) });
+    source.reset(followed);
+    const own = source.commit(GIVEN);
+    source.commit({}, { parents: [own, other] });
+    source.commit({ [B]: null });
+    await core.poll();
+    await core.pass(60_000);
+    expect([core.calls('delete'), ownersIn(core)]).toEqual([[], ['a', 'a']]);
+  });
+});
+
 describe("one's own commit takes away what others keep, who have pushed before, and reaches the branch with the merge", () => {
   const TEMPLATE = 'stacks/templates/t.yaml';
   const ONE_LESS = { [TEMPLATE]: START[TEMPLATE]?.replace('<<count>>', '1') ?? '' };

@@ -3,6 +3,7 @@ import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
 import { problemsOf, proposeSteps } from '../../derive.ts';
+import type { Guard } from '../../desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { guardedServers, OtherCommits } from '../../follow/merge-guards.ts';
 import { type AddedSince, deriveAt, reappearingAt } from '../../follow/restore.ts';
@@ -76,7 +77,7 @@ function addedByMerge(
 async function guardsAt(
   repository: MergeRepository,
   { before, snapshot, commits }: Pick<Merge, 'snapshot'> & { before: DesiredState; commits: readonly Commit[] },
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, Guard>> {
   const merged = finish(proposeSteps(snapshot, { baseline: before, earlier: before, isAccepted: true }));
   if (!merged.isFollowed) return new Map();
   return await guardedServers(repository, new OtherCommits(commits).all, merged, { baseline: before });
