@@ -1,4 +1,4 @@
-// Limits the log lines that unauthenticated clients can cause: a listener may refuse thousands of requests per second.
+// Limits the log lines that clients can cause: a listener may refuse thousands of requests per second.
 import type { Clock } from './clock.ts';
 
 /** Lines per kind and interval. */
@@ -43,5 +43,25 @@ export function throttleLog(clock: Clock, summarize: (leftOut: number) => void):
       cancel?.();
       cancel = undefined;
     },
+  };
+}
+
+/**
+ * Returns a function that notes that something happened under a key: `write` is called at once with 1, and at the end of the interval
+ * with how often it happened since, if it did.
+ */
+export function countLog(clock: Clock): (key: string, write: (count: number) => void) => void {
+  /** How often since the line, by key. */
+  const counts = new Map<string, number>();
+  return (key, write) => {
+    const count = counts.get(key);
+    counts.set(key, count === undefined ? 0 : count + 1);
+    if (count !== undefined) return;
+    write(1);
+    clock.after(INTERVAL_MS, () => {
+      const since = counts.get(key) ?? 0;
+      counts.delete(key);
+      if (since > 0) write(since);
+    });
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { throttleLog } from '../src/log-throttle.ts';
+import { countLog, throttleLog } from '../src/log-throttle.ts';
 import { ManualClock } from './support/manual-clock.ts';
 
 test('of each interval ten lines are written, and the others are counted', () => {
@@ -22,4 +22,21 @@ test('of each interval ten lines are written, and the others are counted', () =>
   clock.advance(10_000);
   expect(lines).toHaveLength(24);
   expect(clock.pending).toBe(0);
+});
+
+test('what happens again and again under a key is written once at first, and then with its count', () => {
+  const clock = new ManualClock();
+  const lines: string[] = [];
+  const note = countLog(clock);
+  const happen = (key: string, times: number): void => {
+    for (let index = 0; index < times; index++) note(key, (count) => lines.push(`${key} ${count}`));
+  };
+  happen('a', 1_000);
+  happen('b', 1);
+  expect(lines).toEqual(['a 1', 'b 1']);
+  clock.advance(10_000);
+  expect(lines.slice(2)).toEqual(['a 999']);
+  expect(clock.pending).toBe(0);
+  happen('a', 2);
+  expect(lines.slice(3)).toEqual(['a 1']);
 });

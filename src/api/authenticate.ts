@@ -6,6 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { RequestHandler } from 'express';
 import type { Clock } from '../clock.ts';
+import type { Logger } from '../log.ts';
+import { countLog } from '../log-throttle.ts';
 import { invariant } from '../model/invariant.ts';
 import type { Client } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
@@ -19,6 +21,7 @@ import { fingerprintOf, type Peer, peerOf } from './peer.ts';
 export interface AuthenticateOptions {
   readonly reader: Reader;
   readonly clock: Clock;
+  readonly log: Logger;
   /** Judges a certificate by the TLS material in force. */
   readonly judge: (certificate: X509Certificate) => CertificateJudgement;
 }
@@ -39,6 +42,7 @@ export interface CertificateJudgement {
 const clients = new WeakMap<IncomingMessage, Client>();
 /** What the requests of a connection were let in by, and are judged by again. */
 const judges = new WeakMap<Socket, AuthenticateOptions>();
+const overShares = new WeakMap<Logger, ReturnType<typeof countLog>>();
 
 /** Returns a handler that lets requests of registered clients pass; `clientOf` then tells which. */
 export function authenticate(options: AuthenticateOptions): RequestHandler {
@@ -114,6 +118,18 @@ function requireRole({ serial, role }: Client, asked: Client | undefined): void 
   if (asked === undefined || asked.role === role) return;
   const message = `The role of the client ${serial} was changed meanwhile, from ${asked.role} to ${role}: ask again`;
   throw new ServiceError('not_allowed', message);
+}
+
+/** Says in the log that the client of a request that was let pass asked for more than its share, for the operator: who it is, and how often. */
+export function logOverShare({ socket }: IncomingMessage, reason: string): void {
+  const options = judges.get(socket);
+  if (options === undefined) return;
+  const { log, clock, reader } = options;
+  const { serial } = peerOf(socket);
+  const note = overShares.get(log) ?? countLog(clock);
+  overShares.set(log, note);
+  const client = reader.registered(serial)?.name ?? null;
+  note(`${serial} ${reason}`, (count) => log.warn({ client, serial, reason, count }, 'a client is over its share'));
 }
 
 /** Returns the client that sent a request which `authenticate` let pass. */

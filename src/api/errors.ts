@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from '../log.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
-import { refusalOf } from './authenticate.ts';
+import { logOverShare, refusalOf } from './authenticate.ts';
 import { requestIdOf, writeJson } from './present.ts';
 
 /** Error codes of HTTP, which the service does not have. */
@@ -93,6 +93,7 @@ export function answerErrors(log: Logger): ErrorRequestHandler {
     if (failure.code === 'internal') {
       log.error({ err: error, request: requestIdOf(response), method: request.method, url: request.url }, 'failed');
     }
+    if (failure.code === 'too_many_requests') logOverShare(request, failure.message);
     const refusal = refusalOf(request);
     // Half an answer cannot become another one; only a broken connection tells the client.
     if (response.headersSent) response.destroy();

@@ -2,7 +2,7 @@
 // stops reading keeps a piece of it in memory, and not a copy of its own.
 import type { ServerResponse } from 'node:http';
 import type { SerializedAnswer } from './answer-cache.ts';
-import { refusalOf } from './authenticate.ts';
+import { logOverShare, refusalOf } from './authenticate.ts';
 import { clientTurns } from './client-turns.ts';
 import { fingerprintOf } from './peer.ts';
 
@@ -143,6 +143,7 @@ export class SentAnswers {
       const held = bytesOfConnection + (response.hasHeader('Content-Encoding') ? bytesOfPacker : 0);
       const fits = own.fits(answer, held, bytesOfClient) && all.fits(answer, held, bytes);
       if (response !== newest && !fits) {
+        logOverShare(response.req, 'answers that it does not read');
         response.destroy();
         continue;
       }

@@ -103,7 +103,7 @@ it.each([
     return [{ ...ACTION, record: { text: long } }];
   };
   api.writer.outcome = { commit: 'c'.repeat(40), branch: null, preview: { diff: long, servers: [] } };
-  const { key, cert } = name === 'dry runs' ? api.identities.administrator : api.identities.proxy;
+  const { key, cert, serial } = name === 'dry runs' ? api.identities.administrator : api.identities.proxy;
   const sockets = await Promise.all(
     Array.from({ length: 16 }, async (_, index) => {
       const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
@@ -117,6 +117,10 @@ it.each([
   expect((await api.request('/tree')).status).toBe(200);
   const received = await Promise.all(sockets.map((socket) => buffer(socket).catch(() => Buffer.alloc(0))));
   const whole = received.filter(({ length }) => length > 8 * MIB).length;
+  const closed = api.lines
+    .map((line) => JSON.parse(line))
+    .filter(({ reason }) => reason === 'answers that it does not read');
+  expect(closed).toContainEqual(expect.objectContaining({ msg: 'a client is over its share', serial, count: 1 }));
   // 64 MiB of one client.
   expect(whole).toBeGreaterThan(0);
   expect(whole).toBeLessThan(8);

@@ -94,6 +94,16 @@ test('more of a client than may wait is 429, with the time after which to ask ag
   await expect.poll(() => refused.length, { timeout: 20_000 }).toBe(4);
   expect((await api.request(EVENTS)).status).toBe(200);
   const tooMany = await ask(1_000);
+  const { serial } = api.identities.proxy;
+  const tells = api.lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'a client is over its share');
+  expect(tells[0]).toMatchObject({
+    level: 40,
+    client: serial,
+    serial,
+    reason: expect.stringMatching(/^too many/i),
+    count: 1,
+  });
+  expect(tells.length).toBeLessThan(4);
   expect(tooMany).toMatchObject({ status: 429, body: { error: 'too_many_requests' }, headers: { 'retry-after': '5' } });
   opened.resolve();
   const replies = await Promise.all(all);
