@@ -16,7 +16,7 @@ import type { DeleteBudget } from './machine/removals.ts';
 import type { Json } from './model/json.ts';
 import { PROXIED } from './model/names.ts';
 import { hasNoErrors, type Problem, sortProblems } from './model/problem.ts';
-import { whyUnusable } from './model/quote.ts';
+import { quote, whyUnusable } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
 import type { ProxiedSettings, RepositorySettings, SecretPlace, Settings } from './settings.ts';
 
@@ -139,11 +139,42 @@ export async function readSettings<Written, Complete>(
 ): Promise<Complete> {
   const path = resolve(file);
   const document = parseYaml(file, await readBytes(path));
-  const shape = [...document.problems, ...checkShape(file, document)];
+  const shape = [...document.problems, ...checkShape(file, document)].map((each) => withoutSecret(each, document));
   const settings = hasNoErrors(shape) ? await fillIn(document.value as Written, dirname(path)) : undefined;
   const problems = sortProblems([...shape, ...problemsOf(file, document, await faultsOf(document.value, settings))]);
   if (settings === undefined || !hasNoErrors(problems)) throw unusable(file, problems);
   return settings;
+}
+
+/** The environment of a provider; its variable; what is in that. */
+const ENVIRONMENT = /\/environment(?:\/([^/]*))?(\/[\s\S]*)?$/;
+/** Problems whose message or hint repeats what is written. */
+const REPEATING: ReadonlySet<Problem['code']> = new Set([
+  ...(['wrong_type', 'wrong_value', 'unsafe_number', 'number_spelling'] as const),
+  ...(['yaml_anchor', 'yaml_tag', 'yaml_syntax'] as const),
+]);
+
+/** A value in the environment of a provider may be a secret, and messages are logged: the problem comes without it. */
+function withoutSecret(problem: Problem, { text }: YamlDocument): Problem {
+  const { pointer, code, line, message } = problem;
+  const [isBelow, name, more] = ENVIRONMENT.exec(pointer) ?? [];
+  if (isBelow === undefined && !(code === 'yaml_syntax' && isInEnvironment(text ?? '', line))) return problem;
+  if (REPEATING.has(code) || more !== undefined) {
+    const what = name === undefined ? 'each value of "environment"' : `the value of ${quote(name)}`;
+    const rule = `${what} has to be a text of up to 65,536 characters`;
+    return { ...problem, message: `${rule}; it is not shown, since it may be a secret`, hint: 'put it in quotes' };
+  }
+  // A key with its value, `NAME=value`.
+  const key = name?.replaceAll('~1', '/').replaceAll('~0', '~') ?? '';
+  return { ...problem, message: message.replace(quote(key), () => quote(key.replace(/\W[\s\S]*$/, '…'))) };
+}
+
+/** Tells by the indentation whether a line, of a text that may be no YAML, is in the environment of a provider. */
+function isInEnvironment(text: string, line: number): boolean {
+  const lines = text.split(/\r\n|[\r\n]/).slice(0, line);
+  const first = lines.findLastIndex((each) => /\benvironment["']?\s*:/.test(each));
+  const column = lines[first]?.search(/["']?\benvironment["']?\s*:/) ?? 0;
+  return first !== -1 && lines.slice(first + 1).every((each) => !/\S/.test(each) || each.search(/\S/) > column);
 }
 
 async function readBytes(path: string): Promise<Uint8Array> {

@@ -412,6 +412,49 @@ describe('a provider that runs a program', () => {
     expect(first).toMatch(new RegExp(`^${place} ${code} .*${words}`));
   });
 
+  const MAP = '{ TOKEN: %, OTHER: x }';
+  it.each([
+    ['a number', '8675309', MAP],
+    ['a number that is not kept', '86753098675309867530986753', MAP],
+    ['a number of other spelling', '0x8675309', MAP],
+    ['a truth', 'true', '{ TOKEN: %, OTHER: [] }'],
+    ['a list', '[hunter2]', MAP],
+    ['a list of a number', '[8675309]', MAP],
+    ['a map', '{ hunter2: }', MAP],
+    ['a map with a key twice', '{ "hunter2 x": 1, "hunter2 x": 2 }', MAP],
+    ['an alias', '*hunter2', MAP],
+    ['an anchor', '&hunter2 x', MAP],
+    ['a tag', '!hunter2 x', MAP],
+    ['a text with NUL', '"hunter2\\0"', MAP],
+    ['a text that is too long', 'hunter2'.repeat(10_000), MAP],
+    ['a reserved character', '@hunter2', MAP],
+    ['a text that goes on', '"x" hunter2', MAP],
+    ['a text for the map', 'TOKEN=hunter2', '%'],
+    ['a list for the map', '[TOKEN=hunter2]', '%'],
+    ['a key with the value', 'hunter2', '{ "TOKEN=%": x, "TOKEN=%": x }'],
+    ['no colon', 'TOKEN=hunter2', '\n      A: b\n      %\n    x: y'],
+    ['no space', 'TOKEN:hunter2', '\n      A: b\n      %\n      C: d'],
+    ['a colon', 'x: hunter2', '\n      TOKEN: %'],
+    ['a percent sign', '%hunter2', '\n      TOKEN: %'],
+    ['a text after a bar', '| hunter2', '\n      TOKEN: %'],
+    ['deeper lines', 'hunter2: x', '\n      TOKEN: a\n        %'],
+  ])('has no value of its environment repeated in a message: %s', async (_what, value, map) => {
+    const start = `${LEAST}execution:\n  providers:\n  - name: a\n    provider: exec\n    command: [/bin/sh]\n`;
+    const written = map.replaceAll('%', () => value);
+    // What is only a warning is told with an error.
+    const problems = await problemsOf(`${start}    environment: ${written}\n    wrong: 1\n`);
+    const words = value.match(/hunter2|\d{4,}/)?.[0] ?? value;
+    expect(problems.length).toBeGreaterThan(0);
+    expect(problems.join('\n')).not.toContain(words === 'true' ? 'is true' : words);
+  });
+
+  it('is told what to do about a value of its environment that is no text', async () => {
+    const problems = await problemsOf(entry('command: [/bin/sh], environment: { TOKEN: 8675309 }'));
+    expect(problems).toEqual([
+      '3:95 wrong_type the value of "TOKEN" has to be a text of up to 65,536 characters; it is not shown, since it may be a secret; put it in quotes',
+    ]);
+  });
+
   it('has keys that a simulated one has not', async () => {
     const problems = await problemsOf(
       entry('command: [x], environment: {}').replace('provider: exec', 'provider: simulated'),
