@@ -144,6 +144,7 @@ export class SentAnswers {
       const fits = own.fits(answer, held, bytesOfClient) && all.fits(answer, held, bytes);
       if (response !== newest && !fits) {
         logOverShare(response.req, 'answers that it does not read');
+        this.#sent.delete(response);
         response.destroy();
         continue;
       }

@@ -193,7 +193,10 @@ class UnreadResponse extends EventEmitter {
     return false;
   }
 
+  closings = 0;
+
   destroy(): void {
+    this.closings += 1;
     this.destroyed = true;
     this.emit('close');
   }
@@ -234,6 +237,8 @@ it('a client that reads nothing loses its own connections, and no other client o
     sent.filter((each) => each.client === client && !each.response.destroyed).length;
   send('other', 15);
   for (let count = 0; count < 50; count += 1) send('low', 9);
+  // Each of the 48 once: the log says how many there were.
+  expect(sent.reduce((sum, { response }) => sum + response.closings, 0)).toBe(48);
   await pause(1);
   expect([openOf('other'), openOf('low')]).toEqual([1, 2]);
   // An answer that is larger than the share of its client is sent alone.
