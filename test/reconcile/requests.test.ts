@@ -76,6 +76,7 @@ it('an order to adopt ends where nothing is there any more: what is built later 
   await core.operator.adopt(core.order, { resource: 'db' });
   await core.settle();
   expect(core.states()).toMatchObject({ db: 'done' });
+  expect(core.ledger.server('db')).toMatchObject({ adopting: false });
   answering(core, 'update', async () => {
     removeByHand(core, 'db');
     buildByHand(core, 'db');
@@ -83,10 +84,18 @@ it('an order to adopt ends where nothing is there any more: what is built later 
   });
   core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: small', db: 'name: db, size: large' }) });
   await core.poll();
+  // Neither taken over nor made a second time: checks find what updates do not.
   expect(core.ledger.server('db')).toMatchObject({
-    state: 'blocked',
-    reason: expect.objectContaining({ code: 'exists_already' }),
+    ...{
+      adopting: false,
+      state: 'pending',
+      applied: expect.objectContaining({ properties: expect.objectContaining({ size: 'small' }) }),
+    },
+    reason: expect.objectContaining({ code: 'drifted' }),
   });
+  expect(
+    core.provider.calls.filter(({ operation, resource }) => `${operation} ${resource}` === 'create db'),
+  ).toHaveLength(1);
 });
 
 function removeByHand(core: Core, resource: string): void {

@@ -83,7 +83,8 @@ export class SimulatedController {
     if (this.#life.isOver) return;
     const world = this.#world;
     world.tell('controller', () => `is killed${loses === 'nothing' ? '' : `; lost: ${loses}`}`);
-    this.#image = world.rows.image();
+    // A restored backup that no controller has opened yet is not what the rows were.
+    this.#image = this.#lost === undefined ? world.rows.image() : undefined;
     this.#wasDirty = world.disk.isDirty;
     this.#life.isOver = true;
     this.core = undefined;
