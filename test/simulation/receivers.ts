@@ -10,7 +10,7 @@ import {
   pathOf,
   TEMPLATE,
 } from './stacks.ts';
-import { INSTANCES, SLIP } from './themes/theme.ts';
+import { INSTANCES, SET_ASIDE } from './themes/theme.ts';
 
 /** Returns true where there is one for certain. */
 export function hasNewReceiver(files: ModelFiles, before: ModelFiles): boolean {
@@ -52,7 +52,7 @@ function changedStrays(files: ModelFiles, before: ModelFiles): readonly string[]
   return [...files.keys()].filter((path) => {
     const isStray = path.startsWith(INSTANCES_FOLDER) && !INSTANCES.some((instance) => isPlaceOf(path, instance));
     if (!isStray || isSameFile(files.get(path), before.get(path))) return false;
-    return !path.endsWith(SLIP) || isReappearing(path, files, before);
+    return !path.endsWith(SET_ASIDE) || isReappearing(path, files, before);
   });
 }
 

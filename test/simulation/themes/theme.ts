@@ -104,8 +104,8 @@ export function scaleIn(chance: Chance): Edit {
   return set(anInstance(chance), chance.is(0.5) ? { db: false } : { web: chance.below(2) });
 }
 
-/** A slip of an extension that does not tell that an instance was meant: only what is in the file does. */
-export const SLIP = '.yam';
+/** The end of a name that does not tell that an instance is meant: only what is in the file does. */
+export const SET_ASIDE = '.disabled';
 
 /** A name below `stacks/instances` that is not read, and that may be meant for an instance. */
 export function unreadName(chance: Chance, instance: string = anInstance(chance)): string {
@@ -113,7 +113,7 @@ export function unreadName(chance: Chance, instance: string = anInstance(chance)
     `${instance}.yml`,
     `${instance}.YAML`,
     `${instance}.yamll`,
-    `${instance}${SLIP}`,
+    `${instance}${SET_ASIDE}`,
     `-${instance}.yaml`,
     `.${instance}.yaml`,
     `${instance}.yaml~`,
