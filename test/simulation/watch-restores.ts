@@ -1,8 +1,12 @@
-// Watches what a start believes was active: it equals the rows that the controller before has left, or nothing is active.
+// Watches what a start believes was active: it equals the rows that the controller before has left, or nothing is active. Holds
+// are judged again at a start: one of which no server is made any more has nothing to wait for, so its instance, and those that
+// were pinned because of it, may be at the version of the followed commit.
 
-import { instanceAddress } from '../../src/model/address.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { isMade } from '../../src/machine/existence.ts';
+import { instanceAddress, nameAt } from '../../src/model/address.ts';
 import { isSame, type Json } from '../../src/model/json.ts';
-import type { HeadRow, ServerRow } from '../../src/model/rows.ts';
+import type { HeadRow, Rows, ServerRow } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Facts } from './facts.ts';
@@ -10,6 +14,8 @@ import type { Facts } from './facts.ts';
 interface Recorded {
   readonly head: HeadRow;
   readonly servers: ReadonlyMap<string, ServerRow>;
+  readonly pinned: ReadonlyMap<string, Rows['pinned']>;
+  readonly held: ReadonlyMap<string, Rows['held']>;
 }
 
 export class RestoreWatch {
@@ -24,14 +30,20 @@ export class RestoreWatch {
   /** Notes the rows that a new controller finds. */
   opened(store: Pick<Store, 'read' | 'list'>): void {
     const head = store.read('head', 'head');
-    this.#recorded = head && { head, servers: new Map(store.list('server')) };
+    this.#recorded = head && {
+      head,
+      servers: new Map(store.list('server')),
+      pinned: new Map(store.list('pinned')),
+      held: new Map(store.list('held')),
+    };
   }
 
   /** Compares the first desired state of a controller with them. */
   step(): void {
     const desired = this.#facts.core?.current.get();
     if (this.#recorded === undefined || desired === undefined) return;
-    const { head, servers } = this.#recorded;
+    const recorded = this.#recorded;
+    const { head, servers } = recorded;
     this.#recorded = undefined;
     // Somebody has accepted another one.
     if (desired.commit !== head.commit) return;
@@ -40,14 +52,31 @@ export class RestoreWatch {
       if (row.wanted === null) continue;
       const server = wanted.get(name);
       const isAlike = server !== undefined && server.instance === row.instance && isSameSpec(server.spec, row.wanted);
-      if (!isAlike || desired.owners.get(name) !== instanceAddress(row.instance)) this.#differs(name, 'recorded');
+      const address = instanceAddress(row.instance);
+      if (isAlike && desired.owners.get(name) === address) continue;
+      if (!isSetFree(address, desired, recorded)) this.#differs(name, 'recorded');
     }
-    for (const name of wanted.keys()) if (servers.get(name)?.wanted == null) this.#differs(name, 'restored');
+    for (const [name, { instance }] of wanted) {
+      if (servers.get(name)?.wanted != null || isSetFree(instanceAddress(instance), desired, recorded)) continue;
+      this.#differs(name, 'restored');
+    }
   }
 
   #differs(name: string, where: string): void {
     this.#facts.fail('a start goes on from what is recorded', `${name} is ${where}, and not the same in the other`);
   }
+}
+
+/** Returns true if an instance was pinned by a hold that has nothing to wait for, and is at the followed commit's version. */
+function isSetFree(address: string, { units, candidates }: DesiredState, { pinned, held, servers }: Recorded): boolean {
+  if (!pinned.has(address) || units.get(address) !== candidates.get(address)) return false;
+  const isVoid = (hold: Rows['held']): boolean =>
+    !hold.servers.some((name) => {
+      const row = servers.get(name);
+      return row !== undefined && isMade(row);
+    });
+  const own = held.get(nameAt(address));
+  return own === undefined ? [...held.values()].some(isVoid) : isVoid(own);
 }
 
 function isSameSpec(a: Spec, b: Spec): boolean {
