@@ -177,11 +177,20 @@ async function sendPieces(response: ServerResponse, client: string, pieces: Iter
     const { promise, resolve } = Promise.withResolvers<void>();
     goOn = resolve;
     clientTurns.take(client, () => {
-      if (response.destroyed || response.write(piece)) resolve();
+      if (writeAtOnce(response, piece)) resolve();
     });
     await promise;
   }
   response.end();
+}
+
+/** Returns true where the next piece may follow. Node would encrypt at the end of the step, when the turn of the client is over. */
+function writeAtOnce(response: ServerResponse, piece: string): boolean {
+  if (response.destroyed) return true;
+  response.socket?.cork();
+  const mayFollow = response.write(piece);
+  response.socket?.uncork();
+  return mayFollow;
 }
 
 /** Holds the answer, and not the list of its pieces alone, until the last one is taken: that is what others find. */

@@ -113,26 +113,27 @@ class Pieces {
   add(text: string): void {
     this.#texts.push(text);
     this.#length += text.length;
-    if (this.#length >= PIECE_LENGTH) this.#endPiece();
+    if (this.#length >= PIECE_LENGTH) this.#take(PIECE_LENGTH);
   }
 
   end(): PiecedAnswer {
-    this.#endPiece();
+    this.#take(1);
     return { pieces: this.#pieces, bytes: this.#bytes, etag: tagOf(this.#digest.digest('base64url')) };
   }
 
-  #endPiece(): void {
-    if (this.#length === 0) return;
+  /** Takes pieces as long as so much is left; the rest waits for more, so that no small piece delays the next. */
+  #take(lengthMin: number): void {
     const text = this.#texts.join('');
+    let start = 0;
     // A single item may be long.
-    for (let start = 0; start < text.length; ) {
+    while (text.length - start >= lengthMin) {
       const piece = pieceFrom(text, start);
       this.#digest.update(piece);
       this.#bytes += Buffer.byteLength(piece);
       this.#pieces.push(piece);
       start += piece.length;
     }
-    this.#texts = [];
-    this.#length = 0;
+    this.#texts = [text.slice(start)];
+    this.#length = text.length - start;
   }
 }

@@ -3,11 +3,12 @@ import { EventEmitter, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { connect } from 'node:tls';
+import { connect, TLSSocket } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { clientTurns } from '../../src/api/client-turns.ts';
 import { SentAnswers } from '../../src/api/long-answers.ts';
 import type { Steps } from '../../src/model/steps.ts';
 import type { AgentAction } from '../../src/service/agent.ts';
@@ -264,4 +265,29 @@ it.each([
   expect(responses.map(({ destroyed }) => destroyed)).toEqual([...Array(7).fill(true), false, false, false]);
   for (const response of responses) response.destroy();
   await Promise.all(ends);
+});
+
+// Node corks what is written, and encrypts it once the step is over: nothing would count how long that takes.
+it('is encrypted in the turns of its client', async () => {
+  api.reader.list = listOf(2 * MIB, 'x');
+  let inTurn = 0;
+  let isTurn = false;
+  const take = clientTurns.take.bind(clientTurns);
+  const turns = vi.spyOn(clientTurns, 'take').mockImplementation((client, work) =>
+    take(client, () => {
+      isTurn = true;
+      work();
+      isTurn = false;
+    }),
+  );
+  const write = TLSSocket.prototype._write;
+  const writes = vi.spyOn(TLSSocket.prototype, '_write').mockImplementation(function (this: TLSSocket, chunk, ...rest) {
+    if (isTurn) inTurn += chunk.length;
+    Reflect.apply(write, this, [chunk, ...rest]);
+  });
+  const { bytes } = await api.request('/stacks/instances');
+  turns.mockRestore();
+  writes.mockRestore();
+  expect(bytes.length).toBeGreaterThan(2 * MIB);
+  expect(inTurn).toBeGreaterThan(0.9 * bytes.length);
 });
