@@ -27,7 +27,9 @@ type Added = Awaited<ReturnType<Source['added']>>;
 /** Something is needed in the section that was not read before it: rows have changed meanwhile. */
 class NotReadError extends Error {
   constructor(what: string) {
-    super(`rows changed again and again while commits were read, so that more of ${what} has to be read`);
+    super(
+      `rows kept changing while commits were read, so that more of ${what} has to be read; the next poll tries again`,
+    );
   }
 }
 

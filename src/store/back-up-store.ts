@@ -8,7 +8,7 @@ import { diskFiles, type Files } from './files.ts';
 import { readStoreFiles, type StoreFiles } from './read-store-files.ts';
 import { readSnapshot, writeSnapshot } from './snapshot-file.ts';
 import type { StoreDocument } from './store-document.ts';
-import { StoreError } from './store-error.ts';
+import { codeOf, StoreError } from './store-error.ts';
 
 const ATTEMPTS_MAX = 3;
 const PAUSE_MS = 200;
@@ -32,8 +32,7 @@ export async function backUpStore(directory: string, target: string, files: File
     await writeSnapshot(files, target, document);
   } catch (error) {
     await rm(`${target}.new`, { force: true });
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    const why = isMissing ? 'its folder is not there: make it first' : whyUnusable(error);
+    const why = codeOf(error) === 'ENOENT' ? 'its folder is not there: make it first' : whyUnusable(error);
     throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
   }
   const written = await readBackup(target, files);

@@ -9,32 +9,12 @@ import { Core } from '../reconcile/core.ts';
 import { answering } from '../reconcile/shop.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { TOO_MUCH } from '../support/text-source.ts';
+import { A, OTHER, START, servers, TREE } from './two-instances.ts';
 
-const A = 'stacks/instances/a.yaml';
 const B = 'stacks/instances/b.yaml';
-const OTHER = 'stacks/instances/other.yaml';
-const TREE = 'name: global\ntype: common\n';
 const RETAIN = 'deletion: retain\n';
 const PROTECTED = 'protected: true\n';
 const WRONG = 'stackTemplate: nowhere\n';
-
-/** An instance with servers `<prefix>-1` to `<prefix>-<count>`. */
-function servers(prefix: string, count: number, more = '', size = 'small'): string {
-  return `stackTemplate: t\nparameters: { prefix: ${prefix}, count: "${count}", size: ${size} }\n${more}`;
-}
-
-const START: TextChanges = {
-  'tree.yaml': TREE,
-  'clients/A1.yaml': 'role: administrator\n',
-  'stacks/templates/t.yaml': `parameters: { prefix: x, count: "1", size: small }
-resources:
-  s:
-    type: Platform::ResourceGroup
-    properties: { count: "<<count>>", resource_def: { properties: { name: "<<prefix>>-<<index>>", size: "<<size>>" } } }
-`,
-  [A]: servers('x', 2),
-  [OTHER]: servers('other', 1),
-};
 
 interface Pushed {
   readonly files: TextChanges;
@@ -55,6 +35,17 @@ function isPushed(change: TextChanges | Pushed): change is Pushed {
 
 function commit({ source }: Core, change: TextChanges | Pushed): string {
   return isPushed(change) ? source.commit(change.files, { message: change.message }) : source.commit(change);
+}
+
+/** Expects a hold to last over a restart and to end once it is approved, and returns the controller after that. */
+async function goneOnceApproved(core: Core, held: { readonly reason: string; readonly digest: string }): Promise<Core> {
+  const after = await core.restart();
+  await after.poll();
+  expect(after.held('a')).toMatchObject(held);
+  await after.approve(held.digest);
+  await after.pass(60_000);
+  expect(after.calls('delete')).not.toEqual([]);
+  return after;
 }
 
 /** What becomes of the servers in the end is the same, however the commits come. */
@@ -487,12 +478,7 @@ describe('a merge that takes away what a commit that it brings keeps', () => {
     await core.poll();
     expect(core.current.get()?.commit).toBe(later);
     expect(core.held('a')).toMatchObject({ reason, digest });
-    const after = await core.restart();
-    await after.poll();
-    expect(after.held('a')).toMatchObject({ reason, digest });
-    await after.approve(digest);
-    await after.pass(60_000);
-    expect(after.calls('delete')).not.toEqual([]);
+    const after = await goneOnceApproved(core, { reason, digest });
     expect(after.held('a')).toBeUndefined();
   });
 
@@ -661,12 +647,7 @@ describe("one's own commit takes away what others keep, who have pushed before, 
     const { reason, digest = '' } = core.held('a') ?? {};
     expect(reason).toContain('comes with a merge');
     core.source.commit({ 'tree.yaml': TREE, 'README.md': 'last' });
-    const after = await core.restart();
-    await after.poll();
-    expect(after.held('a')).toMatchObject({ reason, digest });
-    await after.approve(digest);
-    await after.pass(60_000);
-    expect(after.calls('delete')).not.toEqual([]);
+    await goneOnceApproved(core, { reason, digest });
   });
 
   it('it is deleted where they keep another one', async () => {

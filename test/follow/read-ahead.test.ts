@@ -5,32 +5,14 @@ import type { Snapshot } from '../../src/model/snapshot.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 import { answering } from '../reconcile/shop.ts';
+import { A, OTHER, START, servers, TREE } from './two-instances.ts';
 
-const TREE = 'name: global\ntype: common\n';
-const A = 'stacks/instances/a.yaml';
-const OTHER = 'stacks/instances/other.yaml';
 const PROTECTED = 'protected: true\n';
-
-/** An instance with servers `<prefix>-1` to `<prefix>-<count>`. */
-function servers(prefix: string, count: number, more = '', size = 'small'): string {
-  return `stackTemplate: t\nparameters: { prefix: ${prefix}, count: "${count}", size: ${size} }\n${more}`;
-}
 
 /** `a` with two servers and `other` with one, all of them made. */
 async function up(options: CoreOptions = {}): Promise<Core> {
   const core = new Core(options);
-  core.source.commit({
-    'tree.yaml': TREE,
-    'clients/A1.yaml': 'role: administrator\n',
-    'stacks/templates/t.yaml': `parameters: { prefix: x, count: "1", size: small }
-resources:
-  s:
-    type: Platform::ResourceGroup
-    properties: { count: "<<count>>", resource_def: { properties: { name: "<<prefix>>-<<index>>", size: "<<size>>" } } }
-`,
-    [A]: servers('x', 2),
-    [OTHER]: servers('other', 1),
-  });
+  core.source.commit(START);
   await core.poll();
   expect(core.states()).toEqual({ 'other-1': 'done', 'x-1': 'done', 'x-2': 'done' });
   return core;
