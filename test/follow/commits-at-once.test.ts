@@ -644,7 +644,7 @@ describe("one's own commit takes away what others keep, who have pushed before, 
     expect((await pulled(pull, true)).calls('delete')).toEqual([]);
     const core = await pulled(pull, false);
     expect(core.calls('delete')).toEqual([]);
-    const { reason, digest = '' } = core.held('a') ?? {};
+    const { reason = '', digest = '' } = core.held('a') ?? {};
     expect(reason).toContain('comes with a merge');
     core.source.commit({ 'tree.yaml': TREE, 'README.md': 'last' });
     await goneOnceApproved(core, { reason, digest });
