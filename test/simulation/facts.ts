@@ -31,6 +31,8 @@ export interface Facts {
   readonly disturbances: readonly number[];
   /** When the store was lost the last time; those that were there by then are strangers' as far as anybody knows. */
   readonly orphans: Set<string>;
+  /** Servers that are gone by nothing that the store knows of, until they are there again or their row is forgotten. */
+  readonly goneUnasked: Set<string>;
   /** The local copy was lost: of an instance that stays at a commit that was in no other, no record is known. */
   readonly hasLostCopy: boolean;
   fail(promise: string, facts: string): void;

@@ -141,8 +141,10 @@ export class SimulatedController {
     const options = { files, compactionBytes: COMPACTION_BYTES, inSlices };
     const opened = await openStore('/store', lock, options);
     const sign = this.#lost === 'rows' ? 'the store is empty, and its directory is not' : undefined;
-    if (this.#lost === 'since backup')
+    if (this.#lost === 'since backup') {
+      restores.restored(opened);
       await opened.commit([...renewIncarnations(opened, wall.now()), restoredAt(opened, wall.now())]);
+    }
     this.#lost = undefined;
     const store = rows.watched(opened);
     this.#compareImages();
@@ -192,11 +194,12 @@ export class SimulatedController {
   }
 
   #loseStore(lost: Exclude<Loses, 'nothing' | 'copy'>): void {
-    const { disk, followed, calls, orphans, sites } = this.#world;
+    const { disk, followed, calls, orphans, goneUnasked, sites } = this.#world;
     this.#lost = lost;
     disk.wipe();
     this.#image = undefined;
     followed.forget();
+    goneUnasked.clear();
     // Where something shows the controller before, what it has begun is waited for.
     for (const name of calls.forget({ isWaitedFor: lost !== 'store' })) orphans.add(name);
     for (const site of sites) for (const { name } of site.servers) orphans.add(name);

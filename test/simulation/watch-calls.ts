@@ -111,6 +111,9 @@ export class CallWatch implements SiteWatch {
       this.#gone(resource);
       this.#creates.deleted(resource);
     }
+    const isGone = this.#facts.sites.find(({ options }) => options.name === site)?.find(resource) === undefined;
+    if (!isGone) this.#facts.goneUnasked.delete(resource);
+    else if (this.#running.get(resource)?.isUnknown) this.#facts.goneUnasked.add(resource);
     const real = this.#facts.sites.filter(({ options }) => options.isPretending !== true);
     const makers = real.filter((one) => one.find(resource)?.maker === 'controller');
     // A site that ignores case has it under the spelling in which it was made.

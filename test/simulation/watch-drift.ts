@@ -77,6 +77,7 @@ export class DriftWatch {
   noteRow(name: string, before: ServerRow | undefined, after: ServerRow | null): void {
     if (after === null) {
       this.#forget(name);
+      this.#facts.goneUnasked.delete(name);
       return;
     }
     if (isAtRest(after)) this.#atRest.set(name, siteOfRow(after));

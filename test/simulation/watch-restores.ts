@@ -9,6 +9,7 @@ import { isSame, type Json } from '../../src/model/json.ts';
 import type { HeadRow, Rows, ServerRow } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import type { Store } from '../../src/store/store.ts';
+import { siteOfRow } from './build-sites.ts';
 import type { Facts } from './facts.ts';
 
 interface Recorded {
@@ -36,6 +37,17 @@ export class RestoreWatch {
       pinned: new Map(store.list('pinned')),
       held: new Map(store.list('held')),
     };
+  }
+
+  /** Notes the servers that a restored store takes for made, and that are gone: deleted since the backup, mostly. */
+  restored(store: Pick<Store, 'list'>): void {
+    const { sites, goneUnasked } = this.#facts;
+    for (const [name, row] of store.list('server')) {
+      // What a recorded action has done is found by a check, as after a crash.
+      if (row.applied === null || row.action !== null) continue;
+      const site = sites.find(({ options }) => options.name === siteOfRow(row));
+      if (site?.find(name) === undefined) goneUnasked.add(name);
+    }
   }
 
   /** Compares the first desired state of a controller with them. */

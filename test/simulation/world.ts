@@ -48,10 +48,10 @@ export class World implements Facts {
   readonly asked = new Asked(this.scheduler);
   readonly disturbances: number[] = [];
   readonly orphans = new Set<string>();
+  readonly goneUnasked = new Set<string>();
   readonly story: Story | undefined;
   violation: Violation | undefined;
   readonly #waits = new WaitWatch(this);
-  readonly #vanished = new Set<string>();
   /** A commit came into force, and its rows were not looked at yet. */
   #isNew = false;
 
@@ -142,13 +142,9 @@ export class World implements Facts {
     this.poll();
   }
 
-  isVanished(name: string): boolean {
-    return this.#vanished.has(name);
-  }
-
   /** Notes that a server is gone though nobody was asked. */
   vanished(server: SiteServer): void {
-    this.#vanished.add(server.name);
+    this.goneUnasked.add(server.name);
     this.calls.vanished(server);
   }
 
