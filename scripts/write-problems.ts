@@ -1,16 +1,16 @@
-// Writes docs/problems.md from the table of problem codes: `npm run docs:problems`, after a change below
-// src/model/problem-codes/. A test fails where the two differ.
+// Writes docs/problems.md from the table of problem codes: `npm run docs:problems`, after a change of
+// schemas/problem-codes.json. A test fails where the two differ.
 import { writeFileSync } from 'node:fs';
 import {
+  CODE_GROUPS,
   type CodeEntry,
   EXAMPLE_REPOSITORY,
   type ExampleFiles,
   isRunExample,
   type RunExample,
-} from '../src/model/problem-codes/code-entry.ts';
-import { CODE_GROUPS } from '../src/model/problem-codes.ts';
+} from '../src/cli/validate/problem-codes.ts';
 
-const INTRO = `<!-- Written by "npm run docs:problems" from src/model/problem-codes/. Change the table there, not this file. -->
+const INTRO = `<!-- Written by "npm run docs:problems" from schemas/problem-codes.json. Change the table there, not this file. -->
 
 # Problems
 
@@ -64,19 +64,18 @@ function renderFiles(label: string, files: ExampleFiles): readonly string[] {
   return Object.entries(files).map(([path, file]) => {
     const name = `\`${path}\``;
     if (file === null) return `${label}: ${name} is removed.`;
-    if (typeof file !== 'string' && 'linkTo' in file)
-      return `${label}: ${name} is a symbolic link to \`${file.linkTo}\`.`;
-    return `${label}, ${name}:\n\n${block(typeof file === 'string' ? file : file.shown)}`;
+    if ('linkTo' in file) return `${label}: ${name} is a symbolic link to \`${file.linkTo}\`.`;
+    return `${label}, ${name}:\n\n${block('shown' in file ? file.shown : file)}`;
   });
 }
 
 function renderRepository(): string {
-  const files = Object.entries(EXAMPLE_REPOSITORY).map(([path, text]) => `\`${path}\`:\n\n${block(text)}`);
+  const files = Object.entries(EXAMPLE_REPOSITORY).map(([path, lines]) => `\`${path}\`:\n\n${block(lines)}`);
   return ['## The repository of the examples', ...files].join('\n\n');
 }
 
-function block(text: string): string {
-  return `\`\`\`yaml\n${text.trimEnd()}\n\`\`\``;
+function block(lines: readonly string[]): string {
+  return ['```yaml', ...lines, '```'].join('\n');
 }
 
 if (import.meta.main) {

@@ -5,7 +5,7 @@ import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { renderProblems } from '../scripts/write-problems.ts';
-import { PROBLEM_CODES } from '../src/model/problem-codes.ts';
+import { PROBLEM_CODES } from '../src/cli/validate/problem-codes.ts';
 import { folderOf, readSources } from './architecture/source-file.ts';
 
 const MACHINE_PATH = /(?<![\w.~<-])\/(?:work|root|home|Users|builds)\/[\w.]/;

@@ -1,7 +1,6 @@
 // `treeline validate`: prints every mistake of a working directory at once, before it is committed, or of a commit. Offline.
 import { type Command, Option } from 'commander';
 import { hasNoErrors } from '../model/problem.ts';
-import { isProblemCode, PROBLEM_CODES } from '../model/problem-codes.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { CommandFailure } from './command-failure.ts';
 import { TERMINAL_PAINT } from './format-problem.ts';
@@ -12,6 +11,7 @@ import { githubReport } from './validate/github-report.ts';
 import { gitlabReport } from './validate/gitlab-report.ts';
 import { jsonReport } from './validate/json-report.ts';
 import { junitReport } from './validate/junit-report.ts';
+import { isProblemCode, PROBLEM_CODES } from './validate/problem-codes.ts';
 import type { Report } from './validate/report.ts';
 import { sarifReport } from './validate/sarif-report.ts';
 import { textReport } from './validate/text-report.ts';

@@ -1,6 +1,5 @@
 // Defines a checked file of the stacks repository, which all later stages read, and how problems refer to it.
-import type { Place, Problem } from './problem.ts';
-import type { ProblemCode } from './problem-codes.ts';
+import type { Place, Problem, ProblemCode } from './problem.ts';
 
 /** A checked file of the stacks repository. */
 export interface Entry<Value> {

@@ -1,6 +1,11 @@
 // Defines a problem in the user's files as a value: collected, never thrown, sorted at the edge and shown all at once.
+import type problemCodes from '../../schemas/problem-codes.json';
 import { compareNames } from './names.ts';
-import type { ProblemCode } from './problem-codes.ts';
+
+type CodeGroups = (typeof problemCodes)['groups'];
+
+/** A code of schemas/problem-codes.json: stable, snake_case. Another one does not compile. */
+export type ProblemCode = { [Group in keyof CodeGroups]: keyof CodeGroups[Group]['codes'] }[keyof CodeGroups];
 
 /** A position in a text. Both count from 1; columns count UTF-16 units. */
 export interface Place {

@@ -24,7 +24,7 @@ const ANYTHING = 'anything';
 
 /** Folders and top-level files of src/: which folders and files each may import beside itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> = {
-  model: [],
+  model: ['problem-codes'],
   catalog: ['model', 'schemas', 'pattern.ts'],
   'yaml-edit': ['model'],
   expand: ['model'],
@@ -100,6 +100,7 @@ function mayImport(file: SourceFile, { target, isFile, isTypeOnly }: Import): bo
   if (allowed === ANYTHING || allowed === undefined) return true;
   if (USES_INTERFACES.includes(folder) && INTERFACES.includes(target)) return isTypeOnly;
   if (/^schemas\/[\w-]+\.schema\.json$/.test(target)) return allowed.includes('schemas');
+  if (target === 'schemas/problem-codes.json') return isTypeOnly && allowed.includes('problem-codes');
   return (
     target.startsWith('src/') && [folder, ...allowed].some((each) => [folderOf(target), target.slice(4)].includes(each))
   );

@@ -1,18 +1,20 @@
 // Runs every example of the table of problem codes: the wrong one gives its code, the right one does not.
 import { describe, expect, it, test } from 'vitest';
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
-import { type Derivation, derive } from '../../src/derive.ts';
-import { problemsAndRemarks } from '../../src/desired/remarks.ts';
-import type { Problem } from '../../src/model/problem.ts';
 import {
+  CODE_GROUPS,
   type CodeEntry,
   EXAMPLE_REPOSITORY,
   type ExampleFile,
   type ExampleFiles,
   isRunExample,
+  PROBLEM_CODES,
   type RunExample,
-} from '../../src/model/problem-codes/code-entry.ts';
-import { CODE_GROUPS, PROBLEM_CODES } from '../../src/model/problem-codes.ts';
+  SETTINGS_CODES,
+} from '../../src/cli/validate/problem-codes.ts';
+import { type Derivation, derive } from '../../src/derive.ts';
+import { problemsAndRemarks } from '../../src/desired/remarks.ts';
+import type { Problem } from '../../src/model/problem.ts';
 import { linkTo, snapshotOf } from '../catalog/snapshots.ts';
 import { deletionFacts } from '../desired/facts.ts';
 import { TextRepository } from '../support/text-repository.ts';
@@ -35,31 +37,56 @@ const TOLD: Readonly<Record<string, string>> = {
   unreadable_commit: 'test/follow/commits-at-once.test.ts',
 };
 
-const SETTINGS = new Set(Object.keys(CODE_GROUPS.at(-1)?.codes ?? {}));
+/** The texts that examples only hint at, as they are too long to print. */
+const LONG_TEXTS: Readonly<Record<string, () => string>> = {
+  file_too_large: () => `logo: ${'x'.repeat(1024 * 1024)}\n`,
+  more_problems: () => Array.from({ length: 102 }, (_, index) => `k${index}: {}\n`).join(''),
+  too_much_to_match: () => Array.from({ length: 4_000 }, (_, index) => `${'k'.repeat(200)}${index}: ""\n`).join(''),
+  stack_too_large: () => `resources:\n${['a', 'b', 'c', 'd', 'e', 'f'].map(largeGroup).join('')}`,
+  value_too_large: () => `logo: ${'x'.repeat(65_537)}\n`,
+  yaml_depth: () => `a: ${'['.repeat(65)}${']'.repeat(65)}\n`,
+  yaml_values: () => `blocked: [${Array.from({ length: 60_000 }, () => 'b').join(', ')}]\n`,
+};
 
-function textOf(file: ExampleFile): string | null {
-  if (file === null || typeof file === 'string') return file;
-  return 'linkTo' in file ? linkTo(file.linkTo) : file.text();
+const FIELDS = ['severity', 'isWholeCommit', 'meaning', 'remedy', 'example'];
+
+function largeGroup(key: string): string {
+  return `  ${key}:\n    type: Platform::ResourceGroup\n    properties: { count: "10000", resource_def: { properties: { role: database } } }\n`;
 }
 
-function textsOf(files: ExampleFiles = {}): Readonly<Record<string, string | null>> {
-  return Object.fromEntries(Object.entries(files).map(([path, file]) => [path, textOf(file)]));
+function readText(code: string, file: ExampleFile): string | null {
+  if (file === null) return null;
+  if ('linkTo' in file) return linkTo(file.linkTo);
+  if (!('shown' in file)) return joinLines(file);
+  return LONG_TEXTS[code]?.() ?? expect.fail(`LONG_TEXTS has no text for ${code}`);
 }
+
+function joinLines(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function readTexts(code: string, files: ExampleFiles = {}): Readonly<Record<string, string | null>> {
+  return Object.fromEntries(Object.entries(files).map(([path, file]) => [path, readText(code, file)]));
+}
+
+const REPOSITORY = Object.fromEntries(
+  Object.entries(EXAMPLE_REPOSITORY).map(([path, lines]) => [path, joinLines(lines)]),
+);
 
 function problemsOf(derivation: Derivation): readonly Problem[] {
   return derivation.isFollowed ? problemsAndRemarks(derivation.desired) : derivation.problems;
 }
 
 /** Returns the problems of the example repository with these files: of a first commit, or after the commit `before`. */
-function problemsWith({ before, beside }: RunExample, files: ExampleFiles): readonly Problem[] {
-  const changes = { ...textsOf(beside), ...textsOf(files) };
+function problemsWith(code: string, { before, beside }: RunExample, files: ExampleFiles): readonly Problem[] {
+  const changes = { ...readTexts(code, beside), ...readTexts(code, files) };
   if (before !== undefined) {
     const repository = new TextRepository();
-    repository.commit({ ...EXAMPLE_REPOSITORY, ...textsOf(before) });
+    repository.commit({ ...REPOSITORY, ...readTexts(code, before) });
     const safety = { deletions: deletionFacts({}), unprotected: new Set<string>() };
     return problemsOf(repository.try(changes, { safety }));
   }
-  const texts = Object.entries({ ...EXAMPLE_REPOSITORY, ...changes }).filter(
+  const texts = Object.entries({ ...REPOSITORY, ...changes }).filter(
     (entry): entry is [string, string] => entry[1] !== null,
   );
   return problemsOf(derive(snapshotOf(Object.fromEntries(texts), { wants: wantsBlob() })));
@@ -70,27 +97,42 @@ function codesOf(problems: readonly Problem[]): readonly string[] {
 }
 
 test('the repository of the examples has no problem', () => {
-  expect(problemsWith({ wrong: {}, right: {} }, {})).toEqual([]);
+  expect(problemsWith('', { wrong: {}, right: {} }, {})).toEqual([]);
 });
 
 describe.each(Object.entries<CodeEntry>(PROBLEM_CODES))('%s', (code, { severity, example }) => {
   if (!isRunExample(example)) {
     it('is told in words, and tested elsewhere', () => {
-      expect(code in TOLD || SETTINGS.has(code)).toBe(true);
+      expect(code in TOLD || SETTINGS_CODES.includes(code)).toBe(true);
     });
     return;
   }
 
   it('is what its wrong example gives, and nothing else', () => {
-    const problems = problemsWith(example, example.wrong);
+    const problems = problemsWith(code, example, example.wrong);
     expect(codesOf(problems)).toEqual([code, ...(BESIDE[code] ?? [])].sort());
     const severities = new Set(problems.filter((problem) => problem.code === code).map((problem) => problem.severity));
     if (severity !== 'either') expect([...severities]).toEqual([severity]);
   });
 
   it('is not what its right example gives, and neither is another code', () => {
-    expect(problemsWith(example, example.right)).toEqual([]);
+    expect(problemsWith(code, example, example.right)).toEqual([]);
   });
+});
+
+test.each(Object.entries<CodeEntry>(PROBLEM_CODES))('%s has the fields of an entry, and no other', (_, entry) => {
+  expect(FIELDS).toEqual(expect.arrayContaining(Object.keys(entry)));
+  expect(['error', 'warning', 'either']).toContain(entry.severity);
+  expect([undefined, true]).toContain(entry.isWholeCommit);
+  expect([typeof entry.meaning, typeof entry.remedy]).toEqual(['string', 'string']);
+  const { example } = entry;
+  if (!isRunExample(example)) return expect(Object.keys(example)).toEqual(['wrong', 'right']);
+  expect(['before', 'beside', 'wrong', 'right']).toEqual(expect.arrayContaining(Object.keys(example)));
+  for (const file of [example.before, example.beside, example.wrong, example.right].flatMap((files = {}) =>
+    Object.values(files),
+  )) {
+    if (file !== null && !Array.isArray(file)) expect([['shown'], ['linkTo']]).toContainEqual(Object.keys(file));
+  }
 });
 
 test('a code stands in one group, and its texts are sentences without a full stop', () => {

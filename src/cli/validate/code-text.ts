@@ -1,7 +1,6 @@
 // Formats an entry of the table of problem codes as text: `treeline validate --explain CODE`.
-
-import { type ExampleFiles, isRunExample } from '../../model/problem-codes/code-entry.ts';
-import { PROBLEM_CODES, type ProblemCode } from '../../model/problem-codes.ts';
+import type { ProblemCode } from '../../model/problem.ts';
+import { type ExampleFiles, isRunExample, PROBLEM_CODES } from './problem-codes.ts';
 
 const KINDS = { error: 'error', warning: 'warning', either: 'error or warning' } as const;
 
@@ -23,8 +22,8 @@ export function codeText(code: ProblemCode): string {
 function filesText(label: string, files: ExampleFiles = {}): readonly string[] {
   return Object.entries(files).map(([path, file]) => {
     if (file === null) return `${label}: ${path} is removed`;
-    if (typeof file !== 'string' && 'linkTo' in file) return `${label}: ${path} is a symbolic link to ${file.linkTo}`;
-    const text = (typeof file === 'string' ? file : file.shown).trimEnd();
-    return `${label}, ${path}:\n${text.replaceAll(/^/gm, '    ')}`;
+    if ('linkTo' in file) return `${label}: ${path} is a symbolic link to ${file.linkTo}`;
+    const lines = 'shown' in file ? file.shown : file;
+    return [`${label}, ${path}:`, ...lines.map((line) => `    ${line}`)].join('\n');
   });
 }

@@ -1,9 +1,9 @@
 // Formats a report as SARIF 2.1.0, which code scanning and editors read.
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
-import { isFolderProblem, type Problem } from '../../model/problem.ts';
-import { PROBLEM_CODES, type ProblemCode } from '../../model/problem-codes.ts';
+import { isFolderProblem, type Problem, type ProblemCode } from '../../model/problem.ts';
 import { productVersion } from '../product-files.ts';
 import { codeText } from './code-text.ts';
+import { PROBLEM_CODES } from './problem-codes.ts';
 import { detailsOf, fingerprintsOf, pathInRepository, type Report } from './report.ts';
 
 const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';

@@ -1,7 +1,7 @@
 // Plans for the tests of reports: one with everything that a plan may say, and random ones with hostile texts.
 import fc from 'fast-check';
 import type { Json } from '../../../src/model/json.ts';
-import type { ProblemCode } from '../../../src/model/problem-codes.ts';
+import type { ProblemCode } from '../../../src/model/problem.ts';
 import type { Plan, RetainedServer, ServerChange } from '../../../src/plan/plan.ts';
 
 /** A plan without any effect. */
