@@ -1,5 +1,6 @@
 // The command `npm run simulate`: many seeds, or one with its story.
 import { watchEndlessRuns } from './endless-runs.ts';
+import { printKept } from './kept.ts';
 import { scriptOf } from './script.ts';
 import { shrunk } from './shrink.ts';
 import { type Run, simulate } from './simulate.ts';
@@ -13,7 +14,8 @@ const HELP = `npm run simulate -- [OPTIONS]: plays random histories of an instal
   --theme NAME    only seeds of that theme
   --quiet         does not tell the story of a broken promise
   --progress N    tells after every N seeds how far it is
-  --seed N        plays one, and shortens its script where a promise is broken; with --script, prints that too
+  --seed N        plays one, and shortens its script where a promise is broken; with --script, prints that too,
+                  as a file of test/simulation/kept/
   --plans         compares what plans say with what merges do
   --variants      plays histories one by one, in one poll, in groups and with restarts, and compares what is left
   --planted       how soon each planted defect is found, within --seeds, or by which test; with --only ID, those whose id begins so
@@ -49,7 +51,7 @@ async function tell(seed: number, noteRun = watchEndlessRuns()): Promise<boolean
   if (run.violation === undefined || values.all) return run.violation === undefined;
   const small = await shrunk(run, scriptOf(seed), noteRun);
   print(`\nThe shortest script found that breaks it:\n${small.run.story.join('\n')}\n`);
-  if (values.script) print(JSON.stringify(small.script));
+  if (values.script) print(printKept({ title: report(small.run), seed, script: small.script }).trimEnd());
   return false;
 }
 
