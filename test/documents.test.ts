@@ -4,7 +4,9 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
+import { listCommands, renderCli } from '../scripts/write-cli.ts';
 import { renderProblems } from '../scripts/write-problems.ts';
+import { createProgram } from '../src/cli/run.ts';
 import { PROBLEM_CODES } from '../src/cli/validate/problem-codes.ts';
 import { folderOf, readSources } from './architecture/source-file.ts';
 
@@ -171,6 +173,33 @@ describe('docs/decisions', () => {
     expect(text.split('\n').length).toBeLessThan(40);
   });
 });
+
+it('docs/cli.md is what `npm run docs:cli` writes', async () => {
+  expect(textOf('docs/cli.md')).toBe(await renderCli());
+});
+
+it('every command ends with 0 for --help, and with another code for an option that it has not', async () => {
+  const names = listCommands(await createProgram()).map(({ name }) => name);
+  expect(names.length).toBeGreaterThan(25);
+  for (const name of names) {
+    expect([name, await exitCodeOfHelp(name, '--help')]).toEqual([name, 0]);
+    expect([name, await exitCodeOfHelp(name, '--no-such-option')]).toEqual([name, 1]);
+  }
+});
+
+/** Returns the exit code that commander gives; test/command.test.ts sees that the process ends with 3 instead of 1. */
+async function exitCodeOfHelp(name: string, option: string): Promise<unknown> {
+  const program = await createProgram();
+  const silent = { writeOut: () => undefined, writeErr: () => undefined };
+  program.configureOutput(silent);
+  for (const { command } of listCommands(program)) command.configureOutput(silent);
+  try {
+    await program.parseAsync([...name.split(' '), option], { from: 'user' });
+    return null;
+  } catch (error) {
+    return (error as { readonly exitCode?: unknown }).exitCode;
+  }
+}
 
 it('docs/problems.md is what `npm run docs:problems` writes', () => {
   expect(textOf('docs/problems.md')).toBe(renderProblems());

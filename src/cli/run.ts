@@ -67,9 +67,8 @@ async function commandsFor(called: string | undefined): Promise<readonly Add[]> 
   return Promise.all((one === undefined ? COMMANDS : [one]).map(({ load }) => load()));
 }
 
-/** Runs the command that the arguments of the process name, and sets the exit code of the process. */
-export async function run(): Promise<void> {
-  const called = process.argv[2];
+/** Returns the program with the command that is called, or with all commands where it is none of them. */
+export async function createProgram(called?: string): Promise<Command> {
   const instead = OF_OTHER_TOOLS.get(called);
   const program = new Command('treeline')
     .description(
@@ -81,6 +80,12 @@ export async function run(): Promise<void> {
     // Their subcommands inherit it, as they inherit the rest of the above.
     .exitOverride();
   for (const add of await commandsFor(called)) add(program);
+  return program;
+}
+
+/** Runs the command that the arguments of the process name, and sets the exit code of the process. */
+export async function run(): Promise<void> {
+  const program = await createProgram(process.argv[2]);
   try {
     await program.parseAsync();
   } catch (error) {

@@ -25,8 +25,8 @@ const UNTOLD = new Set(['date', 'connection', 'keep-alive', 'content-length', 't
 type Who = 'administrator' | 'automation-endpoint' | 'proxy';
 type Step = readonly [
   request: string,
-  body?: JsonMap,
-  more?: { readonly as?: Who; readonly headers?: Reply['headers'] },
+  body?: JsonMap | undefined,
+  more?: { readonly as?: Who; readonly headers?: Readonly<Record<string, string>> },
 ];
 
 /** Each on what the ones before have left. `<commit>` stands for the followed commit. */
@@ -157,7 +157,7 @@ async function transcriptOf(site: Site, running: RunningController): Promise<str
   for (const [request, body, { as = 'administrator', headers = {} } = {}] of STEPS) {
     const [method = '', path = ''] = request.split(' ');
     const commit = await site.repository.head();
-    const sent = Object.entries(headers).map(([name, value]) => [name, String(value).replace('<commit>', commit)]);
+    const sent = Object.entries(headers).map(([name, value]) => [name, value.replace('<commit>', commit)]);
     const reply = await running.request(path, {
       method,
       identity: credentialOf(site, as),
