@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Controller, startController } from '../src/compose.ts';
 import { loadSettings } from '../src/load-settings.ts';
 import { createLog } from '../src/log.ts';
+import { ProgramRunner } from '../src/programs/program-runner.ts';
 import { createExecProvider } from '../src/providers/exec/exec-provider.ts';
-import { ProgramRunner } from '../src/providers/exec/program-runner.ts';
 import { callOf } from '../test/support/calls.ts';
 import { createSiteIn } from '../test/support/site-on-disk.ts';
 import { familyCpuMs } from './process-time.ts';
@@ -38,7 +38,7 @@ async function measureServers({ program, count, concurrency }: Load): Promise<ob
     // Asking for the status of so many servers costs time too, and where a program runs they are not done.
     await until('all servers are done', () => callsIn(directory) === 0 && statusOf(controller) === 'Done');
     const ms = performance.now() - begin;
-    // Only then the runner process has been waited for, and with it the programs.
+    // Only then the helper process has been waited for, and with it the programs.
     await controller.stop();
     return { ms, cpuMs: familyCpuMs() - cpuBefore };
   } finally {

@@ -9,8 +9,8 @@ import { findProgram, serviceFault, whyNotExecutable } from '../load-providers.t
 import { createLog } from '../log.ts';
 import { emptyMap } from '../model/json.ts';
 import { SERVER } from '../model/names.ts';
+import { ProgramRunner } from '../programs/program-runner.ts';
 import { askProgram } from '../providers/exec/exec-provider.ts';
-import { ProgramRunner } from '../providers/exec/program-runner.ts';
 import { askService, type HttpOptions } from '../providers/http/http-provider.ts';
 import { CommandFailure } from './command-failure.ts';
 import { printCase, printPlan, printResult } from './conformance/print-conformance.ts';

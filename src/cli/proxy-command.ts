@@ -5,7 +5,7 @@ import { warnOfOpenFiles } from '../compose/open-secrets.ts';
 import { SettingsError } from '../load-settings.ts';
 import { createLog } from '../log.ts';
 import { sortProblems } from '../model/problem.ts';
-import { LeftoverError } from '../providers/exec/leftovers.ts';
+import { LeftoverError } from '../programs/program-runner.ts';
 import { ControllerRefusal } from '../proxy/controller-client.ts';
 import { loadProxySettings } from '../proxy/load-proxy-settings.ts';
 import type { ProxySettings } from '../proxy/proxy-settings.ts';

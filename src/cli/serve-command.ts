@@ -5,7 +5,7 @@ import { SecretFileError } from '../api/webhook/secret-file.ts';
 import { startController } from '../compose.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
 import { createLog } from '../log.ts';
-import { LeftoverError } from '../providers/exec/leftovers.ts';
+import { LeftoverError } from '../programs/program-runner.ts';
 import { SourceError } from '../source/source.ts';
 import { StoreError } from '../store/store-error.ts';
 import { expecting } from './command-failure.ts';

@@ -1,7 +1,7 @@
 // Opens the provider of every entry of the settings.
 import { join } from 'node:path';
+import { ProgramRunner } from '../programs/program-runner.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
-import { ProgramRunner } from '../providers/exec/program-runner.ts';
 import { createHttpProvider } from '../providers/http/http-provider.ts';
 import type { Provider } from '../providers/provider.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';

@@ -2,11 +2,11 @@
 // after an idle time, and is started again on demand.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RunningProgram } from '../programs/spawn-program.ts';
 import { AnswerReader, type ObjectAnswer } from './cat-file-answers.ts';
 import { OFFLINE_ENVIRONMENT } from './git-environment.ts';
 import { COMPLAINT_BYTES_MAX, GitError, startFailure, startGit } from './git-process.ts';
 import { BOUNDED, BOUNDED_ENVIRONMENT } from './index-pack.ts';
-import type { RunningGit } from './spawn-git.ts';
 
 interface CatFileOptions {
   readonly gitDirectory: string;
@@ -76,7 +76,7 @@ export class CatFile {
 }
 
 class CatFileProcess {
-  readonly #child: RunningGit;
+  readonly #child: RunningProgram;
   readonly #options: CatFileOptions;
   /** Called when the process accepts no more requests. */
   readonly #ended: () => void;

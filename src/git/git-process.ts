@@ -2,9 +2,9 @@
 // streams, so that neither has to fit into memory.
 import type { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { HelperClient } from '../programs/helper-client.ts';
+import { type ProgramStart, type RunningProgram, signalGroup, spawnProgram } from '../programs/spawn-program.ts';
 import { gitEnvironment } from './git-environment.ts';
-import { launchGit } from './launch-git.ts';
-import type { RunningGit } from './spawn-git.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /** The arguments, the input and the limits of one run of git. */
@@ -99,8 +99,25 @@ export function startGit(
   args: readonly string[],
   environment: GitOrder['environment'] = {},
   givesWay = false,
-): RunningGit {
-  return launchGit({ args, env: { ...gitEnvironment(), ...environment }, givesWay });
+): RunningProgram {
+  return launch({ command: ['git', ...args], environment: { ...gitEnvironment(), ...environment }, givesWay });
+}
+
+/** Above this, a start of git takes tens of milliseconds in which nothing else happens; a helper process takes 50 MiB. */
+const OWN_START_BYTES_MAX = 192 * 2 ** 20;
+
+/** One for the process, begun when git is first needed by a large process, and again when it has ended. */
+let helper: HelperClient | undefined;
+
+/** A small process starts git itself, a large one has it started by a helper process. */
+function launch(program: ProgramStart): RunningProgram {
+  if (process.memoryUsage.rss() > OWN_START_BYTES_MAX) {
+    if (helper?.isConnected !== true) helper = new HelperClient();
+    return helper.start(program);
+  }
+  const child = spawnProgram(program);
+  const end = (ending: NodeJS.Signals): void => void (child.pid !== undefined && signalGroup(child.pid, ending));
+  return Object.assign(child, { end });
 }
 
 /**
@@ -126,7 +143,7 @@ function written(stdin: Writable, chunk: Uint8Array): Promise<void> {
   });
 }
 
-function outputOf(child: RunningGit, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
+function outputOf(child: RunningProgram, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
   const kept: Buffer[] = [];
   let bytes = 0;
   const success = exitOf(child, name, () => Buffer.concat(kept).toString('utf8'));
@@ -148,7 +165,7 @@ function outputOf(child: RunningGit, { name, answerBytesMax }: GitOrder): AsyncI
 }
 
 /** Resolves once git has succeeded and all of its output was read. */
-function exitOf(child: RunningGit, name: string, output: () => string): Promise<void> {
+function exitOf(child: RunningProgram, name: string, output: () => string): Promise<void> {
   return new Promise((resolve, reject) => {
     let complaint = '';
     child.stderr.on('data', (chunk: Buffer) => {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, pause } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import { hasProcessList } from '../providers/exec/linux-processes.ts';
+import { hasProcessList } from '../programs/linux-processes.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { AgentAction, ClaimedAction } from '../service/agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';

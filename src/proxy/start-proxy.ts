@@ -1,8 +1,8 @@
 // Starts a proxy: builds its parts and wires them.
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
+import { ProgramRunner } from '../programs/program-runner.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
-import { ProgramRunner } from '../providers/exec/program-runner.ts';
 import { createProviderRegistry } from '../providers/provider-registry.ts';
 import type { ProviderSettings } from '../settings.ts';
 import { makeDirectory } from '../store/files.ts';

@@ -2,10 +2,10 @@
 // Prints the id of the program's process first.
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { launch } from '../../src/programs/launch.ts';
+import { endLeftovers } from '../../src/programs/program-runner.ts';
+import { RunningCalls } from '../../src/programs/running-calls.ts';
 import { encodeCall } from '../../src/providers/call-json.ts';
-import { launch } from '../../src/providers/exec/launch.ts';
-import { endLeftovers } from '../../src/providers/exec/leftovers.ts';
-import { RunningCalls } from '../../src/providers/exec/running-calls.ts';
 import { callOf } from './calls.ts';
 
 /** More than a socket holds. */

@@ -3,14 +3,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
 import type { Answer } from '../../model/call-result.ts';
-import { AnswerError, readAnswer } from '../answer-json.ts';
+import { LaunchError, type Program } from '../../programs/launch.ts';
+import { hasProcessList } from '../../programs/linux-processes.ts';
+import type { ProgramRunner } from '../../programs/program-runner.ts';
+import type { ProgramEnd, ProgramOrder } from '../../programs/run-program.ts';
+import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../answer-json.ts';
 import { encodeCall } from '../call-json.ts';
 import { plainText } from '../plain-text.ts';
 import type { Call, Provider } from '../provider.ts';
-import { LaunchError, type Program } from './launch.ts';
-import { hasProcessList } from './linux-processes.ts';
-import type { ProgramRunner } from './program-runner.ts';
-import type { ProgramEnd, ProgramOrder } from './run-program.ts';
 
 /** The options of a provider that runs a program. */
 export interface ExecOptions extends Program {
@@ -22,7 +22,7 @@ export interface ExecOptions extends Program {
 }
 
 const GRACE_MS = 5000;
-/** The runner process ends a program so long after its deadline, unless the signal of the call has: that has the reason. */
+/** The helper process ends a program so long after its deadline, unless the signal of the call has: that has the reason. */
 const LATE_MS = 1000;
 /** Programs that have not ended by then are left to the next start. */
 const CLOSE_MS_MAX = 15_000;
@@ -78,7 +78,8 @@ export async function askProgram(input: string, question: Question): Promise<Ans
   const { command, directory, environment, graceMs = GRACE_MS, signal, limitMs, runner, log, about } = question;
   const limit = limitMs === undefined ? {} : { limitMs };
   try {
-    const ended = await runner.run({ command, directory, environment, input, signal, graceMs, about, ...limit });
+    const limits = { outputBytesMax: ANSWER_BYTES_MAX, signal, graceMs, ...limit };
+    const ended = await runner.run({ command, directory, environment, input, about, ...limits });
     const stderr = plainText(ended.complaint, ended.complaint.length);
     if (stderr !== '') log.debug({ ...about, stderr }, 'program wrote');
     return answerOf(ended);

@@ -2,11 +2,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createLog } from '../../../src/log.ts';
-import { endLeftovers } from '../../../src/providers/exec/leftovers.ts';
-import { identityOf } from '../../../src/providers/exec/linux-processes.ts';
+import { createLog } from '../../src/log.ts';
+import { identityOf } from '../../src/programs/linux-processes.ts';
+import { endLeftovers } from '../../src/programs/program-runner.ts';
 
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const signalled: number[] = [];
 beforeEach(() => {

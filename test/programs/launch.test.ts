@@ -2,23 +2,22 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createLog } from '../../../src/log.ts';
-import { readCallRecords } from '../../../src/providers/exec/call-records.ts';
-import { LaunchError, launch } from '../../../src/providers/exec/launch.ts';
-import { endLeftovers } from '../../../src/providers/exec/leftovers.ts';
-import { identityOf } from '../../../src/providers/exec/linux-processes.ts';
-import { ProgramRunner } from '../../../src/providers/exec/program-runner.ts';
-import { runProgram } from '../../../src/providers/exec/run-program.ts';
-import { type RunningCall, RunningCalls } from '../../../src/providers/exec/running-calls.ts';
-import { ROOT, run } from '../../support/command-line.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { createLog } from '../../src/log.ts';
+import { readCallRecords } from '../../src/programs/call-records.ts';
+import { LaunchError, launch } from '../../src/programs/launch.ts';
+import { identityOf } from '../../src/programs/linux-processes.ts';
+import { endLeftovers, ProgramRunner } from '../../src/programs/program-runner.ts';
+import { runProgram } from '../../src/programs/run-program.ts';
+import { type RunningCall, RunningCalls } from '../../src/programs/running-calls.ts';
+import { ROOT, run } from '../support/command-line.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const DYING_RUNNER = join(ROOT, 'test/support/dying-runner.ts');
 const FILE_SERVERS = join(ROOT, 'test/support/programs/file-servers.js');
 const SILENT = createLog('silent');
 const MOMENTS = ['before the record', 'before the input', 'within the input'];
 
-/** Returns the process of a program whose runner process was killed at that moment. */
+/** Returns the process of a program whose helper process was killed at that moment. */
 async function orphanOf(moment: string, directory: string, program: readonly string[]): Promise<number> {
   mkdirSync(directory, { recursive: true });
   const { stdout } = await run(process.execPath, [DYING_RUNNER, moment, directory, ...program]);
@@ -34,7 +33,7 @@ function isRunning(pid: number): boolean {
   return identityOf(pid) !== undefined && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 }
 
-describe.each(MOMENTS)('a program whose runner process is killed %s', (moment) => {
+describe.each(MOMENTS)('a program whose helper process is killed %s', (moment) => {
   it('changes nothing and ends, also without its mark', async () => {
     const directory = temporaryDirectory();
     const program = ['/usr/bin/env', '-u', 'TREELINE_CALL', process.execPath, FILE_SERVERS];
@@ -62,7 +61,7 @@ it('a start in a copy of the directory leaves the programs of the first controll
   const program = {
     command: ['/bin/sh', '-c', 'read -r call; until [ -e go ]; do sleep 0.05; done; echo $$'] as const,
   };
-  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100 };
+  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100, outputBytesMax: 1000 };
   // Its facts do not fit a record.
   const about = { server: 'x'.repeat(600) };
   const run = first.run({ ...program, directory, environment: {}, input: 'x\n', about, ...limits });
@@ -89,7 +88,7 @@ it('a program gets its input only once its process is recorded', async () => {
   const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
   onTestFinished(() => runner.close());
   const program = { command: ['/bin/sh', '-c', 'read -r call; cat running/calls; echo $$'] as const, directory };
-  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100 };
+  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100, outputBytesMax: 1000 };
   const { output } = await runner.run({ ...program, environment: {}, input: 'x\n', about: {}, ...limits });
   const [record = '', pid] = output.split('\n');
   expect(JSON.parse(record)).toMatchObject({ group: Number(pid), process: { pid: Number(pid) } });
@@ -106,7 +105,7 @@ it('of several programs that begin at once, each is recorded before the next one
   }
   const directory = temporaryDirectory();
   const place = { calls: new NotedCalls(await endLeftovers(join(directory, 'running'), SILENT), SILENT), log: SILENT };
-  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100 };
+  const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100, outputBytesMax: 1000 };
   const order = { command: ['/bin/cat'] as const, directory, environment: {}, input: 'x', ...limits };
   // As messages of one chunk arrive: no microtask runs between them.
   const ended = ['web-1', 'web-2'].map((server) => {

@@ -1,8 +1,8 @@
 // Tests git that another process has started: the same streams, ends and failures as of one that was started here.
 import { buffer } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { GitStarter } from '../../src/git/git-starter.ts';
-import { type GitStart, type RunningGit, spawnGit } from '../../src/git/spawn-git.ts';
+import { HelperClient } from '../../src/programs/helper-client.ts';
+import { type ProgramStart, type RunningProgram, spawnProgram } from '../../src/programs/spawn-program.ts';
 import { createGitRepository } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -10,33 +10,33 @@ const { PATH = '' } = process.env;
 /** Larger than what the streams and the pipes between two processes hold. */
 const LARGE = Buffer.alloc(3 * 1024 * 1024, 'one line of text\n');
 
-let starter: GitStarter | undefined;
+let helper: HelperClient | undefined;
 
 afterEach(async () => {
-  const { pid } = starter ?? {};
-  starter = undefined;
+  const { pid } = helper ?? {};
+  helper = undefined;
   if (pid !== undefined) process.kill(pid, 'SIGKILL');
 });
 
-function gitWith(...args: readonly string[]): GitStart {
-  return { args, env: { PATH }, givesWay: false };
+function gitWith(...args: readonly string[]): ProgramStart {
+  return { command: ['git', ...args], environment: { PATH } };
 }
 
-function started(what: GitStart): RunningGit {
-  starter ??= new GitStarter();
-  return starter.start(what);
+function started(what: ProgramStart): RunningProgram {
+  helper ??= new HelperClient();
+  return helper.start(what);
 }
 
 type End = readonly [code: number | null, signal: string | null];
 
-function endOf(git: RunningGit): Promise<End> {
+function endOf(git: RunningProgram): Promise<End> {
   return new Promise((resolve, reject) => {
     git.on('error', reject);
     git.on('close', (code, signal) => resolve([code, signal]));
   });
 }
 
-async function allOf(git: RunningGit, input: Uint8Array = new Uint8Array()) {
+async function allOf(git: RunningProgram, input: Uint8Array = new Uint8Array()) {
   const end = endOf(git);
   git.stdin.on('error', () => git.stdin.destroy());
   git.stdin.end(input);
@@ -61,7 +61,7 @@ describe('git that was started elsewhere', () => {
   });
 
   it('reads its input and prints as here, however much that is', async () => {
-    const here = spawnGit(gitWith('hash-object', '--stdin'));
+    const here = spawnProgram(gitWith('hash-object', '--stdin'));
     here.stdin.end(LARGE);
     const hash = (await buffer(here.stdout)).toString();
     expect(await allOf(started(gitWith('hash-object', '--stdin')), LARGE)).toEqual({
@@ -134,20 +134,20 @@ describe('git that was started elsewhere', () => {
   });
 
   it('fails as here where there is no git', async () => {
-    const git = started({ ...gitWith('--version'), env: { PATH: temporaryDirectory() } });
+    const git = started({ ...gitWith('--version'), environment: { PATH: temporaryDirectory() } });
     await expect(endOf(git)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('counts as killed where its starter ends', async () => {
+  it('counts as killed where the helper process ends', async () => {
     const path = await repositoryWith('x\n');
     const git = started(gitWith('-C', path, 'cat-file', '--batch'));
     git.stdin.write('main:a.txt\n');
     await new Promise((resolve) => git.stdout.once('data', resolve));
     const end = endOf(git);
     git.stderr.resume();
-    process.kill(starter?.pid ?? 0, 'SIGKILL');
+    process.kill(helper?.pid ?? 0, 'SIGKILL');
     expect(await end).toEqual([null, 'SIGKILL']);
-    expect(starter?.isConnected).toBe(false);
-    starter = undefined;
+    expect(helper?.isConnected).toBe(false);
+    helper = undefined;
   });
 });

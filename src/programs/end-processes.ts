@@ -1,6 +1,7 @@
 // Ends the processes of a call: its process group, and those that have left the group and carry its mark.
 import { setTimeout as wait } from 'node:timers/promises';
 import { hasProcessList, markedProcesses, runningGroups } from './linux-processes.ts';
+import { signalGroup, signalProcess } from './spawn-program.ts';
 
 /** The processes of one call, or of all calls of an earlier controller. */
 export interface CallProcesses {
@@ -22,7 +23,7 @@ export async function endProcesses(processes: CallProcesses, ms: number): Promis
     const { group, isMarked } = processes;
     if (group !== null) signalGroup(group, 'SIGKILL');
     const marked = [...(await markedProcesses())].flatMap(([mark, pids]) => (isMarked(mark) ? pids : []));
-    for (const pid of marked) signal(pid, 'SIGKILL');
+    for (const pid of marked) signalProcess(pid, 'SIGKILL');
     // Nothing was marked in this round, so nothing can have been started by a marked process since.
     if (marked.length === 0 && (group === null || (await isGroupGone(group)))) return true;
     if (performance.now() > end) return false;
@@ -43,23 +44,7 @@ export async function untilGroupGone(group: number, ms: number): Promise<boolean
 
 /** Returns true if no process of the group runs. */
 export async function isGroupGone(group: number): Promise<boolean> {
-  if (!signal(-group, 0)) return true;
+  if (!signalGroup(group, 0)) return true;
   // Processes that have ended stay in the group until their parent has waited for them.
   return hasProcessList() && !(await runningGroups()).has(group);
-}
-
-/** Sends a signal to every process of a group. */
-export function signalGroup(group: number, name: NodeJS.Signals): void {
-  signal(-group, name);
-}
-
-/** Returns false if there is no such process. One that may not be signalled exists. */
-function signal(target: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    process.kill(target, name);
-    return true;
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error)) throw error;
-    return error.code !== 'ESRCH';
-  }
 }

@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { CallRecords, readCallRecords } from '../../../src/providers/exec/call-records.ts';
-import { identityOf } from '../../../src/providers/exec/linux-processes.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { CallRecords, readCallRecords } from '../../src/programs/call-records.ts';
+import { identityOf } from '../../src/programs/linux-processes.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const OWN = identityOf(process.pid);
 const PARENT = identityOf(process.ppid);

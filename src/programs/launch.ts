@@ -1,21 +1,18 @@
 // Starts a program, which waits for its input: every call reads it to its end before it acts, so the process can be
 // recorded first. If this process dies in between, the program finds an input that is empty or cut short, and ends.
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { quote, reasonOf } from '../../model/quote.ts';
+import { quote, reasonOf } from '../model/quote.ts';
 import { MARK_VARIABLE } from './linux-processes.ts';
+import { type ProgramStart, spawnProgram } from './spawn-program.ts';
 
 /** So much of a script the system reads to find the program that runs it. */
 const HEAD_BYTES = 256;
 
-/** A program, as the settings name it. */
-export interface Program {
-  /** The path of the program, and its arguments. */
-  readonly command: readonly [string, ...string[]];
-  /** The working directory. */
+/** A program, as the settings name it; its environment lacks the mark. */
+export interface Program extends ProgramStart {
   readonly directory: string;
-  /** The whole environment, except the mark. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -70,12 +67,11 @@ export function launch(program: Program, mark: string): Launched | NotLaunched {
 }
 
 /** Node throws some failures, such as arguments that are too long, and reports others by an event. */
-function start({ command: [file, ...args], directory, environment }: Program, mark: string) {
-  const env = { ...environment, [MARK_VARIABLE]: mark };
+function start(program: Program, mark: string) {
   try {
-    return spawn(file, args, { cwd: directory, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+    return spawnProgram({ ...program, environment: { ...program.environment, [MARK_VARIABLE]: mark } });
   } catch (error) {
-    throw notStarted(error, file);
+    throw notStarted(error, program.command[0]);
   }
 }
 

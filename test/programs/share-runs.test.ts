@@ -1,6 +1,6 @@
 // Searches that many callers share: none gets a result that is older than its question.
 import { expect, it } from 'vitest';
-import { shareRuns } from '../../../src/providers/exec/share-runs.ts';
+import { shareRuns } from '../../src/programs/linux-processes.ts';
 
 it('shares a run among those who ask while another one runs, and begins it after their question', async () => {
   const begun: PromiseWithResolvers<number>[] = [];

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMap } from '../../model/json.ts';
+import { isMap } from '../model/json.ts';
 import { identityOf, type ProcessIdentity } from './linux-processes.ts';
 
 const ID_FILE = 'id';

@@ -1,7 +1,6 @@
 // Reads the processes of this machine from /proc. Other systems do not have it: there no process is found.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { shareRuns } from './share-runs.ts';
 
 /** The variable that marks every process of a call. A daemon that is to stay removes it; see docs/providers.md. */
 export const MARK_VARIABLE = 'TREELINE_CALL';
@@ -100,4 +99,26 @@ function readText(path: string): string | undefined {
     if (error instanceof Error && 'code' in error) return undefined;
     throw error;
   }
+}
+
+/**
+ * Returns a function that shares runs among its callers, since a search is costly: many callers at once get the result of
+ * one. No caller gets a run that began before its call.
+ */
+export function shareRuns<Value>(run: () => Promise<Value>): () => Promise<Value> {
+  let current: Promise<Value> | undefined;
+  let next: Promise<Value> | undefined;
+  function begin(): Promise<Value> {
+    next = undefined;
+    const begun = run().finally(() => {
+      if (current === begun) current = undefined;
+    });
+    current = begun;
+    return begun;
+  }
+  return () => {
+    if (current === undefined) return begin();
+    next ??= current.then(begin, begin);
+    return next;
+  };
 }

@@ -1,18 +1,20 @@
 // Runs a program for one call: feeds its input, reads its output within limits, and settles only once nothing of it runs.
-import { ANSWER_BYTES_MAX } from '../answer-json.ts';
-import { endProcesses, isGroupGone, signalGroup, untilGroupGone } from './end-processes.ts';
+import type { Readable } from 'node:stream';
+import { endProcesses, isGroupGone, untilGroupGone } from './end-processes.ts';
 import { firstLineFault, LaunchError, type Launched, launch, type Program } from './launch.ts';
-import { type ProgramOutput, readOutput, readTail } from './program-output.ts';
 import type { CallLog, RunningCall, RunningCalls } from './running-calls.ts';
+import { signalGroup } from './spawn-program.ts';
 
 /** A program to run, with its input and its limits. */
 export interface ProgramOrder extends Program {
   readonly input: string;
+  /** The maximum size of its standard output, in bytes. */
+  readonly outputBytesMax: number;
   /** Ends the program: SIGTERM, and after `graceMs` SIGKILL. */
   readonly signal: AbortSignal;
   readonly graceMs: number;
   /**
-   * How long it may run, counted by the runner process: who asks may be stopped, and then gives no signal. Omitted: until
+   * How long it may run, counted by the helper process: who asks may be stopped, and then gives no signal. Omitted: until
    * the signal.
    */
   readonly limitMs?: number;
@@ -42,6 +44,21 @@ const NOT_FOUND = 127;
 const OUTPUT_MS_MAX = 200;
 /** After this time without success, the log says that processes do not end. */
 const ENDING_MS = 30_000;
+
+/** The program wrote more than is read. */
+export class OutputError extends Error {
+  override readonly name = 'OutputError';
+}
+
+/** The output of a program, while it is read. */
+interface ProgramOutput {
+  /** Resolves once the stream has ended or was closed. */
+  readonly ended: Promise<void>;
+  /** Rejects with OutputError as soon as there is too much output; never resolves. */
+  readonly overflow: Promise<never>;
+  /** Returns what was read until now. */
+  text(): string;
+}
 
 interface Outputs {
   readonly output: ProgramOutput;
@@ -92,8 +109,8 @@ async function start(order: ProgramOrder, { log, call }: Omit<Started, 'order' |
 
 async function attend(started: Started): Promise<ProgramEnd> {
   const { order, program } = started;
-  const { signal, input, graceMs } = order;
-  const output = readOutput(program.stdout, ANSWER_BYTES_MAX);
+  const { signal, input, outputBytesMax, graceMs } = order;
+  const output = readOutput(program.stdout, outputBytesMax);
   const complaint = readTail(program.stderr, COMPLAINT_BYTES_MAX);
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
@@ -147,4 +164,30 @@ function settlesWithin(settled: Promise<unknown>, ms: number): Promise<boolean> 
     const timer = setTimeout(resolve, ms, false);
     settled.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
   });
+}
+
+/** Reads a stream up to `bytesMax`. */
+function readOutput(stream: Readable, bytesMax: number): ProgramOutput {
+  const overflow = Promise.withResolvers<never>();
+  const ended = Promise.withResolvers<void>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else overflow.reject(new OutputError(`the program wrote more than ${bytesMax} bytes`));
+  });
+  stream.on('close', ended.resolve);
+  return { ended: ended.promise, overflow: overflow.promise, text: () => Buffer.concat(chunks).toString('utf8') };
+}
+
+/** Reads a stream to its end, and keeps the last `bytesMax`. */
+function readTail(stream: Readable, bytesMax: number): Omit<ProgramOutput, 'overflow'> {
+  const ended = Promise.withResolvers<void>();
+  let tail = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    tail = Buffer.concat([tail, chunk.subarray(-bytesMax)]).subarray(-bytesMax);
+  });
+  stream.on('close', ended.resolve);
+  return { ended: ended.promise, text: () => tail.toString('utf8') };
 }
