@@ -4,9 +4,7 @@ import { placePath, TREE_FILE } from '../catalog/paths.ts';
 import type { FollowedPlace, HeadRow } from '../model/rows.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { Source } from '../source/source.ts';
-
-/** How many commits are searched for the one that moved the layout. */
-const COMMITS_MAX = 1_000;
+import { COMMITS_MAX, firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 
 /** What is followed, and what is in the way of going on from it. */
 interface Followed {
@@ -89,11 +87,9 @@ async function movedAt(
   followed: { readonly commit: string; readonly directory: string },
 ): Promise<string | undefined> {
   const wanted = layoutOf(await source.snapshot(followed.commit, () => false, followed.directory));
-  const commits = await source.commitsBetween(followed.commit, newest, COMMITS_MAX);
-  const byId = new Map(commits.map((commit) => [commit.oid, commit]));
-  const line = [];
-  for (let next = byId.get(newest); next !== undefined; next = byId.get(next.parents[0] ?? '')) line.push(next.oid);
-  for (const oid of line.reverse()) {
+  const commits = await source.commitsBetween(followed.commit, newest, NEW_COMMITS_MAX);
+  const line = firstParentLine(commits, followed.commit).slice(0, COMMITS_MAX);
+  for (const { oid } of line.reverse()) {
     const there = await orContentError(source.snapshot(oid, () => false));
     if (there instanceof Error || !isSameLayout(wanted, layoutOf(there))) continue;
     const left = await orContentError(source.snapshot(oid, () => false, followed.directory));

@@ -13,6 +13,7 @@ import { isLostStore } from '../reconcile/earlier-controller.ts';
 import type { Source } from '../source/source.ts';
 import { type ActivationParts, activate, type JudgedState, type Poll } from './activate.ts';
 import { type Continuation, continuationOf } from './continuation.ts';
+import { NEW_COMMITS_MAX } from './first-parents.ts';
 import { textOf } from './log-problems.ts';
 import { OtherCommits, withMergeGuards } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
@@ -33,8 +34,6 @@ import {
 } from './steps.ts';
 import { WrittenCommits } from './written-commits.ts';
 
-/** How many commits that come at once are read, those that merges bring included. */
-const COMMITS_MAX = 10_000;
 /** How many commits of the branch are taken as one: their rows are written together, and passes wait meanwhile. */
 const STEPS_MAX = 1_000;
 
@@ -185,8 +184,8 @@ export class CommitFollower {
     const { source } = this.#options;
     // The layout of the commit that moved it is that of the followed one.
     if (commit === followed || commit === moved) return [await this.#stepOf(commit)];
-    const commits = await source.commitsBetween(followed, commit, COMMITS_MAX);
-    const steps = stepsAfter(followed, commits, commits.length === COMMITS_MAX);
+    const commits = await source.commitsBetween(followed, commit, NEW_COMMITS_MAX);
+    const steps = stepsAfter(followed, commits, commits.length === NEW_COMMITS_MAX);
     const at = steps.findIndex((step) => step.commit.oid === moved);
     return at < 0 ? steps : steps.slice(at);
   }
@@ -254,7 +253,7 @@ export class CommitFollower {
       const refused = this.#refused.get(baseline) ?? new Set();
       if (next === undefined || !refused.has(oid) || this.#isApproved(nothingLeftDigest(oid))) {
         const derivation = await this.#derive(step, { baseline, earlier }, from);
-        if (!derivation.isFollowed && refused.size < COMMITS_MAX) this.#refused.set(baseline, refused.add(oid));
+        if (!derivation.isFollowed && refused.size < NEW_COMMITS_MAX) this.#refused.set(baseline, refused.add(oid));
         if (derivation.isFollowed || next === undefined) return { steps, derivation, baseline };
       }
       steps = [afterRefused(next, step), ...others];
@@ -348,7 +347,7 @@ export class CommitFollower {
 }
 
 const FOLLOWED: CommitVerdict = { kind: 'followed' };
-const TOO_MANY = `more than ${COMMITS_MAX} commits came at once: once accepted, the newest is followed, and those before it are not`;
+const TOO_MANY = `more than ${NEW_COMMITS_MAX} commits came at once: once accepted, the newest is followed, and those before it are not`;
 
 function broken(commit: string, continued: Continuation): CommitVerdict {
   const { reason, check } = continued.isNext ? { reason: TOO_MANY, check: undefined } : continued;

@@ -7,10 +7,8 @@ import { isProtected, isRetaining, isValidUnit, type Unit } from '../desired/uni
 import { orContentError } from '../model/snapshot.ts';
 import type { RunInSlices } from '../slices.ts';
 import type { Commit, Source } from '../source/source.ts';
+import { COMMITS_MAX } from './first-parents.ts';
 import { proposeAt } from './restore.ts';
-
-/** How many commits are read, and only where servers are taken away. */
-const COMMITS_MAX = 1_000;
 
 const REMEDY = 'approve the deletes, or push a commit that wants these servers again';
 const UNREAD = 'servers are taken away, and merges bring more commits than are read, which may protect or retain them';
@@ -135,6 +133,7 @@ export async function guardedServers(
   if (count === 0) return new Map();
   const { lost, given } = lossesOf(options.baseline, merged);
   if (lost.size + given.size === 0) return new Map();
+  // Commits are read only where servers are taken away.
   if (!isCut && count <= COMMITS_MAX) return await from.guards(source, { lost, given, count }, merged, options);
   const reason = `${UNREAD}: ${REMEDY}`;
   return new Map([...lost, ...given.keys()].map((server) => [server, { reason, isProtected: given.has(server) }]));

@@ -10,10 +10,9 @@ import type { WantedServer } from '../model/spec.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { RunInSlices } from '../slices.ts';
 import type { Source } from '../source/source.ts';
+import { COMMITS_MAX, firstParents } from './first-parents.ts';
 import { deriveAt, proposeAt } from './restore.ts';
 
-/** How many commits are searched for the last valid version of an instance or object. */
-const COMMITS_MAX = 1_000;
 /** How many commits are searched for servers that the branch made once, and how long at most. */
 const FORMER_COMMITS_MAX = 300;
 const FORMER_MS = 30_000;
@@ -52,11 +51,10 @@ async function commitsToFollow(
 ): Promise<{ commits: readonly string[]; known: Baseline }> {
   const commits: string[] = [];
   let found = 0;
-  let next: string | undefined = commit;
-  while (next !== undefined && commits.length < COMMITS_MAX && !search.isOver) {
+  for await (const next of firstParents(source, commit, COMMITS_MAX)) {
     commits.push(next);
     if (await search.visit(next)) found = commits.length;
-    next = (await source.describe(next)).parents[0];
+    if (search.isOver) break;
   }
   return { commits: commits.slice(0, found).reverse(), known: search.known };
 }
@@ -88,8 +86,9 @@ export async function formerServers(
   const until = clock.now() + FORMER_MS;
   let commitsRead = 0;
   let earlier: Reusable = desired;
-  let next = (await source.describe(desired.commit)).parents[0];
-  while (next !== undefined && commitsRead < FORMER_COMMITS_MAX && clock.now() < until) {
+  for await (const next of firstParents(source, desired.commit, FORMER_COMMITS_MAX + 1)) {
+    if (next === desired.commit) continue;
+    if (clock.now() >= until) break;
     const proposed = await orContentError(proposeAt(source, next, { earlier, inSlices }));
     commitsRead += 1;
     // A commit that can never be read was never active.
@@ -97,7 +96,6 @@ export async function formerServers(
       await inSlices(addFormer({ units, owners }, { proposed, after: earlier, desired }));
       earlier = proposed;
     }
-    next = (await source.describe(next)).parents[0];
   }
   return { baseline: { ...EMPTY_BASELINE, units, owners }, commitsRead };
 }

@@ -10,6 +10,7 @@ import type { Ledger } from '../reconcile/ledger.ts';
 import { RowIndex } from '../reconcile/row-index.ts';
 import type { RunInSlices } from '../slices.ts';
 import type { Commit } from '../source/source.ts';
+import { firstParentLine } from './first-parents.ts';
 import type { ServerRowChange } from './hold-rows.ts';
 import { lastRecordsOf } from './last-records.ts';
 import { OtherCommits, type Others } from './merge-guards.ts';
@@ -65,28 +66,6 @@ function withOthers(steps: readonly (Omit<CommitStep, 'others'> & { readonly isC
 /** Returns a step as it is where the one before it is not followed: what counts for that counts for this one. */
 export function afterRefused(step: CommitStep, { others }: CommitStep): CommitStep {
   return { ...step, others };
-}
-
-/**
- * Returns the commits of the branch itself, newest first: the first parents of the newest one, as long as they come after
- * the followed one. The others are those that merges bring.
- */
-export function firstParentLine(commits: readonly Commit[], followed: string): Commit[] {
-  const children = new Map<string, string[]>();
-  for (const { oid, parents } of commits) {
-    for (const parent of parents) children.set(parent, [...(children.get(parent) ?? []), oid]);
-  }
-  const after = new Set(children.get(followed));
-  // Grows while it is walked: a Set hands out members in the order in which they joined.
-  for (const commit of after) for (const child of children.get(commit) ?? []) after.add(child);
-  const byId = new Map(commits.map((commit) => [commit.oid, commit]));
-  const line: Commit[] = [];
-  let next = commits[0];
-  while (next !== undefined && after.has(next.oid)) {
-    line.push(next);
-    next = byId.get(next.parents[0] ?? '');
-  }
-  return line;
 }
 
 /** The message of the log for a commit that comes together with later ones. */

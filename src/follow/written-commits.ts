@@ -4,7 +4,7 @@ import { instanceAddress } from '../model/address.ts';
 import type { Writing, Writings } from '../model/writing.ts';
 import type { Commit } from '../source/source.ts';
 
-const COMMITS_MAX = 1_000;
+const WRITINGS_MAX = 1_000;
 
 /** The newest commits that were written through the interface, and by whom. */
 export class WrittenCommits {
@@ -13,7 +13,7 @@ export class WrittenCommits {
   /** Notes the commits that are about to be pushed. */
   note(writings: Writings): void {
     for (const [oid, writing] of writings) this.#writings.set(oid, writing);
-    const tooMany = Math.max(0, this.#writings.size - COMMITS_MAX);
+    const tooMany = Math.max(0, this.#writings.size - WRITINGS_MAX);
     for (const oid of [...this.#writings.keys()].slice(0, tooMany)) this.#writings.delete(oid);
   }
 

@@ -105,7 +105,7 @@ interface RepositoryOptions extends FoundRepository {
 }
 
 /** No range between two branches has more commits that matter. */
-const COMMITS_MAX = 10_000;
+const RANGE_MAX = 10_000;
 
 class Repository implements LocalRepository {
   readonly prefix: string;
@@ -136,7 +136,7 @@ class Repository implements LocalRepository {
   async ancestorsOf(base: string, head: string): Promise<readonly string[]> {
     const question = this.#question();
     const found = await this.#ask(() => commonAncestors(question, base, head));
-    const sides = found.map((from) => [base, head].map((to) => ({ from, to, countMax: COMMITS_MAX })));
+    const sides = found.map((from) => [base, head].map((to) => ({ from, to, countMax: RANGE_MAX })));
     // A line that is cut between may hide a nearer ancestor.
     for (const range of this.isShallow ? sides.flat() : []) {
       const commits = await this.#ask(() => newCommits(question, range));

@@ -6,25 +6,21 @@ import {
   type DesiredState,
   EMPTY_BASELINE,
 } from '../../desired/desired-state.ts';
+import { COMMITS_MAX, firstParents } from '../../follow/first-parents.ts';
 import { deriveAt } from '../../follow/restore.ts';
 import type { Client } from '../../model/objects.ts';
 import { orContentError } from '../../model/snapshot.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
-
-/** How many commits are searched. */
-const COMMITS_MAX = 1_000;
 
 type History = Pick<LocalRepository, 'has' | 'describe' | 'snapshot'>;
 
 /** Returns the same desired state where it has an administrator, else with those of the newest commit before it that has some. */
 export async function withLastAdministrators(repository: History, desired: DesiredState): Promise<DesiredState> {
   if (administratorsIn(desired.clients).length > 0) return desired;
-  let commit = desired.commit;
-  let registry = await registryAt(repository, commit);
-  for (let count = 0; count < COMMITS_MAX; count += 1) {
-    const [parent] = (await repository.describe(commit)).parents;
-    if (parent === undefined || !(await repository.has(parent))) return desired;
-    commit = parent;
+  let registry = await registryAt(repository, desired.commit);
+  for await (const commit of firstParents(repository, desired.commit, COMMITS_MAX + 1)) {
+    if (commit === desired.commit) continue;
+    if (!(await repository.has(commit))) return desired;
     const earlier = await registryAt(repository, commit);
     if (earlier === undefined || earlier === registry) continue;
     registry = earlier;

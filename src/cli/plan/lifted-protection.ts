@@ -2,13 +2,11 @@
 // A controller needs no such search: it follows each commit. docs/decisions/0029.
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isProtected, isValidUnit, type Unit } from '../../desired/unit.ts';
+import { firstParentLine } from '../../follow/first-parents.ts';
 import { deriveAt } from '../../follow/restore.ts';
-import { firstParentLine } from '../../follow/steps.ts';
 import type { RunInSlices } from '../../slices.ts';
 import type { Commit, Source } from '../../source/source.ts';
 
-/** How many of the commits between two are read. */
-export const COMMITS_MAX = 1_000;
 /** How many of them are read to find out whether one lifts a protection; a lift before these does not count. */
 const PROTECTION_COMMITS_MAX = 100;
 

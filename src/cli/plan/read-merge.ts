@@ -5,6 +5,7 @@ import { straysIn } from '../../catalog/strays.ts';
 import { problemsOf, proposeSteps } from '../../derive.ts';
 import type { Guard } from '../../desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
+import { COMMITS_MAX } from '../../follow/first-parents.ts';
 import { guardedServers, OtherCommits } from '../../follow/merge-guards.ts';
 import { type AddedSince, deriveAt, reappearingAt } from '../../follow/restore.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
@@ -19,7 +20,7 @@ import { safetyOfServers } from '../../plan/safety-of-servers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { type Commit, SourceError } from '../../source/source.ts';
 import { withLastAdministrators } from './last-administrators.ts';
-import { COMMITS_MAX, liftedProtection } from './lifted-protection.ts';
+import { liftedProtection } from './lifted-protection.ts';
 
 /** The parts of a repository that a plan reads. */
 type MergeRepository = Omit<LocalRepository, 'isShallow' | 'lastChanges' | 'close'>;

@@ -1,10 +1,12 @@
 // Tells of a protected instance where it is protected only because the commits of the branch join in one merge: each one counts
 // where the forge fast-forwards or rebases instead. docs/decisions/0061.
+
+import { COMMITS_MAX } from '../../follow/first-parents.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { Plan } from '../../plan/plan.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
-import { COMMITS_MAX, liftedProtection } from './lifted-protection.ts';
+import { liftedProtection } from './lifted-protection.ts';
 
 const HINT =
   'a merge commit takes none of them away; a fast-forward or a rebase does, since a commit of this branch lifts the protection before';
