@@ -150,7 +150,8 @@ function whyTaken(
   return { promise: 'what may be meant for a wrong instance is not deleted', facts };
 }
 
-function ownerIn(commit: FollowedCommit, resource: string): string | undefined {
+/** Returns the instance that wants a server at a commit. */
+export function ownerIn(commit: FollowedCommit, resource: string): string | undefined {
   return INSTANCES.find((instance) => {
     const shape = wantedShape(commit, instance);
     return shape !== undefined && serversOf(shape).includes(resource);

@@ -2,7 +2,7 @@
 // removes. Hints most pushes to the controller.
 import { drawn } from './chance.ts';
 import { isGone } from './edit-files.ts';
-import type { FollowedCommit } from './followed.ts';
+import type { Followed } from './followed.ts';
 import type { GitCommit } from './simulated-git.ts';
 import { GLOBAL, LAB, type ModelFile, pathOf, SMALL, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
@@ -62,13 +62,22 @@ export class Pushes {
   }
 
   /** A commit may say how many deletes are all right; whatever goes with it is approved, if it is no more than that. */
-  followed(last: FollowedCommit | undefined, before: FollowedCommit | undefined): void {
-    const { core, git, approved } = this.#world;
+  followed({ all, last, before }: Followed): void {
+    const { core, git, approved, calls } = this.#world;
     if (last === undefined || core === undefined) return;
-    const old = before === undefined ? new Set() : git.historyOf(before.commit);
-    const messages = [...git.historyOf(last.commit)].filter((one) => !old.has(one)).map((one) => git.at(one).message);
-    const counts = messages.flatMap((message) => Number(/^Treeline-Approve-Deletes: (\d+)$/m.exec(message)?.[1] ?? 0));
-    if (Math.max(0, ...counts) === 0) return;
+    let old: ReadonlySet<string> = before === undefined ? new Set() : git.historyOf(before.commit);
+    let most = 0;
+    // A later one of those that are followed at once may want again what an earlier one has approved.
+    for (const step of before === undefined ? all : all.slice(all.indexOf(before) + 1)) {
+      const history = git.historyOf(step.commit);
+      const messages = [...history].filter((one) => !old.has(one)).map((one) => git.at(one).message);
+      const counts = messages.flatMap((text) => Number(/^Treeline-Approve-Deletes: (\d+)$/m.exec(text)?.[1] ?? 0));
+      const count = Math.max(0, ...counts);
+      if (count > 0) calls.deletes.approve(step, count);
+      most = Math.max(most, count);
+      old = old.union(history);
+    }
+    if (most === 0) return;
     for (const [name, row] of core.ledger.list('server')) {
       if (row.wanted === null || row.replacing) approved.add(name);
     }

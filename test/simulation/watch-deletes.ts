@@ -3,8 +3,8 @@ import type { Answer } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
-import type { Followed } from './followed.ts';
-import { whyNotDeleted } from './judge-delete.ts';
+import type { Followed, FollowedCommit } from './followed.ts';
+import { ownerIn, whyNotDeleted } from './judge-delete.ts';
 import type { CreateWatch } from './watch-creates.ts';
 
 const HOUR_MS = 3_600_000;
@@ -16,6 +16,8 @@ const BEGINS_MS = 120_000;
 
 interface Removal {
   readonly name: string;
+  /** `<server>/<incarnation>`; undefined where no row was left. */
+  readonly building: string | undefined;
   /** In time that passed for anybody: simulated time, and what clocks were set forward. */
   readonly time: number;
 }
@@ -44,7 +46,7 @@ export class DeleteWatch {
   readonly #replaced = new Set<string>();
   /** Servers whose site said last that it failed to create them: they do not count, though something may be there. */
   readonly #unmade = new Set<string>();
-  /** Buildings, `<server>/<incarnation>`, whose delete began with an approval that the controller had noted. */
+  /** Buildings, `<server>/<incarnation>`, whose delete began with an approval that the controller had noted, or got one while it ran. */
   readonly approvedDeletes = new Set<string>();
 
   constructor(facts: Facts, followed: Followed, creates: CreateWatch) {
@@ -86,7 +88,7 @@ export class DeleteWatch {
     const why = whyNotDeleted(this.#facts, followed, deletion);
     if (why !== undefined) this.#facts.fail(why.promise, why.facts);
     if (row?.approved && this.#facts.approved.has(resource)) this.approvedDeletes.add(`${resource}/${row.incarnation}`);
-    if (!isRepeated && this.#claimed.get(action)?.isApproved !== true) this.#count(resource);
+    if (!isRepeated && this.#claimed.get(action)?.isApproved !== true) this.#count(resource, building);
     if (building === undefined) return;
     this.#counted.add(building);
     if (isReplaceable) this.#replaced.add(building);
@@ -101,14 +103,14 @@ export class DeleteWatch {
   }
 
   /** Every incarnation counts once, from the begin of its first delete, for an hour. */
-  #count(name: string): void {
+  #count(name: string, building: string | undefined): void {
     if (this.#going.has(name)) return;
     this.#going.add(name);
-    if (this.#facts.approved.has(name)) return;
+    if (this.#facts.approved.has(name) || (building !== undefined && this.approvedDeletes.has(building))) return;
     if (this.#unmade.has(name) && this.#facts.core?.ledger.server(name)?.applied === null) return;
     const now = this.#facts.scheduler.now + this.#facts.wall.forwardMs;
     this.#removals = this.#removals.filter(({ time }) => time > now - HOUR_MS);
-    this.#removals.push({ name, time: now });
+    this.#removals.push({ name, building, time: now });
     const counted = this.#removals.filter((one) => !this.#facts.approved.has(one.name));
     if (counted.length <= BUDGET) return;
     const names = counted.map((one) => one.name).join(', ');
@@ -116,6 +118,23 @@ export class DeleteWatch {
       'no more unapproved deletes in any hour than the budget',
       `${counted.length} of ${BUDGET}: ${names}`,
     );
+  }
+
+  /**
+   * Notes what the trailer of a commit approves and a later one, followed at once, wants again: deletes that run. The
+   * controller says which it has approved; one that the commit itself wants, or more than the number, are none.
+   */
+  approve(commit: FollowedCommit, count: number): void {
+    const rows = this.#facts.core?.ledger.list('server') ?? [];
+    const again = [...rows].flatMap(([name, { wanted, action, incarnation }]) => {
+      const isClaimed = wanted !== null && action?.operation === 'delete' && action.isApproved === true;
+      const building = `${name}/${incarnation}`;
+      const isKnown = this.#facts.approved.has(name) || this.approvedDeletes.has(building);
+      return isClaimed && !isKnown && ownerIn(commit, name) === undefined ? [building] : [];
+    });
+    if (again.length > count) return;
+    for (const building of again) this.approvedDeletes.add(building);
+    this.#removals = this.#removals.filter(({ building = '' }) => !again.includes(building));
   }
 
   /** Notes how a call has ended. */

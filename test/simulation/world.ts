@@ -150,7 +150,7 @@ export class World implements Facts {
 
   #followsNew(): void {
     this.#isNew = true;
-    this.pushes.followed(this.followed.last, this.followed.before);
+    this.pushes.followed(this.followed);
     watchClaims(this, this.followed);
   }
 
