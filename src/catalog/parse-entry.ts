@@ -3,9 +3,7 @@ import { isMap, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import type { FileEntry } from './catalog.ts';
-import { checkBooleanWords } from './check-boolean-words.ts';
-import { checkLengths } from './check-lengths.ts';
-import { checkObject } from './check-object.ts';
+import { checkBooleanWords, checkLengths, checkObject } from './check-object.ts';
 import { fileTooLarge } from './decode-text.ts';
 import { type Fault, problemFrom } from './fault.ts';
 import { checkHierarchy, readHierarchy } from './hierarchy.ts';
@@ -78,7 +76,7 @@ function markOf(source: Uint8Array | string): string {
 }
 
 /** Returns the entry of a file of the layout that is not there to be read: too large, a link, a wrong name. */
-function unreadEntry(path: string, oid: string, fault: Fault): FileEntry {
+export function unreadEntry(path: string, oid: string, fault: Fault): FileEntry {
   const place = { line: 1, column: 1 };
   return {
     path,

@@ -33,8 +33,7 @@ export const FOLDERS: readonly (readonly [folder: string, type: FileType])[] = [
 
 /** Returns what a path holds, a stray, or undefined for what is left alone: the repository may hold other things. */
 export function placePath(path: string, mode: FileMode): ObjectPath | StrayPath | undefined {
-  const isLink = mode === '120000' || mode === '160000';
-  if (isLink) return isInLayout(path) ? { stray: notAFile(path, mode) } : undefined;
+  if (isLink(mode)) return isInLayout(path) ? { stray: notAFile(path, mode) } : undefined;
   const type = typeAt(path);
   if (type === undefined || typeof type === 'object') return type;
   const extension = /\.ya?ml$/i.exec(path)?.[0];
@@ -43,6 +42,16 @@ export function placePath(path: string, mode: FileMode): ObjectPath | StrayPath 
   const name = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length);
   const fault = type === 'client' ? serialFault(name) : objectNameFault(type, name);
   return fault === undefined ? { type, name } : { stray: fault };
+}
+
+/** Returns true for a symbolic link or a submodule. */
+export function isLink(mode: FileMode): boolean {
+  return mode === '120000' || mode === '160000';
+}
+
+/** Yields the folders that a path lies in, from the root down. */
+export function* foldersAbove(path: string): Generator<string> {
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) yield path.slice(0, at);
 }
 
 /** A link in the place of a folder would hide all that is below: it counts as inside. */

@@ -1,12 +1,13 @@
 // Finds objects that were active and cannot be read any more, because a link, a submodule, a folder or another
 // spelling stands in their place. Such an object is not removed: the catalog has it without content and with an error.
 import { addressOf } from '../model/address.ts';
-import { type Entry, problemAt } from '../model/entry.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import type { Catalog, FileEntry, FileType } from './catalog.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
-import { type Address, addressesAt, isCopy } from './stray-identity.ts';
+import { unreadEntry } from './parse-entry.ts';
+import { foldersAbove } from './paths.ts';
+import { type Address, addressesAt, isCopy } from './strays.ts';
 
 /** The path from which an active object was read. */
 export interface ActivePath {
@@ -60,44 +61,28 @@ function placeOf(
 ): string | undefined {
   const meant = (strays.get(addressOf(type, name)) ?? []).filter((place) => !isCopy(place) || isBeside(place, path));
   if (places.has(path) || meant.includes(path)) return path;
-  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
-    if (places.has(path.slice(0, at))) return path.slice(0, at);
-  }
-  return meant.toSorted()[0];
+  return foldersAbove(path).find((folder) => places.has(folder)) ?? meant.toSorted()[0];
 }
 
 function isBeside(place: string, path: string): boolean {
   return place.slice(0, place.lastIndexOf('/') + 1) === path.slice(0, path.lastIndexOf('/') + 1);
 }
 
-const START = { line: 1, column: 1 };
 const UNTIL_THEN = 'until then what was there stays as it is; to remove that, remove this too';
 
 function unreadableEntry({ type, name }: ActivePath, path: string, { files, places }: Catalog): FileEntry {
   const file = places.get(path);
-  const entry = {
-    path,
-    oid: file?.oid ?? '',
-    type,
-    name,
-    text: null,
-    bytes: 0,
-    object: null,
-    problems: [],
-    locate: () => START,
-  };
-  const [said] = files.get(path)?.problems ?? [];
-  const problem = said ?? standsInTheWay(entry, file === undefined ? 'a folder' : 'a file that is not read');
-  const hint = `${problem.hint === null ? '' : `${problem.hint}; `}${UNTIL_THEN}`;
-  return { ...entry, problems: [{ ...problem, severity: 'error', hint }] };
-}
-
-function standsInTheWay(entry: Entry<unknown>, what: string): Problem {
-  return problemAt(entry, '', {
+  const what = file === undefined ? 'a folder' : 'a file that is not read';
+  const entry = unreadEntry(path, file?.oid ?? '', {
     code: 'unreadable_object',
-    message: `${quote(entry.path)} is ${what}, and an object stood there`,
+    message: `${quote(path)} is ${what}, and an object stood there`,
     hint: 'bring the file back',
   });
+  const [known] = files.get(path)?.problems ?? [];
+  const problems = [known ?? entry.problems].flat().map(({ hint, ...problem }): Problem => {
+    return { ...problem, severity: 'error', hint: `${hint === null ? '' : `${hint}; `}${UNTIL_THEN}` };
+  });
+  return { ...entry, type, name, problems };
 }
 
 function withEntries(catalog: Catalog, unreadable: ReadonlyMap<string, FileEntry>): Catalog {

@@ -20,7 +20,6 @@ import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
 import type { Place, Problem } from '../model/problem.ts';
 import { decodeText } from './decode-text.ts';
 import { type Fault, problemFrom } from './fault.ts';
-import { indexLines, type PlaceOf } from './line-index.ts';
 import {
   anchorFault,
   complexKeyFault,
@@ -293,4 +292,35 @@ function offsetOf(text: string, event: Event): number | undefined {
 function writtenText(text: string, event: Event): string | null {
   if (event.type !== EVENT_ID.SCALAR || event.style !== SCALAR_STYLE.PLAIN || event.valueStart === -1) return null;
   return text.slice(event.valueStart, event.valueEnd);
+}
+
+/** Returns the place of an offset, both counted from 1, columns in UTF-16 units. */
+type PlaceOf = (offset: number) => Place;
+
+/** Returns a function that finds places in `text`, whose lines end as in YAML: at LF, CR LF, or CR. It reads the text once, at its first call. */
+function indexLines(text: string): PlaceOf {
+  let starts: readonly number[] | undefined;
+  return (offset) => {
+    starts ??= lineStarts(text);
+    const line = lineOf(starts, offset);
+    return { line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
+  };
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (const { index, 0: end } of text.matchAll(/\r\n|\n|\r/g)) starts.push(index + end.length);
+  return starts;
+}
+
+/** Returns the last line that begins at or before `offset`, counted from 0. */
+function lineOf(starts: readonly number[], offset: number): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }

@@ -31,8 +31,8 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/catalog/unreadable.ts',
-        find: 'if (places.has(path.slice(0, at))) return',
-        replace: 'if (at < 0) return',
+        find: '.find((folder) => places.has(folder))',
+        replace: '.find(() => false)',
       },
     ],
   },
@@ -41,7 +41,7 @@ export const ADMISSION_DEFECTS: readonly PlantedDefect[] = [
     title: 'a file renamed to .yml or .YAML is removed',
     edits: [
       {
-        file: 'src/catalog/stray-identity.ts',
+        file: 'src/catalog/strays.ts',
         find: '([^.].*?)\\.ya?ml(?:~|\\.bak)?$/i;',
         replace: '([^.].*?)\\.yaml(?:~|\\.bak)?$/;',
       },

@@ -242,7 +242,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
       'a file of an instance that is there again under a name that makes none, and says nothing, counts as removed',
     edits: [
       {
-        file: 'src/catalog/unread-instances.ts',
+        file: 'src/catalog/strays.ts',
         find: 'const meant = gone.has(oid) ? path : type',
         replace: 'const meant = gone.has(path) ? path : type',
       },
