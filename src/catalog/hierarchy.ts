@@ -1,5 +1,5 @@
 // Reads hierarchy.yaml: its defaults, and the rules that a schema cannot express. See docs/concepts.md, hierarchy.
-import { type Entry, type ProblemText, problemAt } from '../model/entry.ts';
+import { type Entry, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { SELECTORS } from '../model/keys.ts';
 import { isPlainTypeName, nameFault, type PlainTypeName } from '../model/names.ts';
@@ -48,7 +48,7 @@ function typesIn(values: readonly (Json | undefined)[]): PlainTypeName[] {
 }
 
 /** Returns what is wrong with a hierarchy beyond its schema. */
-export function checkHierarchy(entry: Entry<Hierarchy> & { readonly object: Hierarchy }): readonly Problem[] {
+export function checkHierarchy(entry: ValidEntry<Hierarchy>): readonly Problem[] {
   const { order, provisioning, secrets } = entry.object;
   return [
     ...order.flatMap((level, index) => {

@@ -1,11 +1,9 @@
 // Checks the rules of tree.yaml that a schema cannot express. See docs/concepts.md, tree.
-import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
+import { below, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import type { HierarchyLevel, TreeNode } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { badNameFault } from './paths.ts';
-
-type TreeFile = Entry<TreeNode> & { readonly object: TreeNode };
 
 /** Returns the root of a map that its schema found nothing wrong with. */
 export function readTree({ name, description, type, children }: JsonMap): TreeNode {
@@ -26,7 +24,7 @@ function* walk(node: TreeNode, pointer = '', parent?: TreeNode): Generator<[Tree
 }
 
 /** Returns what is wrong with the tree by itself: its names. */
-export function checkTree(entry: TreeFile): readonly Problem[] {
+export function checkTree(entry: ValidEntry<TreeNode>): readonly Problem[] {
   const problems: Problem[] = [];
   const known = new Map<TreeNode | undefined, Set<string>>();
   for (const [node, pointer, parent] of walk(entry.object)) {
@@ -48,7 +46,7 @@ function siblingFault(node: TreeNode, parent: TreeNode | undefined): ProblemText
 }
 
 /** Returns every node whose level does not come after the level of the node above it in the order of the layers. */
-export function checkTreeLevels(entry: TreeFile, order: readonly HierarchyLevel[]): readonly Problem[] {
+export function checkTreeLevels(entry: ValidEntry<TreeNode>, order: readonly HierarchyLevel[]): readonly Problem[] {
   const levels = order.filter(({ name }) => name === undefined).map(({ type }) => String(type));
   const problems: Problem[] = [];
   for (const [node, pointer, parent] of walk(entry.object)) {

@@ -1,12 +1,11 @@
 // Builds one unit from one catalog: expands an instance, or a clientcert, and merges the configuration of its nodes.
-
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Expansion, expandStack } from '../expand/expand-stack.ts';
 import type { HieraNode, ResolvedNode, SelectableObjects } from '../hiera/node.ts';
 import { resolveNode } from '../hiera/resolve-node.ts';
 import { nearest } from '../hiera/selectable-names.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
-import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
+import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { invariant } from '../model/invariant.ts';
 import { isSame } from '../model/json.ts';
@@ -162,10 +161,7 @@ export function blankUnit(
   return { type, name, entry, commit, time, ...nothing, inputs: reads.inputs, namesSeen: reads.namesSeen };
 }
 
-function unknownTemplate(
-  entry: Entry<StackInstance> & { readonly object: StackInstance },
-  reads: TrackedReads,
-): Problem {
+function unknownTemplate(entry: ValidEntry<StackInstance>, reads: TrackedReads): Problem {
   const { name, stackTemplate } = entry.object;
   return problemAt(entry, '/stackTemplate', {
     code: 'unknown_template',

@@ -1,9 +1,8 @@
 // Builds all units of one commit, valid or not. A unit whose tracked reads are unchanged is reused.
-
 import type { Catalog } from '../catalog/catalog.ts';
 import { checkTemplate } from '../expand/check-template.ts';
 import { addressOf, splitAddress } from '../model/address.ts';
-import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
+import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { affecting, type Problem } from '../model/problem.ts';
 import { reasonOf } from '../model/quote.ts';
@@ -70,7 +69,7 @@ export function* checkTemplates(
   return checked;
 }
 
-function checkOne(template: Entry<StackTemplate> & { readonly object: StackTemplate }): readonly Problem[] {
+function checkOne(template: ValidEntry<StackTemplate>): readonly Problem[] {
   try {
     return checkTemplate(template);
   } catch (error) {

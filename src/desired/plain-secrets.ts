@@ -5,10 +5,9 @@ import { checkSecrets } from '../hiera/check-values.ts';
 import { layerOf } from '../hiera/layers.ts';
 import type { Layer } from '../hiera/node.ts';
 import { secretsOf } from '../hiera/secrets.ts';
-import { type Entry, isValidEntry } from '../model/entry.ts';
+import { type Entry, isValidEntry, type ValidEntry } from '../model/entry.ts';
 import type { Hierarchy, StackInstance, StackTemplate } from '../model/objects.ts';
-import type { Problem } from '../model/problem.ts';
-import { sortProblems } from '../model/problem.ts';
+import { type Problem, sortProblems } from '../model/problem.ts';
 import type { Steps } from '../model/steps.ts';
 import { writtenLayers } from './written-layers.ts';
 
@@ -42,8 +41,6 @@ export function* withoutPlainSecrets(catalog: Catalog): Steps<Catalog> {
     problems: sortProblems([...catalog.problems, ...check.problems]),
   };
 }
-
-type ValidEntry<Value> = Entry<Value> & { readonly object: Value };
 
 class Check {
   readonly problems: Problem[] = [];

@@ -1,15 +1,15 @@
-// Amends a template for one instance: lays the additions over it, then takes the substractions away.
-import { below, type Entry, lastStep, type ProblemText, problemAt } from '../model/entry.ts';
+// Amends a template for one instance: lays the additions over it, then takes the substractions away. Members of a group
+// that substractions retire (`resources.<group>.index: ["2"]`) are no part of that: their indexes are kept for the group.
+import { below, type Entry, lastStep, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { emptyMap, fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { RESOURCE_GROUP } from '../model/names.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
+import { isIndex } from './group-fields.ts';
 import { MISTAKES_MAX } from './limits.ts';
-import { overlay } from './overlay.ts';
-import { type RetiredIndexes, splitRetired } from './retired-indexes.ts';
-import { isLeaf, subtract } from './subtract.ts';
 
 const ADDITIONS = '/stackTemplateAdditions';
 const SUBSTRACTIONS = '/stackTemplateSubstractions';
@@ -30,12 +30,10 @@ export interface AmendedTemplate {
   readonly problems: readonly Problem[];
 }
 
-type Template = Entry<StackTemplate> & { readonly object: StackTemplate };
-
-const templates = new WeakMap<Template, AmendedTemplate>();
+const templates = new WeakMap<ValidEntry<StackTemplate>, AmendedTemplate>();
 
 /** Returns the template as it stands in its file: always the same one for the same entry, since thousands of instances share it. */
-export function templateAsWritten(template: Template): AmendedTemplate {
+export function templateAsWritten(template: ValidEntry<StackTemplate>): AmendedTemplate {
   const known = templates.get(template);
   if (known !== undefined) return known;
   const written = readTemplate(template);
@@ -43,7 +41,7 @@ export function templateAsWritten(template: Template): AmendedTemplate {
   return written;
 }
 
-function readTemplate(template: Template): AmendedTemplate {
+function readTemplate(template: ValidEntry<StackTemplate>): AmendedTemplate {
   return {
     parameters: template.object.parameters,
     resources: resourcesOf(template.object),
@@ -57,8 +55,8 @@ function readTemplate(template: Template): AmendedTemplate {
 
 /** Returns the template as `instance` amends it; as it is written where the instance amends nothing. */
 export function amendTemplate(
-  instance: Entry<StackInstance> & { readonly object: StackInstance },
-  template: Template,
+  instance: ValidEntry<StackInstance>,
+  template: ValidEntry<StackTemplate>,
 ): AmendedTemplate {
   const written = templateAsWritten(template);
   const { stackTemplateAdditions, stackTemplateSubstractions } = instance.object;
@@ -181,4 +179,143 @@ function nearestIn(pointers: ReadonlySet<string>, pointer: string): string | nul
     if (pointers.has(nearest)) return nearest;
   }
   return null;
+}
+
+interface Laid {
+  readonly value: JsonMap;
+  /** The pointers of values that come from the upper map. Everything below them is the upper map's too. */
+  readonly overridden: ReadonlySet<string>;
+}
+
+/** Returns both maps as one, merged key by key where both have a map, and which of its values are the upper's. Neither map is changed. */
+export function overlay(lower: JsonMap, upper: JsonMap): Laid {
+  const overridden = new Set<string>();
+  return { value: merge(lower, upper, { pointer: '', overridden }), overridden };
+}
+
+function merge(
+  lower: JsonMap,
+  upper: JsonMap,
+  at: { readonly pointer: string; readonly overridden: Set<string> },
+): JsonMap {
+  const merged = Object.assign(emptyMap(), lower);
+  for (const [key, value] of Object.entries(upper)) {
+    const pointer = below(at.pointer, key);
+    const under = merged[key];
+    if (isMap(value) && isMap(under)) {
+      merged[key] = merge(under, value, { pointer, overridden: at.overridden });
+    } else {
+      merged[key] = value;
+      at.overridden.add(pointer);
+    }
+  }
+  return merged;
+}
+
+/** What came of the names in a substraction, by pointer. */
+interface Subtraction {
+  readonly removed: Set<string>;
+  /** Those that name nothing, with the keys that are there instead. */
+  readonly missing: Map<string, readonly string[]>;
+  /** Those at which something stands that is neither a map nor a leaf. */
+  readonly notLeaves: Map<string, Json>;
+}
+
+/**
+ * Returns `whole` without what `named` names, and what came of each name. A leaf removes the key where it stands. Neither
+ * map is changed.
+ */
+export function subtract(whole: JsonMap, named: JsonMap): Subtraction & { readonly value: JsonMap } {
+  const found: Subtraction = { removed: new Set(), missing: new Map(), notLeaves: new Map() };
+  return { value: walkMap(whole, named, { ...found, pointer: '' }), ...found };
+}
+
+/** Returns true for what removes the key where it stands: `{}`, `null`, `""` and `true`. */
+function isLeaf(value: Json): boolean {
+  return value === null || value === '' || value === true || (isMap(value) && Object.keys(value).length === 0);
+}
+
+function walkMap(whole: JsonMap, named: JsonMap, walk: Subtraction & { readonly pointer: string }): JsonMap {
+  const left = Object.assign(emptyMap(), whole);
+  for (const [key, value] of Object.entries(named)) {
+    const pointer = below(walk.pointer, key);
+    const present = left[key];
+    if (present === undefined) {
+      walk.missing.set(pointer, Object.keys(whole));
+    } else if (isLeaf(value)) {
+      delete left[key];
+      walk.removed.add(pointer);
+    } else if (!isMap(value)) {
+      walk.notLeaves.set(pointer, value);
+    } else if (isMap(present)) {
+      left[key] = walkMap(present, value, { ...walk, pointer });
+    } else {
+      // A value that is no map contains nothing: each name below it is missing.
+      walkMap(emptyMap(), value, { ...walk, pointer });
+    }
+  }
+  return left;
+}
+
+/** A retired index and where it is written. */
+export interface Retired {
+  readonly index: number;
+  readonly origin: Origin;
+}
+
+/** By resource key. */
+type RetiredIndexes = ReadonlyMap<string, readonly Retired[]>;
+
+interface SplitResources {
+  readonly retired: RetiredIndexes;
+  /** The same without `index` of groups: what is to be taken away. */
+  readonly others: JsonMap;
+  readonly problems: readonly Problem[];
+}
+
+/** Separates retired indexes from the rest of `substractions.resources`. `origin` is where that map stands. */
+function splitRetired(named: JsonMap, resources: JsonMap, origin: Origin): SplitResources {
+  const retired = new Map<string, readonly Retired[]>();
+  const others = emptyMap();
+  const problems: Problem[] = [];
+  for (const [key, value] of Object.entries(named)) {
+    if (!isMap(value) || !Object.hasOwn(value, 'index') || !isGroup(resources[key])) {
+      others[key] = value;
+      continue;
+    }
+    const { index = null, ...rest } = value;
+    // A map that held nothing but the index must not become a leaf, which would remove the whole group.
+    if (Object.keys(rest).length > 0) others[key] = rest;
+    const read = readIndexes(index, { ...origin, pointer: below(origin.pointer, key, 'index') });
+    retired.set(key, read.indexes);
+    problems.push(...read.problems);
+  }
+  return { retired, others, problems };
+}
+
+function isGroup(definition: Json | undefined): boolean {
+  return isMap(definition) && definition.type === RESOURCE_GROUP;
+}
+
+function readIndexes(
+  value: Json,
+  origin: Origin,
+): { readonly indexes: readonly Retired[]; readonly problems: readonly Problem[] } {
+  if (!Array.isArray(value)) return { indexes: [], problems: [badIndex(value, origin)] };
+  const indexes: Retired[] = [];
+  const problems: Problem[] = [];
+  value.forEach((item: Json, position) => {
+    const at = { ...origin, pointer: below(origin.pointer, position) };
+    if (typeof item === 'string' && isIndex(item)) indexes.push({ index: Number(item), origin: at });
+    else problems.push(badIndex(item, at));
+  });
+  return { indexes, problems };
+}
+
+function badIndex(value: Json, { entry, pointer }: Origin): Problem {
+  return problemAt(entry, pointer, {
+    code: 'bad_retired_index',
+    message: `index is ${quote(value)}; it must be a list of member numbers as strings`,
+    hint: typeof value === 'number' ? `write ["${value}"]` : 'write index: ["2"] to retire member 2',
+  });
 }

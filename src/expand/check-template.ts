@@ -1,21 +1,23 @@
 // Finds what is wrong with a template before any value is known: alone, or as an instance amends it.
-import type { Entry } from '../model/entry.ts';
+import { below, type ProblemText, type ValidEntry } from '../model/entry.ts';
+import { isStructural } from '../model/keys.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
-import { type AmendedTemplate, problemInTemplate, templateAsWritten } from './amend-template.ts';
-import type { Blueprint } from './blueprint.ts';
+import { quote } from '../model/quote.ts';
+import { didYouMean } from '../model/suggest.ts';
+import { type AmendedTemplate, problemInTemplate, subtractedButUsed, templateAsWritten } from './amend-template.ts';
+import { type Blueprint, readBlueprints, type Text, textsOf } from './blueprint.ts';
 import { checkDependencyCycles, checkValueCycles } from './check-cycles.ts';
-import { checkPlaceholders } from './check-placeholders.ts';
 import { groupFieldFault } from './group-fields.ts';
-import { isLiteral, literalOf } from './placeholders.ts';
-import { readBlueprints } from './read-blueprints.ts';
+import { MISTAKES_MAX } from './limits.ts';
+import { type ArrayToken, foreignPlaceholders, isLiteral, literalOf, lookalikes, type Token } from './placeholders.ts';
 import { checkParameters } from './resolve-parameters.ts';
 
 /**
  * Returns the mistakes of a right file that need no instance to be seen. expandStack finds those that an amendment
  * leaves in place again, at the same places and in the same words, so that sortProblems joins the two.
  */
-export function checkTemplate(template: Entry<StackTemplate> & { readonly object: StackTemplate }): readonly Problem[] {
+export function checkTemplate(template: ValidEntry<StackTemplate>): readonly Problem[] {
   const amended = templateAsWritten(template);
   const { blueprints, problems } = readBlueprints(amended);
   return sortProblems([...problems, ...checkAmended(amended, blueprints)]);
@@ -50,4 +52,143 @@ function checkName(amended: AmendedTemplate, { properties }: Blueprint): Problem
   return [
     problemInTemplate(amended, name.pointer, { code: 'bad_server_name', message, hint: 'a server has one name' }),
   ];
+}
+
+interface PlaceholderUse {
+  readonly amended: AmendedTemplate;
+  readonly byKey: ReadonlyMap<string, Blueprint>;
+  readonly blueprint: Blueprint;
+  readonly scope: 'group' | 'server';
+}
+
+/** The fault of a placeholder. */
+interface PlaceholderFault {
+  readonly text: ProblemText;
+  /** The pointer of what is named, which a substraction may have taken away. */
+  readonly named?: string;
+}
+
+/**
+ * Returns the mistakes of placeholders: each has to name something that exists, and stand where it has a meaning. Those
+ * that only look like one are warnings.
+ */
+function checkPlaceholders(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
+  const errors = errorsOf(amended, blueprints).take(MISTAKES_MAX);
+  const warnings = warningsOf(amended, blueprints).take(MISTAKES_MAX);
+  return [...errors, ...warnings];
+}
+
+function* errorsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
+  const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
+  for (const blueprint of blueprints) {
+    for (const { text, scope } of textsOf(blueprint)) yield* checkText(text, { amended, byKey, blueprint, scope });
+  }
+}
+
+function* checkText(text: Text, place: PlaceholderUse): Generator<Problem> {
+  for (const token of text.tokens) {
+    const fault = faultOf(token, place);
+    if (fault !== undefined) yield problemOf(fault, { token, text, amended: place.amended });
+  }
+}
+
+function* warningsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
+  for (const { text } of blueprints.flatMap((blueprint) => [...textsOf(blueprint)])) {
+    const found = [...lookalikes(text.raw), ...foreignPlaceholders(text.raw, amended.parameters)];
+    for (const written of found) yield problemInTemplate(amended, text.pointer, lookalike(written));
+  }
+}
+
+function problemOf(
+  { text: faultText, named }: PlaceholderFault,
+  { token, text, amended }: { readonly token: Token; readonly text: Text; readonly amended: AmendedTemplate },
+): Problem {
+  const removal = named === undefined ? null : amended.removedBy(named);
+  if (removal === null) return problemInTemplate(amended, text.pointer, faultText);
+  return subtractedButUsed(removal, token.text, text.pointer);
+}
+
+function faultOf(token: Token, place: PlaceholderUse): PlaceholderFault | undefined {
+  if (token.kind === 'literal') return undefined;
+  if (token.kind === 'parameter') return parameterFault(token, place);
+  if (token.kind === 'index') return indexFault(place);
+  return place.scope === 'group' ? { text: arrayInGroupField(token) } : arrayFault(token, place);
+}
+
+function parameterFault(
+  { name, text }: { readonly name: string; readonly text: string },
+  { amended, blueprint, scope }: PlaceholderUse,
+): PlaceholderFault | undefined {
+  if (Object.hasOwn(amended.parameters, name)) return undefined;
+  const inScope = [
+    ...Object.keys(amended.parameters),
+    ...(blueprint.group === null || scope === 'group' ? [] : ['index']),
+  ];
+  return {
+    named: below('/parameters', name),
+    text: {
+      code: 'undeclared_placeholder',
+      message: `"${text}" names no parameter`,
+      hint: didYouMean(name, inScope) ?? `declare "${name}" under parameters, or write "<${text}" for the text itself`,
+    },
+  };
+}
+
+function indexFault({ blueprint, scope }: PlaceholderUse): PlaceholderFault | undefined {
+  if (scope === 'server' && blueprint.group !== null) return undefined;
+  return {
+    text: {
+      code: 'index_outside_group',
+      message: '"<<index>>" has a meaning in resource_def of a group only',
+      hint: 'write "<<<index>>" for the text itself',
+    },
+  };
+}
+
+function arrayInGroupField({ text }: ArrayToken): ProblemText {
+  return {
+    code: 'array_in_group_property',
+    message: `${quote(text)} cannot stand in a property of the group itself`,
+    hint: 'use a parameter',
+  };
+}
+
+function arrayFault(
+  { resource, property, text }: ArrayToken,
+  { amended, byKey }: PlaceholderUse,
+): PlaceholderFault | undefined {
+  const blueprint = byKey.get(resource);
+  if (blueprint === undefined) {
+    // A resource without the shape of one is reported where it stands.
+    if (Object.hasOwn(amended.resources, resource)) return undefined;
+    return {
+      named: below('/resources', resource),
+      text: {
+        code: 'unknown_array_resource',
+        message: `${quote(text)} names no resource`,
+        hint: didYouMean(resource, byKey.keys()) ?? `the resources are ${[...byKey.keys()].join(', ')}`,
+      },
+    };
+  }
+  if (property === 'name' || blueprint.properties.has(property)) return undefined;
+  const advice = isStructural(property)
+    ? `"${property}" is structure and has no values`
+    : `add "${property}" to the properties of "${resource}"`;
+  return {
+    named: below(blueprint.propertiesPointer, property),
+    text: {
+      code: 'unknown_array_property',
+      message: `${quote(text)} names no property of "${resource}"`,
+      hint: didYouMean(property, ['name', ...blueprint.properties.keys()]) ?? advice,
+    },
+  };
+}
+
+function lookalike(written: string): ProblemText {
+  return {
+    code: 'not_a_placeholder',
+    severity: 'warning',
+    message: `${quote(written)} looks like a placeholder and is none`,
+    hint: "write <<parameter>>, <<index>> or <<(Array)['resource']['property']>>, without spaces",
+  };
 }

@@ -1,22 +1,19 @@
 // Expands an instance and its template to servers. Each stage has its own file; this one defines their order.
-import { type Entry, problemAt } from '../model/entry.ts';
-import type { ExpandedServer } from '../model/expanded.ts';
+import { below, problemAt, type ValidEntry } from '../model/entry.ts';
+import type { ExpandedServer, Origin } from '../model/expanded.ts';
+import { compareNames, SERVER } from '../model/names.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import { affecting, hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
+import { listSharing } from '../model/shared-lists.ts';
 import { type AmendedTemplate, amendTemplate } from './amend-template.ts';
-import { assembleServers } from './assemble-servers.ts';
-import type { Blueprint } from './blueprint.ts';
-import { checkServerNames } from './check-server-names.ts';
+import { type Blueprint, readBlueprints } from './blueprint.ts';
+import { checkConfigurationOnly, checkServerNames, configurationOnlyOf } from './check-servers.ts';
 import { checkAmended } from './check-template.ts';
 import { computeValues } from './compute-values.ts';
-import { checkConfigurationOnly } from './configuration-only.ts';
 import { type Members, membersOf } from './group-members.ts';
 import { SERVERS_MAX } from './limits.ts';
-import { readBlueprints } from './read-blueprints.ts';
-import { resolveDependencies } from './resolve-dependencies.ts';
+import { type ResolvedResource, resolveDependencies } from './resolve-dependencies.ts';
 import { type Parameters, resolveParameters } from './resolve-parameters.ts';
-
-type Instance = Entry<StackInstance> & { readonly object: StackInstance };
 
 /** The result of an expansion. */
 export interface Expansion {
@@ -37,10 +34,7 @@ interface Stage {
  * Returns the servers of an instance, or what is wrong with it. Both files are right by themselves. Errors name the
  * instance; those of a template, unless an amendment mends them, are the same as checkTemplate finds.
  */
-export function expandStack(
-  instance: Instance,
-  template: Entry<StackTemplate> & { readonly object: StackTemplate },
-): Expansion {
+export function expandStack(instance: ValidEntry<StackInstance>, template: ValidEntry<StackTemplate>): Expansion {
   const amended = amendTemplate(instance, template);
   const { servers, problems } = expandAmended(instance, amended);
   return {
@@ -51,7 +45,7 @@ export function expandStack(
 }
 
 /** Reads and checks everything that is written; only where that is right are values computed. */
-function expandAmended(instance: Instance, amended: AmendedTemplate): Stage {
+function expandAmended(instance: ValidEntry<StackInstance>, amended: AmendedTemplate): Stage {
   const { blueprints, shape, checked } = readTemplate(amended);
   const parameters = resolveParameters(instance, amended);
   const written = [...amended.problems, ...shape, ...parameters.problems, ...checked];
@@ -127,4 +121,55 @@ function tooManyServers({ group, pointer }: Blueprint, { amended, parameters }: 
     message: 'with these servers the stack has more than 50,000',
     hint: 'divide it into several stacks',
   });
+}
+
+interface Assembly {
+  readonly instance: string;
+  readonly amended: AmendedTemplate;
+  readonly parameters: Pick<Parameters, 'blame'>;
+}
+
+/** Returns the servers, in the order of resources and members: it joins the results of all stages, and decides nothing. */
+function assembleServers(
+  resources: readonly ResolvedResource[],
+  { instance, amended, parameters }: Assembly,
+): readonly ExpandedServer[] {
+  const names = new Map(resources.map(({ members, servers }) => [members.blueprint, servers.map(({ name }) => name)]));
+  return resources.flatMap(({ members, servers, sources }) => {
+    const { blueprint, maxUnavailable, pauseSeconds } = members;
+    const listed = [...sources].flatMap((source) => names.get(source) ?? []).sort(compareNames);
+    const listsItself = sources.has(blueprint);
+    const originOf = originsIn(blueprint, amended);
+    const blameOf = (property: string): Origin => {
+      const [text, second] = blueprint.properties.get(property)?.texts ?? [];
+      return text === undefined || second !== undefined ? originOf(property) : parameters.blame(text);
+    };
+    const share = listSharing();
+    return servers.map(
+      (server): ExpandedServer => ({
+        name: server.name,
+        instance,
+        key: blueprint.key,
+        index: server.index,
+        kind: SERVER,
+        properties: server.properties,
+        configurationOnly: share(configurationOnlyOf(server)),
+        dependsOn: server.dependsOn,
+        outside: server.outside,
+        lists: listsItself ? listed.filter((name) => name !== server.name) : listed,
+        maxUnavailable,
+        pauseSeconds,
+        originOf,
+        blameOf,
+      }),
+    );
+  });
+}
+
+/** Returns where a property is written; for a generated name, the resource that it is made from. */
+function originsIn(
+  { properties, propertiesPointer, pointer }: Blueprint,
+  amended: AmendedTemplate,
+): (property: string) => Origin {
+  return (property) => amended.originOf(properties.has(property) ? below(propertiesPointer, property) : pointer);
 }

@@ -1,12 +1,12 @@
 // Lists the servers of a resource: one, or the members of a group by count, index_start and retired indexes.
 import { problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
+import type { Retired } from './amend-template.ts';
 import type { Blueprint, Text } from './blueprint.ts';
 import { GROUP_FIELDS, type GroupField, groupFieldDefault, groupFieldFault } from './group-fields.ts';
 import { MEMBERS_MAX } from './limits.ts';
+import { substitute, valueList } from './placeholders.ts';
 import type { Parameters } from './resolve-parameters.ts';
-import type { Retired } from './retired-indexes.ts';
-import { substitute, valueList } from './substitute.ts';
 
 /** The servers of one resource, before their values are computed. */
 export interface Members {

@@ -1,5 +1,5 @@
 // Resolves the parameters of a stack: the template declares them with defaults, the instance gives values.
-import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
+import { below, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import type { Json } from '../model/json.ts';
 import type { StackInstance } from '../model/objects.ts';
@@ -19,10 +19,8 @@ export interface Parameters {
   readonly problems: readonly Problem[];
 }
 
-type Instance = Entry<StackInstance> & { readonly object: StackInstance };
-
 /** Returns the value of every parameter: the instance's, else the default. An empty default counts as none. */
-export function resolveParameters(instance: Instance, amended: AmendedTemplate): Parameters {
+export function resolveParameters(instance: ValidEntry<StackInstance>, amended: AmendedTemplate): Parameters {
   const values = new Map<string, string>();
   const problems: Problem[] = [];
   const given = new Map(Object.entries(instance.object.parameters));
@@ -45,7 +43,7 @@ export function checkParameters(amended: AmendedTemplate): Problem[] {
 }
 
 interface OriginContext {
-  readonly instance: Instance;
+  readonly instance: ValidEntry<StackInstance>;
   readonly given: ReadonlyMap<string, string>;
   readonly amended: AmendedTemplate;
 }
@@ -57,7 +55,7 @@ function blame({ tokens, pointer }: Text, { instance, given, amended }: OriginCo
   return given.has(only.name) ? { entry: instance, pointer: parameter } : amended.originOf(parameter);
 }
 
-function noValue(instance: Instance, name: string): Problem {
+function noValue(instance: ValidEntry<StackInstance>, name: string): Problem {
   return problemAt(instance, below('/parameters', name), {
     code: 'missing_parameter',
     message: `the parameter "${name}" has no value`,
@@ -65,7 +63,11 @@ function noValue(instance: Instance, name: string): Problem {
   });
 }
 
-function undeclared(instance: Instance, name: string, { parameters, removedBy }: AmendedTemplate): Problem {
+function undeclared(
+  instance: ValidEntry<StackInstance>,
+  name: string,
+  { parameters, removedBy }: AmendedTemplate,
+): Problem {
   const pointer = below('/parameters', name);
   const gone = removedBy(pointer) === null ? null : 'stackTemplateSubstractions takes it away: remove one of the two';
   return problemAt(instance, pointer, {

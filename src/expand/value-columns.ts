@@ -9,8 +9,7 @@ import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Blueprint, PropertyText } from './blueprint.ts';
 import type { Members } from './group-members.ts';
 import { MEMBERS_MAX, STACK_WEIGHT_MAX } from './limits.ts';
-import type { ArrayToken } from './placeholders.ts';
-import { substitute, type ValueList, valueList } from './substitute.ts';
+import { type ArrayToken, substitute, type ValueList, valueList } from './placeholders.ts';
 import { labelOf, needsOf, nodeFor, type ValueGraph, type ValueNode } from './value-graph.ts';
 
 /** The weight of an item of a list, a substituted placeholder or literal, or a resource that another one reads. */

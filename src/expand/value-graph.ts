@@ -1,5 +1,6 @@
 // Builds the graph of properties that need the values of others: it gives the order in which Array placeholders are
 // filled.
+
 import type { Blueprint, PropertyText } from './blueprint.ts';
 import type { ArrayToken } from './placeholders.ts';
 

@@ -1,6 +1,6 @@
 // Turns sources of configuration keys (a file, a server's properties, a provider's outputs) into layers.
 // select-layers.ts chooses the layers of a node.
-import { below, type Entry, type ProblemText, problemAt } from '../model/entry.ts';
+import { below, type Entry, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { invariant } from '../model/invariant.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
@@ -13,7 +13,7 @@ import type { Layer, LayerValues } from './node.ts';
 const layers = new WeakMap<Entry<unknown>, Layer>();
 
 /** Returns the layer that an object's file makes: always the same one for the same entry, since thousands of nodes share it. */
-export function layerOf(entry: Entry<TypedObject> & { readonly object: TypedObject }): Layer {
+export function layerOf(entry: ValidEntry<TypedObject>): Layer {
   const known = layers.get(entry);
   if (known !== undefined) return known;
   const { type, name } = entry.object;

@@ -1,5 +1,5 @@
 // Defines the configuration of one node before merging: its layers in order, by reference to the files that hold them.
-import type { Entry } from '../model/entry.ts';
+import type { Entry, ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { PlainTypeName } from '../model/names.ts';
@@ -25,7 +25,7 @@ export interface Layer {
 
 /** The objects that can be selected. The caller notes every lookup, so that adding an absent object counts as a change. */
 export interface SelectableObjects {
-  readonly hierarchy: Entry<Hierarchy> & { readonly object: Hierarchy };
+  readonly hierarchy: ValidEntry<Hierarchy>;
   readonly tree: TreeNode;
   readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;
   /** Names of the objects of a type, for suggestions. Where it is the same list, no work is done twice. */

@@ -61,7 +61,10 @@ export function lastStep(pointer: string): string {
     .replaceAll('~0', '~');
 }
 
+/** A checked file that yields an object. */
+export type ValidEntry<Value> = Entry<Value> & { readonly object: Value };
+
 /** Returns true if the file itself is valid: it has an object and no problem worse than a warning. */
-export function isValidEntry<Value>(entry: Entry<Value>): entry is Entry<Value> & { readonly object: Value } {
+export function isValidEntry<Value>(entry: Entry<Value>): entry is ValidEntry<Value> {
   return entry.object !== null && entry.problems.every((problem) => problem.severity === 'warning');
 }

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { amendTemplate, templateAsWritten } from '../../src/expand/amend-template.ts';
-import { overlay } from '../../src/expand/overlay.ts';
-import { subtract } from '../../src/expand/subtract.ts';
+import { amendTemplate, overlay, subtract, templateAsWritten } from '../../src/expand/amend-template.ts';
 import { emptyMap, type JsonMap } from '../../src/model/json.ts';
 import { describeProblems, instanceEntry, templateEntry } from '../support/entries.ts';
 
