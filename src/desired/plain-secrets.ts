@@ -1,7 +1,6 @@
 // Finds secrets in plain text in every object of a commit, whether or not a node selects it: every reader of the
 // repository knows them already. See docs/concepts.md, merging.
 import type { Catalog } from '../catalog/catalog.ts';
-import { checkSecrets } from '../hiera/check-values.ts';
 import { layerOf } from '../hiera/layers.ts';
 import type { Layer } from '../hiera/node.ts';
 import { secretsOf } from '../hiera/secrets.ts';
@@ -10,6 +9,7 @@ import type { Hierarchy, StackInstance, StackTemplate } from '../model/objects.t
 import { type Problem, sortProblems } from '../model/problem.ts';
 import type { Steps } from '../model/steps.ts';
 import { writtenLayers } from './written-layers.ts';
+import { checkSecrets } from '../hiera/resolve-node.ts';
 
 /**
  * The invalid counterpart of each entry under a hierarchy, so that the same file yields the same entry in every commit;

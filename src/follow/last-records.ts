@@ -2,8 +2,7 @@
 // be as large as the files that it is merged from, so those of one commit have a common limit.
 import type { Baseline } from '../desired/desired-state.ts';
 import { nodeOf } from '../desired/node-records.ts';
-import { explainRecord } from '../hiera/explain.ts';
-import { buildRecord } from '../hiera/record.ts';
+import { buildRecord, explainRecord } from '../hiera/record.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 

@@ -1,8 +1,9 @@
-// Builds the record of a node as hiera serves it: its merged layers, what its provider reported, and the computed keys.
-// See docs/concepts.md, records.
+// Builds the record of a node as hiera serves it: its merged layers, what its provider reported, and the computed keys; for
+// `?info=true` with the source of each value, and the values that it hides. See docs/concepts.md, records, and docs/rest.md,
+// hiera.
 import { emptyMap, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import type { NodeRecord, RecordValue } from '../model/record.ts';
+import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue, ValueSource } from '../model/record.ts';
 import { outputsLayer } from './layers.ts';
 import { mergeKey, mergeLayers, mergeValues, type Sourced } from './merge.ts';
 import type { HieraNode, Layer } from './node.ts';
@@ -17,9 +18,9 @@ export interface NodeFacts {
 }
 
 /** Every key of a record, in the order in which it is shown: the computed keys, then the others by code unit. */
-export type MergedRecord = ReadonlyMap<string, Sourced>;
+type MergedRecord = ReadonlyMap<string, Sourced>;
 
-/** Returns the whole record of a node, sources included. See explain.ts for its form with sources, {@link recordOf} for the one without. */
+/** Returns the whole record of a node, sources included. {@link explainRecord} shows them, {@link recordOf} leaves them out. */
 export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
   const record = mergeLayers([computedLayer(node, facts)], {});
   const merged = [...mergeLayers(mergedLayers(node, facts), node.hierarchy.merge).values()];
@@ -77,4 +78,37 @@ export function computedLayer(node: HieraNode, facts: NodeFacts): Layer {
     values: Object.assign(emptyMap<RecordValue>(), keys),
     origin: (key) => (key === 'description' ? descriptionOrigin : null),
   };
+}
+
+/** Returns a record with the source of every value, its keys in the order of the record. */
+export function explainRecord(merged: MergedRecord): ExplainedRecord {
+  const record = emptyMap<ExplainedValue>();
+  for (const [key, sourced] of merged) record[key] = explainValue(sourced);
+  return record;
+}
+
+/**
+ * Returns one value with its source. `overrides` holds every other layer that sets the key; under the rule `unique`
+ * these are the layers whose lists are joined in.
+ */
+export function explainValue({ key, value, merge, layer, others }: Sourced): ExplainedValue {
+  const overrides = others.toReversed().map((other) => {
+    return { ...sourceOf(other, key), value: other.values[key] ?? null };
+  });
+  return { value, ...sourceOf(layer, key), merge, overrides };
+}
+
+/** Returns a record without the sources of its values. */
+export function plainRecord(explained: ExplainedRecord): NodeRecord {
+  const record = emptyMap<RecordValue>();
+  for (const [key, { value }] of Object.entries(explained)) record[key] = value;
+  return record;
+}
+
+function sourceOf(layer: Layer, key: string): ValueSource {
+  const { type, name } = layer;
+  const origin = layer.origin(key);
+  if (origin === null) return { type, name, file: null, line: null };
+  const { line } = origin.entry.locate(origin.pointer, 'key');
+  return { type, name, file: origin.entry.path, line };
 }

@@ -1,13 +1,16 @@
-// Resolves the configuration layers of one node, and reports every mistake in them.
-import { type Entry, isValidEntry } from '../model/entry.ts';
+// Resolves the configuration layers of one node, and reports every mistake in them: in the keys that a stack's server sets
+// itself, and in values that break a rule of hierarchy.yaml. The catalog checks what applies to every file.
+import { below, type Entry, isValidEntry, type ProblemText, problemAt } from '../model/entry.ts';
+import type { ExpandedServer } from '../model/expanded.ts';
 import { emptyMap, type JsonMap } from '../model/json.ts';
+import { recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
-import { checkClientcert, checkProperties } from './check-own-keys.ts';
-import { checkValues } from './check-values.ts';
-import { layerOf, propertiesLayer } from './layers.ts';
+import { quote, withForeignCharacter } from '../model/quote.ts';
+import { layerOf, problemInLayer, propertiesLayer } from './layers.ts';
 import type { HieraNode, Layer, NodeOwner, ResolvedNode, SelectableObjects } from './node.ts';
+import { type Secrets, secretsOf } from './secrets.ts';
 import { type Selection, selectLayers } from './select-layers.ts';
 
 /**
@@ -82,4 +85,95 @@ function provisioningOf(layers: readonly Layer[], types: readonly PlainTypeName[
     content[type] = general === undefined ? values : Object.assign(emptyMap(), general, values);
   }
   return content;
+}
+
+/** Fields of a record that no property can set, although they may be meant for the provider. */
+const UNSEEN: ReadonlySet<string> = new Set(['type', 'tenant']);
+
+/** Returns an error for each property whose name can be no key of a record, a warning for each that is not shown in it. */
+function checkProperties(server: ExpandedServer): readonly Problem[] {
+  return Object.keys(server.properties).flatMap((property) => {
+    const text = propertyProblem(property);
+    if (text === undefined) return [];
+    const { entry, pointer } = server.originOf(property);
+    return [problemAt(entry, pointer, { ...text, part: 'key' })];
+  });
+}
+
+/** Returns an error for each selector in the clientcert file of a stack's server: there it would select nothing. */
+function checkClientcert(clientcert: Layer, server: ExpandedServer): readonly Problem[] {
+  const selectors = Object.keys(clientcert.values).filter((key) => SELECTORS.has(key));
+  return selectors.map((key) =>
+    problemInLayer(clientcert, key, {
+      code: 'selector_in_layer',
+      part: 'key',
+      message: `"${key}" selects a layer, and only the properties of a stack's server do so: "${server.name}" is made by "${server.instance}"`,
+      hint: `set "${key}" in the properties of the server, by the template or the instance, and remove it here`,
+    }),
+  );
+}
+
+function propertyProblem(property: string): ProblemText | undefined {
+  const fault = recordKeyFault(property);
+  if (fault !== undefined) {
+    const message = `the property "${property}"${withForeignCharacter(property)} ${fault}, so it can be no key of a record`;
+    return { code: 'bad_key', message, hint: 'rename it' };
+  }
+  if (!UNSEEN.has(property)) return undefined;
+  const message = `the property "${property}" is in no record: there "${property}" describes an object`;
+  return { code: 'unseen_key', severity: 'warning', message, hint: 'rename it if configuration needs it' };
+}
+
+/** Returns a problem for every value that breaks a rule of the hierarchy. The value of a secret is never quoted. */
+export function checkValues(layers: readonly Layer[], hierarchy: SelectableObjects['hierarchy']): readonly Problem[] {
+  return [...checkUnique(layers, hierarchy), ...checkSecrets(layers, secretsOf(hierarchy.object))];
+}
+
+function* checkUnique(layers: readonly Layer[], hierarchy: SelectableObjects['hierarchy']): Generator<Problem> {
+  const { isSecret } = secretsOf(hierarchy.object);
+  for (const [key, rule] of Object.entries(hierarchy.object.merge)) {
+    if (rule !== 'unique') continue;
+    const list = layers.find(({ values }) => typeof values[key] === 'object' && values[key] !== null);
+    for (const layer of layers) {
+      const value = layer.values[key];
+      if (value === undefined || value === null || typeof value === 'object') continue;
+      const what = isSecret(key) ? 'this value' : quote(value);
+      const { line } = hierarchy.locate(below('', 'merge', key), 'key');
+      yield problemInLayer(layer, key, {
+        code: 'unique_not_list',
+        message: `"${key}" is merged as a list (${hierarchy.path}:${line}), and ${what} is none`,
+        hint: isSecret(key) ? 'write a list of references' : `write ${quote([String(value)])}${listAt(list, key)}`,
+      });
+    }
+  }
+}
+
+function listAt(list: Layer | undefined, key: string): string {
+  const origin = list?.origin(key);
+  if (origin === undefined || origin === null) return '';
+  return `; it is a list at ${origin.entry.path}:${origin.entry.locate(origin.pointer, 'key').line}`;
+}
+
+/** Yields a problem for every key that is for a secret and holds something else than a reference; the value is not quoted. */
+export function* checkSecrets(layers: readonly Layer[], { check, reference }: Secrets): Generator<Problem> {
+  for (const layer of layers) {
+    const { exposed, stoppedAt } = check(layer);
+    if (stoppedAt !== null) yield tooMuch(layer, stoppedAt);
+    for (const key of exposed) {
+      yield problemInLayer(layer, key, {
+        code: 'secret_not_reference',
+        message: `"${key}" holds something else than a reference to a secret`,
+        hint: `write a reference that matches ${reference}; a secret that was committed is known and has to be changed`,
+      });
+    }
+  }
+}
+
+function tooMuch(layer: Layer, key: string): Problem {
+  return problemInLayer(layer, key, {
+    code: 'too_much_to_match',
+    part: 'key',
+    message: `from here on, the keys and references are too long to be compared with the patterns under "secrets"`,
+    hint: 'divide the object, or make the patterns of hierarchy.yaml simpler: each character costs what they compile to',
+  });
 }

@@ -1,15 +1,17 @@
-// Selects the layers that a node shares with others, in the order of the hierarchy. See docs/concepts.md, hierarchy.
+// Selects the layers that a node shares with others, in the order of the hierarchy: reads the names by which it selects
+// them, finds the objects, and checks that the tree's levels form one path. See docs/concepts.md, hierarchy and tree.
 import { addressOf } from '../model/address.ts';
 import { isValidEntry } from '../model/entry.ts';
-import { nameFault, type PlainTypeName } from '../model/names.ts';
+import { isMap } from '../model/json.ts';
+import { compareNames, nameFault, type PlainTypeName } from '../model/names.ts';
+import type { HierarchyLevel, TreeNode } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { quote, quoteSome } from '../model/quote.ts';
+import type { RecordValue } from '../model/record.ts';
+import { didYouMean } from '../model/suggest.ts';
 import { layerOf, problemInLayer } from './layers.ts';
 import type { Layer, SelectableObjects } from './node.ts';
-import { nearest, selectableNames } from './selectable-names.ts';
-import { isSelected, nameAtLevel, readSelectors } from './selectors.ts';
 import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';
-import { checkTreePath } from './tree-path.ts';
 
 /** The number of wrong names of one unit that are compared with all existing ones. */
 const SUGGESTIONS_MAX = 100;
@@ -82,4 +84,130 @@ function hintFor({ type, name }: ObjectStep, scope: SelectableObjects): string {
 function whatToDo({ type, name }: ObjectStep, names: readonly string[]): string {
   const add = nameFault(name) === undefined ? `add types/${type}/${name}.yaml` : `write the name of a ${type}`;
   return names.length === 0 ? add : `${add}, or use ${quoteSome(names)}`;
+}
+
+/** The selected name by type. A type that is left out, or whose selector is empty, is not in it. */
+type Selectors = ReadonlyMap<string, string>;
+
+interface ReadSelectors {
+  readonly selectors: Selectors;
+  readonly problems: readonly Problem[];
+}
+
+/** Returns the selectors among the keys that a node sets itself, and a problem for each that is no string. */
+export function readSelectors(selecting: Layer, order: readonly HierarchyLevel[]): ReadSelectors {
+  const selectors = new Map<string, string>();
+  const problems: Problem[] = [];
+  for (const type of new Set(order.flatMap(selectorsOf))) {
+    const value = selecting.values[type];
+    if (value === undefined || value === null || value === '') continue;
+    if (typeof value === 'string') selectors.set(type, value);
+    else problems.push(notString(selecting, type, value));
+  }
+  return { selectors, problems };
+}
+
+/** Returns true for a level that a property of its own name selects: neither compound nor the tree's root. */
+function isSelected(level: HierarchyLevel): level is { readonly type: PlainTypeName } {
+  return level.name === undefined && level.type !== 'common';
+}
+
+/** Returns the name of the object that a level selects, or undefined where it selects none. `root`: the tree's name. */
+export function nameAtLevel(level: HierarchyLevel, selectors: Selectors, root: string): string | undefined {
+  if (level.name !== undefined) return fillName(level.name, selectors);
+  return isSelected(level) ? selectors.get(level.type) : root;
+}
+
+/** Returns the name of a compound level with its placeholders filled in, or undefined where a selector is missing. */
+function fillName(name: string, selectors: Selectors): string | undefined {
+  const parts = partsOf(name).map((part, at) => (isType(at) ? selectors.get(part) : part));
+  return parts.includes(undefined) ? undefined : parts.join('');
+}
+
+function selectorsOf(level: HierarchyLevel): string[] {
+  if (level.name !== undefined) return partsOf(level.name).filter((_, at) => isType(at));
+  return isSelected(level) ? [level.type] : [];
+}
+
+/** Splits a compound name into text and, at every second place, the type of a placeholder. */
+function partsOf(name: string): string[] {
+  return name.split(/<<([^<>]*)>>/);
+}
+
+function isType(at: number): boolean {
+  return at % 2 === 1;
+}
+
+function notString(selecting: Layer, type: string, value: RecordValue): Problem {
+  const only = typeof value !== 'object' ? String(value) : value.length === 1 ? value[0] : undefined;
+  return problemInLayer(selecting, type, {
+    code: 'selector_not_string',
+    message: `"${type}" selects one ${type} by its name, and ${quote(value)} is ${kindOf(value)}`,
+    hint: only === undefined ? 'write one name, or "" to select none' : `write ${quote(only)}`,
+  });
+}
+
+function kindOf(value: RecordValue): string {
+  return typeof value === 'object' ? 'a list' : `a ${typeof value}`;
+}
+
+/**
+ * Returns a problem unless `steps`, general to specific, lie on one path from the root of the tree. Levels may be left
+ * out. It is reported at the most specific one that the instance itself gives, since a default of its template is right
+ * for others; where it gives none, at the most specific one, whose paths are listed.
+ */
+function checkTreePath(steps: readonly TreeStep[], selecting: Layer, tree: TreeNode): readonly Problem[] {
+  const index = treeIndex(tree);
+  const last = steps.at(-1);
+  if (last === undefined || index.hasPath(steps)) return [];
+  const paths = index.pathsTo(last);
+  const place = describe(last);
+  const blamed = steps.findLast(({ type }) => isGivenByInstance(selecting, type)) ?? last;
+  const problem = problemInLayer(selecting, blamed.type, {
+    code: 'not_a_tree_path',
+    message: `tree.yaml has no path ${steps.map(describe).join(', ')}`,
+    hint: paths.length === 0 ? `add ${place} to tree.yaml` : `tree.yaml has ${place} at ${quoteSome(paths)}`,
+  });
+  return [problem];
+}
+
+/** True where what has to change stands in the file of a stack instance. */
+function isGivenByInstance(selecting: Layer, key: string): boolean {
+  const object = selecting.blame?.(key).entry.object;
+  return isMap(object) && object.type === 'stack-instance';
+}
+
+function describe({ type, name }: TreeStep): string {
+  return `${type} ${quote(name)}`;
+}
+
+/**
+ * By the list of objects' names, then by the tree: within a commit both are always the same. Thousands of servers may share
+ * a mistake.
+ */
+const unions = new WeakMap<readonly string[], WeakMap<TreeNode, readonly string[]>>();
+
+/** Returns the names of all objects and tree nodes of a type, sorted: the same list for the same two. */
+function selectableNames(type: PlainTypeName, objects: readonly string[], tree: TreeNode): readonly string[] {
+  const byTree = unions.get(objects) ?? new WeakMap<TreeNode, readonly string[]>();
+  unions.set(objects, byTree);
+  const known = byTree.get(tree);
+  if (known !== undefined) return known;
+  const inTree = isTreeType(type) ? treeIndex(tree).namesOf(type) : [];
+  const names = [...new Set([...objects, ...inTree])].sort(compareNames);
+  byTree.set(tree, names);
+  return names;
+}
+
+const suggestions = new WeakMap<readonly string[], Map<string, string | null>>();
+
+/** Returns what {@link didYouMean} says of a name, looked for once a list. */
+export function nearest(name: string, names: readonly string[]): string | null {
+  const known = suggestions.get(names) ?? new Map<string, string | null>();
+  suggestions.set(names, known);
+  const hint = known.get(name);
+  if (hint !== undefined) return hint;
+  const found = didYouMean(name, names);
+  known.set(name, found);
+  return found;
 }

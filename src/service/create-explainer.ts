@@ -3,8 +3,6 @@ import { judgeAgain } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { explanationOfNode, nodeOf } from '../desired/node-records.ts';
-import { compareExplanations } from '../hiera/compare-explanations.ts';
-import { filesIn } from '../hiera/explained-files.ts';
 import type { FilelessExplanation, NodeExplanation } from '../model/explanation.ts';
 import type { Hierarchy } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -16,6 +14,7 @@ import type { HeldItem } from './operator.ts';
 import type { View } from './recorded-rows.ts';
 import { activeView, type ViewSources } from './recorded-view.ts';
 import { unknownKey, unknownNode } from './unknown-node.ts';
+import { compareExplanations, filesIn } from '../hiera/explain-node.ts';
 
 interface ExplainerOptions extends ViewSources {
   readonly history: FileHistory;

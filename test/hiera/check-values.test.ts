@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { checkValues } from '../../src/hiera/check-values.ts';
 import { layerOf } from '../../src/hiera/layers.ts';
+import { checkValues } from '../../src/hiera/resolve-node.ts';
 import { processorMs } from '../support/processor-time.ts';
 import { objectEntry, scopeOf } from './build.ts';
 

@@ -1,6 +1,6 @@
 // The differences between two explanations of one node.
 import { describe, expect, it } from 'vitest';
-import { compareExplanations } from '../../src/hiera/compare-explanations.ts';
+import { compareExplanations } from '../../src/hiera/explain-node.ts';
 import type { ExplainedKey, NodeExplanation } from '../../src/model/explanation.ts';
 import type { RecordValue } from '../../src/model/record.ts';
 import { scopeOf } from './build.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { explainRecord, explainValue } from '../../src/hiera/explain.ts';
 import type { HieraNode } from '../../src/hiera/node.ts';
-import { buildRecord, lookup, type NodeFacts, recordOf } from '../../src/hiera/record.ts';
+import { buildRecord, explainRecord, explainValue, lookup, type NodeFacts, recordOf } from '../../src/hiera/record.ts';
 import { resolveNode } from '../../src/hiera/resolve-node.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { objectEntry, scopeOf, serverOf } from './build.ts';

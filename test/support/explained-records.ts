@@ -1,8 +1,7 @@
 // Records of a desired state as `?info=true` answers them, without what only a running server can add.
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { nodeNames, nodeOf } from '../../src/desired/node-records.ts';
-import { explainRecord } from '../../src/hiera/explain.ts';
-import { buildRecord } from '../../src/hiera/record.ts';
+import { buildRecord, explainRecord } from '../../src/hiera/record.ts';
 import { compareNames } from '../../src/model/names.ts';
 import type { ExplainedRecord } from '../../src/model/record.ts';
 
