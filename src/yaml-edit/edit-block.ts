@@ -9,7 +9,7 @@ import {
   type TextEdit,
 } from './text-edit.ts';
 import { quotingOf, writeLike } from './write-like.ts';
-import { keyText } from './write-yaml.ts';
+import { scalarText } from './write-scalar.ts';
 import {
   type CollectionNode,
   columnOf,
@@ -114,6 +114,6 @@ function entryLines({ text, indents }: TextEdit, node: CollectionNode, { key, va
   // The items of a list are alike, the values of a map are not: one that is quoted says nothing about the next.
   const isModel = model?.kind !== 'scalar' || (node.kind === 'list' && quotingOf(model) !== 'plain');
   const { head, body } = writeLike(value, isModel ? model : null, { text, parent: node.kind, column, indents });
-  const sign = key === null ? '-' : `${keyText(key)}:`;
+  const sign = key === null ? '-' : `${scalarText(key)}:`;
   return [`${' '.repeat(column)}${sign}${head === '' ? '' : ` ${head}`}`, ...body];
 }

@@ -56,12 +56,12 @@ export function quotingOf(node: LayoutNode | null): Quoting {
 function scalarLike(value: Scalar, model: ScalarNode, spot: ValuePlace): WrittenValue {
   if (typeof value !== 'string' || model.style === 'plain') return usual(value, spot);
   if (model.style === 'single' || model.style === 'double') {
-    return { head: scalarText(value, model.style, false), body: [] };
+    return { head: scalarText(value, model.style), body: [] };
   }
   const [header = '', ...lines] = spot.text.slice(model.start, model.end).split(/\r?\n/);
   const width = lines.reduce((most, line) => Math.max(most, line.length), FOLDED_WIDTH);
   const block = model.style === 'literal' ? literalBlock(value) : foldedBlock(value, width);
-  if (block === undefined) return { head: scalarText(value, 'plain', false), body: [] };
+  if (block === undefined) return { head: scalarText(value), body: [] };
   const first = /^.\d|^..\d/.test(header) ? undefined : lines.find((line) => line.trim() !== '');
   return { head: block.head, body: indented(block.lines, first?.search(/\S/) ?? spot.column + 2) };
 }

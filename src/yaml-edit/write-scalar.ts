@@ -37,8 +37,8 @@ const UNSEEN = /(?! )[\p{C}\p{Z}]/u;
 /** Characters that JSON does not escape, and that YAML forbids or takes for a line end, or that mislead readers. */
 const NOT_ESCAPED_BY_JSON = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
 
-/** Returns a scalar as it stands on one line, quoted as asked for where that fits. `isFlow`: it stands in brackets. */
-export function scalarText(value: Scalar, quoting: Quoting, isFlow: boolean): string {
+/** Returns a scalar, or a key, as it stands on one line, quoted as asked for where that fits. `isFlow`: it stands in brackets. */
+export function scalarText(value: Scalar, quoting: Quoting = 'plain', isFlow = false): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   if (quoting === 'plain' && isPlain(value, isFlow)) return value;
   if (quoting === 'single' && !UNSEEN.test(value)) return singleQuoted(value);

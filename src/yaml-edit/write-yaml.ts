@@ -1,6 +1,6 @@
 // Writes new YAML files and values: block style on several lines, or flow style on one.
 import { isMap, type Json, type JsonMap } from '../model/json.ts';
-import { literalBlock, type Quoting, type Scalar, scalarText } from './write-scalar.ts';
+import { literalBlock, type Scalar, scalarText } from './write-scalar.ts';
 
 /** The number of columns by which a nested map or list is indented below its key. */
 export interface Indents {
@@ -51,7 +51,7 @@ function blockLines(value: JsonMap | readonly Json[], column: number, indents: I
   if (isMap(value)) {
     return Object.entries(value).flatMap(([key, below]) => {
       const { head, body } = valueBelowKey(below, column, indents);
-      return [`${pad}${keyText(key)}:${head === '' ? '' : ` ${head}`}`, ...body];
+      return [`${pad}${scalarText(key)}:${head === '' ? '' : ` ${head}`}`, ...body];
     });
   }
   return value.flatMap((item) => {
@@ -78,7 +78,7 @@ export function valueBehindDash(value: Json, column: number, indents: Indents): 
 
 function scalarValue(value: Scalar, column: number): WrittenValue {
   const block = typeof value === 'string' && value.includes('\n') ? literalBlock(value) : undefined;
-  if (block === undefined) return { head: scalarText(value, 'plain', false), body: [] };
+  if (block === undefined) return { head: scalarText(value), body: [] };
   return { head: block.head, body: indented(block.lines, column) };
 }
 
@@ -100,12 +100,7 @@ export function flowText(value: Json, style: FlowStyle): string {
 
 /** Returns a key with its value, as in braces. */
 export function flowPair(key: string, value: Json, style: FlowStyle): string {
-  return `${keyText(key, style.isQuoted ? 'double' : 'plain', true)}: ${flowText(value, style)}`;
-}
-
-/** Returns a key as it is written before its colon. */
-export function keyText(key: string, quoting: Quoting = 'plain', isFlow = false): string {
-  return scalarText(key, quoting, isFlow);
+  return `${flowText(key, style)}: ${flowText(value, style)}`;
 }
 
 /** Tells a map or list without entries. */
