@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import type { Fault } from './catalog/fault.ts';
-import type { RetryPolicy } from './machine/backoff.ts';
+import type { RetryPolicy } from './machine/call-outcome.ts';
 import { below } from './model/entry.ts';
 import { PROXIED } from './model/names.ts';
 import type { DriftPolicy, PropertyValue } from './model/objects.ts';

@@ -11,7 +11,7 @@ import { parseYaml, type YamlDocument } from './catalog/yaml.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
 import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
 import type { LogLevel } from './log.ts';
-import type { RetryPolicy } from './machine/backoff.ts';
+import type { RetryPolicy } from './machine/call-outcome.ts';
 import type { DeleteBudget } from './machine/removals.ts';
 import type { Json } from './model/json.ts';
 import { PROXIED } from './model/names.ts';

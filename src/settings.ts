@@ -1,7 +1,6 @@
 // Defines the operator's settings as the program uses them: complete, checked, all paths absolute.
-
 import type { LogLevel } from './log.ts';
-import type { RetryPolicy } from './machine/backoff.ts';
+import type { RetryPolicy } from './machine/call-outcome.ts';
 import type { DeleteBudget } from './machine/removals.ts';
 import type { DriftPolicy, PropertyValue } from './model/objects.ts';
 

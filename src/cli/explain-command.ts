@@ -1,6 +1,7 @@
 // `treeline explain`: prints all layers of a node's configuration, in a directory or as a running controller has it, and
 // what differs between two commits or after an approval.
 import type { Command } from 'commander';
+import { compareExplanations } from '../hiera/explain-node.ts';
 import type { NodeExplanation } from '../model/explanation.ts';
 import type { ApprovalEffect } from '../service/explainer.ts';
 import { SourceError } from '../source/source.ts';
@@ -10,9 +11,15 @@ import { openStates, type States } from './explain/open-states.ts';
 import { textOfDifference } from './explain/text-difference.ts';
 import { textOfKey, textOfNode } from './explain/text-explanation.ts';
 import { type Format, formatOption, print, printJson, visibleLine } from './output.ts';
-import { addOptionalServerOptions, EMPTY_ARGUMENT, getFrom, requireServer, serverIn, type ServerOptions } from './server-connection.ts';
+import {
+  addOptionalServerOptions,
+  EMPTY_ARGUMENT,
+  getFrom,
+  requireServer,
+  type ServerOptions,
+  serverIn,
+} from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
-import { compareExplanations } from '../hiera/explain-node.ts';
 
 interface Options extends Partial<ServerOptions> {
   readonly dir: string;

@@ -1,8 +1,9 @@
 // Builds one unit from one catalog: expands an instance, or a clientcert, and merges the configuration of its nodes.
 import type { Catalog } from '../catalog/catalog.ts';
-import { expandStack, type Expansion } from '../expand/expand-stack.ts';
+import { type Expansion, expandStack } from '../expand/expand-stack.ts';
 import type { HieraNode, ResolvedNode, SelectableObjects } from '../hiera/node.ts';
 import { resolveNode } from '../hiera/resolve-node.ts';
+import { nearest } from '../hiera/select-layers.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
@@ -15,7 +16,6 @@ import type { WantedServer } from '../model/spec.ts';
 import { stackTooLarge } from './store-capacity.ts';
 import { TrackedReads } from './tracked-reads.ts';
 import type { Unit } from './unit.ts';
-import { nearest } from '../hiera/select-layers.ts';
 
 /** An object's name, derived from its path, and its file. */
 type NamedEntry<Value> = readonly [name: string, entry: Entry<Value>];

@@ -1,7 +1,15 @@
 // Computes the records of nodes from the desired state, or, for an unwanted server, returns its last recorded one.
 import { explainLastRecord, explainNode } from '../hiera/explain-node.ts';
 import type { HieraNode } from '../hiera/node.ts';
-import { buildRecord, explainRecord, explainValue, lookup, type NodeFacts, plainRecord, recordOf } from '../hiera/record.ts';
+import {
+  buildRecord,
+  explainRecord,
+  explainValue,
+  lookup,
+  type NodeFacts,
+  plainRecord,
+  recordOf,
+} from '../hiera/record.ts';
 import { addressOf } from '../model/address.ts';
 import type { FilelessExplanation } from '../model/explanation.ts';
 import { fieldOf, isMap } from '../model/json.ts';

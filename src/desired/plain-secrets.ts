@@ -3,13 +3,13 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { layerOf } from '../hiera/layers.ts';
 import type { Layer } from '../hiera/node.ts';
+import { checkSecrets } from '../hiera/resolve-node.ts';
 import { secretsOf } from '../hiera/secrets.ts';
 import { type Entry, isValidEntry, type ValidEntry } from '../model/entry.ts';
 import type { Hierarchy, StackInstance, StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import type { Steps } from '../model/steps.ts';
 import { writtenLayers } from './written-layers.ts';
-import { checkSecrets } from '../hiera/resolve-node.ts';
 
 /**
  * The invalid counterpart of each entry under a hierarchy, so that the same file yields the same entry in every commit;

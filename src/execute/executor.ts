@@ -1,6 +1,7 @@
 // Executes the decisions of passes: calls the provider, enforces the deadline, and reports the answer. It decides and
 // writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it.
 import type { Clock } from '../clock.ts';
+import { plainRecord } from '../hiera/record.ts';
 import type { Logger } from '../log.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { invariant } from '../model/invariant.ts';
@@ -12,7 +13,6 @@ import type { Operation } from '../model/state.ts';
 import type { Call, Provider } from '../providers/provider.ts';
 import { CallQueue } from './call-queue.ts';
 import { Capacity } from './capacity.ts';
-import { plainRecord } from '../hiera/record.ts';
 
 /** The fields of a provider entry that calls need. */
 export interface CallableEntry {

@@ -1,8 +1,7 @@
 // Collects the facts that decide which deletes a commit may bring: budget, approvals and trailers.
 import type { Safety } from '../desired/admit.ts';
 import { liftsIn } from '../desired/lifts.ts';
-import { needsNoAction } from '../machine/difference.ts';
-import { isMade } from '../machine/existence.ts';
+import { isMade, needsNoAction } from '../machine/existence.ts';
 import {
   type DeleteBudget,
   recentRemovals,

@@ -1,7 +1,7 @@
 // Makes the rows that were read at a start hold the specs of the desired state, where the two are equal: each is kept once
 // then, as it is for rows that a commit makes while the controller runs.
 import type { DesiredState } from '../desired/desired-state.ts';
-import { isSameSpec } from '../machine/difference.ts';
+import { isSameSpec } from '../machine/existence.ts';
 import { isSame } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';

@@ -1,6 +1,5 @@
-// Builds the rows that actions and checks share when they end: retry, give up, or continue with the spec that is wanted
-// now. Pure; used by conclude.ts and conclude-check.ts.
-
+// Builds the rows that actions and checks share when they end: retry after a delay, give up, or continue with the spec
+// that is wanted now. Pure; used by conclude.ts and drift.ts.
 import type { Answer } from '../model/call-result.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
@@ -8,10 +7,8 @@ import type { DriftPolicy, Properties } from '../model/objects.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import { advance, requeue } from './advance.ts';
-import { backoffMs, type RetryPolicy } from './backoff.ts';
-import { differingProperties, needsNoAction } from './difference.ts';
-import { isConverged } from './existence.ts';
+import { differingProperties, isConverged, needsNoAction } from './existence.ts';
+import { advance, requeue } from './transitions.ts';
 
 /** The rules of the followed commit for secrets. Without them there are none. */
 export interface SecretRules {
@@ -117,4 +114,22 @@ export function moment(
   reason: Reason | null = null,
 ): { readonly now: string; readonly reason: Reason | null } {
   return { now: momentOf(at.now), reason };
+}
+
+/** Sets when a failed step is tried again. */
+export interface RetryPolicy {
+  /** Tries before giving up for `failedSeconds`. */
+  readonly attempts: number;
+  readonly firstSeconds: number;
+  readonly maxSeconds: number;
+  readonly failedSeconds: number;
+}
+
+/**
+ * Returns the milliseconds until the next try after `attempt` failed ones (from 1): exponential with full jitter, so
+ * that servers that failed together are not retried together. `random` is in [0, 1).
+ */
+export function backoffMs(policy: RetryPolicy, attempt: number, random: () => number): number {
+  const ceilingSeconds = Math.min(policy.maxSeconds, policy.firstSeconds * 2 ** Math.min(attempt - 1, 30));
+  return Math.round(ceilingSeconds * 1000 * random());
 }

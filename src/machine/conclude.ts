@@ -1,11 +1,12 @@
-// Computes the row of a server after an action or a check has ended. Pure; the counterpart of decide.ts.
-
+// Computes the row of a server after an action or a check has ended: the first check, the one before a create, the one after
+// a failed create, and the one after a lost outcome; drift.ts concludes that of a server at rest. Pure; the counterpart of
+// decide.ts.
 import type { Answer, CallResult } from '../model/call-result.ts';
+import { isSame, type JsonMap } from '../model/json.ts';
 import { sharedOutputs } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import { advance, requeue } from './advance.ts';
 import {
   type ConcludeContext,
   catchUp,
@@ -17,11 +18,20 @@ import {
   waitForTry,
   withObserved,
 } from './call-outcome.ts';
-import { concludeCheck } from './conclude-check.ts';
-import { differences, driftReason, missed } from './drift.ts';
-import { isConverged } from './existence.ts';
+import {
+  concludeDrift,
+  differences,
+  driftReason,
+  isAtRest,
+  isToBeConfirmed,
+  missed,
+  withoutObserved,
+} from './drift.ts';
+import { differingProperties, isConverged } from './existence.ts';
 import { lostText } from './reasons.ts';
+import { hasOtherTags } from './responsibility.ts';
 import { withoutSecrets } from './secret-values.ts';
+import { advance, requeue } from './transitions.ts';
 import { withoutForgotten } from './want.ts';
 
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
@@ -119,4 +129,147 @@ function concludeDelete(row: ServerRow, { answer, at }: Ending): ServerRow | nul
   // The answer of a delete alone does not allow a create: a check has to find the server absent first.
   const checked = answer.outcome === 'absent';
   return advance(row, 'succeed', { ...moment(at), ...gone(row), checked, attempt: 0 });
+}
+
+const LEFT: Reason = {
+  code: 'exists_already',
+  text: 'before the store was lost, this branch made it; no commit wants it any more, and it is still there',
+};
+const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' };
+
+/** Returns the row after a check has ended, or null if the row is to be removed. */
+function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeContext): ServerRow | null {
+  const { outcome } = result.answer;
+  if (outcome === 'done' || outcome === 'absent') {
+    if (row.state === 'unknown') return concludeLost(row, result.answer, at);
+    if (isAtRest(row) || isToBeConfirmed(row)) return concludeDrift(row, result.answer, at);
+    return concludePresence(row, result, at);
+  }
+  // A failed check on which nothing depends does not count as a failed try.
+  if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;
+  const reason: Reason = { code: 'check_failed', text: result.answer.message || `the check answered "${outcome}"` };
+  return fail(row, { isFinal: outcome === 'failed', reason, at });
+}
+
+type Told = Pick<CallResult, 'answer' | 'provider'>;
+
+/** The check has determined whether the server exists, and no outcome was lost. */
+function concludePresence(row: ServerRow, { answer, provider }: Told, at: ConcludeContext): ServerRow {
+  const isOfOthers = row.adopting && answer.outcome === 'absent' && mayBeElsewhere(row, provider, at);
+  if ((row.adopting && row.applied !== null) || isOfOthers) return takeOver(row, { answer, provider }, at);
+  // The server is applied by now, or the row no longer needs the answer.
+  if (row.applied !== null) return sighted(row);
+  // Failed creates keep counting: only a check that is the first step has a count of its own.
+  if (answer.outcome === 'absent') {
+    const isKnown = row.checked && !row.mayExist && !row.adopting;
+    // There is nothing to adopt or delete: a server created under this name later is not the one that the request meant.
+    const requests = { adopting: false, approved: false };
+    const facts = {
+      checked: true,
+      mayExist: false,
+      ...requests,
+      attempt: row.checked || row.mayExist ? row.attempt : 0,
+    };
+    return isKnown ? row : { ...row, ...facts, ...freed(row) };
+  }
+  // A create of this incarnation began, and no check has found it absent since: the server is Treeline's own.
+  if ((row.mayExist && !row.adopting) || row.wanted === null || row.state !== 'pending') return sighted(row);
+  return row.policy.adopt || row.adopting
+    ? adopt({ ...row, provider }, row.wanted, { answer, at })
+    : advance(row, 'hold', { ...moment(at, EXISTS), checked: false });
+}
+
+/** Returns true if a create of another entry, or of proxies of another site, may have left a server that `provider` does not see. */
+function mayBeElsewhere(row: ServerRow, provider: string, { proxyTags }: ConcludeContext): boolean {
+  if (!row.mayExist || row.provider === null) return false;
+  // A commit gave it up during the check: it is not known any more who carried that out.
+  if (row.wanted === null) return true;
+  return row.provider !== provider || hasOtherTags({ ...row, adopting: false }, proxyTags ?? []);
+}
+
+/** Another provider entry takes the server over, as a person asked for. Where it finds nothing, all stays as it is. */
+function takeOver(row: ServerRow, { answer, provider }: Told, at: ConcludeContext): ServerRow {
+  if (row.wanted === null || row.state !== 'pending') return { ...row, adopting: false, checked: true };
+  if (answer.outcome === 'done') return adopt({ ...row, provider }, row.wanted, { answer, at });
+  const reason: Reason = { code: 'provider_changed', text: notFoundText(row.provider, provider) };
+  return advance(row, 'hold', { ...moment(at, reason), adopting: false, checked: true });
+}
+
+function notFoundText(maker: string | null, provider: string): string {
+  if (maker === provider)
+    return 'the proxies that would get it now do not find it; those that made it have another tag';
+  return `the provider entry "${maker}" of the settings made it, and "${provider}" does not find it`;
+}
+
+/** An adopted server that the entry does not find is that entry's to create, whatever another one was asked before. */
+function freed({ adopting }: ServerRow): Partial<ServerRow> {
+  return adopting ? { provider: null } : {};
+}
+
+function sighted(row: ServerRow): ServerRow {
+  return row.checked ? row : { ...row, checked: true };
+}
+
+/** Concludes the check after a lost outcome. Every try counts, lost ones too. */
+function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): ServerRow | null {
+  const { action } = row;
+  if (answer.outcome === 'absent') {
+    if (row.wanted === null) return null;
+    if (action?.operation === 'update' && row.applied !== null && at.hasOthers?.())
+      return advance(row, 'learn', { ...moment(at, driftReason(null)), ...missed(row, at) });
+    const next = action?.operation === 'create' ? { action: null, checked: true, mayExist: false } : gone(row);
+    const learned = advance(row, 'learn', { ...moment(at), ...next });
+    return action?.operation === 'delete' ? learned : waitAfterLoss(learned, action, at);
+  }
+  // Nothing of it may be deleted that this store has not made.
+  if (row.former !== undefined)
+    return advance(advance(row, 'learn', moment(at)), 'hold', { ...moment(at, LEFT), checked: true });
+  const known = action === null ? {} : knownAfter(row, action, answer.observed);
+  const learned = advance(row, 'learn', { ...moment(at), action: null, checked: true, ...known });
+  return waitAfterLoss(catchUp(learned, at), action, at);
+}
+
+/** A lost try that did not succeed is retried after a delay and given up in the end, like a failed one. */
+function waitAfterLoss(row: ServerRow, action: RunningAction | null, at: ConcludeContext): ServerRow {
+  // The spec wanted now has not been tried yet.
+  if (isConverged(row) || action === null || isOutdated(row, action)) return row;
+  const isFinal = row.attempt >= at.retry.attempts;
+  const words = isFinal ? tooOften(at.lostBecause) : lostText(action, at.lostBecause);
+  return waitForTry(row, { isFinal, reason: { code: 'outcome_lost', text: words }, at });
+}
+
+function tooOften(because: string | undefined): string {
+  return `the outcome was lost too often${because === undefined ? '' : `: ${because}`}`;
+}
+
+/**
+ * Returns the facts that are known after a lost action and a check. A create has applied its spec except for observed
+ * differences, and properties that were not observed are verified later. An update counts only if every property that
+ * it was to change was observed changed.
+ */
+function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap): Partial<ServerRow> {
+  if (spec === null) return {};
+  const isWholeSeen = Object.keys(spec.properties).every((name) => Object.hasOwn(observed, name));
+  if (row.applied === null) return { applied: withObserved(spec, observed), replacing: false, dirty: !isWholeSeen };
+  const before = row.applied.properties;
+  const changed = Object.keys(spec.properties).filter((name) => !isSame(spec.properties[name], before[name]));
+  const isSeen = changed.length > 0 && changed.every((name) => isSame(spec.properties[name], observed[name]));
+  return isSeen && differingProperties(spec, observed).length === 0 ? { applied: spec, dirty: false } : {};
+}
+
+/**
+ * Adopts a server that Treeline did not create: it deletes and replaces nothing, and shows the differences. Earlier
+ * incarnations no longer count.
+ */
+function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
+  const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
+  const facts = {
+    ...{ applied: withObserved(wanted, answer.observed), checked: true, attempt: 0 },
+    outputs: sharedOutputs(answer.outputs),
+    ...(at.isPretending ? { isPretended: true } : {}),
+    ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),
+    ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
+  };
+  if (Object.keys(observed).length === 0) return advance(withoutObserved(row), 'settle', { ...moment(at), ...facts });
+  return advance(row, 'drift', { ...moment(at, driftReason(observed)), ...facts, observed });
 }

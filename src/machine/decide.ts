@@ -1,14 +1,14 @@
 // Decides the next step of one server. Pure: takes a row and its decision context, returns the next row and the wait.
 import { momentOf } from '../model/moment.ts';
+import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
-import { advance, requeue } from './advance.ts';
 import type { CapacityNext, DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
 import { isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
-import { forgetPretended } from './pretended.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
+import { advance, requeue } from './transitions.ts';
 import { withoutForgotten } from './want.ts';
 
 const REST: Next = { kind: 'rest' };
@@ -253,4 +253,20 @@ function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step {
   // The row stays unknown, and its reason says why no check runs.
   if (row.state === 'unknown') return { row: isSameReason(row.reason, reason) ? row : { ...row, reason }, next: REST };
   return { row: advance(row, 'hold', { now: momentOf(context.now), reason }), next: REST };
+}
+
+/**
+ * Returns the row of a server that no provider has seen: for the one that is responsible now it was never made. It is
+ * checked first, like every new one.
+ */
+function forgetPretended({ isPretended: _, ...row }: ServerRow, now: number): ServerRow {
+  const at = { now: momentOf(now) };
+  const facts = {
+    ...{ action: null, applied: null, outputs: NO_OUTPUTS, provider: null, incarnation: row.incarnation + 1 },
+    ...{ checked: false, mayExist: false, dirty: false, replacing: false, approved: false },
+    ...{ attempt: 0, gaveUp: false, due: null },
+  };
+  const isRunning = row.action !== null && row.state !== 'unknown';
+  const lost = isRunning ? advance(row, 'lose', at) : row;
+  return lost.state === 'unknown' ? advance(lost, 'learn', { ...at, ...facts }) : requeue(lost, { ...at, ...facts });
 }

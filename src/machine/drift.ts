@@ -1,14 +1,14 @@
 // Compares what a check observed with what is wanted of a server at rest, and reports or heals the difference. Pure;
-// conclude-check.ts calls it. docs/concepts.md, drift; docs/decisions/0057-drift.md.
+// conclude.ts calls it. docs/concepts.md, drift; docs/decisions/0057-drift.md.
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
 import type { DriftPolicy } from '../model/objects.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import { advance, type Moment, requeue } from './advance.ts';
 import { type ConcludeContext, gone, moment } from './call-outcome.ts';
-import { isDescriptive, needsNoAction } from './difference.ts';
+import { isDescriptive, needsNoAction } from './existence.ts';
+import { advance, type Moment, requeue } from './transitions.ts';
 
 /** How often a property is healed within {@link FIGHT_MS} before healing stops. */
 const HEALS_MAX = 3;

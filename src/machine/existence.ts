@@ -1,8 +1,9 @@
-// Tells which servers may exist under a row's name, and whether they match the wanted spec. Pure.
-// docs/concepts.md, the delete budget.
+// Tells which servers may exist under a row's name, and whether they match the wanted spec, value by value, so that no action
+// is needed. Pure. docs/concepts.md, updates and the delete budget.
 
+import { emptyMap, isSame, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
-import { needsNoAction } from './difference.ts';
+import type { Spec } from '../model/spec.ts';
 
 /** Returns true if Treeline created or adopted the server, or began a create and no check has found it absent since. */
 export function mayBeThere({ applied, mayExist }: ServerRow): boolean {
@@ -31,4 +32,52 @@ export function isBeingRemoved(row: ServerRow): boolean {
   const { wanted, applied, replacing, policy } = row;
   const isGoing = wanted === null ? policy.deletion === 'delete' : replacing && applied !== null && !policy.protected;
   return isGoing && isMade(row);
+}
+
+/** Properties that describe a server for people: changing them starts no action. */
+const DESCRIPTIVE: ReadonlySet<string> = new Set(['description']);
+
+/** Returns true if the property is for people only. */
+export function isDescriptive(property: string): boolean {
+  return DESCRIPTIVE.has(property);
+}
+
+/**
+ * Returns the part of a spec that an action applies to the server. docs/concepts.md, updates. `quiet` names properties
+ * that are only for configuration: those of the wanted spec, also for an applied one.
+ */
+export function provisionedPart(spec: Spec, quiet: readonly string[] = spec.configurationOnly): JsonMap {
+  const properties = emptyMap();
+  for (const [name, value] of Object.entries(spec.properties)) {
+    if (!quiet.includes(name) && !DESCRIPTIVE.has(name)) properties[name] = value;
+  }
+  return { kind: spec.kind, properties, layers: spec.layers };
+}
+
+/** Returns true if a server with the spec `applied` needs no action to satisfy `wanted`. */
+export function needsNoAction(wanted: Spec, applied: Spec): boolean {
+  if (wanted === applied || hasSameContent(wanted, applied)) return true;
+  const quiet = wanted.configurationOnly;
+  return isSame(provisionedPart(wanted, quiet), provisionedPart(applied, quiet));
+}
+
+/** Spares the provisioned parts of the many specs that are equal as a whole. */
+function hasSameContent(a: Spec, b: Spec): boolean {
+  return a.kind === b.kind && isSame(a.layers, b.layers) && isSame(a.properties, b.properties);
+}
+
+/** Returns true if the two are equal, order of dependencies included. */
+export function isSameSpec(a: Spec, b: Spec): boolean {
+  return a === b || isSame(asJson(a), asJson(b));
+}
+
+/** Returns the names of the properties of `wanted` that `observed` holds with another value, sorted. */
+export function differingProperties(wanted: Spec, observed: JsonMap): string[] {
+  return Object.keys(observed)
+    .filter((name) => Object.hasOwn(wanted.properties, name) && !isSame(wanted.properties[name], observed[name]))
+    .sort();
+}
+
+function asJson(spec: Spec): JsonMap {
+  return { ...spec };
 }

@@ -6,7 +6,7 @@ import { PROXIED } from '../model/names.ts';
 import { quote } from '../model/quote.ts';
 import type { ServerPlace, ServerRow } from '../model/rows.ts';
 import { mayBeThere } from './existence.ts';
-import { fitsProxy } from './proxy-tags.ts';
+import { fitsProxy } from './responsibility.ts';
 
 /** The places of all servers. */
 export interface KnownPlaces {

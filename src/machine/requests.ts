@@ -1,11 +1,10 @@
 // Applies a request to the row of one server: retry, correct, adopt, retain, replace. Pure; src/service/create-operator.ts
 // writes the rows.
-
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import { requeue } from './advance.ts';
 import { corrected, withoutHealing } from './drift.ts';
 import { isBlockedFor, isStuck } from './reasons.ts';
+import { requeue } from './transitions.ts';
 
 /**
  * Returns the row for an immediate retry, or undefined if the server waits for no try. In the state `unknown` the next

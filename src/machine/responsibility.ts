@@ -1,6 +1,13 @@
-// Tells from a server's row which provider entry is responsible for it where that changes from one entry to another.
-// Pure; reconcile/decision-context.ts chooses the entry.
-import type { ServerRow } from '../model/rows.ts';
+// Tells from a server's row which provider entry is responsible for it where that changes from one entry to another, and which
+// proxies: they match by tags, the key ProxyTag of a server's record and the tags of a client. Pure; see docs/concepts.md,
+// proxies. reconcile/decision-context.ts chooses the entry.
+
+import { fieldOf } from '../model/json.ts';
+import { PROXY_TAG } from '../model/keys.ts';
+import { PROXIED } from '../model/names.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { Reason, ServerRow } from '../model/rows.ts';
+import { mayBeThere } from './existence.ts';
 
 /** Returns true if the replaced server is gone: the entry that matches now creates the next one. */
 export function isHandedOn({ replacing, applied, mayExist, checked }: ServerRow): boolean {
@@ -27,4 +34,71 @@ export function isReplacedOnRequest(row: ServerRow): boolean {
  */
 export function isLeftoverReplaced({ replacing, applied, mayExist, approved }: ServerRow): boolean {
   return replacing && applied === null && mayExist && approved;
+}
+
+/** Returns the proxy tags of a server, sorted, without repeats; none if its record has no ProxyTag or an empty one. */
+export function proxyTagsOf(record: NodeRecord): readonly string[] {
+  const value = fieldOf(record, PROXY_TAG);
+  const tags = Array.isArray(value) ? value : [value ?? ''];
+  return [...new Set(tags.map(String))].filter((tag) => tag !== '').sort();
+}
+
+/** Returns true if a proxy with the tags `own` looks after a server with the tags `tags`: one of them, or none at all. */
+export function fitsProxy(tags: readonly string[], own: readonly string[]): boolean {
+  return tags.length === 0 ? own.length === 0 : tags.some((tag) => own.includes(tag));
+}
+
+/**
+ * Returns true if the proxies that made a server, or were asked to, share no tag with those that would get it now. They
+ * are at another site, and do not see it.
+ */
+export function hasOtherTags(row: ServerRow, present: readonly string[]): boolean {
+  const { proxyTags } = row;
+  return proxyTags !== undefined && isBoundToSite(row) && !fitsProxy(proxyTags, present);
+}
+
+/** Returns true if a server may be where a proxy made it, and only those of that site can tell. */
+function isBoundToSite(row: ServerRow): boolean {
+  if (row.provider !== PROXIED || isHandedOn(row) || isBeingAdopted(row)) return false;
+  return mayBeThere(row) || row.replacing || row.state === 'unknown';
+}
+
+/**
+ * Returns the tags of the proxies that the next call of a server is for: those that made it and are in its record, so that
+ * other sites in a list do not make it a second time. Undefined if a person has to decide first, since its record has none
+ * of them. Those that made it tell how an action ended, and delete it; they do not change it to what others are to have.
+ */
+export function responsibleTags(row: ServerRow, present: readonly string[]): readonly string[] | undefined {
+  const { proxyTags } = row;
+  if (proxyTags === undefined || !isBoundToSite(row)) return present;
+  if (!hasOtherTags(row, present)) return present.filter((tag) => proxyTags.includes(tag));
+  return row.wanted === null || row.state === 'unknown' || isReplacedOnRequest(row) ? proxyTags : undefined;
+}
+
+/** Returns the reason of a server that other proxies would get now than those that made it. */
+export function otherTagsReason(row: ServerRow, present: readonly string[]): Reason {
+  const makers = row.proxyTags ?? [];
+  const others = present.filter((tag) => !makers.includes(tag));
+  const text = `a proxy ${tagWords(makers)} ${madeWords(row)} it, but it would go to a proxy ${tagWords(others)} now`;
+  return { code: 'provider_changed', text };
+}
+
+/** Returns the verb for a provider or proxy and the server that it made, or that its failed create may have left. */
+export function madeWords({ applied, mayExist }: Pick<ServerRow, 'applied' | 'mayExist'>): string {
+  return applied === null && mayExist ? 'may have made' : 'made';
+}
+
+/** Returns the words that follow "a proxy": `with the tag "lab"`. */
+export function tagWords(tags: readonly string[]): string {
+  const [first, ...others] = tags.map((tag) => `"${tag}"`);
+  if (first === undefined) return 'without tags';
+  return others.length === 0 ? `with the tag ${first}` : `with one of the tags ${[first, ...others].join(', ')}`;
+}
+
+/** Returns the reason for which a server with these tags has no proxy. */
+export function noProxyReason(tags: readonly string[]): Reason {
+  const [first] = tags;
+  const register = `treeline client add CERTIFICATE --role proxy${first === undefined ? '' : ` --tag ${/^[\w.-]+$/.test(first) ? first : JSON.stringify(first)}`}`;
+  const text = `no entry under execution.providers matches it, and no proxy ${tagWords(tags)} is registered; "${register}" registers one`;
+  return { code: 'no_proxy', text };
 }

@@ -4,9 +4,9 @@ import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isSame, type Json, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import { advance, type Moment } from './advance.ts';
 import type { SecretRules } from './call-outcome.ts';
 import { driftReason, withoutObserved } from './drift.ts';
+import { advance, type Moment } from './transitions.ts';
 
 /** A value that a provider has reported. */
 interface Reported {

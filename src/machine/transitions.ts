@@ -1,6 +1,8 @@
-// Defines the states of a server and all transitions between them. No other file produces a state: every change goes
-// through `transition`. Pure. ARCHITECTURE.md shows this table; a test keeps the two equal.
+// Defines the states of a server and all transitions between them, and applies an event to a row. No other file produces a
+// state: every change goes through `transition`. Pure: the caller passes the time. ARCHITECTURE.md shows this table; a test
+// keeps the two equal.
 import { invariant } from '../model/invariant.ts';
+import type { Reason, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 
 /** All events that may change the state of a server. */
@@ -145,4 +147,30 @@ export function transition(state: State, event: Event): State {
 /** Returns true if the table has a cell. */
 export function accepts(state: State, event: Event): boolean {
   return Object.hasOwn(TRANSITIONS[state], event);
+}
+
+/** The time of a change of a row, and its reason. */
+export interface Moment {
+  /** RFC 3339, with milliseconds. */
+  readonly now: string;
+  /** Null or omitted if the state alone explains the row. */
+  readonly reason?: Reason | null;
+}
+
+/** The fields that an event may change besides the state. */
+type Facts = Partial<Omit<ServerRow, 'state' | 'since' | 'reason'>>;
+
+/**
+ * Returns the row after an event, with `facts` applied. `since` changes only with the state. An approval of a replacement
+ * ends with the replacement.
+ */
+export function advance(row: ServerRow, event: Event, { now, reason = null, ...facts }: Moment & Facts): ServerRow {
+  const state = transition(row.state, event);
+  const next = { ...row, ...facts, state, since: state === row.state ? row.since : now, reason };
+  return next.approved && next.wanted !== null && !next.replacing ? { ...next, approved: false } : next;
+}
+
+/** Returns the row back in the queue for its wanted spec, with `facts` applied and without a due time. */
+export function requeue(row: ServerRow, facts: Moment & Facts): ServerRow {
+  return advance(row, row.wanted === null ? 'unwant' : 'want', { due: null, ...facts });
 }

@@ -1,10 +1,9 @@
 // Describes the wait of a server, and its text for people. A waiting server waits for one thing at a time.
-
 import { momentOf } from '../model/moment.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { Next } from './decision.ts';
 import { failuresDigest } from './hold-digests.ts';
-import { tagWords } from './proxy-tags.ts';
+import { tagWords } from './responsibility.ts';
 import { groupOf } from './rollout.ts';
 
 /** The one thing that a waiting server waits for. */

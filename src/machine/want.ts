@@ -1,5 +1,4 @@
 // Applies a commit to the row of one server. Pure; decide.ts acts on the result.
-
 import { isSame } from '../model/json.ts';
 import { momentOf } from '../model/moment.ts';
 import { compareNames } from '../model/names.ts';
@@ -8,12 +7,10 @@ import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ServerPolicy, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import { advance } from './advance.ts';
-import { isSameSpec, needsNoAction } from './difference.ts';
 import { withoutHealing } from './drift.ts';
-import { isConverged } from './existence.ts';
+import { isConverged, isSameSpec, needsNoAction } from './existence.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
-import { FIRST_STATE } from './transitions.ts';
+import { advance, FIRST_STATE } from './transitions.ts';
 
 /** The commit that is activated, and when. */
 export interface CommitStamp {

@@ -1,6 +1,6 @@
 // Compares two specs, and lists the properties that an action would apply to the server.
 import { SECRET_VALUE } from '../hiera/secrets.ts';
-import { isDescriptive } from '../machine/difference.ts';
+import { isDescriptive } from '../machine/existence.ts';
 import { fieldOf, isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Spec } from '../model/spec.ts';

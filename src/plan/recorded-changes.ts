@@ -1,7 +1,7 @@
 // Compares a desired state with the recorded servers of a running controller: what is left to do on each of them, also
 // from earlier commits.
 import { isRetaining, type Unit } from '../desired/unit.ts';
-import { needsNoAction } from '../machine/difference.ts';
+import { needsNoAction } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';

@@ -3,7 +3,7 @@
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
 import { unitOfServers } from '../desired/unit-of-servers.ts';
-import { isSameSpec } from '../machine/difference.ts';
+import { isSameSpec } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';

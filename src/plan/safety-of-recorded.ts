@@ -2,7 +2,7 @@
 // that are over are not among them, although they count for an hour.
 import type { Safety } from '../desired/admit.ts';
 import type { HeldBefore } from '../desired/deletions.ts';
-import { needsNoAction } from '../machine/difference.ts';
+import { needsNoAction } from '../machine/existence.ts';
 import { type Removal, removalsMax } from '../machine/removals.ts';
 import type { RecordedFacts } from './recorded-facts.ts';
 import type { PlannedLimits } from './safety-of-servers.ts';

@@ -1,6 +1,6 @@
 // Compares the servers of two desired states as reconciling compares them: what is created, updated, deleted or left.
 import { isRetaining, type Unit } from '../desired/unit.ts';
-import { needsNoAction } from '../machine/difference.ts';
+import { needsNoAction } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import { quote, quoteSome } from '../model/quote.ts';

@@ -1,5 +1,4 @@
 // Collects the facts that a decision about one server reads: rows of others, providers, capacity. Read-only.
-
 import type { Capacity } from '../execute/capacity.ts';
 import type {
   CheckEnd,
@@ -12,8 +11,8 @@ import type {
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
 import { firstHolder } from '../machine/holders.ts';
-import { fitsProxy } from '../machine/proxy-tags.ts';
 import { openRemovals } from '../machine/removals.ts';
+import { fitsProxy } from '../machine/responsibility.ts';
 import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { Wait } from '../machine/wait.ts';

@@ -2,10 +2,9 @@
 // another party creates meanwhile is not taken over. In memory: after a restart no check counts. The monotonic clock
 // stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
 // docs/decisions/0030-a-check-before-every-create.md.
-
 import type { Clock } from '../clock.ts';
 import type { CheckEnd } from '../machine/decision.ts';
-import { fitsProxy } from '../machine/proxy-tags.ts';
+import { fitsProxy } from '../machine/responsibility.ts';
 
 /** How long a check counts from its end. */
 const FRESH_MS = 30_000;

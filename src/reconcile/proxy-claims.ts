@@ -3,7 +3,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Claimant } from '../machine/decision.ts';
-import { fitsProxy } from '../machine/proxy-tags.ts';
+import { fitsProxy } from '../machine/responsibility.ts';
 import { momentOf } from '../model/moment.ts';
 import type { ProxyClaim, RunningAction, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';

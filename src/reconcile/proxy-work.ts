@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { callOf } from '../execute/executor.ts';
 import type { Step } from '../machine/decision.ts';
-import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/proxy-tags.ts';
+import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/responsibility.ts';
 import type { Wait } from '../machine/wait.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';

@@ -1,6 +1,7 @@
 // Builds the part of reconciling that concerns proxies, out of the parts of the reconciler.
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
+import { plainRecord } from '../hiera/record.ts';
 import type { Logger } from '../log.ts';
 import { decide } from '../machine/decide.ts';
 import { PROXIED } from '../model/names.ts';
@@ -16,7 +17,6 @@ import type { ProxyOffers } from './proxy-offers.ts';
 import { ProxyWork } from './proxy-work.ts';
 import type { ServerPass } from './server-pass.ts';
 import type { WakeUps } from './wake-ups.ts';
-import { plainRecord } from '../hiera/record.ts';
 
 /** The parts of the reconciler, and its sources. */
 export interface ProxyParts {

@@ -4,13 +4,15 @@ import type { ResponsibleEntry, ResponsibleProvider } from '../machine/decision.
 import {
   fitsProxy,
   hasOtherTags,
+  isBeingAdopted,
+  isHandedOn,
+  isReplacedOnRequest,
   madeWords,
   noProxyReason,
   otherTagsReason,
   proxyTagsOf,
   responsibleTags,
-} from '../machine/proxy-tags.ts';
-import { isBeingAdopted, isHandedOn, isReplacedOnRequest } from '../machine/responsibility.ts';
+} from '../machine/responsibility.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';

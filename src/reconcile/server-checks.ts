@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { CheckEnd } from '../machine/decision.ts';
-import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/proxy-tags.ts';
+import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/responsibility.ts';
 import type { CallResult } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';

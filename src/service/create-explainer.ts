@@ -3,6 +3,7 @@ import { judgeAgain } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { explanationOfNode, nodeOf } from '../desired/node-records.ts';
+import { compareExplanations, filesIn } from '../hiera/explain-node.ts';
 import type { FilelessExplanation, NodeExplanation } from '../model/explanation.ts';
 import type { Hierarchy } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -14,7 +15,6 @@ import type { HeldItem } from './operator.ts';
 import type { View } from './recorded-rows.ts';
 import { activeView, type ViewSources } from './recorded-view.ts';
 import { unknownKey, unknownNode } from './unknown-node.ts';
-import { compareExplanations, filesIn } from '../hiera/explain-node.ts';
 
 interface ExplainerOptions extends ViewSources {
   readonly history: FileHistory;

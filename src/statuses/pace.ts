@@ -1,7 +1,7 @@
 // Decides when a commit status may be sent: the first one and the last one of a commit at once, those between at growing
 // distances, and one that the forge refused after growing waits, for a day. Times are those of the monotonic clock.
 
-import { backoffMs } from '../machine/backoff.ts';
+import { backoffMs } from '../machine/call-outcome.ts';
 import type { CommitStatus } from '../model/rows.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
 

@@ -53,7 +53,8 @@ function usesOf(file: SourceFile, names: readonly string[]): Finding[] {
 
 const onlyMachineMakesStates = ruleOfFile({
   title: 'only machine/ produces a state',
-  instead: 'call advance() of src/machine/advance.ts with an event; a new way from state to state belongs in its table',
+  instead:
+    'call advance() of src/machine/transitions.ts with an event; a new way from state to state belongs in its table',
   find: (file) => (folderOf(file.path) === 'machine' ? [] : madeStates(file)),
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { advance } from '../../src/machine/advance.ts';
+import { advance } from '../../src/machine/transitions.ts';
 import { serverRow } from '../support/rows.ts';
 
 const THEN = '2026-11-20T10:13:56.000Z';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { backoffMs } from '../../src/machine/backoff.ts';
+import { backoffMs } from '../../src/machine/call-outcome.ts';
 import { RETRY } from '../reconcile/build.ts';
 
 it.each([

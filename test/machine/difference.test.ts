@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { differingProperties, isSameSpec, needsNoAction, provisionedPart } from '../../src/machine/difference.ts';
+import { differingProperties, isSameSpec, needsNoAction, provisionedPart } from '../../src/machine/existence.ts';
 import type { Spec } from '../../src/model/spec.ts';
 
 const SPEC: Spec = {

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { explanationOfNode } from '../../src/desired/node-records.ts';
+import { compareExplanations } from '../../src/hiera/explain-node.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { TextRepository } from '../support/text-repository.ts';
 import { plannedOn, SHOP } from './planned.ts';
-import { compareExplanations } from '../../src/hiera/explain-node.ts';
 
 const NO_SECRETS = 'order: [common, environment, location, zone, shape, role, configuration]\n';
 const WITH_SECRETS = `${NO_SECRETS}secrets: { keys: ["_password$"], reference: "^secret/" }\n`;

@@ -1,6 +1,5 @@
 // Following and reconciling together, with what people do about it: commits of texts, rows in memory, a provider that does
 // as it is told, and a clock that stands still until it is moved.
-
 import { afterEach, expect } from 'vitest';
 import { activeReferences, activeSecrets } from '../../src/follow/active-secrets.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
@@ -8,7 +7,7 @@ import { Follower } from '../../src/follow/follower.ts';
 import { registeredProxies } from '../../src/follow/proxy-clients.ts';
 import { safetyOf, withApproval } from '../../src/follow/safety.ts';
 import { createLog } from '../../src/log.ts';
-import type { RetryPolicy } from '../../src/machine/backoff.ts';
+import type { RetryPolicy } from '../../src/machine/call-outcome.ts';
 import type { DeleteBudget } from '../../src/machine/removals.ts';
 import { toldWait, waitReason } from '../../src/machine/wait.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';

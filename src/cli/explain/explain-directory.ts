@@ -3,13 +3,13 @@
 import type { Derivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
+import { filesIn } from '../../hiera/explain-node.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';
 import { isError, sortProblems } from '../../model/problem.ts';
 import { didYouMean } from '../../model/suggest.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { formatProblem } from '../format-problem.ts';
-import { filesIn } from '../../hiera/explain-node.ts';
 
 /** The node and the key to explain; undefined: every key. */
 export interface Subject {

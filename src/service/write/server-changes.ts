@@ -1,10 +1,9 @@
 // Compares the desired states before and after a write, and lists the effects on servers. Pure.
-
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../../desired/unit.ts';
 import type { HieraNode, Layer } from '../../hiera/node.ts';
 import { recordOf } from '../../hiera/record.ts';
-import { needsNoAction } from '../../machine/difference.ts';
+import { needsNoAction } from '../../machine/existence.ts';
 import { instanceAddress } from '../../model/address.ts';
 import { isSame } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';

@@ -131,7 +131,7 @@ export const DRIFT_DEFECTS: readonly PlantedDefect[] = [
         replace: 'return result !== undefined;',
       },
       {
-        file: 'src/machine/conclude-check.ts',
+        file: 'src/machine/conclude.ts',
         find: "if (row.state !== 'unknown' && (row.state !== 'pending' || row.wanted === null)) return row;",
         replace: 'if (row.wanted === null) return row;',
       },

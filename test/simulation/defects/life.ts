@@ -62,7 +62,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'lost tries are repeated at once, for ever',
     edits: [
       {
-        file: 'src/machine/conclude-check.ts',
+        file: 'src/machine/conclude.ts',
         find: '  if (isConverged(row) || action === null',
         replace: '  if (!isConverged(row) || action === null',
       },
@@ -84,7 +84,7 @@ export const LIFE_DEFECTS: readonly PlantedDefect[] = [
     title: 'adopting a server that was being replaced leaves a row that no pass can handle',
     edits: [
       {
-        file: 'src/machine/conclude-check.ts',
+        file: 'src/machine/conclude.ts',
         find: 'gaveUp: false, replacing: false, dirty: false },',
         replace: 'gaveUp: false },',
       },

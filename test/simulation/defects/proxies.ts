@@ -7,7 +7,7 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a proxy is offered the servers of all tags',
     edits: [
       {
-        file: 'src/machine/proxy-tags.ts',
+        file: 'src/machine/responsibility.ts',
         find: ': tags.some((tag) => own.includes(tag));\n}',
         replace: ': own.length > 0;\n}',
       },
@@ -73,7 +73,7 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     title: 'proxies of another tag get the servers that others made',
     edits: [
       {
-        file: 'src/machine/proxy-tags.ts',
+        file: 'src/machine/responsibility.ts',
         find: 'if (row.provider !== PROXIED || isHandedOn(row)',
         replace: 'if (row.provider !== null || isHandedOn(row)',
       },
@@ -106,7 +106,7 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server that others may have made, and that is not found where it is to be adopted, is made a second time',
     edits: [
       {
-        file: 'src/machine/conclude-check.ts',
+        file: 'src/machine/conclude.ts',
         find: 'if (!row.mayExist || row.provider === null) return false;',
         replace: 'if (row.mayExist || row.provider === null) return false;',
       },
@@ -121,7 +121,7 @@ export const PROXY_DEFECTS: readonly PlantedDefect[] = [
     },
     edits: [
       {
-        file: 'src/machine/conclude-check.ts',
+        file: 'src/machine/conclude.ts',
         find: 'if (row.wanted === null) return true;',
         replace: 'if (row.wanted === undefined) return true;',
       },

@@ -47,7 +47,7 @@ export const SIMULATOR_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'found-3',
     title: 'a check that tells nothing new writes the row as it was',
-    edits: [{ file: 'src/machine/conclude-check.ts', find: 'return isKnown ? row : {', replace: 'return {' }],
+    edits: [{ file: 'src/machine/conclude.ts', find: 'return isKnown ? row : {', replace: 'return {' }],
   },
   {
     id: 'found-4',
