@@ -1,4 +1,9 @@
-// Defines the error of a command, with a message for the user.
+// Defines the error of a command, with a message for the user, and describes an error of the operating system: its cause, its
+// place and what to do.
+import { dirname } from 'node:path';
+
+/** Exit code of a command that found errors in what it looked at. */
+export const EXIT_PROBLEMS = 1;
 
 /** Exit code of a command that could not run. */
 export const EXIT_FAILED = 3;
@@ -21,4 +26,64 @@ export async function expecting<Result>(
     }
     throw error;
   }
+}
+
+interface SystemError extends Error {
+  readonly code: string;
+  readonly syscall: string;
+  readonly path?: string;
+  readonly address?: string;
+  /** -1 or missing: the address is the path of a Unix socket. */
+  readonly port?: number;
+  /** The setting that holds the port. */
+  readonly setting?: string;
+}
+
+type Describe = (error: SystemError) => string;
+
+const BY_CODE: Readonly<Record<string, Describe>> = {
+  EADDRINUSE: (error) =>
+    `${addressOf(error)} is in use by another program: stop that one, or set another ${error.setting ?? 'port'}`,
+  EADDRNOTAVAIL: (error) => `${addressOf(error)} is no address of this machine: set another host`,
+  EACCES: (error) =>
+    hasPort(error)
+      ? `${addressOf(error)} may not be listened on by this user: set ${error.setting ?? 'a port'} above 1023`
+      : `${pathOf(error)} cannot be used: permission denied. Choose another place, or change its owner or mode`,
+  EPERM: (error) => `${pathOf(error)} cannot be changed: the system does not permit it. Choose another place`,
+  EROFS: (error) => `${pathOf(error)} cannot be written: the file system is read-only. Choose another place`,
+  EEXIST: (error) =>
+    `${pathOf(error)} is there already${error.syscall === 'mkdir' ? ', and is a file, not a folder' : ''}`,
+  // Node answers so where a folder that is missing can be made by nobody, as on a read-only file system.
+  ENOENT: (error) =>
+    error.syscall === 'mkdir'
+      ? `${pathOf(error)} cannot be made: its file system is read-only, or takes no folders. Choose another place`
+      : `${pathOf(error)} is not there: make its folder first, or check the path`,
+  ENOTDIR: (error) => `${pathOf(error)} cannot be used: a part of this path is a file and no folder`,
+  EISDIR: (error) => `${pathOf(error)} is a folder, and a file is needed`,
+  ENOSPC: (error) => `${pathOf(error)} cannot be written: no space is left on its disk`,
+  EDQUOT: (error) => `${pathOf(error)} cannot be written: the quota of this user is used up`,
+  EMFILE: () => 'too many files are open in this process: raise the limit (ulimit -n)',
+};
+
+/** Returns one line for an error of the operating system, or undefined for any other error. */
+export function describeSystemError(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return undefined;
+  const system = error as SystemError;
+  return Object.hasOwn(BY_CODE, system.code) ? BY_CODE[system.code]?.(system) : system.message;
+}
+
+function hasPort({ port = -1 }: SystemError): boolean {
+  return port >= 0;
+}
+
+function addressOf(error: SystemError): string {
+  const { address = 'the address', port } = error;
+  return hasPort(error) ? `${address}:${port}` : address;
+}
+
+/** A Unix socket is named by its folder: its own name says nothing to the person who chose the folder. */
+function pathOf(error: SystemError): string {
+  const { path, address } = error;
+  if (path === undefined && address !== undefined && !hasPort(error)) return dirname(address);
+  return path ?? 'a file';
 }

@@ -2,24 +2,24 @@
 import { createWriteStream } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
-import { startController } from '../compose.ts';
+import { type Controller, startController } from '../compose.ts';
 import { SettingsError } from '../load-settings.ts';
 import { createLog } from '../log.ts';
+import { finish } from '../model/steps.ts';
+import type { Reader } from '../service/reader.ts';
 import type { Settings } from '../settings.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
-import { DEMO_FOLDER } from './demo/find-demo.ts';
 import { instructions } from './demo/instructions.ts';
 import { hasProxy, proxyFolderIn, startLabProxy, updateProxySettings } from './demo/lab-proxy.ts';
 import { ensureLocalServerProgram, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
-import { watchUntilDone } from './demo/progress.ts';
-import { ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
+import { DEMO_FOLDER, ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
-import { startOnFreePorts } from './demo/start-on-free-ports.ts';
 import { print } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -119,4 +119,62 @@ async function withFreePorts(folder: string, settings: Settings): Promise<Settin
 async function closeState(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await chmod(directory, 0o700);
+}
+
+const POLL_MS = 200;
+/** The sample needs a few seconds; a desired state that a user has filled may need longer, and goes on without being watched. */
+const WATCH_MS_MAX = 60_000;
+
+/**
+ * Resolves when every instance is done, or no longer waits for anything but a person, or a minute has passed. Prints
+ * nothing where all is up from the beginning.
+ */
+async function watchUntilDone(controller: Controller, print: (line: string) => void): Promise<void> {
+  const told = new Map<string, string>();
+  for (let waited = 0; waited < WATCH_MS_MAX; waited += POLL_MS) {
+    const ready = controller.ready();
+    if (ready === true && tellAll(controller.reader, told, print)) return;
+    await sleep(POLL_MS);
+  }
+  const ready = controller.ready();
+  if (ready !== true) throw new CommandFailure(`the controller does not get ready: ${ready}`);
+}
+
+/** Prints every status that is new, and returns true where nothing is in progress. */
+function tellAll(reader: Reader, told: Map<string, string>, print: (line: string) => void): boolean {
+  const statuses = finish(reader.instances()).map(({ name }) => [name, reader.status(name)] as const);
+  const isOver = statuses.every(([, status]) => status !== 'In progress' && status !== 'Marked for delete');
+  if (told.size === 0 && isOver) return true;
+  if (told.size === 0) print('Bringing the stacks up:');
+  for (const [name, status] of statuses) {
+    if (told.get(name) !== status) print(`  ${name}: ${status}`);
+    told.set(name, status);
+  }
+  return isOver;
+}
+
+const TRIES_MAX = 3;
+
+/** How a start is prepared, and what it is. */
+interface FreePortStart<Prepared, Started> {
+  /** Searches for free ports, and tells everything that has to know them. */
+  readonly prepare: () => Promise<Prepared>;
+  /** Throws an error with the code EADDRINUSE if a port is taken; then nothing of it may be left. */
+  readonly start: (prepared: Prepared) => Promise<Started>;
+}
+
+/** Returns what was started. Prepares anew and tries again where a port was taken meanwhile, at most three times in all. */
+export async function startOnFreePorts<Prepared, Started>({
+  prepare,
+  start,
+}: FreePortStart<Prepared, Started>): Promise<Started> {
+  for (let count = 1; ; count++) {
+    const prepared = await prepare();
+    try {
+      return await start(prepared);
+    } catch (error) {
+      const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      if (!isInUse || count === TRIES_MAX) throw error;
+    }
+  }
 }

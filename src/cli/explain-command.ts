@@ -6,11 +6,17 @@ import type { NodeExplanation } from '../model/explanation.ts';
 import type { ApprovalEffect } from '../service/explainer.ts';
 import { SourceError } from '../source/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { explainIn, missingKey, missingNode, refuseWrongInstance, type Subject } from './explain/explain-directory.ts';
-import { openStates, type States } from './explain/open-states.ts';
-import { textOfDifference } from './explain/text-difference.ts';
-import { textOfKey, textOfNode } from './explain/text-explanation.ts';
-import { type Format, formatOption, print, printJson, visibleLine } from './output.ts';
+import {
+  explainIn,
+  missingKey,
+  missingNode,
+  openStates,
+  refuseWrongInstance,
+  type States,
+  type Subject,
+} from './explain/explain-directory.ts';
+import { textOfDifference, textOfKey, textOfNode } from './explain/text-explanation.ts';
+import { type Format, formatOption, printAs, visibleLine } from './output.ts';
 import {
   addOptionalServerOptions,
   EMPTY_ARGUMENT,
@@ -114,8 +120,7 @@ function isUnset({ key }: Subject, explanations: readonly (NodeExplanation | und
 }
 
 function showExplanation({ key }: Subject, explanation: NodeExplanation, format: Format): void {
-  if (format === 'json') printJson(explanation);
-  else print(key === undefined ? textOfNode(explanation) : textOfKey(key, explanation));
+  printAs(format, explanation, () => (key === undefined ? textOfNode(explanation) : textOfKey(key, explanation)));
 }
 
 /** Without a second revision, the directory is the second side. */
@@ -139,21 +144,16 @@ async function showDifference(subject: Subject, revisions: string, options: Opti
     if (isUnset(subject, [sides.from, sides.to])) throw await missingKey(sides.to === undefined ? from : to, subject);
     return { difference: compareExplanations(subject.node, sides), titles: { from: from.title, to: to.title } };
   });
-  if (options.format === 'json') printJson(difference);
-  else print(textOfDifference(difference, { ...titles, key: subject.key }));
+  printAs(options.format, difference, () => textOfDifference(difference, { ...titles, key: subject.key }));
 }
 
 async function showApproval(subject: Subject, digest: string, options: Options): Promise<void> {
   const path = `${pathOf(subject)}?approval=${encodeURIComponent(digest)}`;
   const effect = (await getFrom(await requireServer(options), path)) as ApprovalEffect;
-  if (options.format === 'json') {
-    printJson(effect);
-    return;
-  }
   const { kind, instance, reason } = effect.held;
   const titles = { from: 'the active version', to: 'the version after the approval', key: subject.key };
-  print(visibleLine(`held: ${kind}${instance === null ? '' : ` of ${instance}`}, ${reason}`));
-  print(textOfDifference(effect, titles));
+  const held = visibleLine(`held: ${kind}${instance === null ? '' : ` of ${instance}`}, ${reason}`);
+  printAs(options.format, effect, () => `${held}\n${textOfDifference(effect, titles)}`);
 }
 
 function pathOf({ node, key }: Subject): string {

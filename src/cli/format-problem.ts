@@ -1,8 +1,9 @@
 // Formats and prints problems for people. Colours come from the caller, so that a file or a pipe gets none.
 import { styleText } from 'node:util';
 import { countOf } from '../model/count-words.ts';
-import { isError, type Problem, placeOf } from '../model/problem.ts';
-import { print, visibleLine } from './output.ts';
+import { isError, type Problem, placeOf, sortProblems } from '../model/problem.ts';
+import { EXIT_PROBLEMS } from './command-failure.ts';
+import { type Format, printAs, visibleLine } from './output.ts';
 import type { Snippet } from './validate/snippet.ts';
 
 /** The parts of a problem that have a colour of their own. */
@@ -59,9 +60,11 @@ function snippetLines({ line, severity }: Problem, snippet: Snippet, paint: Pain
   ];
 }
 
-/** Prints problems, and below them how many errors and warnings there are. */
-export function printProblems(problems: readonly Problem[]): void {
-  for (const problem of problems) print(formatProblem(problem));
+/** Prints the problems of a settings file, for people with their counts below, and sets the exit code where one is an error. */
+export function printProblems(found: readonly Problem[], format: Format): void {
+  const problems = sortProblems(found);
   const errors = problems.filter(isError).length;
-  print([countOf(errors, 'error'), countOf(problems.length - errors, 'warning')].join(', '));
+  const counts = [countOf(errors, 'error'), countOf(problems.length - errors, 'warning')].join(', ');
+  printAs(format, { problems }, () => [...problems.map((problem) => formatProblem(problem)), counts].join('\n'));
+  if (errors > 0) process.exitCode = EXIT_PROBLEMS;
 }

@@ -4,7 +4,7 @@ import type { Problem } from '../model/problem.ts';
 import type { HeldItem } from '../service/operator.ts';
 import { CommandFailure } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
-import { belowHeading, type Format, formatOption, print, printJson } from './output.ts';
+import { belowHeading, type Format, formatOption, print, printAs } from './output.ts';
 import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
 
 type Showing = ServerOptions & { readonly format: Format };
@@ -77,16 +77,17 @@ function addShowing(program: Command): void {
     program.command('held').description('show what waits for an approval').addOption(formatOption()),
   ).action(async (options: Showing) => {
     const { held } = (await getFrom(options, '/operations/held')) as { readonly held: readonly HeldItem[] };
-    if (options.format === 'json') printJson({ held });
-    else print(held.length === 0 ? 'nothing is held' : held.map(formatHeld).join('\n'));
+    printAs(options.format, { held }, () => (held.length === 0 ? 'nothing is held' : held.map(formatHeld).join('\n')));
   });
   addServerOptions(
     program.command('problems').description('show what is wrong in the newest commit').addOption(formatOption()),
   ).action(async (options: Showing) => {
     const answer = (await getFrom(options, '/operations/problems')) as { commit: string; problems: readonly Problem[] };
-    if (options.format === 'json') printJson(answer);
-    else if (answer.problems.length === 0) print(`nothing is wrong in ${answer.commit}`);
-    else print([`commit ${answer.commit}`, ...answer.problems.map((problem) => formatProblem(problem))].join('\n'));
+    const { commit, problems } = answer;
+    printAs(options.format, answer, () => {
+      if (problems.length === 0) return `nothing is wrong in ${commit}`;
+      return [`commit ${commit}`, ...problems.map((problem) => formatProblem(problem))].join('\n');
+    });
   });
 }
 

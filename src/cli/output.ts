@@ -26,6 +26,32 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
 }
 
+/** Prints a value in the format that was asked for: as JSON, or as `text` for people. */
+export function printAs(format: Format, value: unknown, text: () => string): void {
+  if (format === 'json') printJson(value);
+  else print(text());
+}
+
+/** Returns rows as lines below a heading, each column as wide as its widest cell of at most `widthMax`; empty columns are left out. */
+export function tableLines(
+  rows: readonly (readonly string[])[],
+  widthMax = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => {
+      if (cell.length <= widthMax) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    });
+  }
+  return rows.map((row) => {
+    const cells = row.flatMap((cell, column) => {
+      const width = widths[column] ?? 0;
+      return cell === '' && width === 0 ? [] : [visibleLine(cell).padEnd(width)];
+    });
+    return `    ${cells.join('  ')}`.trimEnd();
+  });
+}
+
 /** Returns a line such as `servers: 1 failed, 2 done`; none where there are no servers. */
 export function formatCounts(counts: StateCounts): readonly string[] {
   const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);

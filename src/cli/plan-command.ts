@@ -9,17 +9,16 @@ import { planMerge } from '../plan/plan-merge.ts';
 import type { RecordedState } from '../service/operator.ts';
 import { type LocalRepository, openLocalRepository } from '../source/local-repository.ts';
 import { SourceError } from '../source/source.ts';
-import { CommandFailure, expecting } from './command-failure.ts';
+import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { print } from './output.ts';
+import { tellLifts } from './plan/lifted-protection.ts';
 import { markdownWithoutPlan } from './plan/markdown-report.ts';
 import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
 import { readMerge } from './plan/read-merge.ts';
 import { planOfApproval, planOnRecorded, type RecordedOrder } from './plan/read-recorded.ts';
-import { tellLifts } from './plan/tell-lifts.ts';
 import { addOptionalServerOptions, getFrom, requireServer, type ServerOptions, serverIn } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-const EXIT_PROBLEMS = 1;
 const EXIT_CHANGES = 2;
 
 interface PlanOptions extends Partial<ServerOptions> {

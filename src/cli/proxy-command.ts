@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { warnOfOpenFiles } from '../compose/open-secrets.ts';
 import { SettingsError } from '../load-settings.ts';
 import { createLog } from '../log.ts';
-import { sortProblems } from '../model/problem.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
 import { ControllerRefusal } from '../proxy/controller-client.ts';
 import { loadProxySettings } from '../proxy/load-proxy-settings.ts';
@@ -14,12 +13,10 @@ import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import { describeConnectionFailure } from './connection-failure.ts';
 import { printProblems } from './format-problem.ts';
-import { type Format, formatOption, printJson } from './output.ts';
+import { type Format, formatOption } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { checkServerFiles } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
-
-const EXIT_PROBLEMS = 1;
 
 /** Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: could not run. */
 export function addProxyCommand(program: Command): void {
@@ -76,14 +73,11 @@ async function checkProxySettings(file: string, { format }: { readonly format: F
   try {
     const { tls, server } = await loadProxySettings(fromUserDirectory(file));
     await checkServerFiles({ ...tls, server });
-    if (format === 'json') printJson({ problems: [] });
-    else printProblems([]);
+    printProblems([], format);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     if (error.problems.length === 0) throw new CommandFailure(error.message, { cause: error });
-    const problems = sortProblems(error.problems.map((problem) => ({ ...problem, file })));
-    if (format === 'json') printJson({ problems });
-    else printProblems(problems);
-    process.exitCode = EXIT_PROBLEMS;
+    const problems = error.problems.map((problem) => ({ ...problem, file }));
+    printProblems(problems, format);
   }
 }

@@ -6,7 +6,7 @@ import { parseJson } from '../model/json.ts';
 import { reasonOf } from '../model/quote.ts';
 import { CommandFailure } from './command-failure.ts';
 import { checkCredentials, describeConnectionFailure } from './connection-failure.ts';
-import { findDemo } from './demo/find-demo.ts';
+import { findDemo } from './demo/settings-file.ts';
 import { fromUserDirectory, readNamedFile } from './user-directory.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;

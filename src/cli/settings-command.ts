@@ -6,14 +6,13 @@ import type { Command } from 'commander';
 import { problemFrom } from '../catalog/fault.ts';
 import { parseYaml } from '../catalog/yaml.ts';
 import { loadSettings, SettingsError } from '../load-settings.ts';
-import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
+import type { Problem } from '../model/problem.ts';
 import { checkSettingsFiles } from './check-settings-files.ts';
 import { CommandFailure } from './command-failure.ts';
 import { printProblems } from './format-problem.ts';
-import { type Format, formatOption, printJson } from './output.ts';
+import { type Format, formatOption } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-const EXIT_PROBLEMS = 1;
 const AS_ROOT =
   'treeline: warning: this looks with the rights of root, who may read and write everything: name the user that runs the ' +
   'controller with --user NAME\n';
@@ -29,10 +28,7 @@ export function addSettingsCommand(program: Command): void {
     .addOption(formatOption())
     .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
     .action(async (file: string, { format, user }: { readonly format: Format; readonly user?: string }) => {
-      const problems = sortProblems(await problemsIn(file, user));
-      if (format === 'json') printJson({ problems });
-      else printProblems(problems);
-      if (!hasNoErrors(problems)) process.exitCode = EXIT_PROBLEMS;
+      printProblems(await problemsIn(file, user), format);
     });
 }
 

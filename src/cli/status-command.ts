@@ -3,16 +3,7 @@ import { type Command, Option } from 'commander';
 import type { Overview, Why } from '../service/operator.ts';
 import type { InstanceView } from '../service/reader.ts';
 import { CommandFailure } from './command-failure.ts';
-import {
-  type Format,
-  firstLine,
-  formatCounts,
-  formatOption,
-  print,
-  printJson,
-  visible,
-  visibleLine,
-} from './output.ts';
+import { type Format, firstLine, formatCounts, formatOption, print, printAs, visible, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
 
@@ -71,12 +62,10 @@ function secondsOf(text: string): number {
 
 async function showAll(options: Options): Promise<void> {
   const overview = (await getFrom(options, '/operations/status')) as Overview;
-  if (options.format === 'json') {
-    printJson(overview);
-    return;
-  }
   const { instances, counts } = overview;
-  print([...instances.map(formatInstance), ...formatCounts(counts), ...formatCommits(overview)].join('\n'));
+  printAs(options.format, overview, () =>
+    [...instances.map(formatInstance), ...formatCounts(counts), ...formatCommits(overview)].join('\n'),
+  );
 }
 
 async function showOne(instance: string, options: Options): Promise<void> {
@@ -90,15 +79,13 @@ async function showOne(instance: string, options: Options): Promise<void> {
   const own = held.filter((item) => item.instance === null || item.instance === instance);
   const outages = { ...(repository && { repository }), ...(store && { store }), ...(copied && { copied }) };
   const commits = { commit, newest, held: own, ...outages };
-  if (options.format === 'json') {
-    printJson({ name: instance, status, summary, counts, resources, ...commits });
-    return;
-  }
   const servers = Object.entries(resources).flatMap(([key, group]) =>
     Object.entries(group).map(([server, { state }]) => `  ${key}  ${server}: ${state}`),
   );
-  const lines = [formatInstance({ name: instance, status, summary, counts }), ...servers, ...formatCounts(counts)];
-  print([...lines, ...formatCommits(commits)].join('\n'));
+  printAs(options.format, { name: instance, status, summary, counts, resources, ...commits }, () => {
+    const lines = [formatInstance({ name: instance, status, summary, counts }), ...servers, ...formatCounts(counts)];
+    return [...lines, ...formatCommits(commits)].join('\n');
+  });
 }
 
 type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'copied' | 'statuses'>;

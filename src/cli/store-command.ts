@@ -14,7 +14,7 @@ import { restoreStore } from '../store/restore-store.ts';
 import { countRows, type StoreDocument } from '../store/store-document.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { type Format, formatOption, print, printJson } from './output.ts';
+import { type Format, formatOption, printAs } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 interface Options {
@@ -56,8 +56,8 @@ async function backUp(target: string, { config, format }: Options): Promise<void
   const settings = await settingsOf(config);
   const file = await fileFor(target, settings);
   const { document, bytes } = await expecting([StoreError], () => backUpStore(settings.store.directory, file));
-  if (format === 'json') printJson({ file, bytes, ...factsOf(document) });
-  else print(`backed up ${describe(document)}\nto ${file} (${countOf(bytes, 'byte')})`);
+  const text = `backed up ${describe(document)}\nto ${file} (${countOf(bytes, 'byte')})`;
+  printAs(format, { file, bytes, ...factsOf(document) }, () => text);
 }
 
 async function restore(backup: string, { config, format, force = false }: RestoreCommandOptions): Promise<void> {
@@ -70,9 +70,9 @@ async function restore(backup: string, { config, format, force = false }: Restor
       renew: (rows) => [...renewIncarnations(rows, now), restoredAt(rows, now)],
     }),
   );
-  if (format === 'json') printJson({ directory, former, ...factsOf(document) });
-  else print(`restored ${describe(document)}\nto ${directory}`);
-  if (format === 'text' && former !== null) print(`the former files are in ${former}`);
+  const aside = former === null ? '' : `\nthe former files are in ${former}`;
+  const text = `restored ${describe(document)}\nto ${directory}${aside}`;
+  printAs(format, { directory, former, ...factsOf(document) }, () => text);
 }
 
 async function settingsOf(config: string): Promise<Settings> {

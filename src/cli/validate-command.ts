@@ -2,22 +2,22 @@
 import { type Command, Option } from 'commander';
 import { hasNoErrors } from '../model/problem.ts';
 import { didYouMean } from '../model/suggest.ts';
-import { CommandFailure } from './command-failure.ts';
+import { CommandFailure, EXIT_PROBLEMS } from './command-failure.ts';
 import { TERMINAL_PAINT } from './format-problem.ts';
 import { print, printEscaped } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
-import { codeText } from './validate/code-text.ts';
-import { githubReport } from './validate/github-report.ts';
-import { gitlabReport } from './validate/gitlab-report.ts';
-import { jsonReport } from './validate/json-report.ts';
-import { junitReport } from './validate/junit-report.ts';
 import { isProblemCode, PROBLEM_CODES } from './validate/problem-codes.ts';
-import type { Report } from './validate/report.ts';
-import { sarifReport } from './validate/sarif-report.ts';
-import { textReport } from './validate/text-report.ts';
+import {
+  codeText,
+  githubReport,
+  gitlabReport,
+  jsonReport,
+  junitReport,
+  type Report,
+  sarifReport,
+  textReport,
+} from './validate/report.ts';
 import { validateDirectory } from './validate/validate-directory.ts';
-
-const EXIT_PROBLEMS = 1;
 
 const FORMATS = {
   json: jsonReport,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { quote } from '../model/quote.ts';
 import type { WaitingItem, Why } from '../service/operator.ts';
 import type { PropertyDifference } from '../service/property-differences.ts';
-import { belowHeading, type Format, firstLine, formatCounts, formatOption, print, printJson } from './output.ts';
+import { belowHeading, type Format, firstLine, formatCounts, formatOption, printAs, tableLines } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 
 /** So many are printed; `--format json` has as many as the controller answers. */
@@ -19,8 +19,7 @@ export function addWhyCommand(program: Command): void {
   addServerOptions(command).action(async (instance: string, options: ServerOptions & { readonly format: Format }) => {
     const path = `/stacks/instances/${encodeURIComponent(instance)}/why`;
     const why = (await getFrom(options, path)) as Why;
-    if (options.format === 'json') printJson(why);
-    else print(formatWhy(instance, why));
+    printAs(options.format, why, () => formatWhy(instance, why));
   });
 }
 
@@ -37,14 +36,12 @@ function formatWhy(instance: string, { status, summary, counts, waiting }: Why):
 }
 
 /** Returns a table: a row for each property, a column for each of the three values. */
-function formatDifference(difference: readonly PropertyDifference[]): string[] {
+function formatDifference(difference: readonly PropertyDifference[]): readonly string[] {
   const rows = difference.map(({ property, applied, observed, wanted }) => [
     property,
     ...[applied, observed, wanted].map((value) => quote(value)),
   ]);
-  const table = [['property', 'applied', 'observed', 'wanted'], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  return table.map((row) => `    ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd());
+  return tableLines([['property', 'applied', 'observed', 'wanted'], ...rows]);
 }
 
 function formatItem({ resource, state, reason, since, until, action, difference = [] }: WaitingItem): string {

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { describeSystemError } from '../../src/cli/system-error.ts';
+import { describeSystemError } from '../../src/cli/command-failure.ts';
 import { listenOn } from '../../src/listen.ts';
 import { treeline } from '../support/command-line.ts';
 import { createSite } from '../support/site.ts';

@@ -1,11 +1,155 @@
 // Lists the cases of the conformance test in their order: the life of one server, inputs that are refused, hostile values,
 // calls that are ended, and calls at the same time. docs/providers.md has the contract.
-import type { ConformanceCase } from './conformance-case.ts';
-import { forgeryCases, INPUT_CASES } from './input-cases.ts';
+import { existsSync } from 'node:fs';
+import type { Answer } from '../../model/call-result.ts';
+import { encodeCall } from '../../providers/call-json.ts';
 import { LIFE_CASES } from './life-cases.ts';
-import { TIME_CASES } from './time-cases.ts';
-import { Deviation, type Trial } from './trial.ts';
-import { VALUE_CASES } from './value-cases.ts';
+import { type ConformanceCase, Deviation, runLifeCycle, type Send, type Trial, toldOutcome } from './trial.ts';
+
+const PARALLEL = 4;
+/** After this time a call is ended: most programs are at work by then. */
+const SHORT_MS = 150;
+/** More than the time between SIGTERM and SIGKILL. */
+const ENDED_MS_MAX = 10_000;
+
+/** The cases in their order. */
+const TIME_CASES: readonly ConformanceCase[] = [
+  {
+    title: 'a create that is ended in the middle is gone soon, and can be repeated',
+    async run(trial) {
+      const server = trial.nameOf('ended');
+      trial.made.add(server);
+      const begun = performance.now();
+      const call = trial.callOf('create', server);
+      await trial.options
+        .send(encodeCall(call), AbortSignal.any([AbortSignal.timeout(SHORT_MS), trial.options.interrupted]))
+        .catch(() => trial.options.interrupted.throwIfAborted());
+      const ms = performance.now() - begun;
+      if (ms > ENDED_MS_MAX) throw new Deviation(`it ran for ${Math.round(ms / 1000)} s after it was told to end`);
+      await trial.expect(['done', 'absent'], 'check', server);
+      await trial.expect(['done'], 'create', server, { action: call.action });
+      await trial.expect(['done', 'absent'], 'delete', server);
+      await trial.expect(['absent'], 'check', server);
+    },
+  },
+  {
+    title: `${PARALLEL} servers live and die at the same time`,
+    async run(trial) {
+      const servers = Array.from({ length: PARALLEL }, (_, index) => trial.nameOf(`p${index + 1}`));
+      const ended = await Promise.allSettled(servers.map((server) => runLifeCycle(trial, server)));
+      const failed = ended.find((each) => each.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+    },
+  },
+];
+
+/** The cases in their order. */
+const VALUE_CASES: readonly ConformanceCase[] = [
+  {
+    title: 'a name with all characters that names may have is one server',
+    run: (trial) => runLifeCycle(trial, trial.nameOf('A.b_c-1')),
+  },
+  hostile('quotes and line feeds in a value are data', () => `it's "quoted" \\ and\nhas two lines`),
+  hostile(
+    'what a shell would run is data',
+    ({ options: { trap } }) => `$(touch ${trap}); \`touch ${trap}\` | touch ${trap}`,
+  ),
+  hostile('a value that looks like an option is data', () => '--help'),
+  hostile('letters of all scripts, and an empty value, are data', () => 'Grüße 東京 🚀 ../../x'),
+];
+
+function hostile(title: string, value: (trial: Trial) => string): ConformanceCase {
+  return {
+    title,
+    async run(trial) {
+      const properties = { note: value(trial), empty: '' };
+      await runLifeCycle(trial, trial.nameOf('value'), { properties });
+      if (existsSync(trial.options.trap)) throw new Deviation('the value was run by a shell');
+    },
+  };
+}
+
+const ABSENT = 'absent-1';
+const LARGE_TEXTS = 16;
+const LARGE_TEXT = 'x'.repeat(32 * 1024);
+const LARGE_RECORD = Object.fromEntries(
+  Array.from({ length: LARGE_TEXTS }, (_, index) => [`key${index}`, LARGE_TEXT] as const),
+);
+
+/** Of the rules in docs/providers.md. */
+const NOT_WHOLE = ', since an input that is not whole is no call (rule 7)';
+
+/** The cases in their order. */
+const INPUT_CASES: readonly ConformanceCase[] = [
+  refused('an unknown version is refused', (trial) => ({ ...jsonOf(trial), version: 999 })),
+  refused('an unknown operation is refused', (trial) => ({ ...jsonOf(trial), operation: 'explode' })),
+  refused('an input that is no JSON is refused', () => '{"version": 1, "operation": ', NOT_WHOLE),
+  refused('an empty input is refused', () => '', NOT_WHOLE),
+  {
+    title: 'a create whose input is cut short is refused, and makes nothing',
+    async run(trial) {
+      const server = trial.nameOf('cut');
+      trial.made.add(server);
+      const input = encodeCall(trial.callOf('create', server));
+      for (const length of [input.lastIndexOf('}'), Math.floor(input.length / 2)]) {
+        expectRefused(await trial.send(input.slice(0, length)), NOT_WHOLE);
+      }
+      await trial.expect(['absent'], 'check', server);
+    },
+  },
+  {
+    title: 'a field that is not known yet is ignored',
+    async run(trial) {
+      const answer = await trial.send(`${JSON.stringify({ ...jsonOf(trial), fromALaterVersion: { a: [1] } })}\n`);
+      if (answer.outcome !== 'absent') throw new Deviation(`check ${toldOutcome(answer, ['absent'])}`);
+    },
+  },
+  {
+    title: 'a large record is read to its end',
+    async run(trial) {
+      await trial.expect(['absent'], 'check', trial.nameOf(ABSENT), { record: LARGE_RECORD });
+    },
+  },
+  {
+    // Outputs join the record: what repeats it would come back larger with every call, up to the limit of outputs.
+    title: 'what it reports of a server does not grow with the record',
+    run: (trial) => runLifeCycle(trial, trial.nameOf('large'), { record: LARGE_RECORD }),
+  },
+];
+
+/** Returns a case for each way to forge a request. */
+function forgeryCases({ options: { forgeries } }: Trial): readonly ConformanceCase[] {
+  return Object.entries(forgeries).map(forged);
+}
+
+function forged([words, send]: readonly [string, Send]): ConformanceCase {
+  return {
+    title: `a request with ${words} is refused`,
+    async run(trial) {
+      const answer = await trial.send(`${JSON.stringify(jsonOf(trial))}\n`, send);
+      if (answer.outcome !== 'failed') throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, such as status 401`);
+    },
+  };
+}
+
+function jsonOf(trial: Trial): Record<string, unknown> {
+  return JSON.parse(encodeCall(trial.callOf('check', trial.nameOf(ABSENT))));
+}
+
+function refused(title: string, input: (trial: Trial) => object | string, because = ''): ConformanceCase {
+  return {
+    title,
+    async run(trial) {
+      const value = input(trial);
+      expectRefused(await trial.send(typeof value === 'string' ? value : `${JSON.stringify(value)}\n`), because);
+    },
+  };
+}
+
+function expectRefused(answer: Answer, because: string): void {
+  if (answer.outcome === 'failed' || answer.outcome === 'retryable') return;
+  throw new Deviation(`it ${toldOutcome(answer, ['failed'])}, or a non-zero exit${because}`);
+}
 
 /** Returns all cases of a run, in their order. */
 export function conformanceCases(trial: Trial): readonly ConformanceCase[] {

@@ -1,8 +1,7 @@
 // The cases about the life of one server, from its first check to its delete. Each goes on from the one before.
 import type { Answer } from '../../model/call-result.ts';
 import type { Properties } from '../../model/objects.ts';
-import type { ConformanceCase } from './conformance-case.ts';
-import { Deviation, expectObserved, Skipped, type Trial } from './trial.ts';
+import { type ConformanceCase, Deviation, expectObserved, Skipped, type Trial } from './trial.ts';
 
 const SERVER = '1';
 const ABSENT = 'absent-1';

@@ -1,9 +1,13 @@
-// Runs the cases of the conformance test one after the other, and removes in the end what they have made.
+// Runs the cases of the conformance test one after the other, removes in the end what they have made, and prints for people
+// what it will do, each case as it ends, and the result.
+
+import { countOf } from '../../model/count-words.ts';
+import { print } from '../output.ts';
 import { conformanceCases } from './cases.ts';
 import { Deviation, Skipped, type Trial } from './trial.ts';
 
 /** How one case ended. */
-export interface CaseResult {
+interface CaseResult {
   readonly title: string;
   readonly result: 'passed' | 'failed' | 'skipped';
   /** Why it did not pass; empty if it did. */
@@ -12,7 +16,7 @@ export interface CaseResult {
 }
 
 /** How all cases ended, and what is left of their servers. */
-export interface ConformanceResult {
+interface ConformanceResult {
   readonly cases: readonly CaseResult[];
   /** The servers that could not be removed. */
   readonly left: readonly string[];
@@ -57,4 +61,31 @@ async function serversLeft(trial: Trial): Promise<readonly string[]> {
     if (result !== 'passed') left.push(server);
   }
   return left;
+}
+
+const WORDS = { passed: 'ok  ', failed: 'FAIL', skipped: 'skip' } as const;
+const TITLE_WIDTH = 78;
+
+/** Prints what the test will do, before it does it. */
+export function printPlan(provider: string, { prefix, options: { properties, kind } }: Trial): void {
+  const names = ['name', ...Object.keys(properties)].join(', ');
+  print(`Testing the provider: ${provider}`);
+  print(
+    `It makes servers of the kind ${kind} named ${prefix}-…, with the properties ${names}, and deletes them again.\n`,
+  );
+}
+
+/** Prints one case that has ended. */
+export function printCase({ title, result, message, ms }: CaseResult): void {
+  print(`${WORDS[result]}  ${title.padEnd(TITLE_WIDTH)} ${(ms / 1000).toFixed(1).padStart(6)} s`);
+  if (message !== '') print(message.replaceAll(/^/gm, '      '));
+}
+
+/** Prints how many cases passed, and what is left to do. */
+export function printResult({ cases, left }: ConformanceResult): void {
+  const count = (result: CaseResult['result']): number => cases.filter((each) => each.result === result).length;
+  const skipped = count('skipped') === 0 ? '' : `, ${count('skipped')} skipped`;
+  print(`\n${count('passed')} of ${countOf(cases.length, 'case')} passed, ${count('failed')} failed${skipped}.`);
+  if (left.length > 0) print(`These servers may still be there; remove them by hand: ${left.join(', ')}`);
+  else print('Nothing is left of its servers.');
 }

@@ -1,4 +1,5 @@
-// Calls the tested provider for the cases of the conformance test, and checks its answers.
+// Calls the tested provider for the cases of the conformance test, and checks its answers; takes a server from its create to
+// its delete, as several cases need it.
 import { randomUUID } from 'node:crypto';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import { isSame } from '../../model/json.ts';
@@ -134,4 +135,32 @@ export function expectObserved({ observed }: Answer, properties: Properties): vo
 
 function specOf(kind: string, properties: Properties): Spec {
   return { kind, properties, layers: {}, configurationOnly: [], dependsOn: [], lists: [] };
+}
+
+/** One case of the conformance test. */
+export interface ConformanceCase {
+  readonly title: string;
+  /** Throws Deviation if the provider does not keep the contract, Skipped if that cannot be tried. */
+  readonly run: (trial: Trial) => Promise<void>;
+}
+
+interface Extraordinary {
+  /** Beside those of the trial. */
+  readonly properties?: Properties;
+  readonly record?: Call['record'];
+}
+
+/**
+ * Creates, checks and deletes a server. A provider may refuse what is extraordinary, but then it makes nothing. Throws
+ * Deviation.
+ */
+export async function runLifeCycle(trial: Trial, server: string, more: Extraordinary = {}): Promise<void> {
+  const properties = { ...trial.options.properties, ...more.properties, name: server };
+  const fields = more.record === undefined ? { properties } : { properties, record: more.record };
+  const outcomes = Object.keys(more).length === 0 ? (['done'] as const) : (['done', 'failed'] as const);
+  const { outcome } = await trial.expect(outcomes, 'create', server, fields);
+  const answer = await trial.expect([outcome === 'done' ? 'done' : 'absent'], 'check', server, fields);
+  expectObserved(answer, properties);
+  await trial.expect(['done', 'absent'], 'delete', server, fields);
+  await trial.expect(['absent'], 'check', server, fields);
 }

@@ -1,12 +1,14 @@
-// Writes the demo's treeline.yaml once. After that the file belongs to the user.
+// Writes the demo's treeline.yaml once, and finds the demo of a folder by it, so that commands can use it without options.
+// Once it is written, the file belongs to the user.
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { loadSettings } from '../../load-settings.ts';
+import { loadSettings, SettingsError } from '../../load-settings.ts';
 import { isMap } from '../../model/json.ts';
 import type { Settings } from '../../settings.ts';
 import { CommandFailure } from '../command-failure.ts';
+import { filesOf } from '../credential-files.ts';
 import { changeSettings } from './change-settings.ts';
 import { writeProxySettings } from './lab-proxy.ts';
 import { canRunLocalServers } from './local-servers.ts';
@@ -120,4 +122,34 @@ async function portOf(host: string, port: number): Promise<number | undefined> {
     probe.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
   });
   return await promise;
+}
+
+/** The folder in which `treeline demo` keeps everything, unless told otherwise. */
+export const DEMO_FOLDER = '.treeline';
+
+/** The address of the demo, and the files of its client. */
+interface Demo {
+  readonly server: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+/** Returns how to ask, as its administrator, the demo that was made in `folder`; undefined where there is none. */
+export async function findDemo(folder: string): Promise<Demo | undefined> {
+  const demo = join(folder, DEMO_FOLDER);
+  const { cert, key } = filesOf(join(demo, 'pki'), 'administrator');
+  const ca = filesOf(join(demo, 'pki'), 'ca').cert;
+  const port = existsSync(cert) ? await portOfDemo(settingsFileIn(demo)) : undefined;
+  return port === undefined ? undefined : { server: `https://localhost:${port}`, cert, key, ca };
+}
+
+/** Settings that the user has made wrong are the demo's to report. */
+async function portOfDemo(file: string): Promise<number | undefined> {
+  try {
+    return (await loadSettings(file)).api.port;
+  } catch (error) {
+    if (error instanceof SettingsError) return undefined;
+    throw error;
+  }
 }

@@ -1,16 +1,19 @@
 // Creates the demo's bare stacks repository from the sample and the demo's own clients. After that it belongs to the
 // user.
+
+import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { canonicalSerial } from '../../model/serial.ts';
+import { CommandFailure } from '../command-failure.ts';
 import type { CredentialFiles } from '../credential-files.ts';
 import { productPath } from '../product-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
 import { DEMO_CLIENT_NAMES, DEMO_CLIENT_ROLES, DEMO_CLIENT_TAGS, type DemoClient } from './credentials.ts';
-import { git } from './git.ts';
 
 const DEMO_CLIENTS = 'clients/demo';
 /** The sample's administrator, whose certificate does not exist. With it the demo's own administrator could remove itself. */
@@ -78,4 +81,35 @@ function clientFile(name: DemoClient, serial: string, fingerprint: string): stri
     ...(tags.length === 0 ? [] : [`tags: [${tags.join(', ')}]`]),
     '',
   ].join('\n');
+}
+
+const TIMEOUT_MS = 60_000;
+const OUTPUT_BYTES_MAX = 1024 * 1024;
+
+/** The demo's commits must not depend on how the user has set up the system's git. */
+const ENVIRONMENT = {
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'Treeline demo',
+  GIT_AUTHOR_EMAIL: 'demo@treeline.example',
+  GIT_COMMITTER_NAME: 'Treeline demo',
+  GIT_COMMITTER_EMAIL: 'demo@treeline.example',
+  GIT_TERMINAL_PROMPT: '0',
+};
+
+/** Runs git and returns what it printed. Throws CommandFailure with git's own words. */
+async function git(...args: readonly string[]): Promise<string> {
+  try {
+    const options = { env: { ...process.env, ...ENVIRONMENT }, timeout: TIMEOUT_MS, maxBuffer: OUTPUT_BYTES_MAX };
+    const { stdout } = await promisify(execFile)('git', args, options);
+    return stdout.trim();
+  } catch (error) {
+    throw new CommandFailure(`the demo needs git, and this failed: git ${args.join(' ')}\n${wordsOf(error)}`);
+  }
+}
+
+function wordsOf(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'stderr' in error && error.stderr !== '')
+    return String(error.stderr).trim();
+  return String(error);
 }

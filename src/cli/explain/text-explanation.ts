@@ -1,9 +1,20 @@
-// Formats an explanation for people: one key with all layers, or a whole record with the layers that set each key.
-import type { ExplainedKey, ExplainedLayer, NodeExplanation } from '../../model/explanation.ts';
+// Formats an explanation for people: one key with all layers, a whole record with the layers that set each key, or the
+// differences between two explanations of one node.
+import { countOf } from '../../model/count-words.ts';
+import type {
+  ExplainedKey,
+  ExplainedLayer,
+  ExplanationDifference,
+  FileChange,
+  FilePlace,
+  KeyChange,
+  LayerStatement,
+  NodeExplanation,
+} from '../../model/explanation.ts';
 import { fieldOf } from '../../model/json.ts';
+import type { RecordValue } from '../../model/record.ts';
 import { shortOid } from '../../model/short-oid.ts';
-import { visibleLine } from '../output.ts';
-import { type Cells, changeText, layerText, recordValueText, statementRows, tableLines } from './statement-lines.ts';
+import { tableLines, visibleLine } from '../output.ts';
 
 const USED = '*';
 const UNUSED = ' ';
@@ -27,7 +38,7 @@ export function textOfKey(key: string, explanation: NodeExplanation): string {
     if (statement !== undefined) return statementRows(statement, explanation, { mark: markOf(statement.effect) });
     return [[UNUSED, layerText(layer), NO_STATEMENT[layer.status], ...fileCells(layer, explanation)]];
   });
-  const lines = [visibleLine(headOf(key, explained)), ...tableLines(rows)];
+  const lines = [visibleLine(keyHead(key, explained)), ...tableLines(rows, WIDTH_MAX)];
   return [...lines, ...noteLines(explanation)].join('\n');
 }
 
@@ -41,7 +52,7 @@ export function textOfNode(explanation: NodeExplanation): string {
   });
   return [
     visibleLine(`The layers of ${node}, specific to general:`),
-    ...tableLines(rows),
+    ...tableLines(rows, WIDTH_MAX),
     ...noteLines(explanation),
     ...Object.entries(keys).map(([key, explained]) => blockOf(key, explained, explanation)),
   ].join('\n');
@@ -57,10 +68,10 @@ function blockOf(key: string, explained: ExplainedKey, explanation: NodeExplanat
     const isValueKnown = one.effect === 'used' && explained.merge === 'first';
     return statementRows(one, explanation, { mark: markOf(one.effect), isValueKnown });
   });
-  return [visibleLine(headOf(key, explained)), ...tableLines(rows)].join('\n');
+  return [visibleLine(keyHead(key, explained)), ...tableLines(rows, WIDTH_MAX)].join('\n');
 }
 
-function headOf(key: string, { value, merge }: ExplainedKey): string {
+function keyHead(key: string, { value, merge }: ExplainedKey): string {
   if (value === null) return `${key} is not in the record: a layer removes it`;
   return `${key} = ${recordValueText(value)}${merge === 'unique' ? ', the lists of all layers joined (unique)' : ''}`;
 }
@@ -72,4 +83,126 @@ function markOf(effect: ExplainedKey['statements'][number]['effect']): string {
 function noteLines({ commit, isWanted }: NodeExplanation): readonly string[] {
   if (!isWanted) return ['    no commit wants it any more: as last recorded, with the layers that set a key'];
   return commit === null ? [] : [`    at commit ${shortOid(commit)}`];
+}
+
+/** The titles of the two sides, such as a revision, and the key if only one is compared. */
+interface DifferenceTitles {
+  readonly from: string;
+  readonly to: string;
+  readonly key?: string | undefined;
+}
+
+/** Returns each key that differs: its values, then the layers that say so on the one side (`-`) and on the other (`+`). */
+export function textOfDifference(difference: ExplanationDifference, titles: DifferenceTitles): string {
+  const { changes } = difference;
+  const lines = [
+    visibleLine(differenceHead(difference, titles)),
+    ...changes.map((change) => changedKeyText(change, difference)),
+  ];
+  return lines.join('\n');
+}
+
+function differenceHead({ node, from, to, changes }: ExplanationDifference, titles: DifferenceTitles): string {
+  const { key } = titles;
+  if (from === null) return `${node} exists only in ${titles.to}, not in ${titles.from}`;
+  if (to === null) return `${node} exists only in ${titles.from}, not in ${titles.to}`;
+  const range = `from ${titles.from} to ${titles.to}`;
+  if (changes.length > 0) return `${node}, ${range}: ${countOf(changes.length, 'key')} changed`;
+  return key === undefined
+    ? `${node}, ${range}: nothing changes in its record`
+    : `${node}, ${range}: ${key} stays as it is`;
+}
+
+function changedKeyText({ key, from, to }: KeyChange, sides: ExplanationDifference): string {
+  const [left, right] = [statementsOf(from, to), statementsOf(to, from)];
+  const rows: Cells[] = [
+    ...left.flatMap((one) => rowsOf(one, sides.from, '-')),
+    ...right.flatMap((one) => rowsOf(one, sides.to, '+')),
+  ];
+  return [visibleLine(`${key}: ${valuesText(from, to)}`), ...tableLines(rows, WIDTH_MAX)].join('\n');
+}
+
+function valuesText(from: ExplainedKey | null, to: ExplainedKey | null): string {
+  const [before, after] = [from?.value ?? null, to?.value ?? null];
+  if (before === null) return `added, ${recordValueText(after)}`;
+  if (after === null) return `removed, it was ${recordValueText(before)}`;
+  return `${recordValueText(before)} -> ${recordValueText(after)}`;
+}
+
+/** The statements that decide; of joined lists only those that the other side has not. */
+function statementsOf(own: ExplainedKey | null, other: ExplainedKey | null): readonly LayerStatement[] {
+  const decisive = (own?.statements ?? []).filter(({ effect }) => effect !== 'overridden');
+  if (own?.merge !== 'unique') return decisive;
+  const known = new Set(other?.statements.map(contentOf));
+  const different = decisive.filter((statement) => !known.has(contentOf(statement)));
+  return different.length === 0 ? decisive : different;
+}
+
+function contentOf({ value, at }: LayerStatement): string {
+  return JSON.stringify([value, at?.file]);
+}
+
+function rowsOf(statement: LayerStatement, side: StatementContext | null, mark: string): readonly Cells[] {
+  return side === null ? [] : statementRows(statement, side, { mark });
+}
+
+/** A longer cell does not widen its column. */
+const WIDTH_MAX = 44;
+const DATE_LENGTH = '2026-11-20'.length;
+
+/** One line of a table: its cells from left to right. */
+type Cells = readonly string[];
+
+/** Returns a value as it is printed: JSON in one line. */
+function recordValueText(value: RecordValue | null): string {
+  return JSON.stringify(value);
+}
+
+/** Returns the name of a layer for people: `role web`, `properties`; only the type where no object is selected. */
+function layerText({ kind, type, name }: ExplainedLayer): string {
+  if (kind !== 'object') return kind;
+  return name === null ? type : `${type} ${name}`;
+}
+
+/** Returns the commit and the day of a file's last change, or why they are not known; empty without a repository. */
+function changeText(change: FileChange | undefined): string {
+  if (change === undefined) return '';
+  const { commit, time, note } = change;
+  return commit === null ? (note ?? '') : `${shortOid(commit)} ${(time ?? '').slice(0, DATE_LENGTH)}`.trimEnd();
+}
+
+/** The parts of an explanation that a statement refers to. */
+type StatementContext = Pick<NodeExplanation, 'layers' | 'files'>;
+
+/** How {@link statementRows} formats. */
+interface RowOptions {
+  /** The first cell. */
+  readonly mark: string;
+  /** Leaves out the value: the line above has it. */
+  readonly isValueKnown?: boolean;
+}
+
+/** Returns the rows of one statement: a second one where a parameter supplies the value. */
+function statementRows(
+  statement: LayerStatement,
+  { layers, files }: StatementContext,
+  { mark, isValueKnown = false }: RowOptions,
+): readonly Cells[] {
+  const { layer, at, suppliedAt } = statement;
+  const shown = layers[layer];
+  const text = isValueKnown ? '' : statementText(statement);
+  const first = [mark, shown === undefined ? '' : layerText(shown), text, ...placeCells(at, files)];
+  return suppliedAt === null ? [first] : [first, ['', '', '  by the parameter', ...placeCells(suppliedAt, files)]];
+}
+
+function statementText({ value, adds }: LayerStatement): string {
+  if (value === null) return 'null (removes it)';
+  const isPart = adds !== undefined && recordValueText(adds) !== recordValueText(value);
+  if (!isPart) return recordValueText(value);
+  return `${recordValueText(value)}, adds ${adds.length === 0 ? 'nothing' : recordValueText(adds)}`;
+}
+
+/** Returns a place and the last change of its file; nothing for a computed value. */
+function placeCells(place: FilePlace | null, files: NodeExplanation['files']): Cells {
+  return place === null ? [] : [`${place.file}:${place.line}`, changeText(fieldOf(files, place.file))];
 }

@@ -1,10 +1,16 @@
 // Finds the protected instances whose protection commits of a branch lift one after the other, for a plan of all of them at once.
-// A controller needs no such search: it follows each commit. docs/decisions/0029.
+// A controller needs no such search: it follows each commit. Where such an instance is protected only because the commits of
+// the branch join in one merge, the plan says so: each one counts where the forge fast-forwards or rebases instead.
+// docs/decisions/0029 and 0061.
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isProtected, isValidUnit, type Unit } from '../../desired/unit.ts';
-import { firstParentLine } from '../../follow/first-parents.ts';
+import { COMMITS_MAX, firstParentLine } from '../../follow/first-parents.ts';
 import { deriveAt } from '../../follow/restore.ts';
+import { instanceAddress } from '../../model/address.ts';
+import type { Plan } from '../../plan/plan.ts';
+import type { Merge } from '../../plan/plan-merge.ts';
 import type { RunInSlices } from '../../slices.ts';
+import type { LocalRepository } from '../../source/local-repository.ts';
 import type { Commit, Source } from '../../source/source.ts';
 
 /** How many of them are read to find out whether one lifts a protection; a lift before these does not count. */
@@ -49,4 +55,27 @@ function isWhole({ type, servers }: Unit, active: Unit | undefined): boolean {
   return (
     type === 'stack-instance' && active !== undefined && [...active.servers.keys()].every((name) => servers.has(name))
   );
+}
+
+const HINT =
+  'a merge commit takes none of them away; a fast-forward or a rebase does, since a commit of this branch lifts the protection before';
+
+/** Returns the plan with another hint where a protection is lifted by a commit that comes before the last one. */
+export async function tellLifts(
+  repository: Pick<LocalRepository, 'ancestorsOf' | 'commitsBetween' | 'snapshot'>,
+  { base, head, before }: Pick<Merge, 'base' | 'head' | 'before'>,
+  plan: Plan,
+): Promise<Plan> {
+  const isProtecting = plan.problems.some(({ code }) => code === 'protected_instance');
+  if (before === undefined || !isProtecting) return plan;
+  const commits = await repository.commitsBetween(base, head, COMMITS_MAX);
+  const [parted = base] = await repository.ancestorsOf(base, head);
+  // The commits of the branch come after the one in which both parted.
+  const desired = { ...before, commit: parted };
+  const lifted = await liftedProtection(repository, { desired, commits, lifted: new Set() });
+  const problems = plan.problems.map((problem) => {
+    const isLifted = (problem.instances ?? []).some((instance) => lifted.has(instanceAddress(instance)));
+    return problem.code === 'protected_instance' && isLifted ? { ...problem, hint: HINT } : problem;
+  });
+  return { ...plan, problems };
 }

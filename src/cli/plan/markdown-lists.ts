@@ -1,5 +1,5 @@
-// Writes what a plan says beside servers as sections of Markdown: access, safety, renames, configuration, problems,
-// invalid instances, and what would be held.
+// Writes what a plan says as sections of Markdown: access, safety, servers, renames, configuration, problems, invalid
+// instances, and what would be held.
 import { countOf, grouped } from '../../model/count-words.ts';
 import { isError, type Problem, placeOf } from '../../model/problem.ts';
 import type {
@@ -9,14 +9,13 @@ import type {
   Plan,
   PlannedHold,
   Rename,
+  RetainedServer,
   SafetyChange,
+  ServerChange,
 } from '../../plan/plan.ts';
 import type { Item, Section } from './markdown-section.ts';
-import { placeText } from './markdown-servers.ts';
-import { code, prose } from './markdown-text.ts';
-import { differenceText, valueText } from './markdown-value.ts';
-import { problemCounts } from './plan-headline.ts';
-import { secretText } from './secret-text.ts';
+import { code, differenceText, propertyText, prose, valueText } from './markdown-text.ts';
+import { problemCounts, secretText } from './plan-headline.ts';
 
 const NAMES_MAX = 5;
 const ACCESS_VERBS = { add: 'adds', remove: 'removes', change: 'changes' } as const;
@@ -33,12 +32,7 @@ export function accessSection(access: readonly AccessChange[]): readonly Section
     const changed = others.length === 0 ? '' : `; changes ${others.join(', ')}`;
     return itemOf(`${ACCESS_VERBS[action]} client ${code(serial)}${called}: role ${roles}${changed}`);
   });
-  return sectionOf({
-    noun: 'access change',
-    heading: `Access: ${countOf(access.length, 'change')}`,
-    note: null,
-    items,
-  });
+  return sectionOf({ noun: 'access change', heading: `Access: ${countOf(access.length, 'change')}`, items });
 }
 
 /** Returns the section of what protects servers, or decides for many; none where it stays as it is. */
@@ -46,12 +40,7 @@ export function safetySection(safety: readonly SafetyChange[]): readonly Section
   const items = safety.map(({ object, field, from, to }) =>
     itemOf(`${code(object)}${field === '' ? '' : `, ${code(field)}`}: ${differenceText({ from, to })}`),
   );
-  return sectionOf({
-    noun: 'safety change',
-    heading: `Safety: ${countOf(safety.length, 'change')}`,
-    note: null,
-    items,
-  });
+  return sectionOf({ noun: 'safety change', heading: `Safety: ${countOf(safety.length, 'change')}`, items });
 }
 
 /** Returns the section of servers that are deleted and created under other names. */
@@ -86,7 +75,7 @@ export function configurationSection(
     return itemOf(`${code(key)}: ${value} ${on}${fromText}`);
   });
   const heading = `Configuration: ${countOf(configuration.length, 'change')}`;
-  return sectionOf({ noun: 'configuration change', heading, note: null, items });
+  return sectionOf({ noun: 'configuration change', heading, items });
 }
 
 /** Returns the section of hand-written clientcerts, whose records come and go without a server. */
@@ -95,7 +84,7 @@ export function nodesSection(nodes: readonly NodeChange[], prefix: string): read
     itemOf(`${ACCESS_VERBS[action]} ${code(node)}${placeText({ file, line: null }, prefix)}`),
   );
   const heading = `Records without a server: ${countOf(nodes.length, 'change')}`;
-  return sectionOf({ noun: 'record', heading, note: null, items });
+  return sectionOf({ noun: 'record', heading, items });
 }
 
 /** Returns the section of the problems that head brings, errors first. */
@@ -104,7 +93,7 @@ export function problemsSection(problems: readonly Problem[], prefix: string): r
   const warnings = problems.filter((problem) => !isError(problem));
   const items = [...errors, ...warnings].map((problem) => problemItem(problem, prefix));
   const heading = `Problems: ${problemCounts(problems).join(', ')}`;
-  return sectionOf({ noun: 'problem', heading, note: null, items });
+  return sectionOf({ noun: 'problem', heading, items });
 }
 
 function problemItem(problem: Problem, prefix: string): Item {
@@ -173,4 +162,88 @@ function itemOf(line: string): Item {
 /** Returns the section; none where it has no items. */
 function sectionOf(section: Section): readonly Section[] {
   return section.items.length === 0 ? [] : [section];
+}
+
+/** Servers of one large item that are named. */
+const SERVERS_NAMED_MAX = 8;
+/** Servers of one item that are all named. Where they are deleted or left, each has to be seen: no item has more. */
+const DELETED_NAMES_MAX = 20;
+/** Properties of one item that are shown. Together with its first line and the last one no more than an unfolded list has. */
+const PROPERTIES_MAX = 10;
+
+const HEADINGS = [
+  { action: 'delete', noun: 'delete', verb: 'Deletes' },
+  { action: 'replace', noun: 'replacement', verb: 'Replaces' },
+  { action: 'update', noun: 'update', verb: 'Updates' },
+  { action: 'create', noun: 'create', verb: 'Creates' },
+] as const satisfies readonly {
+  readonly action: ServerChange['action'];
+  readonly noun: string;
+  readonly verb: string;
+}[];
+
+/** Returns a section for each action that occurs; servers for which the same happens share an item. The files begin with `prefix`. */
+export function serverSections(changes: readonly ServerChange[], prefix: string): readonly Section[] {
+  return HEADINGS.flatMap(({ action, noun, verb }) => {
+    const some = changes.filter((change) => change.action === action);
+    if (some.length === 0) return [];
+    const groups = action === 'delete' ? alikeOf(some, DELETED_NAMES_MAX) : alikeOf(some);
+    const items = groups.map((alike) => ({ ...serversItem(alike, prefix), below: propertiesText(alike[0]) }));
+    return [{ noun, heading: `${verb} ${countOf(some.length, 'server')}`, items }];
+  });
+}
+
+/** Returns the section of servers that no version wants any more and that stay. */
+export function retainedSection(retained: readonly RetainedServer[], prefix: string): readonly Section[] {
+  if (retained.length === 0) return [];
+  const items = alikeOf(retained, DELETED_NAMES_MAX).map((alike) => serversItem(alike, prefix));
+  const [they, them, their] = retained.length === 1 ? ['it is', 'it', 'Its'] : ['they are', 'them', 'Their'];
+  const heading = `Leaves ${countOf(retained.length, 'server')} as ${they}`;
+  const note = `No version wants ${them} any more. ${their} instance says \`deletion: retain\`: Treeline forgets ${them}, and nothing deletes ${them}.`;
+  return [{ noun: 'server', heading, note, items }];
+}
+
+/** Servers for which the same happens, in their order: one or more. */
+type Alike<Server> = readonly [first: Server, ...others: readonly Server[]];
+
+/** Groups servers, also of several instances. No group has more than `sizeMax` of them. */
+function alikeOf<Server extends RetainedServer>(
+  servers: readonly Server[],
+  sizeMax = servers.length,
+): readonly Alike<Server>[] {
+  const groups = Map.groupBy(servers, ({ resource: _resource, instance: _instance, ...rest }) => JSON.stringify(rest));
+  return [...groups.values()].flatMap((group) => {
+    const parts = Array.from({ length: Math.ceil(group.length / sizeMax) }, (_, index) =>
+      group.slice(index * sizeMax, (index + 1) * sizeMax),
+    );
+    return parts.flatMap(([first, ...others]) => (first === undefined ? [] : [[first, ...others] as const]));
+  });
+}
+
+/** Names all servers of a group of at most {@link DELETED_NAMES_MAX}, and the first of a larger one. */
+function serversItem(alike: Alike<RetainedServer>, prefix: string): Item {
+  const [first] = alike;
+  const namesMax = alike.length > DELETED_NAMES_MAX ? SERVERS_NAMED_MAX : DELETED_NAMES_MAX;
+  const names = alike.slice(0, namesMax).map(({ resource }) => code(resource));
+  const more = alike.length > namesMax ? ` and ${grouped(alike.length - namesMax)} more` : '';
+  const instances = new Set(alike.map(({ instance }) => instance)).size;
+  const of = instances === 1 ? code(first.instance) : countOf(instances, 'instance');
+  return {
+    line: `${names.join(', ')}${more} of ${of}, group ${code(first.group)}: ${prose(first.reason)}${placeText(first, prefix)}`,
+    below: [],
+    count: alike.length,
+  };
+}
+
+/** Returns where a change is caused, to be put behind a sentence; '' where no line causes it. */
+function placeText({ file, line }: Pick<ServerChange, 'file' | 'line'>, prefix: string): string {
+  if (file === null) return '';
+  return ` (${code(`${prefix}${file}${line === null ? '' : `:${line}`}`)})`;
+}
+
+function propertiesText({ properties }: ServerChange): readonly string[] {
+  const entries = Object.entries(properties);
+  const shown = entries.slice(0, PROPERTIES_MAX).map(([name, difference]) => propertyText(name, difference));
+  const more = entries.length - shown.length;
+  return more === 0 ? shown : [...shown, countOf(more, 'more property', 'more properties')];
 }

@@ -11,10 +11,11 @@ import {
   nodesSection,
   problemsSection,
   renameSection,
+  retainedSection,
   safetySection,
+  serverSections,
 } from './markdown-lists.ts';
 import { type Section, writeSections } from './markdown-section.ts';
-import { retainedSection, serverSections } from './markdown-servers.ts';
 import { code } from './markdown-text.ts';
 import { headlineOf } from './plan-headline.ts';
 

@@ -18,8 +18,8 @@ export interface Section {
   /** One of the changes that items stand for, for `5 more deletes`. */
   readonly noun: string;
   readonly heading: string;
-  /** A paragraph above the list; null: none. */
-  readonly note: string | null;
+  /** A paragraph above the list. */
+  readonly note?: string;
   readonly items: readonly Item[];
 }
 
@@ -68,7 +68,7 @@ function writeSection(section: Section, lengthMax: number): WrittenSection {
   const omitted = countIn(section.items.slice(shown.length));
   const blocks = [
     `#### ${section.heading}`,
-    ...(section.note === null ? [] : [section.note]),
+    ...(section.note === undefined ? [] : [section.note]),
     ...listOf(unfolded),
     ...(folded.length === 0
       ? []

@@ -1,7 +1,9 @@
-// Writes the counts of all that a plan does, in one line for people. The text and the Markdown begin with it.
+// Writes what the text and the Markdown of a plan have in common: the counts of all that it does, in one line with which both
+// begin, the items that one list has and another has not, and the change of a secret.
 import { countOf } from '../../model/count-words.ts';
+import type { Json } from '../../model/json.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import type { Plan, ServerChange } from '../../plan/plan.ts';
+import type { Difference, Plan, ServerChange } from '../../plan/plan.ts';
 
 const ACTION_NOUNS = { delete: 'delete', replace: 'replacement', update: 'update', create: 'create' } as const;
 
@@ -40,4 +42,16 @@ function serverCounts(changes: readonly ServerChange[]): readonly string[] {
 export function problemCounts(problems: readonly Problem[]): readonly string[] {
   const errors = problems.filter(isError).length;
   return [...counted(errors, 'error'), ...counted(problems.length - errors, 'warning')];
+}
+
+/** Returns the items that others do not have. The time is linear: a list of one file may have 50,000 items. */
+export function missingIn(items: readonly Json[], others: readonly Json[]): readonly Json[] {
+  const known = new Set(others.map((other) => JSON.stringify(other)));
+  return items.filter((item) => !known.has(JSON.stringify(item)));
+}
+
+/** Returns the kind of the change: a value of a secret is never shown. */
+export function secretText({ from, to }: Difference<unknown>): string {
+  if (from === null) return 'added (secret)';
+  return to === null ? 'removed (secret)' : 'changed (secret)';
 }

@@ -1,6 +1,7 @@
-// Lists the formats of a plan.
+// Lists the formats of a plan, and formats it as JSON. docs/pull-requests.md lists the fields.
+
 import type { Plan } from '../../plan/plan.ts';
-import { jsonPlan } from './json-plan.ts';
+import { publicProblem } from '../validate/report.ts';
 import { type MarkdownOptions, markdownReport } from './markdown-report.ts';
 import { type TextOptions, textPlan } from './text-plan.ts';
 
@@ -16,3 +17,21 @@ export const PLAN_REPORTS = {
   json: jsonPlan,
   markdown: markdownReport,
 } as const satisfies Record<string, PlanReport>;
+
+/** Returns the plan as JSON. Its size depends on distinct changes; files are named from the layout. */
+export function jsonPlan(plan: Plan): string {
+  const { base, head, digest, access, safety, changes, retained, nodes } = plan;
+  const { configuration, renames, invalid, problems, knownProblems, held } = plan;
+  return JSON.stringify(
+    {
+      ...{ base, head, digest, access, safety, changes, retained, nodes, configuration, renames, invalid },
+      ...{
+        problems: problems.map((one) => ({ ...publicProblem(one), instances: one.instances ?? [] })),
+        knownProblems,
+        held,
+      },
+    },
+    null,
+    2,
+  );
+}

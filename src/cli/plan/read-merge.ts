@@ -4,22 +4,27 @@ import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
 import { problemsOf, proposeSteps } from '../../derive.ts';
 import type { Guard } from '../../desired/deletions.ts';
-import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
-import { COMMITS_MAX } from '../../follow/first-parents.ts';
+import {
+  type ActiveVersion,
+  type ActiveVersions,
+  type DesiredState,
+  EMPTY_BASELINE,
+} from '../../desired/desired-state.ts';
+import { COMMITS_MAX, firstParents } from '../../follow/first-parents.ts';
 import { guardedServers, OtherCommits } from '../../follow/merge-guards.ts';
 import { type AddedSince, deriveAt, reappearingAt } from '../../follow/restore.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
 import type { DeleteBudget } from '../../machine/removals.ts';
+import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import type { Snapshot } from '../../model/snapshot.ts';
+import { orContentError, type Snapshot } from '../../model/snapshot.ts';
 import { finish } from '../../model/steps.ts';
 import { mergeAncestors, mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/safety-of-servers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { type Commit, SourceError } from '../../source/source.ts';
-import { withLastAdministrators } from './last-administrators.ts';
 import { liftedProtection } from './lifted-protection.ts';
 
 /** The parts of a repository that a plan reads. */
@@ -219,4 +224,39 @@ function needsRebase(file: string, base: string): Problem {
     message: `the file was changed differently here and in ${base} since both parted`,
     hint: `merge ${base} into the branch, or rebase it`,
   };
+}
+
+type History = Pick<LocalRepository, 'has' | 'describe' | 'snapshot'>;
+
+/**
+ * Returns the same desired state where it has an administrator, else with those of the newest commit before it that has some:
+ * no commit removes the last ones. See desired/active-clients.ts.
+ */
+async function withLastAdministrators(repository: History, desired: DesiredState): Promise<DesiredState> {
+  if (administratorsIn(desired.clients).length > 0) return desired;
+  let registry = await registryAt(repository, desired.commit);
+  for await (const commit of firstParents(repository, desired.commit, COMMITS_MAX + 1)) {
+    if (commit === desired.commit) continue;
+    if (!(await repository.has(commit))) return desired;
+    const earlier = await registryAt(repository, commit);
+    if (earlier === undefined || earlier === registry) continue;
+    registry = earlier;
+    const found = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE, earlier: desired });
+    const last = found.isFollowed ? administratorsIn(found.desired.clients) : [];
+    if (last.length > 0) return { ...desired, clients: new Map([...desired.clients, ...last]) };
+  }
+  return desired;
+}
+
+function administratorsIn(clients: ActiveVersions<Client>): readonly [string, ActiveVersion<Client>][] {
+  return [...clients].filter(([, { entry }]) => entry.object?.role === 'administrator');
+}
+
+/** Returns the versions of the files of clients, as a text; undefined for a commit that can never be read. */
+async function registryAt(repository: History, commit: string): Promise<string | undefined> {
+  const snapshot = await orContentError(repository.snapshot(commit, () => false));
+  if (snapshot instanceof Error) return undefined;
+  return [...snapshot.files]
+    .flatMap(([path, { oid }]) => (path.startsWith('clients/') ? [`${path} ${oid}`] : []))
+    .join('\n');
 }

@@ -12,8 +12,8 @@ import { safetyOfRecorded } from '../../plan/safety-of-recorded.ts';
 import type { HeldItem, RecordedState } from '../../service/operator.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { CommandFailure } from '../command-failure.ts';
+import { tellLifts } from './lifted-protection.ts';
 import { type ReadMerge, readMerge, readStep } from './read-merge.ts';
-import { tellLifts } from './tell-lifts.ts';
 
 /** The recorded facts, and the limit of deletes. */
 export interface RecordedOrder {

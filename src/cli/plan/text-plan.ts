@@ -19,9 +19,7 @@ import type {
 import { hasNoEffect } from '../../plan/plan-digest.ts';
 import { formatProblem } from '../format-problem.ts';
 import { visibleLine } from '../output.ts';
-import { missingIn } from './missing-items.ts';
-import { headlineOf } from './plan-headline.ts';
-import { secretText } from './secret-text.ts';
+import { headlineOf, missingIn, secretText } from './plan-headline.ts';
 
 /** How many names an entry lists. */
 const NAMES_MAX = 5;

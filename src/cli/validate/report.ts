@@ -1,7 +1,11 @@
-// Defines the result of a validation, which every format of `treeline validate` is made from.
+// Formats the result of a validation: for people, and as programs read it. docs/operations.md lists the fields of JSON.
 import { createHash } from 'node:crypto';
 import { countOf } from '../../model/count-words.ts';
-import { isError, type Problem } from '../../model/problem.ts';
+import { isError, isFolderProblem, type Problem, type ProblemCode } from '../../model/problem.ts';
+import { formatProblem, type Paint } from '../format-problem.ts';
+import { productVersion } from '../product-files.ts';
+import { type ExampleFiles, isRunExample, PROBLEM_CODES } from './problem-codes.ts';
+import { snippetAt } from './snippet.ts';
 
 /** The result of a validation. */
 export interface Report {
@@ -19,12 +23,12 @@ export interface Report {
 const LAYOUT_FILE = 'tree.yaml';
 
 /** Returns the path of a problem's file or folder from the root of the Git repository. */
-export function pathInRepository({ prefix }: Report, { file }: Problem): string {
+function pathInRepository({ prefix }: Report, { file }: Problem): string {
   return `${prefix}${file === '' || file === '.' ? LAYOUT_FILE : file}`;
 }
 
 /** Returns the number of files, errors and warnings in words. */
-export function summaryOf({ files, problems }: Report): string {
+function summaryOf({ files, problems }: Report): string {
   const errors = problems.filter(isError).length;
   const counts = [countOf(files, 'file'), countOf(errors, 'error'), countOf(problems.length - errors, 'warning')];
   return counts.join(', ');
@@ -34,7 +38,7 @@ export function summaryOf({ files, problems }: Report): string {
 const NAMED_MAX = 5;
 
 /** Returns the message of a problem, its hint, and the instances that it stops, one a line. */
-export function detailsOf({ message, hint, instances = [] }: Problem): string {
+function detailsOf({ message, hint, instances = [] }: Problem): string {
   const more = instances.length > NAMED_MAX ? ` and ${instances.length - NAMED_MAX} more` : '';
   return [
     message,
@@ -47,7 +51,7 @@ export function detailsOf({ message, hint, instances = [] }: Problem): string {
  * Returns an identifier for each problem, in their order: of the code, the file and the pointer, so that it stays the
  * same while other lines of the file, or the words of messages, change. All of a report are different.
  */
-export function fingerprintsOf(report: Report): readonly string[] {
+function fingerprintsOf(report: Report): readonly string[] {
   const counts = new Map<string, number>();
   return report.problems.map((problem) => {
     const key = JSON.stringify([problem.code, pathInRepository(report, problem), problem.pointer]);
@@ -55,4 +59,182 @@ export function fingerprintsOf(report: Report): readonly string[] {
     counts.set(key, count + 1);
     return createHash('sha256').update(`${key}${count}`).digest('hex');
   });
+}
+
+const KINDS = { error: 'error', warning: 'warning', either: 'error or warning' } as const;
+
+/** Returns what a code means, what to do, and its examples. The same as its entry in docs/problems.md. */
+export function codeText(code: ProblemCode): string {
+  const { severity, isWholeCommit, meaning, remedy, example } = PROBLEM_CODES[code];
+  const kind = `${KINDS[severity]}${isWholeCommit ? ', holds the whole commit' : ''}`;
+  const examples = isRunExample(example)
+    ? [
+        ...filesText('In the commit before', example.before),
+        ...filesText('Beside it', example.beside),
+        ...filesText('Wrong', example.wrong),
+        ...filesText('Right', example.right),
+      ]
+    : [`Wrong: ${example.wrong}`, `Right: ${example.right}`];
+  return [`${code} (${kind})`, `${meaning}.`, `What to do: ${remedy}.`, ...examples].join('\n\n');
+}
+
+function filesText(label: string, files: ExampleFiles = {}): readonly string[] {
+  return Object.entries(files).map(([path, file]) => {
+    if (file === null) return `${label}: ${path} is removed`;
+    if ('linkTo' in file) return `${label}: ${path} is a symbolic link to ${file.linkTo}`;
+    const lines = 'shown' in file ? file.shown : file;
+    return [`${label}, ${path}:`, ...lines.map((line) => `    ${line}`)].join('\n');
+  });
+}
+
+/** Returns the report as JSON. Files are named from the layout, as in the text. */
+export function jsonReport({ files, problems }: Report): string {
+  return JSON.stringify({ files, problems: problems.map(publicProblem) }, null, 2);
+}
+
+/** Returns the fields of a problem that programs may rely on, in a fixed order. */
+export function publicProblem({ code, severity, file, line, column, pointer, message, hint }: Problem) {
+  return { code, severity, file, line, column, pointer, message, hint };
+}
+
+/**
+ * Returns one workflow command of GitHub Actions a problem, which becomes an annotation of the changed line, and the summary.
+ * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+ */
+export function githubReport(report: Report): string {
+  return [...report.problems.map((problem) => commandOf(report, problem)), summaryOf(report)].join('\n');
+}
+
+function commandOf(report: Report, problem: Problem): string {
+  const properties = {
+    file: pathInRepository(report, problem),
+    ...(isFolderProblem(problem) ? {} : { line: String(problem.line), col: String(problem.column) }),
+    title: problem.code,
+  };
+  const written = Object.entries(properties).map(([name, value]) => `${name}=${escapeProperty(value)}`);
+  return `::${problem.severity} ${written.join(',')}::${escapeData(detailsOf(problem))}`;
+}
+
+/** Escapes as the runner reads it: the percent sign first, then the ends of lines. */
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+/** In a property, a colon would end the list and a comma the property. */
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+}
+
+/** Returns a Code Quality report of GitLab, with one item a problem. https://docs.gitlab.com/ci/testing/code_quality/ */
+export function gitlabReport(report: Report): string {
+  const fingerprints = fingerprintsOf(report);
+  const items = report.problems.map((problem, index) => ({
+    description: detailsOf(problem),
+    check_name: problem.code,
+    fingerprint: fingerprints[index],
+    severity: isError(problem) ? 'major' : 'minor',
+    location: { path: pathInRepository(report, problem), lines: { begin: problem.line } },
+  }));
+  return JSON.stringify(items, null, 2);
+}
+
+const SUITE = 'treeline validate';
+
+/**
+ * Returns JUnit XML, which most CI systems show as tests, with one test case a problem, and one for the whole layout. An error is
+ * a failed test, a warning a passed one with output.
+ */
+export function junitReport(report: Report): string {
+  const failures = report.problems.filter(isError).length;
+  const counts = `tests="${report.problems.length + 1}" failures="${failures}" errors="0"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="${SUITE}" ${counts}>`,
+    `  <testsuite name="${SUITE}" ${counts} skipped="0">`,
+    `    <testcase name="${escapeXml(summaryOf(report))}" classname="${SUITE}"/>`,
+    ...report.problems.map((problem) => testCase(report, problem)),
+    '  </testsuite>',
+    '</testsuites>',
+  ].join('\n');
+}
+
+function testCase(report: Report, problem: Problem): string {
+  const path = escapeXml(pathInRepository(report, problem));
+  const place = isFolderProblem(problem) ? path : `${path}:${problem.line}:${problem.column}`;
+  const details = escapeXml(detailsOf(problem));
+  const content = isError(problem)
+    ? `<failure type="${problem.code}" message="${escapeXml(problem.message)}">${details}</failure>`
+    : `<system-out>${details}</system-out>`;
+  return `    <testcase name="${place} ${problem.code}" classname="${path}" file="${path}">${content}</testcase>`;
+}
+
+/** What XML 1.0 cannot hold, not even escaped. */
+const NO_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+function escapeXml(text: string): string {
+  return text
+    .replaceAll(NO_XML, '\ufffd')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';
+
+/**
+ * Returns a SARIF log with one run, which code scanning and editors read. Its rules are the codes that were found.
+ * https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+ */
+export function sarifReport(report: Report): string {
+  const codes = [...new Set(report.problems.map(({ code }) => code))].sort();
+  const fingerprints = fingerprintsOf(report);
+  const run = {
+    tool: { driver: { name: 'Treeline', version: productVersion(), rules: codes.map(ruleOf) } },
+    columnKind: 'utf16CodeUnits',
+    results: report.problems.map((problem, index) => ({
+      ruleId: problem.code,
+      ruleIndex: codes.indexOf(problem.code),
+      level: problem.severity,
+      message: { text: detailsOf(problem) },
+      locations: [{ physicalLocation: locationOf(report, problem) }],
+      partialFingerprints: { 'problem/v1': fingerprints[index] },
+    })),
+  };
+  return JSON.stringify({ $schema: SCHEMA, version: '2.1.0', runs: [run] }, null, 2);
+}
+
+function ruleOf(code: ProblemCode) {
+  const { meaning, severity } = PROBLEM_CODES[code];
+  return {
+    id: code,
+    shortDescription: { text: `${meaning}.` },
+    help: { text: codeText(code) },
+    defaultConfiguration: { level: severity === 'warning' ? 'warning' : 'error' },
+  };
+}
+
+function locationOf(report: Report, problem: Problem) {
+  const { line, column } = problem;
+  return {
+    artifactLocation: { uri: uriOf(pathInRepository(report, problem)), uriBaseId: '%SRCROOT%' },
+    ...(isFolderProblem(problem) ? {} : { region: { startLine: line, startColumn: column } }),
+  };
+}
+
+/** A file may have any name; half of a surrogate pair, which no URI can hold, cannot come out of a name in UTF-8. */
+function uriOf(path: string): string {
+  return path.toWellFormed().split('/').map(encodeURIComponent).join('/');
+}
+
+/** Returns the report as text, everything that a terminal obeys escaped but for what `paint` adds. */
+export function textReport(report: Report, paint: Paint): string {
+  const problems = report.problems.map((problem) => {
+    const lines = report.linesOf(problem.file);
+    const snippet = lines === undefined ? undefined : snippetAt(lines, problem);
+    return formatProblem(problem, { paint, snippet });
+  });
+  const style = report.problems.some(isError) ? 'error' : 'plain';
+  return [...problems, paint(style, summaryOf(report))].join('\n');
 }

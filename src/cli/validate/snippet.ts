@@ -1,7 +1,7 @@
-// Cuts the line of a problem out of its file, with a caret below the place.
+// Cuts the line of a problem out of its file, with a caret below the place: in columns of a terminal, as wide as its characters
+// are. output.ts escapes colours and control characters first.
 import type { Place } from '../../model/problem.ts';
 import { visibleLine } from '../output.ts';
-import { graphemesOf, graphemeWidth } from './display-width.ts';
 
 /** UTF-16 units on either side of the place that are looked at: a line may be a megabyte long. */
 const NEAR_UNITS = 400;
@@ -91,4 +91,29 @@ function textOf(cells: readonly Cell[]): string {
 
 function widthOf(cells: readonly Cell[]): number {
   return cells.reduce((sum, { width }) => sum + width, 0);
+}
+
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f|\p{Regional_Indicator}{2}/u;
+/** Marks without a character of their own, and characters that only join or separate others. */
+const NO_WIDTH = /^[\p{M}\p{Cf}\u200b\ufeff]*$/u;
+
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** A character as a reader sees it, with the marks that belong to it. */
+interface Grapheme {
+  readonly text: string;
+  /** In UTF-16 units, from the beginning of the text. */
+  readonly offset: number;
+}
+
+/** Returns the graphemes of a text in order. */
+function graphemesOf(text: string): readonly Grapheme[] {
+  return Array.from(segmenter.segment(text), ({ segment, index }) => ({ text: segment, offset: index }));
+}
+
+/** Returns the columns that one grapheme takes: 0, 1 or 2. */
+function graphemeWidth(text: string): number {
+  if (NO_WIDTH.test(text)) return 0;
+  return WIDE.test(text) ? 2 : 1;
 }

@@ -1,13 +1,13 @@
 // Reads the report as GitHub does, with a parser of Markdown: what files say is text, and the rest is as it should be.
 // `UPDATE_GOLDEN=1 npx vitest run test/cli/plan/markdown-report.test.ts` writes markdown-report.md anew.
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, it, test } from 'vitest';
 import { MARKDOWN_LENGTH_MAX, markdownReport } from '../../../src/cli/plan/markdown-report.ts';
-import { code, prose } from '../../../src/cli/plan/markdown-text.ts';
-import { differenceText } from '../../../src/cli/plan/markdown-value.ts';
+import { code, differenceText, prose } from '../../../src/cli/plan/markdown-text.ts';
 import { SECRET_VALUE } from '../../../src/hiera/secrets.ts';
 import { ANY_PLAN, EVERYTHING, HOSTILE, NO_EFFECT, serverChange } from './plans.ts';
 

@@ -1,8 +1,8 @@
 // Plans merges of real commits, in the way of `treeline plan`, without a process.
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { tellLifts } from '../../../src/cli/plan/lifted-protection.ts';
 import { type MergeOrder, readMerge } from '../../../src/cli/plan/read-merge.ts';
-import { tellLifts } from '../../../src/cli/plan/tell-lifts.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { planMerge } from '../../../src/plan/plan-merge.ts';
 import { openLocalRepository } from '../../../src/source/local-repository.ts';

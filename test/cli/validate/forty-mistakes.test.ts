@@ -4,8 +4,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { NO_PAINT } from '../../../src/cli/format-problem.ts';
-import type { Report } from '../../../src/cli/validate/report.ts';
-import { textReport } from '../../../src/cli/validate/text-report.ts';
+import { type Report, textReport } from '../../../src/cli/validate/report.ts';
 import { validateDirectory } from '../../../src/cli/validate/validate-directory.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Addition, MISTAKES, type Mistake, type Replacement } from './forty-mistakes.ts';

@@ -1,12 +1,14 @@
 // The formats of `treeline validate` for programs, with text that tries to leave its place in them.
 import { describe, expect, it } from 'vitest';
 import { NO_PAINT } from '../../../src/cli/format-problem.ts';
-import { githubReport } from '../../../src/cli/validate/github-report.ts';
-import { gitlabReport } from '../../../src/cli/validate/gitlab-report.ts';
-import { junitReport } from '../../../src/cli/validate/junit-report.ts';
-import type { Report } from '../../../src/cli/validate/report.ts';
-import { sarifReport } from '../../../src/cli/validate/sarif-report.ts';
-import { textReport } from '../../../src/cli/validate/text-report.ts';
+import {
+  githubReport,
+  gitlabReport,
+  junitReport,
+  type Report,
+  sarifReport,
+  textReport,
+} from '../../../src/cli/validate/report.ts';
 import type { Problem } from '../../../src/model/problem.ts';
 
 const PLAIN: Problem = {
