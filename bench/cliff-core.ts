@@ -45,6 +45,7 @@ export class CliffCore {
     const reviews = new Reviews(ledger.list('approval').size > 0);
     const reader = createReader({
       desired: () => current.get(),
+      desiredVersion: () => current.version,
       refused: () => current.refused,
       notReadyReason: () => '',
       rows: ledger,

@@ -1,5 +1,5 @@
 // Builds the REST interface as one Express application, with its middleware in order. api.ts makes it listen.
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import express, { type Express, type Request } from 'express';
 import type { Logger } from '../log.ts';
@@ -11,14 +11,13 @@ import type { Explainer } from '../service/explainer.ts';
 import type { Operator } from '../service/operator.ts';
 import type { Writer } from '../service/writer.ts';
 import { type ShareLimits, Shares } from '../shares.ts';
-import { AnswerCache, CACHE_BYTES_MAX } from './answer-cache.ts';
-import { type AuthenticateOptions, authenticate } from './authenticate.ts';
+import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
 import { checkRequest } from './check-request.ts';
-import { answerDirectly } from './direct-reads.ts';
 import { answerErrors } from './errors.ts';
 import { waitForMinCommit } from './min-commit.ts';
 import { packAnswers } from './pack.ts';
 import { assignRequestId } from './present.ts';
+import { KeptAnswers, sendKept } from './reads.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { hieraRoutes } from './routes/hiera.ts';
@@ -73,48 +72,64 @@ const HEALTH = ['livez', 'readyz', 'healthz'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
-  const cache = new AnswerCache(CACHE_BYTES_MAX);
-  const routes = createRoutes(options, cache);
-  const unreadable = createExpress().use(
-    assignRequestId,
-    authenticate(options),
-    refuseTarget,
-    answerErrors(options.log),
-  );
-  const isAnswered = answerDirectly({ ...options, cache, pack: packAnswers() });
+  const { reader, commits, log } = options;
+  const kept = new KeptAnswers(() => reader.version());
+  const pack = packAnswers();
+  const known = authenticate(options);
+  const fail = answerErrors(log);
+  const steps = [checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known)];
+  const pass = passSteps([assignRequestId, ...steps, sendKept({ reader, kept }, pack), pack], fail);
+  const refuse = passSteps([assignRequestId, known, refuseTarget], fail);
+  const routes = createRoutes(options, kept);
   return (request, response) => {
     const path = originForm(request.url ?? '');
     request.url = path ?? '/';
-    if (path === undefined) unreadable(request, response);
-    else if (!isAnswered(request, response)) routes(request, response);
+    const step = path === undefined ? refuse : pass;
+    step(request, response, () => routes(request, response));
   };
 }
 
-/** Returns all routes, behind what every request passes. They keep lists in `cache`. */
-export function createRoutes(options: AppOptions, cache = new AnswerCache(CACHE_BYTES_MAX)): Express {
-  const { reader, operator, explainer, writer, commits, agent, readAnswer, log } = options;
-  const app = createExpress();
-  const shares = new Shares(ANSWER_SHARES);
-  const known = authenticate(options);
-  app.use(assignRequestId, checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known));
-  app.use(packAnswers());
-  app.use(stackInstanceRoutes({ reader, writer, operator, cache, shares }), stackTemplateRoutes(reader, writer));
-  app.use(clientRoutes(reader, writer), typeRoutes({ reader, writer, cache, shares }));
-  app.use(hieraRoutes(reader, shares), treeRoutes(reader, writer));
-  app.use(
-    operationRoutes({ reader, operator, explainer, cache, shares }),
-    agentRoutes({ agent, shares, readAnswer, authenticate: known }),
-  );
-  app.use(refuseUnknownPath, answerErrors(log));
-  return app;
+/** Returns the step of these steps, one after the other. `fail` answers what one of them throws. */
+function passSteps(steps: readonly RequestStep[], fail: ReturnType<typeof answerErrors>) {
+  return (request: IncomingMessage, response: ServerResponse, last: () => void): void => {
+    const passFrom = (index: number): void => {
+      const next = (): void => passFrom(index + 1);
+      const failed = (error: unknown): void => fail(error, request, response, next);
+      try {
+        const step = steps[index];
+        if (step === undefined) last();
+        else step(request, response, next)?.catch(failed);
+      } catch (error) {
+        failed(error);
+      }
+    };
+    passFrom(0);
+  };
 }
 
-function createExpress(): Express {
+/** Returns all routes; {@link createApp} has authenticated the client of each request. */
+export function createRoutes(
+  options: Omit<AppOptions, 'commits'>,
+  kept = new KeptAnswers(() => options.reader.version()),
+): Express {
+  const { reader, operator, explainer, writer, agent, readAnswer, log } = options;
   const app = express();
   app.disable('x-powered-by');
   // Answers carry an ETag of their own, and Express's makes a read several times as slow.
   app.disable('etag');
   app.set('query parser', 'simple');
+  const shares = new Shares(ANSWER_SHARES);
+  app.use(
+    stackInstanceRoutes({ reader, writer, operator, kept, shares }),
+    stackTemplateRoutes({ reader, writer, kept }),
+  );
+  app.use(clientRoutes(reader, writer), typeRoutes({ reader, writer, kept, shares }));
+  app.use(hieraRoutes({ reader, kept, shares }), treeRoutes({ reader, writer, kept }));
+  app.use(
+    operationRoutes({ reader, operator, explainer, shares }),
+    agentRoutes({ agent, shares, readAnswer, authenticate: authenticate(options) }),
+  );
+  app.use(refuseUnknownPath, answerErrors(log));
   return app;
 }
 

@@ -4,7 +4,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { RequestHandler } from 'express';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { countLog } from '../log-throttle.ts';
@@ -44,9 +43,16 @@ const clients = new WeakMap<IncomingMessage, Client>();
 const judges = new WeakMap<Socket, AuthenticateOptions>();
 const overShares = new WeakMap<Logger, ReturnType<typeof countLog>>();
 
-/** Returns a handler that lets requests of registered clients pass; `clientOf` then tells which. */
-export function authenticate(options: AuthenticateOptions): RequestHandler {
-  return (request, _response, next) => {
+/** A step that a request passes, or ends at. */
+export type RequestStep = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: () => void,
+) => void | Promise<void>;
+
+/** Returns the step that lets requests of registered clients pass; `clientOf` then tells which. */
+export function authenticate(options: AuthenticateOptions) {
+  return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
     clients.set(request, admit(options, request));
     next();
   };

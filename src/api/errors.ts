@@ -1,6 +1,5 @@
 // Defines every error of a request, and the one table from error code to HTTP status. See docs/rest.md, errors.
-import type { ServerResponse } from 'node:http';
-import type { ErrorRequestHandler } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../log.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
 import { logOverShare, refusalOf } from './authenticate.ts';
@@ -86,9 +85,9 @@ export function sendError(response: ServerResponse, failure: Failure): void {
  * Returns the last handler of the application: answers what any other threw, and logs it if it is our own mistake. A client that
  * may not ask any more is told that alone, and not what else was wrong.
  */
-export function answerErrors(log: Logger): ErrorRequestHandler {
+export function answerErrors(log: Logger) {
   // Express knows an error handler by its four parameters.
-  return (error: unknown, request, response, _next) => {
+  return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: () => void): void => {
     const failure = failureOf(error, requestIdOf(response));
     if (failure.code === 'internal') {
       log.error({ err: error, request: requestIdOf(response), method: request.method, url: request.url }, 'failed');

@@ -143,7 +143,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const shown = { desired: () => current.get(), refused: () => current.refused };
   const views = { ...shown, notReadyReason: () => follower.notReadyReason, rows: ledger, now: () => clock.now() };
   const stallsOf = stallsIn(ledger, clock);
-  const reader = createReader({ ...views, stallsOf });
+  const reader = createReader({ ...views, stallsOf, desiredVersion: () => current.version });
   const { concurrency, graceSeconds, deleteBudget } = outside.execution;
   const shared = { ledger, gate, clock, log, deleteBudget, yieldToOthers: outside.yieldToOthers };
   const reconciler = new Reconciler({

@@ -111,14 +111,13 @@ export function nodeAtMoment({ desired, rows }: NodeView, name: string): NodeAtM
   const server = rows.server(name);
   const node = nodeOf(desired, name);
   if (node !== undefined) return presentNode(node, server ?? rows.read('node', name));
-  return server?.lastRecord == null ? undefined : unwantedNode(name, server, server.lastRecord);
+  return server?.lastRecord == null ? undefined : unwantedNode(name, server.lastRecord);
 }
 
 function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): NodeAtMoment {
   const facts = (): NodeFacts => factsOf(row);
   return {
     name: node.name,
-    sources: [node, row],
     record: () => recordOf(node, facts()),
     explained: () => explainRecord(buildRecord(node, facts())),
     value(key) {
@@ -129,10 +128,9 @@ function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): Nod
 }
 
 /** A server that no commit wants any more keeps the record that it had. */
-function unwantedNode(name: string, row: ServerRow, lastRecord: ExplainedRecord): NodeAtMoment {
+function unwantedNode(name: string, lastRecord: ExplainedRecord): NodeAtMoment {
   return {
     name,
-    sources: [undefined, row],
     record: () => plainRecord(lastRecord),
     explained: () => lastRecord,
     value: (key) => fieldOf(lastRecord, key),

@@ -5,12 +5,18 @@ import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 /** The desired state that readers see. */
 export class CurrentState {
   #desired: DesiredState | undefined;
+  #version = 0;
   #refused: RefusedCommit | undefined;
   readonly #watchers: (() => void)[] = [];
 
   /** Returns the active desired state, or undefined before the first valid commit. */
   get(): DesiredState | undefined {
     return this.#desired;
+  }
+
+  /** Increases with every desired state that is shown. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Calls `watcher` after each change of the desired state or of the newest commit. It must not throw. */
@@ -27,6 +33,7 @@ export class CurrentState {
   set(desired: DesiredState): void {
     if (desired.commit !== this.#desired?.commit) this.#refused = undefined;
     this.#desired = desired;
+    this.#version += 1;
     this.#tell();
   }
 

@@ -1,5 +1,4 @@
 // Defines a hiera record as it is served: flat keys, and the source of each value.
-import type { AnswerSources } from './answer-sources.ts';
 import type { MergeRule } from './objects.ts';
 
 /** The value of a key of a record. */
@@ -30,8 +29,6 @@ export type ExplainedRecord = Readonly<Record<string, ExplainedValue>>;
 /** A node at one moment. Its record is computed when it is asked for. */
 export interface NodeAtMoment {
   readonly name: string;
-  /** The values that the record is made of. */
-  readonly sources: AnswerSources;
   record(): NodeRecord;
   /** Returns the record with the source of each value. */
   explained(): ExplainedRecord;

@@ -19,9 +19,6 @@ export class RowIndex {
   readonly #dependents = new CompactNames();
   readonly #counts = new GroupCounts();
   readonly #instances = new CompactNames();
-  /** By instance with servers, the change of one of their rows that came last. */
-  readonly #versions = new Map<string, number>();
-  #changes = 0;
   /**
    * By lower-case name, the names of the rows with that spelling: more than one only while all but one are being
    * deleted.
@@ -83,13 +80,6 @@ export class RowIndex {
         keysOf(after, (row) => row.instance),
       );
     }
-    this.#changes += 1;
-    for (const row of [before, after]) if (row !== undefined) this.#noteVersion(row.instance);
-  }
-
-  #noteVersion(instance: string): void {
-    if (this.#instances.has(instance)) this.#versions.set(instance, this.#changes);
-    else this.#versions.delete(instance);
   }
 
   /** Holds `row`, which is equal to the one that was followed last. */
@@ -192,11 +182,6 @@ export class RowIndex {
   /** Returns true if a recorded server belongs to an instance. */
   hasServers(instance: string): boolean {
     return this.#instances.has(instance);
-  }
-
-  /** Returns a number that changes with every change of a server row of this instance; 0 while it has no servers. */
-  versionOf(instance: string): number {
-    return this.#versions.get(instance) ?? 0;
   }
 
   /** Returns the names of the recorded servers of an instance, sorted. Walks over all of them. */

@@ -5,7 +5,6 @@ import { compareNames, isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName 
 import type { Client, StackTemplate } from '../model/objects.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { sourcesOfReads } from './answer-sources.ts';
 import { registryOf } from './caller.ts';
 import {
   instanceStatus,
@@ -25,6 +24,8 @@ import { unknown } from './refusals.ts';
 import { viewAtMoment } from './view-at-moment.ts';
 
 interface ReaderOptions extends ViewSources {
+  /** Changes with every desired state that is shown. */
+  readonly desiredVersion: () => number;
   readonly stallsOf: StallsOf;
 }
 
@@ -54,6 +55,7 @@ export function createReader(options: ReaderOptions): Reader {
   return {
     commit: () => view().desired.commit,
     recordedCommit: () => (heldView(options) ?? view()).desired.commit,
+    version: () => `${options.desiredVersion()}.${options.rows.version}`,
     registered: (serial) => clientIn(options, serial),
     instances: () => viewInstances(viewAtMoment(view())),
     instance,
@@ -73,7 +75,6 @@ export function createReader(options: ReaderOptions): Reader {
       return served ?? unknown(kindOf(typeNamed(type)), name, objectNames(view(), typeNamed(type)));
     },
     ...nodeReads(view),
-    sources: sourcesOfReads(view),
     tree() {
       const { object, oid } = view().desired.catalog.tree;
       return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid };

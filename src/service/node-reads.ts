@@ -7,7 +7,7 @@ import type { Reader } from './reader.ts';
 import type { View } from './recorded-rows.ts';
 import { unknownKey, unknownNode } from './unknown-node.ts';
 
-type NodeReads = Pick<Reader, 'nodes' | 'findNode' | 'record' | 'explainedRecord' | 'value' | 'explainedValue'>;
+type NodeReads = Pick<Reader, 'nodes' | 'record' | 'explainedRecord' | 'value' | 'explainedValue'>;
 
 /** Returns the reads of nodes. `view` returns the present moment. */
 export function nodeReads(view: () => View<DesiredState>): NodeReads {
@@ -24,7 +24,6 @@ export function nodeReads(view: () => View<DesiredState>): NodeReads {
 
   return {
     nodes: () => nodesAtMoment(view()),
-    findNode: (name) => nodeAtMoment(view(), name),
     record: (name) => node(name).record(),
     explainedRecord: (name) => node(name).explained(),
     value: (name, key) => explainedValue(name, key).value,

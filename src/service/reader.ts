@@ -1,6 +1,5 @@
 // Defines the reads of the API. Answers are complete bodies of the interface (docs/rest.md), come from memory, and
 // belong to one commit.
-import type { AnswerSources } from '../model/answer-sources.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { Role, TypeName } from '../model/names.ts';
 import type { Client, StackInstance, StackTemplate, TreeNode } from '../model/objects.ts';
@@ -23,23 +22,6 @@ export interface Served<Body> {
 }
 
 /**
- * The sources of the answers of the methods of {@link Reader} with the same name; undefined for a name that is not there.
- * Every method throws ServiceError `not_ready` before the first good commit.
- */
-export interface SourcesOfReads {
-  instances(): AnswerSources;
-  /** Those of the states of its servers, too. */
-  instance(name: string): AnswerSources | undefined;
-  templates(): AnswerSources;
-  template(name: string): AnswerSources | undefined;
-  objects(type: string): AnswerSources | undefined;
-  object(type: string, name: string): AnswerSources | undefined;
-  /** Those of all nodes together; each tells its own, too. */
-  nodes(): AnswerSources;
-  tree(): AnswerSources;
-}
-
-/**
  * Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for a name that is not
  * there. Lists are sorted by name.
  */
@@ -49,6 +31,9 @@ export interface Reader {
 
   /** Returns the same, or while nothing is active and a commit is held, that of the commit that was followed last. */
   recordedCommit(): string;
+
+  /** Changes with the desired state that is shown and with every row: as long as it is the same, so are answers made of them alone. Never throws. */
+  version(): string;
 
   /**
    * Returns the client with this canonical serial, as long as it is active; before the first commit none is.
@@ -77,15 +62,10 @@ export interface Reader {
 
   /** Returns work that finds every node with a record, sorted by name, all of the moment of this call. */
   nodes(): Steps<readonly NodeAtMoment[]>;
-  /** Returns one of them; undefined for an unknown name, and where the record is not known. */
-  findNode(name: string): NodeAtMoment | undefined;
   record(node: string): NodeRecord;
   explainedRecord(node: string): ExplainedRecord;
   value(node: string, key: string): RecordValue;
   explainedValue(node: string, key: string): ExplainedValue;
 
   tree(): Served<TreeNode>;
-
-  /** Tells what answers are made of; single nodes tell it themselves. */
-  readonly sources: SourcesOfReads;
 }

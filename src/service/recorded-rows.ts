@@ -20,8 +20,6 @@ export interface RecordedRows extends RowsAtMoment {
   /** Increases with every change of a row, as soon as the index includes it. */
   readonly version: number;
   readonly index: RowsAtMoment['index'] & {
-    /** Returns a number that changes with every change of a server row of this instance. */
-    versionOf(instance: string): number;
     /** Names of the servers that gave up on the update that a commit wanted. */
     failedUpdatesOf(commit: string): ReadonlySet<string>;
   };

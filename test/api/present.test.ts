@@ -1,7 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { type ReadAnswer, sendEnvelope, sendRead } from '../../src/api/present.ts';
+import { writeAnswer } from '../../src/api/answer.ts';
+import { sendEnvelope, sendRead } from '../../src/api/present.ts';
+
+interface ReadAnswer {
+  readonly body: unknown;
+  readonly oid?: string | null;
+}
 
 /** Returns what one request is answered by a server that sends like this. */
 async function answerOf(
@@ -17,8 +23,9 @@ async function answerOf(
   return { status: response.status, headers: response.headers, text };
 }
 
-function readOf(answer: ReadAnswer, headers?: Record<string, string>) {
-  return answerOf((request, response) => sendRead(request, response, { commit: 'c0', ...answer }), headers);
+function readOf({ body, oid }: ReadAnswer, headers?: Record<string, string>) {
+  const answer = writeAnswer(body, oid);
+  return answerOf((request, response) => sendRead(request, response, { commit: 'c0', answer }), headers);
 }
 
 describe('an ETag', () => {

@@ -251,10 +251,10 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
     'is sent no more of a long answer: %s',
     async (path) => {
       const before = { list: api.reader.list, status: api.operator.status, registry: new Map(api.reader.registry) };
-      const { nodes, sources, templates } = api.reader;
+      const { nodes, templates } = api.reader;
       const identity = api.identities.proxy;
       onTestFinished(() => {
-        Object.assign(api.reader, { list: before.list, nodes, sources, templates });
+        Object.assign(api.reader, { list: before.list, nodes, templates });
         api.operator.status = before.status;
         restore(before.registry, name === 'is revoked');
       });
@@ -271,16 +271,12 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
           const record = { ...RECORD, description };
           return {
             name: `n-${index}`,
-            sources: [record],
             record: () => record,
             explained: () => ({}),
             value: () => undefined,
           };
         });
       };
-      Object.assign(api.reader, { sources: { ...sources, nodes: () => [{}], templates: () => [{}] } });
-      // These are answered without a route, and every role alike.
-      if (path === '/stacks/templates' && name === 'gets another role') return;
       api.reader.templates = () => api.reader.list.map(({ description }) => ({ ...TEMPLATE, description }));
       const { key, cert } = identity;
       const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });

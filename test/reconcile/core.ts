@@ -149,6 +149,7 @@ export class Core {
     this.reader = createReader({
       ...views,
       stallsOf,
+      desiredVersion: () => current.version,
     });
     const gate = new CommitGate();
     const { ledger, reader } = this;

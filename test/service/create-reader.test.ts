@@ -18,7 +18,6 @@ describe('before the first good commit', () => {
     objects: () => finish(reader.objects('role')),
     object: () => reader.object('role', 'web'),
     nodes: () => reader.nodes(),
-    findNode: () => reader.findNode('web-1'),
     record: () => reader.record('web-1'),
     explainedRecord: () => reader.explainedRecord('web-1'),
     value: () => reader.value('web-1', 'port'),

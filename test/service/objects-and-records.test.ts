@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/model/steps.ts';
 import { nodeReads } from '../../src/service/node-reads.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
-import type { TextChanges } from '../support/text-repository.ts';
 import { open, refusal, SHOP } from './service.ts';
 
 describe('typed objects', () => {
@@ -177,7 +176,7 @@ class CountedMap<Key, Value> extends Map<Key, Value> {
 }
 
 it('an unknown node costs no look at every node, however many there are', async () => {
-  const { reader, repository, ledger } = await open();
+  const { repository, ledger } = await open();
   const desired = repository.commit({});
   const [unit] = desired.units.values();
   const units = new CountedMap(
@@ -189,39 +188,4 @@ it('an unknown node costs no look at every node, however many there are', async 
     expect(refusal(ask)).toMatch(/^not_found: There is no node "nope"/);
     expect(units.looked).toBeLessThanOrEqual(1_000);
   }
-  expect(reader.findNode('nope')).toBeUndefined();
-});
-
-describe('the sources of a record', () => {
-  it('are the same objects as long as the record is the same', async () => {
-    const service = await open();
-    const sources = service.reader.findNode('web-1')?.sources;
-    await service.commit({ 'types/clientcert/printer.yaml': 'paper: a3\n' });
-    expect(service.reader.findNode('web-1')?.sources[0]).toBe(sources?.[0]);
-    expect(service.reader.findNode('web-1')?.sources[1]).toBe(sources?.[1]);
-  });
-
-  it.each<readonly [string, string, TextChanges]>([
-    ['a layer of a server', 'web-1', { 'types/common/global.yaml': 'log_level: error\n' }],
-    ['its own file', 'web-1', { 'types/clientcert/web-1.yaml': 'log_level: error\n' }],
-    ['the rules of merging', 'web-1', { 'hierarchy.yaml': 'merge: { dns: unique }\n' }],
-    ['the file of a hand-written node', 'printer', { 'types/clientcert/printer.yaml': 'paper: a3\n' }],
-  ])('are others where %s changed', async (_, node, changes) => {
-    const service = await open();
-    const before = service.reader.findNode(node)?.sources;
-    await service.commit(changes);
-    expect(service.reader.findNode(node)?.sources[0]).not.toBe(before?.[0]);
-  });
-
-  it('are others where its provider reported', async () => {
-    const service = await open();
-    const before = service.reader.findNode('web-1')?.sources;
-    await service.made('web-1');
-    expect(service.reader.findNode('web-1')?.sources[1]).not.toBe(before?.[1]);
-  });
-
-  it('are none of a node that there is not', async () => {
-    const service = await open();
-    expect(service.reader.findNode('nobody')).toBeUndefined();
-  });
 });

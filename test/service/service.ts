@@ -45,12 +45,14 @@ export class Service {
   readonly ledger: Ledger;
   readonly reader: Reader;
   #desired: DesiredState | undefined;
+  #version = 0;
 
   /** `inSlices` runs what follows the commits of the store. */
   constructor(inSlices: RunInSlices = runAtOnce) {
     this.ledger = new Ledger(new MemoryStore(), inSlices);
     this.reader = createReader({
       desired: () => this.#desired,
+      desiredVersion: () => this.#version,
       refused: () => undefined,
       notReadyReason: () => 'the first fetch has not ended',
       rows: this.ledger,
@@ -67,6 +69,7 @@ export class Service {
     );
     await this.ledger.commit(rows, undefined, () => {
       this.#desired = desired;
+      this.#version += 1;
     });
   }
 

@@ -109,7 +109,6 @@ export function routesOfApplication(): string[] {
     agent: createSampleAgent(),
     readAnswer: answerIn,
     writer: createSampleWriter(),
-    commits: { reached: () => Promise.resolve() },
     clock: systemClock,
     log: createLog('silent'),
     judge: () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY }),

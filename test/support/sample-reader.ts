@@ -1,5 +1,4 @@
 // A reader with fixed answers, written by hand, for tests of what lies in front of it. The registry can be changed.
-import type { AnswerSources } from '../../src/model/answer-sources.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../src/model/names.ts';
 import type { Client, StackTemplate, TreeNode } from '../../src/model/objects.ts';
@@ -79,7 +78,9 @@ export interface SampleReader extends Reader {
 export function createSampleReader(): SampleReader {
   const registry = new Map<string, Client>();
   const sorted = (): Client[] => [...registry.values()].sort((a, b) => (a.serial < b.serial ? -1 : 1));
-  const ofCommit = (): AnswerSources => [reader.commit()];
+  /** The fields and methods as they were when the version was asked for last. */
+  let asked: readonly unknown[] = [];
+  let version = 0;
   const reader: SampleReader = {
     registry,
     ready: true,
@@ -88,6 +89,12 @@ export function createSampleReader(): SampleReader {
     commit() {
       if (!reader.ready) throw new ServiceError('not_ready', 'No good commit was read yet');
       return COMMIT;
+    },
+    version() {
+      const now = Object.values(reader);
+      if (now.some((value, index) => value !== asked[index])) version += 1;
+      asked = now;
+      return String(version);
     },
     recordedCommit: () => reader.commit(),
     registered: (serial) => (reader.ready ? registry.get(serial) : undefined),
@@ -114,21 +121,10 @@ export function createSampleReader(): SampleReader {
     },
     types: () => TYPE_NAMES,
     nodes: () => withResult([NODE]),
-    findNode: (name) => (name === 'shop-web' ? NODE : undefined),
     record: (node) => find({ 'shop-web': RECORD }, node),
     explainedRecord: (node) => find({ 'shop-web': EXPLAINED }, node),
     value: (node, key) => find(find({ 'shop-web': RECORD }, node), key),
     explainedValue: (node, key) => find(find({ 'shop-web': EXPLAINED }, node), key),
-    sources: {
-      instance: (name) => (name === 'shop' ? ofCommit() : undefined),
-      instances: () => [...ofCommit(), reader.list],
-      templates: () => ofCommit(),
-      template: (name) => (name === 'web' ? ofCommit() : undefined),
-      objects: (type) => (isTypeName(type) ? ofCommit() : undefined),
-      object: (type, name) => (isTypeName(type) && name === 'z1' ? ofCommit() : undefined),
-      nodes: () => ofCommit(),
-      tree: () => [...ofCommit(), reader.fault],
-    },
     tree() {
       if (reader.fault !== undefined) throw reader.fault;
       return { body: TREE, oid: OID };
@@ -140,7 +136,6 @@ export function createSampleReader(): SampleReader {
 /** The one node. */
 const NODE: NodeAtMoment = {
   name: 'shop-web',
-  sources: [RECORD, undefined],
   record: () => RECORD,
   explained: () => EXPLAINED,
   value: (key) =>

@@ -8,10 +8,10 @@ import type { Steps } from '../../model/steps.ts';
 import type { Agent, AgentAction } from '../../service/agent.ts';
 import type { Shares } from '../../shares.ts';
 import { createSlices } from '../../slices.ts';
-import { askerOf, callerOf, clientOf, requireAllowed } from '../authenticate.ts';
+import { type AnswerText, cutText } from '../answer.ts';
+import { askerOf, callerOf, clientOf, type RequestStep, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
-import type { AnswerText } from '../long-answers.ts';
 import { only } from '../only.ts';
 import { sendEnvelope, sendJson, sendText } from '../present.ts';
 import { queryNumber } from '../query.ts';
@@ -37,7 +37,7 @@ export interface AgentRoutes {
   /** Returns the answer that a report holds. Throws an error that says what is wrong. */
   readonly readAnswer: (report: JsonMap) => Answer;
   /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
-  readonly authenticate: RequestHandler;
+  readonly authenticate: RequestStep;
 }
 
 /** Returns the routes below `/agent`. */
@@ -117,8 +117,7 @@ function* writeActions(actions: readonly AgentAction[]): Steps<AnswerText> {
     texts.push(text);
     yield;
   }
-  const json = `{"actions":[${texts.join(',')}]}`;
-  return { json, bytes: Buffer.byteLength(json) };
+  return cutText(`{"actions":[${texts.join(',')}]}`);
 }
 
 function mapIn(body: unknown): JsonMap {

@@ -5,8 +5,8 @@ import type { Writer } from '../../service/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
-import { read } from '../present.ts';
 import { queryRole, querySerial } from '../query.ts';
+import { read } from '../reads.ts';
 import { bodyOf, type WriteAnswer, write } from '../write.ts';
 
 /** Returns the routes below `/clients`. */
@@ -15,7 +15,7 @@ export function clientRoutes(reader: Reader, writer: Writer): Router {
   router
     .route('/clients')
     .all(only('GET', 'POST', 'DELETE'))
-    .get(read(reader, (request) => ({ body: { result: reader.clients(clientOf(request), queryRole(request)) } })))
+    .get(read({ reader }, (request) => ({ body: { result: reader.clients(clientOf(request), queryRole(request)) } })))
     .post(
       allow('write clients'),
       write(
@@ -33,7 +33,7 @@ export function clientRoutes(reader: Reader, writer: Writer): Router {
   router
     .route('/clients/:serial')
     .all(only('GET', 'DELETE'))
-    .get(read(reader, (request) => reader.client(clientOf(request), request.params.serial)))
+    .get(read({ reader }, (request) => reader.client(clientOf(request), request.params.serial)))
     .delete(
       allow('write clients'),
       write<{ serial: string }>(

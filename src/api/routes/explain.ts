@@ -4,6 +4,7 @@ import { type Request, type Response, Router } from 'express';
 import type { Explainer } from '../../service/explainer.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Shares } from '../../shares.ts';
+import { writeAnswer } from '../answer.ts';
 import { askerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
 import { only } from '../only.ts';
@@ -28,8 +29,8 @@ export function explainRoutes({ reader, explainer, shares }: ExplainRoutes): Rou
       if (digest !== undefined) requireRight(clientOf(request), 'read what an approval would do');
       const answer = await shares.run(askerOf(request, response, request.url), async () => {
         const commit = reader.commit();
-        if (digest === undefined) return { commit, body: await explainer.explain(node, key) };
-        return { commit, body: await explainer.explainApproval(digest, node, key) };
+        if (digest === undefined) return { commit, answer: writeAnswer(await explainer.explain(node, key)) };
+        return { commit, answer: writeAnswer(await explainer.explainApproval(digest, node, key)) };
       });
       requireAllowed(request);
       if (answer !== undefined) sendRead(request, response, answer);

@@ -1,25 +1,37 @@
 // Routes of docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key
 // and nothing else.
 import { Router } from 'express';
+import type { NodeAtMoment } from '../../model/record.ts';
+import type { Steps } from '../../model/steps.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Shares } from '../../shares.ts';
-import { answerAllRecords } from '../all-records.ts';
+import { AnswerWriter, type PiecedAnswer } from '../answer.ts';
 import { only } from '../only.ts';
-import { fingerprintOf } from '../peer.ts';
-import { readsOn } from '../present.ts';
 import { queryFlag } from '../query.ts';
+import { type KeptAnswers, readList, readsOn } from '../reads.ts';
+
+/** Others may have their turn after so many records: each is computed here. */
+const RECORDS_A_STEP = 20;
+
+interface HieraRoutes {
+  readonly reader: Reader;
+  readonly kept: KeptAnswers;
+  readonly shares: Shares;
+}
 
 /** Returns the routes below `/hiera`. */
-export function hieraRoutes(reader: Reader, shares: Shares): Router {
+export function hieraRoutes({ reader, kept, shares }: HieraRoutes): Router {
   const router = Router({ caseSensitive: true });
-  const addRead = readsOn(router, reader);
-  const all = answerAllRecords(reader, shares);
+  const addRead = readsOn(router, { reader, kept });
   router
     .route('/hiera/all')
     .all(only('GET'))
-    .get((request, response) => {
-      return all(request, response, { client: fingerprintOf(request), isExplained: queryFlag(request, 'info') });
-    });
+    .get(
+      readList({ reader, kept, shares }, (request) => {
+        const isExplained = queryFlag(request, 'info');
+        return writeRecords(reader.nodes(), (node) => (isExplained ? node.explained() : node.record()));
+      }),
+    );
   addRead<{ clientcert: string }>('/hiera/:clientcert', (request) => {
     const { clientcert } = request.params;
     return { body: queryFlag(request, 'info') ? reader.explainedRecord(clientcert) : reader.record(clientcert) };
@@ -30,4 +42,22 @@ export function hieraRoutes(reader: Reader, shares: Shares): Router {
     return { body };
   });
   return router;
+}
+
+/** Returns work that writes the records of all nodes as one JSON object. */
+export function* writeRecords(
+  nodes: Steps<readonly NodeAtMoment[]>,
+  recordOf: (node: NodeAtMoment) => unknown,
+): Steps<PiecedAnswer> {
+  const answer = new AnswerWriter();
+  let before = '{';
+  let count = 0;
+  for (const node of yield* nodes) {
+    answer.add(`${before}${JSON.stringify(node.name)}:${JSON.stringify(recordOf(node))}`);
+    before = ',';
+    count += 1;
+    if (count % RECORDS_A_STEP === 0) yield;
+  }
+  answer.add(count === 0 ? '{}' : '}');
+  return answer.end();
 }

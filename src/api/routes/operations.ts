@@ -10,14 +10,14 @@ import type { Operator, Order, Target } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import { WITHHELD } from '../../service/why.ts';
 import { type ShareLimits, Shares } from '../../shares.ts';
-import type { AnswerCache } from '../answer-cache.ts';
+import { writeInSteps } from '../answer.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
-import { readList } from '../long-lists.ts';
 import { only } from '../only.ts';
-import { readsOn, recordedCommitOf, sendEnvelope } from '../present.ts';
+import { recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryFlag } from '../query.ts';
+import { readList, readsOn } from '../reads.ts';
 import { explainRoutes } from './explain.ts';
 
 /** Each is alone while it writes its rows, and passes wait for it. */
@@ -28,25 +28,25 @@ interface OperationRoutes {
   readonly reader: Reader;
   readonly operator: Operator;
   readonly explainer: Explainer;
-  readonly cache: AnswerCache;
   readonly shares: Shares;
 }
 
 /** Returns the routes below `/operations`. */
-export function operationRoutes({ reader, operator, explainer, cache, shares }: OperationRoutes): Router {
+export function operationRoutes({ reader, operator, explainer, shares }: OperationRoutes): Router {
   const router = Router({ caseSensitive: true });
   router.use(explainRoutes({ reader, explainer, shares }));
-  const addRead = readsOn(router, recordedCommitOf(reader));
+  const reads = { reader: recordedCommitOf(reader) };
+  const addRead = readsOn(router, reads);
   const operations = new Shares(OPERATIONS);
-  const lists = { reader: recordedCommitOf(reader), cache, shares };
+  const lists = { ...reads, shares };
   router
     .route('/operations/status')
     .all(only('GET'))
-    .get(readList({ ...lists, isOfClient: true }, (request) => ({ body: operator.overview(clientOf(request)) })));
+    .get(readList({ ...lists, isOfClient: true }, (request) => writeInSteps(operator.overview(clientOf(request)))));
   router
     .route('/operations/recorded')
     .all(only('GET'))
-    .get(readList(lists, () => ({ body: operator.recorded() })));
+    .get(readList(lists, () => writeInSteps(operator.recorded())));
   addRead('/operations/held', () => ({ body: { held: operator.held() } }));
   addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
 

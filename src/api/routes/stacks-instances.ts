@@ -5,37 +5,34 @@ import type { Operator } from '../../service/operator.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import type { Shares } from '../../shares.ts';
-import type { AnswerCache } from '../answer-cache.ts';
+import { writeAnswer, writeInSteps } from '../answer.ts';
 import { askerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
-import { readList } from '../long-lists.ts';
 import { only, onlyWithAdvice } from '../only.ts';
-import { read, readsOn, recordedCommitOf, sendRead } from '../present.ts';
+import { recordedCommitOf, sendRead } from '../present.ts';
 import { queryNumber } from '../query.ts';
+import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
 interface StackInstanceRoutes {
   readonly reader: Reader;
   readonly writer: Writer;
   readonly operator: Pick<Operator, 'why' | 'events'>;
-  readonly cache: AnswerCache;
+  readonly kept: KeptAnswers;
   readonly shares: Shares;
 }
 
 /** Returns the routes below `/stacks/instances`. */
-export function stackInstanceRoutes({ reader, writer, operator, cache, shares }: StackInstanceRoutes): Router {
+export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: StackInstanceRoutes): Router {
   const router = Router({ caseSensitive: true });
-  const addRead = readsOn(router, reader);
   router
     .route('/stacks/instances')
     .all(onlyWithAdvice(['GET'], { POST: 'to make an instance, POST /stacks/instances/<instance>/' }))
-    .get(
-      readList({ reader, cache, shares }, () => ({ sources: reader.sources.instances(), body: reader.instances() })),
-    );
+    .get(readList({ reader, kept, shares }, () => writeInSteps(reader.instances())));
   router
     .route('/stacks/instances/:id')
     .all(only('GET', 'POST', 'DELETE'))
-    .get(read(reader, ({ params }) => reader.instance(params.id)))
+    .get(read({ reader, kept }, ({ params }) => reader.instance(params.id)))
     .post(
       allow('write stack instances'),
       write<{ id: string }>(
@@ -51,11 +48,14 @@ export function stackInstanceRoutes({ reader, writer, operator, cache, shares }:
         ({ params }) => ({ status: 202, message: `Stack instance ${params.id} is marked for delete` }),
       ),
     );
-  addRead<{ id: string }>('/stacks/instances/:id/status', ({ params }) => ({ body: reader.status(params.id) }));
+  // Suspensions end with time.
+  const addTimedRead = readsOn(router, { reader });
+  addTimedRead<{ id: string }>('/stacks/instances/:id/status', ({ params }) => ({ body: reader.status(params.id) }));
+  const addRead = readsOn(router, { reader, kept });
   addRead<{ id: string }>('/stacks/instances/:id/status/full', ({ params }) => ({
     body: reader.statusFull(params.id),
   }));
-  const addRecordedRead = readsOn(router, recordedCommitOf(reader));
+  const addRecordedRead = readsOn(router, { reader: recordedCommitOf(reader) });
   addRecordedRead<{ id: string }>('/stacks/instances/:id/why', (request) => ({
     body: operator.why(clientOf(request), request.params.id),
   }));
@@ -66,7 +66,7 @@ export function stackInstanceRoutes({ reader, writer, operator, cache, shares }:
       const range = rangeOf(request);
       const answer = await shares.run(askerOf(request, response), async () => {
         const commit = reader.recordedCommit();
-        return { commit, body: await operator.events(clientOf(request), request.params.id, range) };
+        return { commit, answer: writeAnswer(await operator.events(clientOf(request), request.params.id, range)) };
       });
       requireAllowed(request);
       if (answer !== undefined) sendRead(request, response, answer);

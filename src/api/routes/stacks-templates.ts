@@ -4,7 +4,7 @@ import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { allow } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
-import { read } from '../present.ts';
+import { type KeptAnswers, read } from '../reads.ts';
 import { bodyOf, forceOf, write } from '../write.ts';
 
 const TYPE_WRITES = {
@@ -12,13 +12,19 @@ const TYPE_WRITES = {
   DELETE: 'to remove one, DELETE /types/stack-template/<name>/',
 };
 
+interface StackTemplateRoutes {
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly kept: KeptAnswers;
+}
+
 /** Returns the routes below `/stacks/templates`. */
-export function stackTemplateRoutes(reader: Reader, writer: Writer): Router {
+export function stackTemplateRoutes({ reader, writer, kept }: StackTemplateRoutes): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/stacks/templates')
     .all(only('GET', 'POST'))
-    .get(read(reader, () => ({ body: reader.templates() })))
+    .get(read({ reader, kept }, () => ({ body: reader.templates() })))
     .post(
       allow('write stack instances'),
       write(
@@ -29,6 +35,6 @@ export function stackTemplateRoutes(reader: Reader, writer: Writer): Router {
   router
     .route('/stacks/templates/:id')
     .all(onlyWithAdvice(['GET'], TYPE_WRITES))
-    .get(read(reader, ({ params }) => reader.template(params.id)));
+    .get(read({ reader, kept }, ({ params }) => reader.template(params.id)));
   return router;
 }

@@ -4,16 +4,22 @@ import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
-import { read } from '../present.ts';
+import { type KeptAnswers, read } from '../reads.ts';
 import { bodyOf, write } from '../write.ts';
 
+interface TreeRoutes {
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly kept: KeptAnswers;
+}
+
 /** Returns the route `/tree`. */
-export function treeRoutes(reader: Reader, writer: Writer): Router {
+export function treeRoutes({ reader, writer, kept }: TreeRoutes): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/tree')
     .all(only('GET', 'POST'))
-    .get(read(reader, () => reader.tree()))
+    .get(read({ reader, kept }, () => reader.tree()))
     .post(
       allow('write the tree'),
       write(

@@ -8,13 +8,12 @@ import { didYouMean } from '../../model/suggest.ts';
 import type { Reader } from '../../service/reader.ts';
 import type { Writer } from '../../service/writer.ts';
 import type { Shares } from '../../shares.ts';
-import type { AnswerCache } from '../answer-cache.ts';
+import { writeInSteps } from '../answer.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
-import { readList } from '../long-lists.ts';
 import { only, onlyWithAdvice } from '../only.ts';
-import { read, readsOn } from '../present.ts';
 import { queryFlag } from '../query.ts';
+import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
 import { bodyOf, forceOf, type WriteAnswer, write } from '../write.ts';
 
 const WRITTEN_ABOVE = 'to write an object, POST /types/<type>/ with its name in the body';
@@ -22,22 +21,22 @@ const WRITTEN_ABOVE = 'to write an object, POST /types/<type>/ with its name in 
 interface TypeRoutes {
   readonly reader: Reader;
   readonly writer: Writer;
-  readonly cache: AnswerCache;
+  readonly kept: KeptAnswers;
   readonly shares: Shares;
 }
 
 /** Returns the routes below `/types`. */
-export function typeRoutes({ reader, writer, cache, shares }: TypeRoutes): Router {
+export function typeRoutes({ reader, writer, kept, shares }: TypeRoutes): Router {
   const router = Router({ caseSensitive: true });
-  const addRead = readsOn(router, reader);
+  const addRead = readsOn(router, { reader, kept });
   addRead('/types', () => ({ body: { types: reader.types() } }));
   router.all('/types/all{/:id}', only('GET'));
   router
     .route('/types/:type')
     .all(only('GET', 'POST'))
     .get(
-      readList<{ type: string }>({ reader, cache, shares }, ({ params: { type } }) => {
-        return { sources: reader.sources.objects(type) ?? [], body: asResult(reader.objects(type)) };
+      readList<{ type: string }>({ reader, kept, shares }, ({ params: { type } }) => {
+        return writeInSteps(asResult(reader.objects(type)));
       }),
     )
     .post(
@@ -50,7 +49,7 @@ export function typeRoutes({ reader, writer, cache, shares }: TypeRoutes): Route
   router
     .route('/types/:type/:id')
     .all(onlyWithAdvice(['GET', 'DELETE'], { POST: WRITTEN_ABOVE, PUT: WRITTEN_ABOVE, PATCH: WRITTEN_ABOVE }))
-    .get(read(reader, ({ params }) => reader.object(params.type, params.id)))
+    .get(read({ reader, kept }, ({ params }) => reader.object(params.type, params.id)))
     .delete(
       allowToWriteType,
       write<{ type: string; id: string }>(

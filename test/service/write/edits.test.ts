@@ -38,6 +38,7 @@ describe('what was read, pinned,', () => {
   const repository = open();
   const reader = createReader({
     desired: () => repository.desired,
+    desiredVersion: () => 0,
     refused: () => undefined,
     notReadyReason: () => '',
     rows: new Ledger(new MemoryStore(), runAtOnce),

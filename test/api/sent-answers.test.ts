@@ -8,8 +8,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import type { AnswerText } from '../../src/api/answer.ts';
 import { clientTurns } from '../../src/api/client-turns.ts';
-import { SentAnswers } from '../../src/api/long-answers.ts';
+import { SentAnswers } from '../../src/api/sent-answers.ts';
 import type { Steps } from '../../src/model/steps.ts';
 import type { AgentAction } from '../../src/service/agent.ts';
 import type { InstanceView } from '../../src/service/reader.ts';
@@ -41,8 +42,8 @@ async function openSilently(path: string): Promise<void> {
 }
 
 it.each([
-  ['/stacks/instances', 'without the router'],
-  ['/stacks/instances?', 'from a route'],
+  ['/stacks/instances', 'kept'],
+  ['/stacks/instances?', 'made each time'],
 ])('GET %s is whole, packed or not, %s', async (path) => {
   for (const text of ['x', '\u{1f600}', 'é\u{1f600}']) {
     api.reader.list = listOf(MIB, text);
@@ -76,8 +77,8 @@ it.each([
 });
 
 it.each([
-  ['/stacks/instances', 'without the router'],
-  ['/stacks/instances?', 'from a route'],
+  ['/stacks/instances', 'kept'],
+  ['/stacks/instances?', 'made each time'],
 ])('clients of %s that do not read hold the text once, %s, and others are answered', async (path) => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
@@ -91,6 +92,18 @@ it.each([
   expect((await api.request('/tree')).status).toBe(200);
   gc();
   expect((memory() - before) / MIB).toBeLessThan(24);
+});
+
+it('a client that goes away while it is sent to ends nothing else', async () => {
+  api.reader.list = listOf(8 * MIB, 'x');
+  const { key, cert } = api.identities.proxy;
+  const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
+  await once(socket, 'secureConnect');
+  socket.write('GET /stacks/instances HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'data');
+  socket.destroy();
+  await once(socket, 'close');
+  expect((await api.request('/stacks/instances')).bytes.length).toBeGreaterThan(8 * MIB);
 });
 
 it.each([
@@ -142,7 +155,7 @@ it('an action of a proxy is written as JSON once', async () => {
 });
 
 it.each([
-  ['/stacks/instances', 'instances'],
+  ['/stacks/instances?', 'instances'],
   ['/hiera/all?info=true', 'nodes'],
 ] as const)('%s is made for nobody who went away while it waited for its turn', async (path, name) => {
   const { reader } = api;
@@ -175,6 +188,11 @@ it.each([
   expect(asked).toBe(2);
 });
 
+/** An answer in pieces that counts as so many bytes. */
+function answerOf(bytes: number): AnswerText {
+  return { pieces: ['x', 'y', 'z'], bytes };
+}
+
 /** A response whose client does not read. */
 class UnreadResponse extends EventEmitter {
   readonly req = { socket: {} };
@@ -205,13 +223,13 @@ class UnreadResponse extends EventEmitter {
 
 it('clients that read nothing are closed before answers of many moments take all memory, and those that read are not', async () => {
   const answers = new SentAnswers({ bytes: 10, bytesOfClient: 10, bytesOfConnection: 0, bytesOfPacker: 0 });
-  const [a, b, c, large] = [{ bytes: 4 }, { bytes: 5 }, { bytes: 4 }, { bytes: 11 }];
+  const [a, b, c, large] = [answerOf(4), answerOf(5), answerOf(4), answerOf(11)];
   const responses: UnreadResponse[] = [];
   const ends: Promise<void>[] = [];
-  async function send(answer: { readonly bytes: number }): Promise<readonly boolean[]> {
+  async function send(answer: AnswerText): Promise<readonly boolean[]> {
     const response = new UnreadResponse();
     responses.push(response);
-    ends.push(answers.send(response as unknown as ServerResponse, { client: 'ab', answer }, ['x', 'y', 'z']));
+    ends.push(answers.send(response as unknown as ServerResponse, 'ab', answer));
     await pause(1);
     return responses.map(({ destroyed }) => destroyed);
   }
@@ -232,7 +250,7 @@ it('a client that reads nothing loses its own connections, and no other client o
   function send(client: string, bytes: number): void {
     const response = new UnreadResponse();
     sent.push({ client, response });
-    ends.push(answers.send(response as unknown as ServerResponse, { client, answer: { bytes } }, ['x', 'y']));
+    ends.push(answers.send(response as unknown as ServerResponse, client, answerOf(bytes)));
   }
   const openOf = (client: string): number =>
     sent.filter((each) => each.client === client && !each.response.destroyed).length;
@@ -255,14 +273,25 @@ it.each([
   ['packed', true, { bytesOfConnection: 1, bytesOfPacker: 3 }],
 ])('connections that are sent the same answer %s count for what each holds of it', async (_how, isPacked, held) => {
   const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20, ...held });
-  const answer = { bytes: 5 };
+  const answer = answerOf(5);
   const responses = Array.from({ length: 10 }, () => new UnreadResponse(isPacked));
   const ends = responses.map((response) => {
-    return answers.send(response as unknown as ServerResponse, { client: 'low', answer }, ['x', 'y']);
+    return answers.send(response as unknown as ServerResponse, 'low', answer);
   });
   await pause(1);
   // (20 - 5) / 4
   expect(responses.map(({ destroyed }) => destroyed)).toEqual([...Array(7).fill(true), false, false, false]);
+  for (const response of responses) response.destroy();
+  await Promise.all(ends);
+});
+
+it('answers of one tag are in memory once, and count once', async () => {
+  const answers = new SentAnswers({ bytes: 100, bytesOfClient: 20, bytesOfConnection: 1, bytesOfPacker: 0 });
+  const responses = Array.from({ length: 5 }, () => new UnreadResponse());
+  const ends = responses.map((response) => {
+    return answers.send(response as unknown as ServerResponse, 'low', { ...answerOf(15), etag: '"same"' });
+  });
+  expect(responses.map(({ destroyed }) => destroyed)).toEqual(Array(5).fill(false));
   for (const response of responses) response.destroy();
   await Promise.all(ends);
 });

@@ -1,5 +1,6 @@
-// Reads without the router beside the routes: both send the same, and only what is still true.
+// Reads that are answered with what was kept beside those that are made: both send the same, and only what is still true.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Client } from '../../src/model/objects.ts';
 import { INSTANCE } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -9,11 +10,12 @@ beforeAll(async () => {
 });
 afterAll(() => api.api.close());
 
-/** A query leads past the quick way. */
-const ROUTED = '?';
+/** Nothing is kept under a path with a query. */
+const MADE = '?';
 
 async function both(path: string, headers: Readonly<Record<string, string>> = {}): Promise<readonly unknown[]> {
-  const replies = [await api.request(path, { headers }), await api.request(`${path}${ROUTED}`, { headers })];
+  await api.request(path);
+  const replies = [await api.request(path, { headers }), await api.request(`${path}${MADE}`, { headers })];
   return replies.map(({ status, headers: { date: _, 'x-request-id': id, ...others }, bytes }) => {
     return { status, others, bytes: bytes.toString(), hasId: typeof id === 'string' };
   });
@@ -34,17 +36,17 @@ describe.each([
   '/types/zone/z1/',
   '/tree',
 ])('GET %s', (path) => {
-  it('is answered as the routes answer it, with the same headers', async () => {
-    const [direct, routed] = await both(path);
-    expect(direct).toMatchObject({ status: 200, hasId: true });
-    expect(direct).toEqual(routed);
+  it('is the same kept as made, with the same headers', async () => {
+    const [kept, made] = await both(path);
+    expect(kept).toMatchObject({ status: 200, hasId: true });
+    expect(kept).toEqual(made);
   });
 
   it('is unchanged for who has it', async () => {
     const tag = String((await api.request(path)).headers.etag);
-    const [direct, routed] = await both(path, { 'If-None-Match': `"other", W/${tag}` });
-    expect(direct).toMatchObject({ status: 304, bytes: '' });
-    expect(direct).toEqual(routed);
+    const [kept, made] = await both(path, { 'If-None-Match': `"other", W/${tag}` });
+    expect(kept).toMatchObject({ status: 304, bytes: '' });
+    expect(kept).toEqual(made);
   });
 });
 
@@ -63,9 +65,9 @@ it.each([
   '/types/zone/nothing',
   '/types',
   '/clients',
-])('GET %s is left to the routes', async (path) => {
-  const [direct, routed] = await both(path);
-  expect(direct).toEqual(routed);
+])('GET %s is answered alike each time', async (path) => {
+  const [kept, made] = await both(path);
+  expect(kept).toEqual(made);
 });
 
 it('a certificate that is registered no more gets nothing, though the answer is kept', async () => {
@@ -77,7 +79,7 @@ it('a certificate that is registered no more gets nothing, though the answer is 
   expect(refused).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
 });
 
-/** The paths of which the routes make an answer, and the direct way a look-up. */
+/** Returns how often the reader was asked for an answer. */
 async function countMade(method: 'instances' | 'instance' | 'tree', ask: () => Promise<unknown>): Promise<number> {
   const original = api.reader[method] as (...names: readonly string[]) => unknown;
   let made = 0;
@@ -101,20 +103,20 @@ it('an answer is made once for as long as its sources are the same', async () =>
   expect((await api.request('/stacks/instances')).body).toEqual([INSTANCE]);
 });
 
-it('a large answer is packed as the routes pack it', async () => {
+it('a large answer is packed, kept or made', async () => {
   api.reader.list = Array.from({ length: 50 }, () => INSTANCE);
-  const [direct, routed] = await both('/stacks/instances', { 'Accept-Encoding': 'gzip' });
-  expect(direct).toMatchObject({
+  const [kept, made] = await both('/stacks/instances', { 'Accept-Encoding': 'gzip' });
+  expect(kept).toMatchObject({
     status: 200,
     others: { 'content-encoding': 'gzip', etag: expect.stringMatching(/^W/) },
   });
-  expect(direct).toEqual(routed);
-  const [plain, plainlyRouted] = await both('/stacks/instances');
-  expect(plain).toEqual(plainlyRouted);
+  expect(kept).toEqual(made);
+  const [plain, plainlyMade] = await both('/stacks/instances');
+  expect(plain).toEqual(plainlyMade);
   api.reader.list = [INSTANCE];
 });
 
-it('a failure is answered and logged once, by the routes', async () => {
+it('a failure is answered and logged once', async () => {
   api.reader.fault = new Error('the tree fell');
   const before = api.lines.length;
   const failed = await api.request('/tree');
@@ -131,20 +133,19 @@ it('before the first good commit nothing is answered, though it is kept', async 
   expect(refused).toMatchObject({ status: 503, body: { error: 'not_ready' } });
 });
 
-it('an answer above 4 MiB is not kept, and takes no room from those that are', async () => {
-  const { findNode } = api.reader;
-  const sources = [{}, undefined] as const;
-  const computed: string[] = [];
-  const nodeOf = (name: string) => ({
-    ...{ name, sources, explained: () => ({}), value: () => undefined },
-    record() {
-      computed.push(name);
-      return { name, text: name === 'small' ? '' : 'x'.repeat(9 * 1024 * 1024) };
-    },
-  });
-  Object.assign(api.reader, { findNode: nodeOf });
-  for (const name of ['small', 'big-1', 'big-2', 'big-3', 'big-4', 'small', 'big-4'])
-    await api.request(`/hiera/${name}`);
-  Object.assign(api.reader, { findNode });
-  expect(computed).toEqual(['small', 'big-1', 'big-2', 'big-3', 'big-4', 'big-4']);
+it('what depends on the time or on the client is made each time', async () => {
+  const status = api.reader.status('shop');
+  Object.assign(api.reader, { status: () => status, clients: (by: Client) => [by] });
+  let version = 0;
+  const original = api.reader.version;
+  // As if nothing had changed.
+  Object.assign(api.reader, { version: () => `same ${version}` });
+  expect((await api.request('/stacks/instances/shop/status')).body).toBe('In progress');
+  Object.assign(api.reader, { status: () => 'Suspended' });
+  expect((await api.request('/stacks/instances/shop/status')).body).toBe('Suspended');
+  const mine = await api.request('/clients');
+  const others = await api.request('/clients', { identity: api.identities.proxy });
+  expect(mine.body).not.toEqual(others.body);
+  version += 1;
+  Object.assign(api.reader, { version: original });
 });

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { serializeInSteps } from '../../src/api/long-lists.ts';
+import { writeInSteps } from '../../src/api/answer.ts';
 import { finish, withResult } from '../../src/model/steps.ts';
 
 const item = fc.oneof(fc.jsonValue(), fc.constant(undefined));
@@ -15,7 +15,7 @@ const body = fc.oneof(
 it('are the same bytes, with the tag of the whole', () => {
   fc.assert(
     fc.property(body, (value) => {
-      const { pieces, bytes, etag } = finish(serializeInSteps(withResult(value)));
+      const { pieces, bytes, etag } = finish(writeInSteps(withResult(value)));
       const json = JSON.stringify(value);
       expect(pieces.join('')).toBe(json);
       expect(bytes).toBe(Buffer.byteLength(json));
@@ -29,7 +29,7 @@ it.each([
   ['one long item', ['\u{1f600}'.repeat(300_000)]],
   ['one long item at an odd place', [`x${'\u{1f600}'.repeat(300_000)}`]],
 ])('%s are cut into pieces of moderate length, none of which ends within a character', (_title, value) => {
-  const { pieces, bytes } = finish(serializeInSteps(withResult({ result: value })));
+  const { pieces, bytes } = finish(writeInSteps(withResult({ result: value })));
   expect(pieces.length).toBeGreaterThan(1);
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(160 * 1024);
   expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
@@ -45,7 +45,7 @@ it('writes at most a hundred items between two places at which others have their
       return 'x';
     },
   }));
-  const most = mostBetweenPauses(serializeInSteps(withResult(items)), () => written);
+  const most = mostBetweenPauses(writeInSteps(withResult(items)), () => written);
   expect([written, most]).toEqual([1_000, 100]);
 });
 

@@ -1,0 +1,122 @@
+// Writes answers as JSON with their tag, in pieces of moderate length. Long ones are written in steps, so that other requests have their
+// turn. docs/decisions/0067-work-in-slices.md.
+import { createHash, type Hash, hash } from 'node:crypto';
+import { isMap } from '../model/json.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
+
+/** Characters that are written at once. A text that is not longer is one piece. */
+export const PIECE_LENGTH = 128 * 1024;
+/** 128 bits of SHA-256 and a little more, in base64url. */
+const DIGEST_LENGTH = 22;
+
+/** A body as JSON. */
+export interface AnswerText {
+  /** None ends within a character. */
+  readonly pieces: readonly string[];
+  /** In UTF-8. */
+  readonly bytes: number;
+}
+
+/** A body as it is sent, with its tag. The tag names these very bytes. */
+export interface PiecedAnswer extends AnswerText {
+  readonly etag: string;
+}
+
+/** Returns the answer of a text of JSON. */
+export function cutText(json: string): AnswerText {
+  return { pieces: cut(json), bytes: Buffer.byteLength(json) };
+}
+
+/**
+ * Returns a body as it is sent. `oid`: the blob of the file that it was read from, or null where there is none. The tag is
+ * `"<blob>.<digest>"`: the first part changes with the file, the second also with what became of it.
+ */
+export function writeAnswer(body: unknown, oid: string | null = null): PiecedAnswer {
+  const json = JSON.stringify(body);
+  const digest = hash('sha256', json, 'base64url').slice(0, DIGEST_LENGTH);
+  const etag = oid === null ? `"${digest}"` : `"${oid}.${digest}"`;
+  return { ...cutText(json), etag };
+}
+
+function cut(text: string): readonly string[] {
+  if (text.length <= PIECE_LENGTH) return [text];
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length; start += pieces.at(-1)?.length ?? 0) pieces.push(pieceFrom(text, start));
+  return pieces;
+}
+
+/** Returns the piece of a text that begins there, of moderate length. */
+function pieceFrom(text: string, start: number): string {
+  const end = start + PIECE_LENGTH;
+  // Two surrogates are one character, and encoded together.
+  const isCut = /[\ud800-\udbff]/.test(text.charAt(end - 1));
+  return text.slice(start, isCut ? end + 1 : end);
+}
+
+/** Returns work that writes a list, or an object with lists, as JSON: the same as JSON.stringify does. */
+export function* writeInSteps(body: Steps<unknown>): Steps<PiecedAnswer> {
+  const answer = new AnswerWriter();
+  const value = yield* body;
+  if (Array.isArray(value)) yield* addList(answer, value);
+  else if (isMap(value)) yield* addFields(answer, value);
+  else answer.add(JSON.stringify(value));
+  return answer.end();
+}
+
+function* addList(answer: AnswerWriter, items: readonly unknown[]): Steps<void> {
+  let before = '[';
+  yield* visitAll(items, (item) => {
+    answer.add(`${before}${JSON.stringify(item) ?? 'null'}`);
+    before = ',';
+  });
+  answer.add(items.length === 0 ? '[]' : ']');
+}
+
+function* addFields(answer: AnswerWriter, fields: Readonly<Record<string, unknown>>): Steps<void> {
+  let before = '{';
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    answer.add(`${before}${JSON.stringify(name)}:`);
+    if (Array.isArray(value)) yield* addList(answer, value);
+    else answer.add(JSON.stringify(value));
+    before = ',';
+  }
+  answer.add(before === '{' ? '{}' : '}');
+}
+
+/** Collects the JSON of one answer in pieces, and hashes it. */
+export class AnswerWriter {
+  readonly #digest: Hash = createHash('sha256');
+  readonly #pieces: string[] = [];
+  #texts: string[] = [];
+  #length = 0;
+  #bytes = 0;
+
+  add(text: string): void {
+    this.#texts.push(text);
+    this.#length += text.length;
+    if (this.#length >= PIECE_LENGTH) this.#cutPieces(PIECE_LENGTH);
+  }
+
+  end(): PiecedAnswer {
+    this.#cutPieces(1);
+    const digest = this.#digest.digest('base64url').slice(0, DIGEST_LENGTH);
+    return { pieces: this.#pieces, bytes: this.#bytes, etag: `"${digest}"` };
+  }
+
+  /** Cuts pieces as long as so much is left; the rest waits for more, so that no small piece delays the next. */
+  #cutPieces(lengthMin: number): void {
+    const text = this.#texts.join('');
+    let start = 0;
+    // A single item may be long.
+    while (text.length - start >= lengthMin) {
+      const piece = pieceFrom(text, start);
+      this.#digest.update(piece);
+      this.#bytes += Buffer.byteLength(piece);
+      this.#pieces.push(piece);
+      start += piece.length;
+    }
+    this.#texts = [text.slice(start)];
+    this.#length = text.length - start;
+  }
+}
