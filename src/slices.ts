@@ -1,4 +1,4 @@
-// Runs long work in slices, so that requests are answered in between. docs/decisions/0067-work-in-slices.md.
+// Runs long work in slices, so that requests are answered in between. docs/decisions/0037-work-in-slices.md.
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 import type { Steps } from './model/steps.ts';

@@ -12,6 +12,9 @@ import { folderOf, readSources } from './architecture/source-file.ts';
 
 const MACHINE_PATH = /(?<![\w.~<-])\/(?:work|root|home|Users|builds)\/[\w.]/;
 
+/** All commands load the whole program. */
+const LOADING_MS = 180_000;
+
 const sources = readSources();
 const documents = [
   ...globSync('*.md'),
@@ -174,11 +177,11 @@ describe('docs/decisions', () => {
   });
 });
 
-it('docs/cli.md is what `npm run docs:cli` writes', async () => {
+it('docs/cli.md is what `npm run docs:cli` writes', { timeout: LOADING_MS }, async () => {
   expect(textOf('docs/cli.md')).toBe(await renderCli());
 });
 
-it('every command ends with 0 for --help, and with another code for an option that it has not', async () => {
+it('every command ends with 0 for --help, and otherwise for an unknown option', { timeout: LOADING_MS }, async () => {
   const names = listCommands(await createProgram()).map(({ name }) => name);
   expect(names.length).toBeGreaterThan(25);
   for (const name of names) {

@@ -1,5 +1,5 @@
 // Writes answers as JSON with their tag, in pieces of moderate length. Long ones are written in steps, so that other requests have their
-// turn. docs/decisions/0067-work-in-slices.md.
+// turn. docs/decisions/0037-work-in-slices.md.
 import { createHash, type Hash, hash } from 'node:crypto';
 import { isMap } from '../model/json.ts';
 import { type Steps, visitAll } from '../model/steps.ts';

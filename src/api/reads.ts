@@ -1,5 +1,5 @@
 // Handles reads. An answer that is made of the desired state and the rows alone is kept until one of them changes, and is sent before
-// the router is asked. docs/decisions/0065-answers-that-did-not-change.md.
+// the router is asked. docs/decisions/0032-reads.md.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
 import { systemClock } from '../clock.ts';

@@ -1,5 +1,5 @@
 // Sends long answers as fast as their clients read, and counts what clients have not read: each has its share of it.
-// docs/decisions/0073-every-client-has-its-share.md.
+// docs/decisions/0031-shares.md.
 import type { ServerResponse } from 'node:http';
 import { type AnswerText, PIECE_LENGTH, type PiecedAnswer } from './answer.ts';
 import { logOverShare, refusalOf } from './authenticate.ts';

@@ -1,5 +1,5 @@
 // Refuses versions that would remove servers which must stay: servers of protected instances, and servers that are
-// handed over to an instance that cannot become active. docs/decisions/0050.
+// handed over to an instance that cannot become active. docs/decisions/0009.
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
 import type { Steps } from '../model/steps.ts';

@@ -1,5 +1,5 @@
 // Finds invalid instances whose servers cannot be determined, and unread files that may be meant as instances. Any
-// server that the same commit removes may be meant for one of them. docs/decisions/0050.
+// server that the same commit removes may be meant for one of them. docs/decisions/0009.
 import type { Catalog } from '../catalog/catalog.ts';
 import { newUnreadInstances } from '../catalog/strays.ts';
 import { quoteSome } from '../model/quote.ts';

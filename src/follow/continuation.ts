@@ -1,5 +1,5 @@
 // Tells whether a commit of the branch continues what is followed: it comes after the followed commit, and the layout is
-// where it was, or was moved there whole. The history decides, and not how a URL is written. docs/decisions/0053.
+// where it was, or was moved there whole. The history decides, and not how a URL is written. docs/decisions/0008.
 import { placePath, TREE_FILE } from '../catalog/paths.ts';
 import type { FollowedPlace, HeadRow } from '../model/rows.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';

@@ -1,5 +1,5 @@
 // Guards servers that are taken away although a commit which a merge brings from elsewhere protects or retains them: one by
-// one, that commit would have kept them. They are held, and a person decides. docs/decisions/0075.
+// one, that commit would have kept them. They are held, and a person decides. docs/decisions/0013.
 import type { Derivation, Reusable } from '../derive.ts';
 import type { Guard } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';

@@ -3,7 +3,7 @@
 // A server waits for one other server (a dependency, or one that still needs it) or for a slot of its group. A wait for
 // a slot ends when enough of the members that occupy the slots come back. All other waits end by themselves or by a
 // person: a call by its deadline, a time, capacity, an approval. The search removes all servers whose wait can end in
-// this way; the remaining ones wait in circles. docs/decisions/0032-waits-form-no-circle.md defines the rule that
+// this way; the remaining ones wait in circles. docs/decisions/0014-passes-and-waits.md defines the rule that
 // breaks them.
 import { compareNames } from '../model/names.ts';
 import type { Wait } from './wait.ts';

@@ -1,5 +1,5 @@
 // Makes the events of a commit of the store from its changes and their cause. Pure, and the only place that makes events;
-// reconcile/ledger.ts commits them together with the rows. docs/decisions/0056.
+// reconcile/ledger.ts commits them together with the rows. docs/decisions/0036.
 import type { NewEvent } from '../model/instance-event.ts';
 import { momentOf } from '../model/moment.ts';
 import type { Change, ServerRow } from '../model/rows.ts';

@@ -1,5 +1,5 @@
 // Compares the place that an answer names with where its server was found before: an answer from elsewhere, such as a
-// folder whose disk is not mounted, tells nothing of the server. Pure. docs/decisions/0074.
+// folder whose disk is not mounted, tells nothing of the server. Pure. docs/decisions/0020.
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame } from '../model/json.ts';
 import { PROXIED } from '../model/names.ts';

@@ -1,5 +1,5 @@
 // Counts the deletes and replacements that no person approved, for the delete budget. Pure.
-// docs/concepts.md, the delete budget; docs/decisions/0028.
+// docs/concepts.md, the delete budget; docs/decisions/0011.
 import { momentOf } from '../model/moment.ts';
 import type { Change, RemovalRow, ServerRow } from '../model/rows.ts';
 
@@ -14,7 +14,7 @@ export interface Removal {
  */
 export interface DeleteBudget {
   readonly percent: number;
-  /** Null: 5, but no more than a third of the servers, and at least 1. docs/decisions/0047. */
+  /** Null: 5, but no more than a third of the servers, and at least 1. docs/decisions/0010. */
   readonly least: number | null;
   readonly most: number;
 }

@@ -1,5 +1,5 @@
 // Keeps the values of secrets out of rows, and so out of the journal, records, events, logs and calls. Treeline knows
-// references only; a program may report what a reference stands for. Pure; docs/decisions/0042-secrets-stay-where-they-are.md.
+// references only; a program may report what a reference stands for. Pure; docs/decisions/0028-secrets.md.
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isSame, type Json, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';

@@ -246,7 +246,7 @@ export interface ServerRow {
   readonly incarnation: number;
   /** Null: unwanted. */
   readonly wanted: Spec | null;
-  /** What the branch wanted of it before the store was lost, if no commit does any more; docs/decisions/0011-a-lost-store.md. Omitted otherwise. */
+  /** What the branch wanted of it before the store was lost, if no commit does any more; docs/decisions/0007-a-lost-store.md. Omitted otherwise. */
   readonly former?: Spec;
   /** The spec that the last success applied. Null: no server exists that Treeline created or adopted. */
   readonly applied: Spec | null;

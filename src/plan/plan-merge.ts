@@ -1,5 +1,5 @@
 // Plans a merge: derives the merged files upon the state that is in force at base, as the controller follows a commit,
-// and compares both. Pure: the caller reads the commits. docs/decisions/0061.
+// and compares both. Pure: the caller reads the commits. docs/decisions/0034.
 import { type Before, type Derivation, derive, problemsOf } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';

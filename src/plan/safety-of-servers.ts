@@ -11,7 +11,7 @@ export interface PlannedLimits {
   readonly budget: DeleteBudget | number;
   /** The largest number in a `Treeline-Approve-Deletes` trailer of the commits that the merge brings; 0 without one. */
   readonly approvedCount?: number;
-  /** Keys of the units whose protection was lifted; left out: none. A merge lifts none: only a commit of the branch itself does, see docs/decisions/0029. */
+  /** Keys of the units whose protection was lifted; left out: none. A merge lifts none: only a commit of the branch itself does, see docs/decisions/0012. */
   readonly unprotected?: ReadonlySet<string>;
   /** See DeletionFacts; left out: none is. */
   readonly guarded?: DeletionFacts['guarded'];

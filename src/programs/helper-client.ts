@@ -1,5 +1,5 @@
 // A helper process, as the process that has started it knows it: a small Node process that starts programs. Node copies the
-// page tables of the whole process to start a program, and its event loop stands still meanwhile. docs/decisions/0064.
+// page tables of the whole process to start a program, and its event loop stands still meanwhile. docs/decisions/0023.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { extname } from 'node:path';

@@ -1,5 +1,5 @@
 // The helper process: starts and attends programs for the process that has started it. It stays small, since starting a
-// program costs time in proportion to the memory of the process that starts it; see docs/decisions/0064.
+// program costs time in proportion to the memory of the process that starts it; see docs/decisions/0023.
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { describeFailure, type HelperOrder, type HelperReport, type OutputName } from './helper-messages.ts';
 import { type CallPlace, type ProgramOrder, runProgram } from './run-program.ts';

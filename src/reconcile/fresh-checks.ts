@@ -1,7 +1,7 @@
 // Records when each server was last checked. A create requires a check that is at most 30 s old, so that a server which
 // another party creates meanwhile is not taken over. In memory: after a restart no check counts. The monotonic clock
 // stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
-// docs/decisions/0030-a-check-before-every-create.md.
+// docs/decisions/0018-a-check-before-every-create.md.
 import type { Clock } from '../clock.ts';
 import type { CheckEnd } from '../machine/decision.ts';
 import { fitsProxy } from '../machine/responsibility.ts';

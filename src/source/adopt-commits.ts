@@ -1,5 +1,5 @@
 // Adds commits that this process has made and pushed to the local copy, so that they are not fetched back. See
-// docs/decisions/0070-own-commits-are-adopted.md.
+// docs/decisions/0026-pushing.md.
 import type { ParsedCommit } from '../git/git-object.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import { packBases } from '../git/pack-files.ts';

@@ -1,5 +1,5 @@
 // Implements Publisher: pushes commits to a branch of the followed repository. Creates them in memory; locking, hooks
-// and the decision are left to git on the remote. See docs/decisions/0023-pushing.md.
+// and the decision are left to git on the remote. See docs/decisions/0026-pushing.md.
 import { type Clock, systemClock } from '../clock.ts';
 import { EditConflictError } from '../git/edit-tree.ts';
 import { checkPerson, type Person } from '../git/encode-commit.ts';

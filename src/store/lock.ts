@@ -1,5 +1,5 @@
 // Keeps a second process out of a directory, by the lock that SQLite takes on an empty database file. The system releases
-// it when the process ends, however it ends. See docs/decisions/0005-the-store.md.
+// it when the process ends, however it ends. See docs/decisions/0004-the-store.md.
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';

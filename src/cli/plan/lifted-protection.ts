@@ -1,7 +1,7 @@
 // Finds the protected instances whose protection commits of a branch lift one after the other, for a plan of all of them at once.
 // A controller needs no such search: it follows each commit. Where such an instance is protected only because the commits of
 // the branch join in one merge, the plan says so: each one counts where the forge fast-forwards or rebases instead.
-// docs/decisions/0029 and 0061.
+// docs/decisions/0012 and 0034.
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isProtected, isValidUnit, type Unit } from '../../desired/unit.ts';
 import { COMMITS_MAX, firstParentLine } from '../../follow/first-parents.ts';

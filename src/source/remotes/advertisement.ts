@@ -1,6 +1,6 @@
 // Reads the branches and capabilities that a remote advertises. The only file that imports isomorphic-git: its fetch
 // accepts a truncated pack, and its push does not report whether anything was sent; see
-// docs/decisions/0051-what-git-does-itself.md.
+// docs/decisions/0025-fetching.md.
 
 import type { HttpClient } from 'isomorphic-git';
 import { isOid } from '../../git/git-object.ts';
