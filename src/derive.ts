@@ -4,7 +4,7 @@ import { catalogSteps, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
 import { selectActiveClients } from './desired/active-clients.ts';
 import { selectActiveObjects } from './desired/active-objects.ts';
-import { type AdmittedInstances, admitInstances, type Safety } from './desired/admit.ts';
+import { type AdmittedInstances, admitInstances, type Proposal, type Safety } from './desired/admit.ts';
 import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './desired/candidates.ts';
 import { carryOver } from './desired/carry-over.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
@@ -20,24 +20,32 @@ import type { Snapshot } from './model/snapshot.ts';
 import { finish, type Steps } from './model/steps.ts';
 
 /** A commit that is followed, or the reason for which it is not; then the desired state is unchanged. */
-export type Derivation =
-  | {
-      readonly isFollowed: true;
-      readonly desired: DesiredState;
-      /**
-       * Returns the desired state as other facts judge it, without reading files again: the same object if the
-       * judgement is equal.
-       */
-      readonly judge: (safety: Safety) => Steps<DesiredState>;
-    }
-  | {
-      readonly isFollowed: false;
-      /** How many files of the layout it has; 0 where they are not read. */
-      readonly filesCount: number;
-      readonly problems: readonly Problem[];
-      /** The problem for which the commit is held: it leaves nothing, and a person may accept it. Undefined otherwise. */
-      readonly nothingLeft: Problem | undefined;
-    };
+export type Derivation = FollowedDerivation | RefusedDerivation;
+
+/** A commit that is followed. */
+export interface FollowedDerivation {
+  readonly isFollowed: true;
+  readonly desired: DesiredState;
+  /** What {@link judge} needs: it reads no files again. */
+  readonly judged: Judged;
+}
+
+/** A commit that is not followed. */
+export interface RefusedDerivation {
+  readonly isFollowed: false;
+  /** How many files of the layout it has; 0 where they are not read. */
+  readonly filesCount: number;
+  readonly problems: readonly Problem[];
+  /** The problem for which the commit is held: it leaves nothing, and a person may accept it. Undefined otherwise. */
+  readonly nothingLeft: Problem | undefined;
+}
+
+/** What a commit proposes, and what was admitted of it. */
+interface Judged {
+  readonly built: Built;
+  readonly proposal: Proposal;
+  readonly admission: AdmittedInstances;
+}
 
 /** Returns all problems of a commit, sorted; of one that is followed, also the warnings about the repository as a whole. */
 export function problemsOf(derivation: Derivation): readonly Problem[] {
@@ -50,7 +58,7 @@ export type Reusable = Pick<DesiredState, 'catalog' | 'templateProblems' | 'cand
 /** The instances of a commit as it defines them, before any is admitted; or the reason for which it is not followed. */
 export type ProposedCommit =
   | (Reusable & { readonly isFollowed: true; readonly stacks: Candidates })
-  | Extract<Derivation, { readonly isFollowed: false }>;
+  | RefusedDerivation;
 
 /** The inputs of `derive` besides the snapshot. */
 export interface Before {
@@ -106,17 +114,29 @@ export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivati
   const built = { ...proposed, baseline, earlier, blobsRead: snapshot.blobs.size };
   const undetermined = isKnown ? [] : yield* newlyUndetermined({ ...proposed, reappearing }, baseline);
   const proposal = { candidates, undetermined };
-  function* admit(facts: Safety | undefined): Steps<AdmittedInstances> {
-    // Owners that were recorded may be others than those of the units.
-    const carried = isSameState(baseline, earlier) ? yield* carryOver(proposal, baseline, facts) : undefined;
-    return carried ?? (yield* admitInstances(proposal, baseline, facts));
-  }
-  const admission = yield* admit(safety);
+  const admission = yield* admit(proposal, built, safety);
   const desired = yield* desiredOf(built, admission);
-  function* judge(now: Safety): Steps<DesiredState> {
-    return admission.holdsFor(now) ? desired : yield* desiredOf(built, yield* admit(now));
-  }
-  return { isFollowed: true, desired, judge };
+  return { isFollowed: true, desired, judged: { built, proposal, admission } };
+}
+
+/**
+ * Returns the desired state as other facts judge it, without reading files again: the same object if the judgement is
+ * equal.
+ */
+export function* judge({ desired, judged }: FollowedDerivation, safety: Safety): Steps<DesiredState> {
+  const { built, proposal, admission } = judged;
+  if (admission.holdsFor(safety)) return desired;
+  return yield* desiredOf(built, yield* admit(proposal, built, safety));
+}
+
+function* admit(
+  proposal: Proposal,
+  { baseline, earlier }: Pick<Built, 'baseline' | 'earlier'>,
+  safety: Safety | undefined,
+): Steps<AdmittedInstances> {
+  // Owners that were recorded may be others than those of the units.
+  const carried = isSameState(baseline, earlier) ? yield* carryOver(proposal, baseline, safety) : undefined;
+  return carried ?? (yield* admitInstances(proposal, baseline, safety));
 }
 
 /** Returns true if the baseline is the whole desired state that may be reused. */

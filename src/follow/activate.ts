@@ -5,7 +5,6 @@ import type { Logger } from '../log.ts';
 import { isError, type Problem, placeAndCode } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
-import type { CommitGate } from '../reconcile/commit-gate.ts';
 import { beginningChange } from '../reconcile/earlier-controller.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
@@ -27,7 +26,6 @@ export interface Poll {
 /** The parts that an activation reads and changes. */
 export interface ActivationParts {
   readonly ledger: Ledger;
-  readonly gate: CommitGate;
   readonly current: CurrentState;
   readonly reconciler: Pick<Reconciler, 'enqueue'> & Partial<Pick<Reconciler, 'proxyWork'>>;
   readonly clock: Clock;
@@ -43,32 +41,28 @@ interface Activation extends Poll {
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
-  /** Judges the desired state by the rows as they are in the exclusive section. Left out: it is activated as it is. */
-  readonly judge?: () => Promise<JudgedState>;
   /** Returns the client that wrote an instance; left out: none is known. */
   readonly clientOf?: (instance: string) => string | null;
 }
 
 /** A desired state as it was judged. */
-export interface JudgedState {
+interface JudgedState {
   readonly desired: DesiredState;
   /** The changes of rows that it makes, if they are known already. */
   readonly changes?: readonly Change[] | undefined;
 }
 
 /**
- * Activates a desired state. Its deletes are judged in the same exclusive section in which its rows are written: other work
- * runs between two slices of it, but none that writes rows. Readers see the rows and the desired state change at once.
+ * Activates a desired state. Runs in the exclusive section in which its deletes were judged: other work runs between two
+ * slices of it, but none that writes rows. Readers see the rows and the desired state change at once.
  */
-export async function activate(parts: ActivationParts, derived: DesiredState, activation: Activation): Promise<void> {
-  const { ledger, gate, inSlices } = parts;
+export async function activate(parts: ActivationParts, judged: JudgedState, activation: Activation): Promise<void> {
+  const { ledger, inSlices } = parts;
   const { log, before } = activation;
   const { journalBytes, rowBytes } = ledger;
-  const { desired, changes } = await gate.exclusive(async () => {
-    const activated = await record(parts, derived, activation);
-    await inSlices(enqueueConcerned(parts, activation, activated));
-    return activated;
-  });
+  const { desired } = judged;
+  const changes = await record(parts, judged, activation);
+  await inSlices(enqueueConcerned(parts, activation, { desired, changes }));
   const servers = changes.filter(({ kind }) => kind === 'server').length;
   const counts = { ...desired.counts, servers, journalBytes: ledger.journalBytes - journalBytes };
   log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
@@ -77,37 +71,29 @@ export async function activate(parts: ActivationParts, derived: DesiredState, ac
   for (const [instance, { reason, digest }] of desired.held) log.warn({ instance, digest, reason }, 'deletes are held');
 }
 
-/** The activated desired state. */
-interface Activated {
-  readonly desired: DesiredState;
-  readonly changes: readonly Change[];
-}
-
-/** Judges the desired state, and writes the rows that follow from it. */
+/** Writes the rows that follow from a desired state, shows it, and returns the changes. */
 async function record(
   { ledger, current, clock, inSlices }: ActivationParts,
-  derived: DesiredState,
-  { place, before, last = before, newest, judge, clientOf = () => null }: Activation,
-): Promise<Activated> {
-  const judged: JudgedState = judge === undefined ? { desired: derived } : await judge();
-  const { desired } = judged;
+  { desired, changes: known }: JudgedState,
+  { place, before, last = before, newest, clientOf = () => null }: Activation,
+): Promise<readonly Change[]> {
   if (before === undefined) await inSlices(shareSpecs(ledger, desired));
   const lastRecord = lastRecordsOf(last);
   const now = clock.now();
   const synced =
-    judged.changes ?? (await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now, lastRecord })));
+    known ?? (await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now, lastRecord })));
   const changes = [...synced, ...beginningChange(ledger, now)];
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
   await ledger.commit(changes, cause, () => current.set(desired));
-  return { desired, changes };
+  return changes;
 }
 
 /** Enqueues the servers that a commit concerns: those whose rows changed, and those that may go on without such a change. */
 function* enqueueConcerned(
   { ledger, reconciler }: ActivationParts,
   { operation, before }: Activation,
-  { desired, changes }: Activated,
+  { desired, changes }: { readonly desired: DesiredState; readonly changes: readonly Change[] },
 ): Steps<void> {
   const enqueue = (name: string): void => reconciler.enqueue([name], operation);
   if (before === undefined) yield* visitAll(ledger.list('server').keys(), enqueue);

@@ -1,7 +1,7 @@
 // Judges the commits that come, one after the other, and activates what they make of the desired state, or says why the newest
 // one is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
-import type { Before, Derivation } from '../derive.ts';
+import { judge } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
@@ -9,37 +9,40 @@ import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { Writings } from '../model/writing.ts';
+import type { CommitGate } from '../reconcile/commit-gate.ts';
 import { isLostStore } from '../reconcile/earlier-controller.ts';
 import type { Source } from '../source/source.ts';
-import { type ActivationParts, activate, type JudgedState, type Poll } from './activate.ts';
+import { type ActivationParts, activate, type Poll } from './activate.ts';
+import { afterRefused, type CommitStep, stepsAfter } from './commit-steps.ts';
 import { type Continuation, continuationOf } from './continuation.ts';
 import { NEW_COMMITS_MAX } from './first-parents.ts';
 import { textOf } from './log-problems.ts';
-import { OtherCommits, withMergeGuards } from './merge-guards.ts';
+import { OtherCommits } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
-import { type CommitReader, ReadAhead } from './read-ahead.ts';
+import { ReadAhead } from './read-ahead.ts';
 import { recordedBaseline } from './recorded-baseline.ts';
-import { deriveAt, restoreDesired } from './restore.ts';
-import { approvedCountOf, safetyOf, withoutApprovals } from './safety.ts';
+import { restoreDesired } from './restore.ts';
+import { safetyOf, withoutApprovals } from './safety.ts';
 import { formerServers, searchHistory } from './search-history.ts';
 import {
-  afterRefused,
-  type CommitStep,
-  type RowView,
-  stepsAfter,
+  type DerivedStep,
+  deriveStep,
+  isApproved,
+  type StepReading,
   type Walk,
   type Walked,
   walkAhead,
   walkSteps,
-} from './steps.ts';
+} from './walk-steps.ts';
 import { WrittenCommits } from './written-commits.ts';
 
 /** How many commits of the branch are taken as one: their rows are written together, and passes wait meanwhile. */
 const STEPS_MAX = 1_000;
 
-/** The source, the delete budget and the parts of an activation. */
+/** The source, the delete budget, the lock between passes and commits, and the parts of an activation. */
 export interface CommitFollowerOptions extends ActivationParts {
   readonly source: Source;
+  readonly gate: CommitGate;
   readonly deleteBudget: DeleteBudget;
 }
 
@@ -47,9 +50,6 @@ export interface CommitFollowerOptions extends ActivationParts {
 type CommitVerdict =
   | { readonly kind: 'followed' }
   | { readonly kind: 'refused'; readonly refused: Omit<RefusedCommit, 'since'> };
-
-/** What a commit is derived upon. */
-type Upon = Required<Pick<Before, 'baseline' | 'earlier'>>;
 
 interface Followed {
   readonly commit: string;
@@ -85,20 +85,12 @@ interface GroupVerdict {
 /** The steps from the first one that is followed on, and what is derived of that; of the last one where none is. */
 interface Begun {
   readonly steps: NonEmptySteps;
-  readonly derivation: Derivation;
+  readonly first: DerivedStep;
   readonly baseline: Baseline;
 }
 
-interface Continued {
+interface Continued extends Omit<StepReading, 'parsedFiles'> {
   readonly followed: Followed | undefined;
-  /** It continues what is followed. */
-  readonly isNext: boolean;
-  readonly place: FollowedPlace;
-}
-
-/** The commits that are walked, what they come after, and what was read of them. */
-interface Walking extends Continued, Pick<Walk, 'before' | 'baseline' | 'log' | 'newest'> {
-  readonly reads: ReadAhead;
 }
 
 /** Follows the commits of the branch. Each method throws where the source or the store fails; then everything stays as it is. */
@@ -126,24 +118,26 @@ export class CommitFollower {
    * after that, when it is known what would go.
    */
   async restore(poll: Poll): Promise<void> {
-    const { source, ledger, inSlices } = this.#options;
-    const safety = (): Safety => withoutApprovals(this.#safety(ledger));
+    const { source, ledger, gate, inSlices, deleteBudget: budget, clock } = this.#options;
+    const safety = (): Safety => withoutApprovals(safetyOf(ledger, { budget, now: clock.now() }));
     const restored = await restoreDesired({ source, ledger, inSlices }, safety());
     this.#difference = typeof restored === 'string' ? restored : undefined;
     if (typeof restored === 'string') return;
-    const { desired, judge, baseline } = restored;
+    const { derivation, baseline } = restored;
     const { place = source.place } = ledger.read('head', HEAD) ?? {};
-    const judged = async (): Promise<JudgedState> => ({ desired: await inSlices(judge(safety())) });
-    await activate(this.#options, desired, { ...poll, place, last: baseline, judge: judged });
+    await gate.exclusive(async () => {
+      const desired = await inSlices(judge(derivation, safety()));
+      await activate(this.#options, { desired }, { ...poll, place, last: baseline });
+    });
   }
 
   /** Begins with the first commit ever, or after the store was lost: for what is wrong in it, its history is searched. */
   async begin(commit: string, poll: Poll): Promise<void> {
-    const { source, inSlices } = this.#options;
+    const { source, gate, inSlices } = this.#options;
     const desired = await searchHistory(source, commit, inSlices);
     if (desired === undefined) return;
     const last = await this.#formerServers(desired, poll);
-    await activate(this.#options, desired, { ...poll, place: source.place, last });
+    await gate.exclusive(() => activate(this.#options, { desired }, { ...poll, place: source.place, last }));
   }
 
   /** Returns what the branch made before the store was lost, where something shows that it was. */
@@ -171,7 +165,7 @@ export class CommitFollower {
     const steps = continued.isNext ? await this.#stepsTo(commit, followed.commit, continued.from) : [];
     if (steps.length > 0) return await this.#takeAll(steps, poll);
     // Anything else is followed only when a person has accepted that very commit, or one that it comes after.
-    if (this.#isApproved(historyDigest(commit))) {
+    if (isApproved(this.#options.ledger, historyDigest(commit))) {
       return await this.#takeOne(commit, poll, { followed, isNext: false, place: source.place });
     }
     const accepted = await this.#acceptedBefore(commit);
@@ -216,87 +210,59 @@ export class CommitFollower {
 
   /**
    * Takes commits one after the other, and writes what follows from all of them: from the first one, as many as can be kept in
-   * memory. What they need is read before the exclusive section.
+   * memory. What they need is read before the exclusive section, in which they are judged, written and activated.
    */
   async #take(all: NonEmptySteps, poll: JudgingPoll, continued: Continued): Promise<GroupVerdict> {
-    const { source, current } = this.#options;
+    const { source, gate, current } = this.#options;
     const before = current.get();
-    const { steps, derivation, baseline } = await this.#begin(all, continued);
-    const [first] = steps;
-    if (!derivation.isFollowed) return { verdict: wrong(first, derivation), refused: first, count: all.length };
+    const { steps, first, baseline } = await this.#begin(all, continued);
+    if (!first.isFollowed) return { verdict: wrong(steps[0], first), refused: steps[0], count: all.length };
     const reads = new ReadAhead(source);
-    const walk = (): Walk => this.#walk({ ...continued, log: poll.log, newest: poll.newest, before, baseline, reads });
-    const group = steps.slice(0, await walkAhead(steps, derivation, walk(), () => reads.isFull));
-    const clientOf = this.#written.clientsOf(group.toReversed().flatMap(({ brought }) => brought));
-    let refused: Walked['refused'];
-    const judge = async (): Promise<JudgedState> => {
-      const walked = await walkSteps(group, derivation, walk());
-      refused = walked.refused;
-      return walked;
+    const walk: Walk = {
+      ...this.#reading(continued),
+      log: poll.log,
+      newest: poll.newest,
+      before,
+      baseline,
+      first,
+      reads,
     };
-    const activation = { ...poll, place: continued.place, before, last: baseline, judge, clientOf };
-    const activateGroup = (): Promise<void> => activate(this.#options, derivation.desired, activation);
-    await reads.sealed(activateGroup, () => walkAhead(group, derivation, walk()));
+    const group = steps.slice(0, await walkAhead(this.#options, steps, walk));
+    const clientOf = this.#written.clientsOf(group.toReversed().flatMap(({ brought }) => brought));
+    const activation = { ...poll, place: continued.place, before, last: baseline, clientOf };
+    let refused: Walked['refused'];
+    const takeGroup = (): Promise<void> =>
+      gate.exclusive(async () => {
+        const walked = await walkSteps(this.#options, group, walk);
+        await activate(this.#options, walked, activation);
+        refused = walked.refused;
+      });
+    await reads.sealed(takeGroup, () => walkAhead(this.#options, group, walk));
     const verdict = refused === undefined ? FOLLOWED : wrong(refused.step, refused.derivation);
     return { verdict, refused: refused?.step, count: all.length - steps.length + group.length };
+  }
+
+  #reading({ isNext, place }: Continued): StepReading {
+    return { isNext, place, parsedFiles: this.#expected };
   }
 
   /** Derives the first step that is followed, beside other work: mostly it is the only one. Else the last one is returned. */
   async #begin(all: NonEmptySteps, continued: Continued): Promise<Begun> {
     const { source, ledger, current } = this.#options;
-    const [earlier, from] = [current.get(), { ...continued, rows: ledger, reader: source }];
+    const [earlier, reading] = [current.get(), { ...this.#reading(continued), reader: source }];
     let steps = all;
     for (;;) {
       const [step, next, ...others] = steps;
       const { oid } = step.commit;
       const baseline = await this.#baseline(continued.followed, oid);
       const refused = this.#refused.get(baseline) ?? new Set();
-      if (next === undefined || !refused.has(oid) || this.#isApproved(nothingLeftDigest(oid))) {
-        const derivation = await this.#derive(step, { baseline, earlier }, from);
-        if (!derivation.isFollowed && refused.size < NEW_COMMITS_MAX) this.#refused.set(baseline, refused.add(oid));
-        if (derivation.isFollowed || next === undefined) return { steps, derivation, baseline };
+      if (next === undefined || !refused.has(oid) || isApproved(ledger, nothingLeftDigest(oid))) {
+        const first = await deriveStep(this.#options, step, { baseline, earlier, rows: ledger }, reading);
+        if (!first.isFollowed && refused.size < NEW_COMMITS_MAX) this.#refused.set(baseline, refused.add(oid));
+        if (first.isFollowed || next === undefined) return { steps, first, baseline };
       }
       steps = [afterRefused(next, step), ...others];
     }
-  }
-
-  /** Returns the facts and functions by which steps are walked now. */
-  #walk({ before, baseline, log, newest, reads, ...continued }: Walking): Walk {
-    const { ledger, inSlices, clock } = this.#options;
-    const { place } = continued;
-    return {
-      ...{ ledger, inSlices, log, newest, now: clock.now(), place, before, baseline },
-      derive: (step, desired, rows) => {
-        const { oid } = step.commit;
-        const from = { ...continued, rows, reader: reads };
-        return reads.derived(`${oid} ${this.#isApproved(nothingLeftDigest(oid))}`, desired, () =>
-          this.#derive(step, { baseline: desired, earlier: desired }, from),
-        );
-      },
-      judge: (step, derived, rows) => inSlices(derived.judge(this.#safety(rows, step))),
-    };
-  }
-
-  /** Derives a commit where it is to be read. */
-  async #derive(
-    step: CommitStep,
-    upon: Upon,
-    { isNext, place, rows, reader }: Continued & { readonly rows: RowView; readonly reader: CommitReader },
-  ): Promise<Derivation> {
-    const { current, inSlices } = this.#options;
-    const { oid } = step.commit;
-    const { directory } = place;
-    const derivation = await deriveAt(reader, oid, {
-      ...upon,
-      // What is followed was accepted once.
-      isAccepted: (isNext && oid === current.get()?.commit) || this.#isApproved(nothingLeftDigest(oid)),
-      directory,
-      addedSince: (order) => reader.added({ ...order, to: oid, directory }),
-      safety: this.#safety(rows, step),
-      parsedFiles: this.#expected,
-      inSlices,
-    });
-    return await withMergeGuards(reader, step.others, derivation, { baseline: upon.baseline, directory, inSlices });
   }
 
   /** Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none. */
@@ -333,16 +299,6 @@ export class CommitFollower {
     const { source, inSlices } = this.#options;
     const found = isLost ? await searchHistory(source, commit, inSlices) : undefined;
     return found === undefined ? baseline : { ...baseline, objects: new Map([...found.objects, ...baseline.objects]) };
-  }
-
-  #isApproved(digest: string): boolean {
-    return this.#options.ledger.read('approval', digest) !== undefined;
-  }
-
-  /** The facts by which a step is judged; without one, no trailer counts. */
-  #safety(rows: RowView, { brought }: Pick<CommitStep, 'brought'> = { brought: [] }): Safety {
-    const { deleteBudget, clock } = this.#options;
-    return safetyOf(rows, { budget: deleteBudget, now: clock.now(), approvedCount: approvedCountOf(brought) });
   }
 }
 

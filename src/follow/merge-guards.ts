@@ -1,6 +1,6 @@
 // Guards servers that are taken away although a commit which a merge brings from elsewhere protects or retains them: one by
 // one, that commit would have kept them. They are held, and a person decides. docs/decisions/0013.
-import type { Derivation, Reusable } from '../derive.ts';
+import type { Reusable } from '../derive.ts';
 import type { Guard } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
 import { isProtected, isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
@@ -107,20 +107,6 @@ export class OtherCommits {
         for (const server of unit.servers.keys()) if (!known.has(server)) known.set(server, kept);
     }
   }
-}
-
-/** Returns the derivation of a step; where commits from elsewhere count for it, one whose judgement holds what they would have kept. */
-export async function withMergeGuards(
-  source: Pick<Source, 'snapshot'>,
-  others: Others,
-  derivation: Derivation,
-  options: GuardOptions,
-): Promise<Derivation> {
-  if (!derivation.isFollowed) return derivation;
-  const guarded = await guardedServers(source, others, derivation.desired, options);
-  if (guarded.size === 0) return derivation;
-  const { judge } = derivation;
-  return { ...derivation, judge: (safety) => judge({ ...safety, deletions: { ...safety.deletions, guarded } }) };
 }
 
 /** Returns the guards of servers that a step takes away from their instances, by name. `merged`: what it makes. */

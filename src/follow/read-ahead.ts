@@ -1,9 +1,9 @@
 // Keeps what the steps of one poll read and derive, so that nothing is read in the exclusive section: git that hangs in there
 // would stop all passes and operations. What is kept is judged in the section, by the rows as they are then.
-import type { Derivation } from '../derive.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { AddedOrder, BlobFilter, Source } from '../source/source.ts';
+import type { DerivedStep } from './walk-steps.ts';
 
 /** Reads commits of one directory. */
 export type CommitReader = Pick<Source, 'snapshot' | 'added'>;
@@ -39,7 +39,7 @@ export class ReadAhead implements CommitReader {
   /** By commit; the error of one that can never be read. */
   readonly #snapshots = new Map<string, Read<Snapshot | Error>>();
   readonly #added = new Map<string, Read<Added>>();
-  readonly #derived = new Map<string, { readonly upon: DesiredState; readonly derivation: Derivation }>();
+  readonly #derived = new Map<string, { readonly upon: DesiredState; readonly derivation: DerivedStep }>();
   #kept = 0;
   #isSealed = false;
 
@@ -68,7 +68,7 @@ export class ReadAhead implements CommitReader {
   }
 
   /** Returns what was derived of a step upon the same desired state, or else what `derive` makes of it. */
-  async derived(step: string, upon: DesiredState, derive: () => Promise<Derivation>): Promise<Derivation> {
+  async derived(step: string, upon: DesiredState, derive: () => Promise<DerivedStep>): Promise<DerivedStep> {
     const known = this.#derived.get(step);
     if (known?.upon === upon) return known.derivation;
     const derivation = await derive();

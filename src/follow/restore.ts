@@ -5,10 +5,17 @@ import { NO_FILES, type ParsedFiles, wantsBlob } from '../catalog/load-catalog.t
 import { isObjectPath, placePath } from '../catalog/paths.ts';
 import { blobsToCompare, goneFiles, reappearing } from '../catalog/reappearing.ts';
 import { systemClock } from '../clock.ts';
-import { type Before, type Derivation, deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
+import {
+  type Before,
+  type Derivation,
+  deriveSteps,
+  type FollowedDerivation,
+  proposeSteps,
+  type Reusable,
+} from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
-import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { type Baseline, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit, type Unit, unitAddress } from '../desired/unit.ts';
 import { isWantedAs } from '../machine/want.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
@@ -133,9 +140,7 @@ async function readAt(
 
 /** The desired state that was active when the previous process ended. */
 interface RestoredState {
-  readonly desired: DesiredState;
-  /** See Derivation. */
-  readonly judge: (safety: Safety) => Steps<DesiredState>;
+  readonly derivation: FollowedDerivation;
   /** The versions that the rows tell of, including those that another judgement of the desired state would not want. */
   readonly baseline: Baseline;
 }
@@ -174,7 +179,7 @@ export async function restoreDesired(parts: RestoreParts, safety: Safety): Promi
   // All files are parsed by now, so their bytes are not needed any more.
   const restored = await inSlices(deriveSteps({ ...snapshot, blobs: new Map() }, known));
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
-  return { ...restored, baseline };
+  return { derivation: restored, baseline };
 }
 
 /**

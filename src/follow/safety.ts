@@ -13,8 +13,8 @@ import {
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { Commit } from '../source/source.ts';
+import type { RowView } from './draft-rows.ts';
 import { isApprovalOpen } from './hold-rows.ts';
-import type { RowView } from './steps.ts';
 
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 

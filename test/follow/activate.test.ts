@@ -1,9 +1,10 @@
 // Tests the activation of a desired state: one commit of the store, shown only after it, and every concerned server enqueued.
-
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { activate } from '../../src/follow/activate.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
+import { CommitFollower } from '../../src/follow/follow-commit.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Change } from '../../src/model/rows.ts';
@@ -11,11 +12,13 @@ import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { createSlices, type RunInSlices } from '../../src/slices.ts';
 import { deletionFacts } from '../desired/facts.ts';
-import { instanceFile, one, stacksRepository, two } from '../desired/stacks.ts';
+import { instanceFile, one, stacksRepository, TEMPLATES, two } from '../desired/stacks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { PLACE } from '../support/rows.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
+import type { TextChanges } from '../support/text-repository.ts';
+import { TextSource } from '../support/text-source.ts';
 
 /** A store that can be told to fail. */
 class FragileStore extends MemoryStore {
@@ -43,12 +46,8 @@ function open() {
   const inSlices = createSlices(clock);
   /** Servers that a failed activation enqueues are among those of the next one. */
   async function activateCommit(desired: DesiredState, before?: DesiredState): Promise<void> {
-    await activate({ ledger, gate, current, reconciler, clock, inSlices }, desired, {
-      operation: 'o1',
-      log,
-      before,
-      place: PLACE,
-    });
+    const activation = { operation: 'o1', log, before, place: PLACE };
+    await gate.exclusive(() => activate({ ledger, current, reconciler, clock, inSlices }, { desired }, activation));
     enqueued.push(names.sort());
     names = [];
   }
@@ -92,18 +91,6 @@ it('shows nothing that could not be recorded', async () => {
   store.isBroken = false;
   await activateCommit(second, first);
   expect(current.get()).toBe(second);
-});
-
-it('waits for passes that are under way', async () => {
-  const { repository, activateCommit, gate, current } = open();
-  const pass = Promise.withResolvers<void>();
-  const passing = gate.shared(() => pass.promise);
-  const stamp = activateCommit(repository.commit({ [A]: one('x') }));
-  await Promise.resolve();
-  expect(current.get()).toBeUndefined();
-  pass.resolve();
-  await Promise.all([passing, stamp]);
-  expect(current.get()).toBeDefined();
 });
 
 describe('those are looked at', () => {
@@ -169,7 +156,7 @@ describe('in slices', () => {
       for (;;) {
         const step = steps.next();
         if (step.done === true) return step.value;
-        await new Promise((resolve) => setImmediate(resolve));
+        await setImmediate();
         between();
       }
     };
@@ -178,10 +165,16 @@ describe('in slices', () => {
     const reconciler = { enqueue: (names: Iterable<string>) => void enqueued.push(...names) };
     const log = createLog('silent', { write: () => undefined });
     const activateCommit = (desired: DesiredState, before?: DesiredState): Promise<void> =>
-      activate({ ledger, gate, current, reconciler, clock: new ManualClock(), inSlices }, desired, {
-        ...{ operation: 'o1', log, before, place: PLACE },
-      });
-    return { ...parts, ledger, enqueued, activateCommit };
+      gate.exclusive(() =>
+        activate(
+          { ledger, current, reconciler, clock: new ManualClock(), inSlices },
+          { desired },
+          {
+            ...{ operation: 'o1', log, before, place: PLACE },
+          },
+        ),
+      );
+    return { ...parts, ledger, enqueued, activateCommit, reconciler, inSlices };
   }
 
   /** More rows than one step looks at. */
@@ -202,16 +195,49 @@ describe('in slices', () => {
     expect([...seen]).toEqual(['2 wanted, 2 rows', '252 wanted, 252 rows']);
   });
 
-  it('lets no pass run between the judgement and the last server that is enqueued', async () => {
-    const passes: number[] = [];
-    let isAsked = false;
-    const { repository, activateCommit, gate, enqueued } = openPaused(() => {
-      if (isAsked) return;
-      isAsked = true;
-      void gate.shared(async () => void passes.push(enqueued.length));
+  describe('of a commit that is followed', () => {
+    /** Calls `between` in each pause of the exclusive sections after that of the first commit. */
+    async function openFollowing(between: () => void = () => undefined) {
+      let isOpen = false;
+      const parts = openPaused(() => (isOpen && parts.gate.isExclusive ? between() : undefined));
+      const source = new TextSource();
+      const log = createLog('silent', { write: () => undefined });
+      const deleteBudget = { percent: 0, least: 2, most: 2 };
+      const commits = new CommitFollower({ ...parts, source, clock: new ManualClock(), deleteBudget });
+      const first = source.commit({ ...TEMPLATES, 'clients/A1.yaml': 'role: administrator\n', [A]: two('x', 'y') });
+      await commits.begin(first, { operation: 'o1', log });
+      isOpen = true;
+      async function follow(files: TextChanges): Promise<void> {
+        const newest = source.commit(files);
+        parts.enqueued.length = 0;
+        await commits.follow(newest, { operation: 'o2', log, newest });
+      }
+      return { ...parts, follow };
+    }
+
+    it('waits for passes that are under way', async () => {
+      const { follow, gate, current } = await openFollowing();
+      const pass = Promise.withResolvers<void>();
+      const passing = gate.shared(() => pass.promise);
+      const following = follow({ [A]: two('x', 'z') });
+      for (let turn = 0; turn < 1_000 && !gate.isExclusive; turn += 1) await setImmediate();
+      expect([gate.isExclusive, current.get()?.commit]).toEqual([true, 'commit-1']);
+      pass.resolve();
+      await Promise.all([passing, following]);
+      expect(current.get()?.commit).toBe('commit-2');
     });
-    await activateCommit(repository.commit(MANY));
-    await new Promise((resolve) => setImmediate(resolve));
-    expect([isAsked, passes]).toEqual([true, [250]]);
+
+    it('lets no pass run between the judgement and the last server that is enqueued', async () => {
+      const passes: number[] = [];
+      let isAsked = false;
+      const { follow, gate, enqueued } = await openFollowing(() => {
+        if (isAsked) return;
+        isAsked = true;
+        void gate.shared(async () => void passes.push(enqueued.length));
+      });
+      await follow(MANY);
+      await setImmediate();
+      expect([isAsked, passes]).toEqual([true, [250]]);
+    });
   });
 });

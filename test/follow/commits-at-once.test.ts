@@ -1,7 +1,7 @@
 // Tests that commits which come at once mean what they mean one by one, each brought to rest: whatever comes together, and
 // whether or not the controller runs meanwhile, no server is deleted, replaced or made twice that is kept one by one.
 import { describe, expect, it } from 'vitest';
-import { stepsAfter } from '../../src/follow/steps.ts';
+import { stepsAfter } from '../../src/follow/commit-steps.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Commit } from '../../src/source/source.ts';
 import { answerOf } from '../reconcile/build.ts';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { entryOfDocument } from '../../catalog/parse-entry.ts';
-import { type Before, type Derivation, deriveSteps } from '../../derive.ts';
+import { type Before, deriveSteps, type FollowedDerivation } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { liftsIn } from '../../desired/lifts.ts';
@@ -15,11 +15,12 @@ import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits } from './refusal.ts';
 import { requireUnused } from './require-unused.ts';
 
-/** A desired state, and how it would be judged by other facts. */
-export type Judged = Pick<Extract<Derivation, { readonly isFollowed: true }>, 'desired' | 'judge'>;
-
 /** Returns the desired state as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
-export function* desiredAfter(desired: DesiredState, edits: readonly FileEdit[], draft: Draft): Steps<Judged> {
+export function* desiredAfter(
+  desired: DesiredState,
+  edits: readonly FileEdit[],
+  draft: Draft,
+): Steps<FollowedDerivation> {
   const { snapshot, parsedFiles } = editedSnapshot(desired, edits);
   const before = { baseline: desired, earlier: desired, safety: safetyAt(desired), parsedFiles };
   const derivation = yield* deriveSteps(snapshot, before);

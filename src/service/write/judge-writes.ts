@@ -1,13 +1,14 @@
 // Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
 import { setImmediate } from 'node:timers/promises';
 import type { FileEntry } from '../../catalog/catalog.ts';
+import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { type Steps, withResult } from '../../model/steps.ts';
+import type { Steps } from '../../model/steps.ts';
 import type { RunInSlices } from '../../slices.ts';
 import type { NewCommit } from '../../source/publisher.ts';
 import { registryOf } from '../caller.ts';
-import { desiredAfter, type Judged } from './check-edits.ts';
+import { desiredAfter } from './check-edits.ts';
 import { commitText } from './commit-text.ts';
 import type { FileEdit } from './draft.ts';
 import { fileOf } from './object-file.ts';
@@ -77,18 +78,28 @@ function* judge(
   }
 }
 
+/** What a write changes. */
+interface JudgedDraft {
+  readonly edits: readonly FileEdit[];
+  /** The desired state after it. */
+  readonly desired: DesiredState;
+  /** Undefined where nothing changes. */
+  readonly derivation: FollowedDerivation | undefined;
+}
+
 /** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be, by whoever asks too. */
 export function* judgeRequest(
   request: Pick<WriteRequest, 'draft' | 'order'>,
   before: DesiredState,
-): Steps<{ readonly edits: readonly FileEdit[] } & Judged> {
+): Steps<JudgedDraft> {
   // Of the state that the write would change: a write before this one may have removed the client.
   const refusal = request.order.refusal(registryOf(before));
   if (refusal !== undefined) throw refusal;
   requireMatch(request, before);
   const edits = request.draft.edits(before);
-  if (edits.length === 0) return { edits, desired: before, judge: () => withResult(before) };
-  return { edits, ...(yield* desiredAfter(before, edits, request.draft)) };
+  if (edits.length === 0) return { edits, desired: before, derivation: undefined };
+  const derivation = yield* desiredAfter(before, edits, request.draft);
+  return { edits, desired: derivation.desired, derivation };
 }
 
 /** Throws where another client changed the object since the write was first judged. */

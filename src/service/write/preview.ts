@@ -1,5 +1,6 @@
 // Computes the result of a write without committing it. See docs/rest.md, dry runs.
 import { type Clock, within } from '../../clock.ts';
+import { judge } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { type ShareLimits, Shares } from '../../shares.ts';
@@ -45,9 +46,10 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
 
   async function preview(draft: Draft, order: WriteOrder, { isApproved }: PreviewOptions): Promise<Preview> {
     const before = await newest();
-    const { edits, desired: after, judge } = await inSlices(judgeRequest({ draft, order }, before));
+    const { edits, desired: after, derivation } = await inSlices(judgeRequest({ draft, order }, before));
     // By the budget as it is now, the commit may leave instances held.
-    const { held } = isApproved ? after : await inSlices(judge(safety()));
+    const isJudged = isApproved || derivation === undefined;
+    const { held } = isJudged ? after : await inSlices(judge(derivation, safety()));
     return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
   }
 

@@ -7,7 +7,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'a commit of a side branch that a merge brings lifts the protection',
     edits: [
       {
-        file: 'src/follow/steps.ts',
+        file: 'src/follow/commit-steps.ts',
         find: 'const line = firstParentLine(commits, followed);',
         replace: 'const line = [...commits];',
       },
@@ -18,7 +18,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'first parents lift the protection although the followed commit comes in from the side',
     edits: [
       {
-        file: 'src/follow/steps.ts',
+        file: 'src/follow/commit-steps.ts',
         find: 'while (next !== undefined && after.has(next.oid)) {',
         replace: 'while (next !== undefined) {',
       },
@@ -78,10 +78,10 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'what was counted before the files were read decides when the commit is taken',
     edits: [
       {
-        file: 'src/follow/activate.ts',
-        find: 'const judged: JudgedState = judge === undefined ? { desired: derived } : await judge();',
+        file: 'src/follow/walk-steps.ts',
+        find: 'const desired = await judgeStep(parts, first, walk.first, ledger);',
         replace:
-          'const judged: JudgedState = judge !== undefined && before === undefined ? await judge() : { desired: derived };',
+          'const desired = walk.before === undefined ? await judgeStep(parts, first, walk.first, ledger) : walk.first.desired;',
       },
     ],
   },
@@ -94,9 +94,9 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     },
     edits: [
       {
-        file: 'src/follow/activate.ts',
-        find: 'const { desired, changes } = await gate.exclusive(async () => {',
-        replace: 'const { desired, changes } = await gate.shared(async () => {',
+        file: 'src/follow/follow-commit.ts',
+        find: 'gate.exclusive(async () => {\n        const walked =',
+        replace: 'gate.shared(async () => {\n        const walked =',
       },
     ],
   },
@@ -144,13 +144,13 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/follow-commit.ts',
-        find: 'const safety = (): Safety => withoutApprovals(this.#safety(ledger));',
-        replace: 'const safety = (): Safety => this.#safety(ledger);',
+        find: 'withoutApprovals(safetyOf(ledger, { budget, now: clock.now() }));',
+        replace: 'safetyOf(ledger, { budget, now: clock.now() });',
       },
       {
         file: 'src/follow/follow-commit.ts',
-        find: 'await activate(this.#options, desired, { ...poll, place, last: baseline, judge: judged });',
-        replace: 'await activate(this.#options, desired, { ...poll, place, judge: judged });',
+        find: 'await activate(this.#options, { desired }, { ...poll, place, last: baseline });',
+        replace: 'await activate(this.#options, { desired }, { ...poll, place });',
       },
       {
         file: 'src/follow/object-rows.ts',
@@ -180,10 +180,10 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'an approval that comes while a commit waits to be taken is dropped by it',
     edits: [
       {
-        file: 'src/follow/activate.ts',
-        find: 'const judged: JudgedState = judge === undefined ? { desired: derived } : await judge();',
+        file: 'src/follow/walk-steps.ts',
+        find: 'const desired = await judgeStep(parts, first, walk.first, ledger);',
         replace:
-          'const judged: JudgedState = judge !== undefined && before === undefined ? await judge() : { desired: derived };',
+          'const desired = walk.before === undefined ? await judgeStep(parts, first, walk.first, ledger) : walk.first.desired;',
       },
       {
         file: 'src/follow/hold-rows.ts',
