@@ -2,7 +2,7 @@
 // interrupted.
 import { expect, it } from 'vitest';
 import type { FileEntry } from '../src/catalog/catalog.ts';
-import { parseFiles } from '../src/catalog/load-catalog.ts';
+import { loadCatalog } from '../src/catalog/load-catalog.ts';
 import { type Derivation, deriveSteps } from '../src/derive.ts';
 import { EMPTY_BASELINE } from '../src/desired/desired-state.ts';
 import type { Snapshot } from '../src/model/snapshot.ts';
@@ -31,7 +31,9 @@ function countSteps(snapshot: Snapshot): Counted {
     };
     return Object.defineProperty({ ...entry }, 'object', { get: look, enumerable: true });
   };
-  const entries = [...parseFiles(snapshot)].map((entry) => (entry.type === 'stack-instance' ? counted(entry) : entry));
+  const entries = [...loadCatalog(snapshot).files.values()].map((entry) =>
+    entry.type === 'stack-instance' ? counted(entry) : entry,
+  );
   const parsedFiles = new Map(entries.map((entry) => [entry.path, entry]));
   const work = deriveSteps(snapshot, { baseline: EMPTY_BASELINE, parsedFiles });
   let most = 0;

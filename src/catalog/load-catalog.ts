@@ -37,7 +37,7 @@ export function* catalogSteps(
   previous?: Catalog,
   parsedFiles: ParsedFiles = NO_FILES,
 ): Steps<Catalog> {
-  const layout = layoutOf(snapshot);
+  const layout = findLayout(snapshot);
   if (layout.length > FILES_MAX) return yield* refuseSize(snapshot, tooManyFiles(layout.length));
   yield;
   const files = new Map<string, FileEntry>();
@@ -54,19 +54,6 @@ export function* catalogSteps(
   return yield* assemble(snapshot, files, parsed);
 }
 
-/**
- * Returns the entries of the files that {@link loadCatalog} would parse, one for each step, so that
- * the caller can yield between two steps. None for a commit with too many files.
- */
-export function* parseFiles(snapshot: Snapshot, previous?: Catalog): Generator<FileEntry, void> {
-  const layout = layoutOf(snapshot);
-  if (layout.length > FILES_MAX) return;
-  for (const file of layout) {
-    const content = snapshot.blobs.get(file.oid);
-    if (content !== undefined && reusable(previous, file) === undefined) yield readEntry(file, content);
-  }
-}
-
 /** Returns the filter for the next snapshot: true for a file of the layout whose content is in neither of the two. */
 export function wantsBlob(previous?: Catalog, parsedFiles?: ParsedFiles): (path: string, oid: string) => boolean {
   return (path, oid) => {
@@ -76,15 +63,7 @@ export function wantsBlob(previous?: Catalog, parsedFiles?: ParsedFiles): (path:
   };
 }
 
-const layouts = new WeakMap<Snapshot, readonly PlacedFile[]>();
-
 /** Returns the files of the layout in the order of their paths, so that no answer depends on the order in Git. */
-function layoutOf(snapshot: Snapshot): readonly PlacedFile[] {
-  const layout = layouts.get(snapshot) ?? findLayout(snapshot);
-  layouts.set(snapshot, layout);
-  return layout;
-}
-
 function findLayout(snapshot: Snapshot): readonly PlacedFile[] {
   const layout: PlacedFile[] = [];
   for (const [path, { oid, mode }] of snapshot.files) {

@@ -1,5 +1,7 @@
 // Lists the commits of the branch that come at once as steps, oldest first: each is judged by what the ones before have
 // set, as if it had been polled on its own. walk-steps.ts takes them. Pure.
+import type { FollowedDerivation, RefusedDerivation } from '../derive.ts';
+import type { Guard } from '../desired/deletions.ts';
 import type { Commit } from '../source/source.ts';
 import { firstParentLine } from './first-parents.ts';
 import { OtherCommits, type Others } from './merge-guards.ts';
@@ -14,6 +16,15 @@ export interface CommitStep {
    * delete unasked. After a `git pull`, one's own commit comes first, and reached the branch only with the merge.
    */
   readonly others: Others;
+}
+
+/** What a step makes of the desired state. */
+export type DerivedStep = FollowedStep | RefusedDerivation;
+
+/** A step that is followed. */
+export interface FollowedStep extends FollowedDerivation {
+  /** The servers that it takes away and that a commit which a merge brings keeps, by name. */
+  readonly guarded: ReadonlyMap<string, Guard>;
 }
 
 /**

@@ -13,7 +13,7 @@ import type { CommitGate } from '../reconcile/commit-gate.ts';
 import { isLostStore } from '../reconcile/earlier-controller.ts';
 import type { Source } from '../source/source.ts';
 import { type ActivationParts, activate, type Poll } from './activate.ts';
-import { afterRefused, type CommitStep, stepsAfter } from './commit-steps.ts';
+import { afterRefused, type CommitStep, type DerivedStep, stepsAfter } from './commit-steps.ts';
 import { type Continuation, continuationOf } from './continuation.ts';
 import { NEW_COMMITS_MAX } from './first-parents.ts';
 import { textOf } from './log-problems.ts';
@@ -25,7 +25,6 @@ import { restoreDesired } from './restore.ts';
 import { safetyOf, withoutApprovals } from './safety.ts';
 import { formerServers, searchHistory } from './search-history.ts';
 import {
-  type DerivedStep,
   deriveStep,
   isApproved,
   type StepReading,

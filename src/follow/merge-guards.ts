@@ -4,11 +4,10 @@ import type { Reusable } from '../derive.ts';
 import type { Guard } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
 import { isProtected, isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
-import { orContentError } from '../model/snapshot.ts';
 import type { RunInSlices } from '../slices.ts';
 import type { Commit, Source } from '../source/source.ts';
 import { COMMITS_MAX } from './first-parents.ts';
-import { proposeAt } from './restore.ts';
+import { proposeAt } from './read-commit.ts';
 
 const REMEDY = 'approve the deletes, or push a commit that wants these servers again';
 const UNREAD = 'servers are taken away, and merges bring more commits than are read, which may protect or retain them';
@@ -77,9 +76,9 @@ export class OtherCommits {
     for (; this.#readCount < count && !isKnown(); this.#readCount += 1) {
       const { oid } = this.#commits[this.#readCount] as Commit;
       const earlier = this.#known ?? merged;
-      const proposed = await orContentError(proposeAt(source, oid, { earlier, directory, inSlices }));
+      const proposed = await proposeAt(source, oid, { earlier, directory, inSlices });
       // One that is not followed would have set nothing.
-      if (proposed !== undefined && !(proposed instanceof Error)) this.#note(oid, proposed);
+      if (proposed !== undefined) this.#note(oid, proposed);
     }
     const guards = new Map<string, Guard>();
     const among = (kept: Kept | undefined): Kept | undefined => (kept && kept.index < count ? kept : undefined);

@@ -3,7 +3,7 @@
 import type { DesiredState } from '../desired/desired-state.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { AddedOrder, BlobFilter, Source } from '../source/source.ts';
-import type { DerivedStep } from './walk-steps.ts';
+import type { DerivedStep } from './commit-steps.ts';
 
 /** Reads commits of one directory. */
 export type CommitReader = Pick<Source, 'snapshot' | 'added'>;

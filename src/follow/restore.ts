@@ -1,18 +1,7 @@
 // Restores the desired state that was active before this process started, from the rows and the recorded commits. It reads
 // only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost.
-
-import { NO_FILES, type ParsedFiles, wantsBlob } from '../catalog/load-catalog.ts';
 import { isObjectPath, placePath } from '../catalog/paths.ts';
-import { blobsToCompare, goneFiles, reappearing } from '../catalog/reappearing.ts';
-import { systemClock } from '../clock.ts';
-import {
-  type Before,
-  type Derivation,
-  deriveSteps,
-  type FollowedDerivation,
-  proposeSteps,
-  type Reusable,
-} from '../derive.ts';
+import { deriveSteps, type FollowedDerivation, proposeSteps, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
 import { type Baseline, EMPTY_BASELINE } from '../desired/desired-state.ts';
@@ -22,121 +11,17 @@ import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
 import type { StackInstance } from '../model/objects.ts';
-import { isError, type Problem } from '../model/problem.ts';
+import { isError } from '../model/problem.ts';
 import type { HeadRow } from '../model/rows.ts';
-import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { WantedServer } from '../model/spec.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import { createSlices, type RunInSlices } from '../slices.ts';
-import type { AddedOrder, Source } from '../source/source.ts';
+import type { RunInSlices } from '../slices.ts';
+import type { Source } from '../source/source.ts';
 import { HEAD } from './object-rows.ts';
-import { parseAhead } from './parse-ahead.ts';
+import { proposeAt, readCommit } from './read-commit.ts';
 import { entryOfRow, keptObjects, recordedOwners } from './recorded-baseline.ts';
 import { recordedUnit } from './recorded-unit.ts';
-
-/** Returns what a commit adds to an earlier one. */
-export type AddedSince = (order: Pick<AddedOrder, 'from' | 'select'>) => ReturnType<Source['added']>;
-
-interface ReadOptions extends Omit<Before, 'reappearing'> {
-  /** Given for a commit that is followed after `earlier`. */
-  readonly addedSince?: AddedSince | undefined;
-  /** Left out: slices by the machine's clock. */
-  readonly inSlices?: RunInSlices | undefined;
-  /** Left out: the one that is followed. */
-  readonly directory?: string | undefined;
-  /** Returns false for a file that is left out, as if it were not there. */
-  readonly isRead?: (path: string) => boolean;
-}
-
-/**
- * Reads a commit and derives it, reusing the work of another desired state. One that can never be read is not followed. It
- * yields to other work again and again.
- */
-export async function deriveAt(
-  source: Pick<Source, 'snapshot'>,
-  commit: string,
-  options: ReadOptions,
-): Promise<Derivation> {
-  const derivation = await orContentError(readAndDerive(source, commit, options));
-  return derivation instanceof Error ? unreadable(commit, derivation) : derivation;
-}
-
-function unreadable(commit: string, { message: reason }: Error): Derivation {
-  const message = `commit ${commit} cannot be read: ${reason}`;
-  const hint = 'push a commit that takes it back';
-  const place = { file: '.', line: 1, column: 1, pointer: '' };
-  const problem: Problem = { code: 'unreadable_commit', severity: 'error', ...place, message, hint, instances: [] };
-  return { isFollowed: false, filesCount: 0, problems: [problem], nothingLeft: undefined };
-}
-
-async function readAndDerive(
-  source: Pick<Source, 'snapshot'>,
-  commit: string,
-  { inSlices = createSlices(systemClock), ...before }: ReadOptions,
-): Promise<Derivation> {
-  const { snapshot, parsedFiles } = await readAt(source, commit, before);
-  const found = await reappearingAt(snapshot, { ...before, inSlices });
-  return await inSlices(deriveSteps(snapshot, { ...before, parsedFiles, reappearing: found }));
-}
-
-/** Returns the new files in which instances appear again that the commit takes away. */
-export async function reappearingAt(
-  { commit, files }: Pick<Snapshot, 'commit' | 'files'>,
-  {
-    earlier,
-    baseline: { units },
-    addedSince,
-    inSlices = createSlices(systemClock),
-  }: Pick<ReadOptions, 'earlier' | 'baseline' | 'addedSince' | 'inSlices'>,
-): Promise<ReadonlySet<string> | undefined> {
-  const from = earlier?.catalog.commit;
-  if (earlier === undefined || addedSince === undefined || from === undefined || from === commit) return undefined;
-  const gone = await inSlices(goneFiles({ catalog: earlier.catalog, units }, files));
-  if (gone.length === 0) return undefined;
-  const added = await addedSince({ from, select: (found) => blobsToCompare(gone, found) });
-  return await inSlices(reappearing(gone, added));
-}
-
-/** Reads a commit and returns what it proposes by itself; undefined where it cannot be followed. */
-export async function proposeAt(
-  source: Pick<Source, 'snapshot'>,
-  commit: string,
-  { inSlices = createSlices(systemClock), ...options }: Omit<ReadOptions, 'baseline'>,
-): Promise<Reusable | undefined> {
-  const { snapshot, parsedFiles } = await readAt(source, commit, options);
-  const before = { baseline: EMPTY_BASELINE, earlier: options.earlier, parsedFiles };
-  const proposed = await inSlices(proposeSteps(snapshot, before));
-  return proposed.isFollowed ? proposed : undefined;
-}
-
-/** A commit that was read. */
-interface ReadCommit {
-  readonly snapshot: Snapshot;
-  /** Its files, but for those that the catalog of `earlier` has. */
-  readonly parsedFiles: ParsedFiles;
-}
-
-/** Reads the files of a commit that are not parsed yet, and parses them. */
-async function readAt(
-  source: Pick<Source, 'snapshot'>,
-  commit: string,
-  {
-    earlier,
-    parsedFiles = NO_FILES,
-    directory,
-    isRead,
-  }: Pick<ReadOptions, 'earlier' | 'parsedFiles' | 'directory' | 'isRead'>,
-): Promise<ReadCommit> {
-  const previous = earlier?.catalog;
-  const wants = wantsBlob(previous, parsedFiles);
-  const read = (path: string, oid: string): boolean => isRead?.(path) !== false && wants(path, oid);
-  const whole = await source.snapshot(commit, read, directory);
-  const snapshot =
-    isRead === undefined ? whole : { ...whole, files: new Map([...whole.files].filter(([path]) => isRead(path))) };
-  const parsed = await parseAhead(snapshot, previous);
-  return { snapshot, parsedFiles: new Map([...parsedFiles, ...parsed]) };
-}
 
 /** The desired state that was active when the previous process ended. */
 interface RestoredState {
@@ -160,8 +45,8 @@ export async function restoreDesired(parts: RestoreParts, safety: Safety): Promi
   const { source, ledger, inSlices } = parts;
   const head = ledger.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
-  const { snapshot, parsedFiles } = await readAt(source, head.commit, { directory: head.place?.directory });
-  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, parsedFiles }));
+  const snapshot = await readCommit(source, head.commit, { directory: head.place?.directory });
+  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE }));
   if (!proposed.isFollowed) return proposed.problems.find(isError)?.message ?? 'it is wrong';
   const pinned = ledger.list('pinned');
   const units = new Map(

@@ -11,7 +11,7 @@ import { type Steps, visitAll } from '../model/steps.ts';
 import type { RunInSlices } from '../slices.ts';
 import type { Source } from '../source/source.ts';
 import { COMMITS_MAX, firstParents } from './first-parents.ts';
-import { deriveAt, proposeAt } from './restore.ts';
+import { deriveAt, proposeAt } from './read-commit.ts';
 
 /** How many commits are searched for servers that the branch made once, and how long at most. */
 const FORMER_COMMITS_MAX = 300;
@@ -89,10 +89,10 @@ export async function formerServers(
   for await (const next of firstParents(source, desired.commit, FORMER_COMMITS_MAX + 1)) {
     if (next === desired.commit) continue;
     if (clock.now() >= until) break;
-    const proposed = await orContentError(proposeAt(source, next, { earlier, inSlices }));
+    const proposed = await proposeAt(source, next, { earlier, inSlices });
     commitsRead += 1;
     // A commit that can never be read was never active.
-    if (proposed !== undefined && !(proposed instanceof Error)) {
+    if (proposed !== undefined) {
       await inSlices(addFormer({ units, owners }, { proposed, after: earlier, desired }));
       earlier = proposed;
     }

@@ -2,9 +2,8 @@
 // state and of a draft of the rows. Writes nothing.
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import type { Clock } from '../clock.ts';
-import { type FollowedDerivation, judge, type RefusedDerivation } from '../derive.ts';
+import { judge, type RefusedDerivation } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
-import type { Guard } from '../desired/deletions.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
 import { nothingLeftDigest } from '../machine/hold-digests.ts';
@@ -12,13 +11,13 @@ import type { DeleteBudget } from '../machine/removals.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { RunInSlices } from '../slices.ts';
-import { afterRefused, type CommitStep } from './commit-steps.ts';
+import { afterRefused, type CommitStep, type DerivedStep, type FollowedStep } from './commit-steps.ts';
 import type { CurrentState } from './current-state.ts';
 import { DraftRows, type RowView } from './draft-rows.ts';
 import { lastRecordsOf } from './last-records.ts';
 import { guardedServers } from './merge-guards.ts';
 import type { CommitReader, ReadAhead } from './read-ahead.ts';
-import { deriveAt } from './restore.ts';
+import { deriveAt } from './read-commit.ts';
 import { approvedCountOf, safetyOf } from './safety.ts';
 import { syncChanges } from './sync.ts';
 
@@ -47,15 +46,6 @@ interface StepBase {
   /** The desired state to reuse; undefined: none. */
   readonly earlier: DesiredState | undefined;
   readonly rows: RowView;
-}
-
-/** What a step makes of the desired state. */
-export type DerivedStep = FollowedStep | RefusedDerivation;
-
-/** A step that is followed. */
-interface FollowedStep extends FollowedDerivation {
-  /** The servers that it takes away and that a commit which a merge brings keeps, by name. */
-  readonly guarded: ReadonlyMap<string, Guard>;
 }
 
 /** A step that is not followed. */

@@ -1,7 +1,7 @@
 // A first start derives the newest commit once, where nothing is wrong in it.
 import { expect, test } from 'vitest';
 import { EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
-import { deriveAt } from '../../src/follow/restore.ts';
+import { deriveAt } from '../../src/follow/read-commit.ts';
 import { formerServers, searchHistory } from '../../src/follow/search-history.ts';
 import { createSlices } from '../../src/slices.ts';
 import { ManualClock } from '../support/manual-clock.ts';

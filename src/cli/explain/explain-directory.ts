@@ -3,7 +3,7 @@
 import { type Derivation, derive } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
-import { deriveAt } from '../../follow/restore.ts';
+import { deriveAt } from '../../follow/read-commit.ts';
 import { filesIn } from '../../hiera/explain-node.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';

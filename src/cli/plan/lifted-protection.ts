@@ -5,7 +5,7 @@
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isProtected, isValidUnit, type Unit } from '../../desired/unit.ts';
 import { COMMITS_MAX, firstParentLine } from '../../follow/first-parents.ts';
-import { deriveAt } from '../../follow/restore.ts';
+import { deriveAt } from '../../follow/read-commit.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { Plan } from '../../plan/plan.ts';
 import type { Merge } from '../../plan/plan-merge.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../desired/desired-state.ts';
 import { COMMITS_MAX, firstParents } from '../../follow/first-parents.ts';
 import { guardedServers, OtherCommits } from '../../follow/merge-guards.ts';
-import { type AddedSince, deriveAt, reappearingAt } from '../../follow/restore.ts';
+import { type AddedSince, deriveAt, reappearingAt } from '../../follow/read-commit.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
 import type { DeleteBudget } from '../../machine/removals.ts';

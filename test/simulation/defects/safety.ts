@@ -247,7 +247,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
         replace: 'const meant = gone.has(path) ? path : type',
       },
       {
-        file: 'src/follow/restore.ts',
+        file: 'src/follow/read-commit.ts',
         find: 'if (gone.length === 0) return undefined;',
         replace: 'if (gone.length >= 0) return undefined;',
       },

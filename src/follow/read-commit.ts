@@ -1,0 +1,97 @@
+// Reads a commit of the branch and derives it.
+import { wantsBlob } from '../catalog/load-catalog.ts';
+import { blobsToCompare, goneFiles, reappearing } from '../catalog/reappearing.ts';
+import { systemClock } from '../clock.ts';
+import { type Before, type Derivation, deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
+import { EMPTY_BASELINE } from '../desired/desired-state.ts';
+import type { Problem } from '../model/problem.ts';
+import { orContentError, type Snapshot } from '../model/snapshot.ts';
+import { createSlices, type RunInSlices } from '../slices.ts';
+import type { AddedOrder, Source } from '../source/source.ts';
+
+/** Reads the files of commits. */
+type SnapshotSource = Pick<Source, 'snapshot'>;
+
+/** Returns what a commit adds to an earlier one. */
+export type AddedSince = (order: Pick<AddedOrder, 'from' | 'select'>) => ReturnType<Source['added']>;
+
+interface ReadOptions extends Omit<Before, 'reappearing'> {
+  /** Given for a commit that is followed after `earlier`. */
+  readonly addedSince?: AddedSince | undefined;
+  /** Left out: slices by the machine's clock. */
+  readonly inSlices?: RunInSlices | undefined;
+  /** Left out: the one that is followed. */
+  readonly directory?: string | undefined;
+  /** Returns false for a file that is left out, as if it were not there. */
+  readonly isRead?: (path: string) => boolean;
+}
+
+/**
+ * Reads a commit and derives it, reusing the work of another desired state. One that can never be read is not followed. It
+ * yields to other work again and again.
+ */
+export async function deriveAt(source: SnapshotSource, commit: string, options: ReadOptions): Promise<Derivation> {
+  const derivation = await orContentError(readAndDerive(source, commit, options));
+  return derivation instanceof Error ? unreadable(commit, derivation) : derivation;
+}
+
+function unreadable(commit: string, { message: reason }: Error): Derivation {
+  const message = `commit ${commit} cannot be read: ${reason}`;
+  const hint = 'push a commit that takes it back';
+  const place = { file: '.', line: 1, column: 1, pointer: '' };
+  const problem: Problem = { code: 'unreadable_commit', severity: 'error', ...place, message, hint, instances: [] };
+  return { isFollowed: false, filesCount: 0, problems: [problem], nothingLeft: undefined };
+}
+
+async function readAndDerive(
+  source: SnapshotSource,
+  commit: string,
+  { inSlices = createSlices(systemClock), ...before }: ReadOptions,
+): Promise<Derivation> {
+  const snapshot = await readCommit(source, commit, before);
+  const found = await reappearingAt(snapshot, { ...before, inSlices });
+  return await inSlices(deriveSteps(snapshot, { ...before, reappearing: found }));
+}
+
+/** Returns the new files in which instances appear again that the commit takes away. */
+export async function reappearingAt(
+  { commit, files }: Pick<Snapshot, 'commit' | 'files'>,
+  {
+    earlier,
+    baseline: { units },
+    addedSince,
+    inSlices = createSlices(systemClock),
+  }: Pick<ReadOptions, 'earlier' | 'baseline' | 'addedSince' | 'inSlices'>,
+): Promise<ReadonlySet<string> | undefined> {
+  const from = earlier?.catalog.commit;
+  if (earlier === undefined || addedSince === undefined || from === undefined || from === commit) return undefined;
+  const gone = await inSlices(goneFiles({ catalog: earlier.catalog, units }, files));
+  if (gone.length === 0) return undefined;
+  const added = await addedSince({ from, select: (found) => blobsToCompare(gone, found) });
+  return await inSlices(reappearing(gone, added));
+}
+
+/** Reads a commit and returns what it proposes by itself; undefined where it cannot be followed, or can never be read. */
+export async function proposeAt(
+  source: SnapshotSource,
+  commit: string,
+  { inSlices = createSlices(systemClock), ...options }: Omit<ReadOptions, 'baseline'>,
+): Promise<Reusable | undefined> {
+  const snapshot = await orContentError(readCommit(source, commit, options));
+  if (snapshot instanceof Error) return undefined;
+  const { earlier, parsedFiles } = options;
+  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, earlier, parsedFiles }));
+  return proposed.isFollowed ? proposed : undefined;
+}
+
+/** Reads a commit, with the content of the files that are not parsed yet. */
+export async function readCommit(
+  source: SnapshotSource,
+  commit: string,
+  { earlier, parsedFiles, directory, isRead }: Omit<ReadOptions, 'baseline'>,
+): Promise<Snapshot> {
+  const wants = wantsBlob(earlier?.catalog, parsedFiles);
+  if (isRead === undefined) return await source.snapshot(commit, wants, directory);
+  const whole = await source.snapshot(commit, (path, oid) => isRead(path) && wants(path, oid), directory);
+  return { ...whole, files: new Map([...whole.files].filter(([path]) => isRead(path))) };
+}

@@ -1,0 +1,28 @@
+// Others are served while the files of a large commit are parsed.
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
+import { deriveAt } from '../../src/follow/read-commit.ts';
+import { createSlices, WorkTurns } from '../../src/slices.ts';
+import { TREE } from '../catalog/snapshots.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { TextSource } from '../support/text-source.ts';
+
+const FILES = 20;
+
+test('others have their turn between any two files', async () => {
+  const files = Array.from({ length: FILES }, (_, n) => [`types/role/r${n}.yaml`, `n: ${n}\n`] as const);
+  const source = new TextSource();
+  const commit = source.commit({ 'tree.yaml': TREE, ...Object.fromEntries(files) });
+  let turns = 0;
+  const yieldToOthers = async (): Promise<void> => {
+    turns += 1;
+    await setImmediate();
+  };
+  const clock = new ManualClock();
+  // Each step uses up its slice.
+  const inSlices = createSlices(clock, new WorkTurns(clock, yieldToOthers, 0));
+  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, inSlices });
+  expect(derivation.isFollowed).toBe(true);
+  expect(turns).toBeGreaterThanOrEqual(FILES);
+});
