@@ -79,8 +79,7 @@ function branchOf({ follower, source }: Pick<WritesParts, 'follower' | 'source'>
     followed: () => follower.followed,
     newest: (options) => follower.newest(options),
     desiredAt: (commit) => follower.desiredAt(commit),
-    pushed: (commit, base) => follower.pushed(commit, base),
-    expect: (files, writings) => follower.expect(files, writings),
+    announce: (...push) => follower.announce(...push),
     fetch: () => source.fetch(null),
     isAncestor: (ancestor, descendant) => source.isAncestor(ancestor, descendant),
   };

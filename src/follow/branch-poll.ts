@@ -1,10 +1,8 @@
 // One poll of the branch: fetches its newest commit and has it judged and followed, or notes why it is not. follower.ts says
 // when. follow-commit.ts decides about one commit.
-import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Logger } from '../log.ts';
 import { momentOf } from '../model/moment.ts';
-import type { Writings } from '../model/writing.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
 import type { Poll } from './activate.ts';
 import { isElsewhere } from './continuation.ts';
@@ -16,12 +14,6 @@ import { tellRefusal } from './tell-refusal.ts';
 /** The parts that a poll reads and changes. */
 export interface BranchPollOptions extends CommitFollowerOptions {
   readonly reviews: Reviews;
-}
-
-/** A commit that this process has pushed, and the head on which it was made. */
-export interface PushedCommit {
-  readonly commit: string;
-  readonly base: string;
 }
 
 /** Polls the branch, one poll at a time. */
@@ -50,13 +42,8 @@ export class BranchPoll {
     return isNewest ? desired : undefined;
   }
 
-  /** Takes files that commits will bring, parsed, in place of those before: they are not read again. And who writes them. */
-  expect(files: ParsedFiles, writings: Writings): void {
-    this.#commits.expect(files, writings);
-  }
-
   /** Follows a commit that was the branch's head a moment ago. Anything unusual is left to a poll. */
-  async followPushed({ commit, base }: PushedCommit, poll: Poll): Promise<void> {
+  async followPushed({ commit, base }: { readonly commit: string; readonly base: string }, poll: Poll): Promise<void> {
     const { source, ledger, reviews } = this.#options;
     const isAtBase = this.followed?.commit === base;
     if (!isAtBase || reviews.isOpen || !(await source.adopt(commit))) return;

@@ -1,6 +1,5 @@
 // Judges the commits that come, one after the other, and activates what they make of the desired state, or says why the newest
 // one is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
-import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import { judge } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
@@ -8,7 +7,6 @@ import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hol
 import type { DeleteBudget } from '../machine/removals.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
-import type { Writings } from '../model/writing.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import { isLostStore } from '../reconcile/earlier-controller.ts';
 import type { Source } from '../source/source.ts';
@@ -19,6 +17,7 @@ import { NEW_COMMITS_MAX } from './first-parents.ts';
 import { textOf } from './log-problems.ts';
 import { OtherCommits } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
+import type { OwnPushes } from './own-pushes.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { recordedBaseline } from './recorded-baseline.ts';
 import { restoreDesired } from './restore.ts';
@@ -33,7 +32,6 @@ import {
   walkAhead,
   walkSteps,
 } from './walk-steps.ts';
-import { WrittenCommits } from './written-commits.ts';
 
 /** How many commits of the branch are taken as one: their rows are written together, and passes wait meanwhile. */
 const STEPS_MAX = 1_000;
@@ -42,6 +40,7 @@ const STEPS_MAX = 1_000;
 export interface CommitFollowerOptions extends ActivationParts {
   readonly source: Source;
   readonly gate: CommitGate;
+  readonly pushes: OwnPushes;
   readonly deleteBudget: DeleteBudget;
 }
 
@@ -95,8 +94,6 @@ interface Continued extends Omit<StepReading, 'parsedFiles'> {
 /** Follows the commits of the branch. Each method throws where the source or the store fails; then everything stays as it is. */
 export class CommitFollower {
   readonly #options: CommitFollowerOptions;
-  #expected: ParsedFiles = NO_FILES;
-  readonly #written = new WrittenCommits();
   /** Commits that are not followed, by the baseline upon which they were derived: once is enough where others come after them. */
   readonly #refused = new WeakMap<Baseline, Set<string>>();
   /** See Followed. */
@@ -104,12 +101,6 @@ export class CommitFollower {
 
   constructor(options: CommitFollowerOptions) {
     this.#options = options;
-  }
-
-  /** Takes files that commits will bring, parsed, in place of those before: they are not read again. And who writes them. */
-  expect(files: ParsedFiles, writings: Writings): void {
-    this.#expected = files;
-    this.#written.note(writings);
   }
 
   /**
@@ -212,7 +203,7 @@ export class CommitFollower {
    * memory. What they need is read before the exclusive section, in which they are judged, written and activated.
    */
   async #take(all: NonEmptySteps, poll: JudgingPoll, continued: Continued): Promise<GroupVerdict> {
-    const { source, gate, current } = this.#options;
+    const { source, gate, current, pushes } = this.#options;
     const before = current.get();
     const { steps, first, baseline } = await this.#begin(all, continued);
     if (!first.isFollowed) return { verdict: wrong(steps[0], first), refused: steps[0], count: all.length };
@@ -227,7 +218,7 @@ export class CommitFollower {
       reads,
     };
     const group = steps.slice(0, await walkAhead(this.#options, steps, walk));
-    const clientOf = this.#written.clientsOf(group.toReversed().flatMap(({ brought }) => brought));
+    const clientOf = pushes.clientsOf(group.toReversed().flatMap(({ brought }) => brought));
     const activation = { ...poll, place: continued.place, before, last: baseline, clientOf };
     let refused: Walked['refused'];
     const takeGroup = (): Promise<void> =>
@@ -242,7 +233,7 @@ export class CommitFollower {
   }
 
   #reading({ isNext, place }: Continued): StepReading {
-    return { isNext, place, parsedFiles: this.#expected };
+    return { isNext, place, parsedFiles: this.#options.pushes.parsedFiles };
   }
 
   /** Derives the first step that is followed, beside other work: mostly it is the only one. Else the last one is returned. */

@@ -9,11 +9,13 @@ import { reasonOf } from '../model/quote.ts';
 import type { Writings } from '../model/writing.ts';
 import { KeyedQueue } from '../reconcile/keyed-queue.ts';
 import { RepeatedErrors } from '../repeated-errors.ts';
+import type { PreparedCommits } from '../source/publisher.ts';
 import type { Trigger } from '../source/source.ts';
 import type { Poll } from './activate.ts';
 import { Arrivals } from './arrivals.ts';
-import { BranchPoll, type BranchPollOptions, type PushedCommit } from './branch-poll.ts';
+import { BranchPoll, type BranchPollOptions } from './branch-poll.ts';
 import { HEAD } from './object-rows.ts';
+import { OwnPushes } from './own-pushes.ts';
 
 /** How soon a poll that failed is tried again, unless something asks earlier; twice as long each time. */
 const RETRY_MS = 5_000;
@@ -22,7 +24,7 @@ const RETRY_MS_MAX = 120_000;
 const BRANCH = 'branch';
 const PUSHED = 'pushed commit';
 
-interface FollowerOptions extends BranchPollOptions {
+interface FollowerOptions extends Omit<BranchPollOptions, 'pushes'> {
   readonly triggers: readonly Trigger[];
   readonly log: Logger;
   /** Lets other work run between two polls. Default: one turn of the event loop. */
@@ -38,8 +40,9 @@ export class Follower {
   /** Those of pushed commits: a poll follows, and tells by itself what is wrong. */
   readonly #pushErrors: RepeatedErrors;
   readonly #arrivals: Arrivals;
+  readonly #pushes = new OwnPushes();
   /** The newest commit that this process has pushed; undefined once following it has begun. */
-  #pushed: PushedCommit | undefined;
+  #pushed: { readonly commit: string; readonly base: string } | undefined;
   #isStopping = false;
   /** Polls that failed, one after the other. */
   #failures = 0;
@@ -52,7 +55,7 @@ export class Follower {
     const { clock, current, source, reviews, yieldToOthers } = options;
     this.#options = options;
     this.#unread = { since: momentOf(clock.now()), sinceStart: true };
-    this.#branch = new BranchPoll(options);
+    this.#branch = new BranchPoll({ ...options, pushes: this.#pushes });
     this.#errors = new RepeatedErrors(clock);
     this.#pushErrors = new RepeatedErrors(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
@@ -89,14 +92,20 @@ export class Follower {
   }
 
   /**
-   * Resolves like {@link desiredAt} for a commit that this process has pushed onto `base`. Where the branch was at the base
-   * and is followed, the commit is followed without a poll.
+   * Takes commits before they are pushed, with the files that they change and the clients that write them. The function that
+   * it returns is to be called once the branch has them, and resolves like {@link desiredAt} for the last one: where the branch
+   * was at their base and is followed, they are followed without a poll.
    */
-  pushed(commit: string, base: string): Promise<DesiredState> {
-    return this.#arrivals.wait(commit, () => {
-      this.#pushed = { commit, base };
-      this.#queue.add(PUSHED);
-    });
+  announce(prepared: PreparedCommits, files: ParsedFiles, writings: Writings): () => Promise<DesiredState> {
+    const { base, commits } = prepared;
+    const commit = commits.at(-1) ?? base;
+    this.#options.source.offer(prepared);
+    this.#pushes.add(files, writings);
+    return () =>
+      this.#arrivals.wait(commit, () => {
+        this.#pushed = { commit, base };
+        this.#queue.add(PUSHED);
+      });
   }
 
   /** Asks for a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link desiredAt}. */
@@ -111,11 +120,6 @@ export class Follower {
     if (!(await source.has(commit)) || !(await source.isAncestor(commit, head))) return false;
     const isKnown = followed !== undefined && (await source.has(followed));
     return !isKnown || !(await source.isAncestor(commit, followed));
-  }
-
-  /** Takes files that commits will bring, parsed, in place of those before: they are not read again. And who writes them. */
-  expect(files: ParsedFiles, writings: Writings): void {
-    this.#branch.expect(files, writings);
   }
 
   /** Ends a fetch that is under way: a stop never waits for the remote. */

@@ -40,8 +40,8 @@ export interface GitPublisherOptions {
   readonly branch: string;
   readonly directory: string;
   readonly cache: string;
-  /** The source whose local copy holds the base commits, and gets those that are pushed to the branch. */
-  readonly source: Pick<GitSource, 'readObjects' | 'offer'>;
+  /** The source whose local copy holds the base commits. */
+  readonly source: Pick<GitSource, 'readObjects'>;
   /** The committer, whoever the author is. */
   readonly committer?: Person;
   readonly limits?: Partial<PublisherLimits>;
@@ -78,10 +78,8 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
     async push(prepared, branch = options.branch) {
       const { base, commits, pack } = prepared;
       checkBranch(branch);
-      const isFollowed = branch === options.branch;
       const commit = commits.at(-1) ?? base;
-      const old = isFollowed ? base : null;
-      if (isFollowed) source.offer(prepared);
+      const old = branch === options.branch ? base : null;
       const late = new AbortController();
       const seconds = limits.pushMs / 1000;
       const cancel = clock.after(limits.pushMs, () =>

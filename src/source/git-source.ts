@@ -57,12 +57,6 @@ export interface GitSource extends Source {
    */
   prepare(): void;
 
-  /**
-   * Keeps commits that are about to be pushed, in place of those before: once they are the branch's head, they are taken
-   * from here and not fetched.
-   */
-  offer(prepared: PreparedCommits): void;
-
   /** Returns true if a commit is the branch's head as it was fetched last, or the last of the offered commits. */
   isOwnHead(commit: string): boolean;
 

@@ -2,6 +2,7 @@
 // directory for the command line, and follows nothing.
 import type { FollowedPlace } from '../model/rows.ts';
 import type { Snapshot } from '../model/snapshot.ts';
+import type { PreparedCommits } from './publisher.ts';
 
 /** Selects the files of a commit to read: returns true to include the blob's content in the snapshot. */
 export type BlobFilter = (path: string, oid: string) => boolean;
@@ -51,7 +52,13 @@ export interface Source {
   fetch(known: string | null): Promise<Commit>;
 
   /**
-   * Resolves to true once a commit that this process has made and pushed is in the local copy, without asking the remote;
+   * Keeps commits that are about to be pushed, in place of those before: once they are the branch's head, they are taken
+   * from here and not fetched.
+   */
+  offer(prepared: PreparedCommits): void;
+
+  /**
+   * Resolves to true once a commit that this process has offered and pushed is in the local copy, without asking the remote;
    * to false where it has to be fetched. Never throws.
    */
   adopt(commit: string): Promise<boolean>;

@@ -5,6 +5,7 @@ import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { activate } from '../../src/follow/activate.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { CommitFollower } from '../../src/follow/follow-commit.ts';
+import { OwnPushes } from '../../src/follow/own-pushes.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Change } from '../../src/model/rows.ts';
@@ -203,7 +204,8 @@ describe('in slices', () => {
       const source = new TextSource();
       const log = createLog('silent', { write: () => undefined });
       const deleteBudget = { percent: 0, least: 2, most: 2 };
-      const commits = new CommitFollower({ ...parts, source, clock: new ManualClock(), deleteBudget });
+      const pushes = new OwnPushes();
+      const commits = new CommitFollower({ ...parts, pushes, source, clock: new ManualClock(), deleteBudget });
       const first = source.commit({ ...TEMPLATES, 'clients/A1.yaml': 'role: administrator\n', [A]: two('x', 'y') });
       await commits.begin(first, { operation: 'o1', log });
       isOpen = true;

@@ -29,6 +29,13 @@ async function followed(): Promise<Scene> {
   };
 }
 
+/** Announces a commit that was made upon `base`, and says that the branch has it. */
+function followPushed({ follower }: Core, commit: string, base: string): Promise<DesiredState> {
+  const bytes = new Uint8Array();
+  const prepared = { is: 'prepared', base, commits: [commit], pack: bytes, index: bytes } as const;
+  return follower.announce(prepared, new Map(), new Map())();
+}
+
 /** Lets everything happen, and returns the commit that a waiting one is told, or the reason of its refusal. */
 async function told(core: Core, waiting: Promise<DesiredState>): Promise<string> {
   const answer = waiting.then(
@@ -44,7 +51,7 @@ describe('a pushed commit', () => {
     const { core, base, push } = await followed();
     const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
     core.source.isGone = true;
-    expect(await told(core, core.follower.pushed(commit, base))).toBe(commit);
+    expect(await told(core, followPushed(core, commit, base))).toBe(commit);
     expect([core.source.fetches, core.follower.followed?.commit]).toEqual([0, commit]);
     expect(core.follower.notReadyReason).toBe('');
   });
@@ -52,9 +59,9 @@ describe('a pushed commit', () => {
   it('one after the other, too', async () => {
     const { core, base, push } = await followed();
     const first = push({ 'types/role/web.yaml': 'port: 81\n' });
-    await told(core, core.follower.pushed(first, base));
+    await told(core, followPushed(core, first, base));
     const second = push({ 'types/role/web.yaml': 'port: 82\n' });
-    expect(await told(core, core.follower.pushed(second, first))).toBe(second);
+    expect(await told(core, followPushed(core, second, first))).toBe(second);
     expect(core.source.fetches).toBe(0);
   });
 
@@ -62,7 +69,7 @@ describe('a pushed commit', () => {
     const { core, base, push } = await followed();
     const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
     const theirs = core.source.commit({ 'types/role/web.yaml': 'port: 82\n' });
-    const pushed = core.follower.pushed(commit, base);
+    const pushed = followPushed(core, commit, base);
     const newest = core.follower.newest();
     expect(await told(core, newest)).toBe(theirs);
     expect([commit, theirs]).toContain((await pushed).commit);
@@ -71,7 +78,7 @@ describe('a pushed commit', () => {
   it('is polled for where the local copy cannot take it', async () => {
     const { core, base } = await followed();
     const commit = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
-    expect(await told(core, core.follower.pushed(commit, base))).toBe(commit);
+    expect(await told(core, followPushed(core, commit, base))).toBe(commit);
     expect(core.source.fetches).toBe(1);
   });
 
@@ -81,7 +88,7 @@ describe('a pushed commit', () => {
     const theirs = core.source.commit({ 'types/role/web.yaml': 'port: 82\n' });
     await core.poll();
     core.source.fetches = 0;
-    expect(await told(core, core.follower.pushed(commit, base))).toBe(theirs);
+    expect(await told(core, followPushed(core, commit, base))).toBe(theirs);
     expect([core.source.fetches, core.current.get()?.commit]).toEqual([1, theirs]);
   });
 
@@ -89,7 +96,7 @@ describe('a pushed commit', () => {
     const { core, base, push } = await followed();
     const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
     core.store.failures.push(new Error('the disk is full'));
-    expect(await told(core, core.follower.pushed(commit, base))).toBe(commit);
+    expect(await told(core, followPushed(core, commit, base))).toBe(commit);
     expect(core.source.fetches).toBe(1);
   });
 
@@ -99,7 +106,7 @@ describe('a pushed commit', () => {
     for (const port of [81, 82, 83]) {
       const commit = push({ 'types/role/web.yaml': `port: ${port}\n` });
       core.store.failures.push(new Error('the disk is full'));
-      expect(await told(core, core.follower.pushed(commit, head))).toBe(commit);
+      expect(await told(core, followPushed(core, commit, head))).toBe(commit);
       head = commit;
     }
     const lines = core.lines.filter(({ msg }) =>
@@ -112,7 +119,7 @@ describe('a pushed commit', () => {
     const { core, base, push } = await followed();
     const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
     core.source.reset(base);
-    expect(await told(core, core.follower.pushed(commit, base))).toBe(commit);
+    expect(await told(core, followPushed(core, commit, base))).toBe(commit);
     expect(await told(core, core.follower.newest())).toMatch(/the history was rewritten/);
     expect([core.current.get()?.commit, core.follower.followed]).toEqual([commit, undefined]);
   });

@@ -131,6 +131,7 @@ export class SimulatedGit {
         for (const commit of this.historyOf(head.oid)) here.add(commit);
         return head;
       },
+      offer: () => undefined,
       adopt: async (commit) => {
         const history = [...this.historyOf(commit)];
         if (!history.every((each) => here.has(each) || this.#prepared.has(each))) return false;

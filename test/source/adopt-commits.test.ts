@@ -33,11 +33,14 @@ async function scene(limits: Partial<SourceLimits> = {}): Promise<Scene> {
   const publisher = createGitPublisher({ ...place, source });
   return {
     ...{ repository, source, publisher, base, copy: join(folder, 'cache', 'repository.git') },
-    prepare: (on, revision = 1) =>
-      prepareWith(publisher, on, [
+    async prepare(on, revision = 1) {
+      const prepared = await prepareWith(publisher, on, [
         newCommit({ 'types/role/web.yaml': `port: ${revision}\n` }),
         newCommit({ 'types/role/db.yaml': `port: ${revision}\n`, 'types/role/web.yaml': null }),
-      ]),
+      ]);
+      source.offer(prepared);
+      return prepared;
+    },
   };
 }
 
@@ -149,7 +152,6 @@ describe('nothing is added to the copy', () => {
   it('where a rewritten history has replaced the copy, which lacks their base', async () => {
     const { repository, source, base, copy, prepare } = await scene();
     const prepared = await prepare(base);
-    source.offer(prepared);
     const other = await repository.commit({ 'tree.yaml': 'name: other\n' }, { parents: [] });
     rmSync(copy, { recursive: true });
     expect(await source.fetch(null)).toMatchObject({ oid: other });

@@ -180,6 +180,7 @@ describe('commits that are pushed and followed', () => {
   async function publish(base: string, names: readonly string[]): Promise<string> {
     const commits = names.map((name) => newCommit({ [`${name}.yaml`]: `of: ${base}\n` }));
     const prepared = await prepareWith(publisher, base, commits);
+    source.offer(prepared);
     expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     const head = prepared.commits.at(-1) ?? base;
     expect(await source.adopt(head)).toBe(true);

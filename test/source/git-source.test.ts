@@ -600,6 +600,7 @@ describe('a local copy that cannot be written', () => {
     await fill(join(copy, 'objects', 'pack', 'tmp_own'));
     for (const text of ['1', '2', '3']) {
       const prepared = await prepareWith(publisher, base, [newCommit({ a: text })]);
+      source.offer(prepared);
       await publisher.push(prepared);
       base = String(prepared.commits.at(-1));
       expect(await source.adopt(base)).toBe(false);

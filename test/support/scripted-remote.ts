@@ -70,8 +70,10 @@ export class ScriptedRemote implements Publisher {
       if (!this.#has(commit)) throw new Error(`${commit} is not on the branch`);
       return this.head;
     },
-    pushed: (commit) => this.branch.desiredAt(commit),
-    expect: () => undefined,
+    announce:
+      ({ base, commits }) =>
+      () =>
+        this.branch.desiredAt(commits.at(-1) ?? base),
     fetch: async () => {
       await this.onFetch();
       return { oid: this.head.commit } as Commit;

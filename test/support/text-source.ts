@@ -71,6 +71,10 @@ export class TextSource implements Source {
     return this.#find(this.#head);
   }
 
+  offer(): void {
+    // Commits of {@link own} stand for those that were offered.
+  }
+
   /** Takes only commits of {@link own}, as if this process had pushed them. */
   async adopt(commit: string): Promise<boolean> {
     if (this.own.has(commit)) for (const each of this.#ancestry(commit)) this.#here?.add(each);

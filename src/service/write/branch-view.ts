@@ -2,6 +2,7 @@
 import type { ParsedFiles } from '../../catalog/load-catalog.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Writings } from '../../model/writing.ts';
+import type { PreparedCommits } from '../../source/publisher.ts';
 import type { Commit } from '../../source/source.ts';
 
 /** The branch, as writes see it. */
@@ -22,14 +23,12 @@ export interface BranchView {
   /** Resolves once a commit of the branch, or one after it, is followed. Throws like `newest`. */
   desiredAt(commit: string): Promise<DesiredState>;
 
-  /** Resolves like `desiredAt` for a commit that was just pushed onto `base`: it need not be looked for at the remote. */
-  pushed(commit: string, base: string): Promise<DesiredState>;
-
   /**
-   * Hands over the files of commits that are about to be pushed, so that following them parses nothing again, and the
-   * clients that write them.
+   * Hands over commits that are about to be pushed to the branch: their bytes and the files that they change, so that nothing
+   * of them is fetched or parsed again, and the clients that write them. The function that it returns is to be called once the
+   * branch has them; it resolves like `desiredAt` for the last one.
    */
-  expect(files: ParsedFiles, writings: Writings): void;
+  announce(prepared: PreparedCommits, files: ParsedFiles, writings: Writings): () => Promise<DesiredState>;
 
   /** Asks the remote where the branch is, followed or not; that commit's history is here afterwards. Throws SourceError. */
   fetch(): Promise<Commit>;

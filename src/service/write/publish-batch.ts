@@ -107,10 +107,11 @@ async function publishCommits(
   );
   if (prepared.is !== 'prepared') return prepared;
   const takeBacks: TakeBack[] = [];
+  let arrival: Arrival | undefined;
   if (proposal === null) {
     for (const { write } of commits) takeBacks.push((await write.request.beforePush?.()) ?? NOTHING_NOTED);
     const files = commits.flatMap((verdict) => verdict.files.map((file) => [file.path, file] as const));
-    parts.branch.expect(new Map(files), writingsOf(commits, prepared));
+    arrival = parts.branch.announce(prepared, new Map(files), writingsOf(commits, prepared));
   }
   const outcome = await pushUntilKnown(parts, prepared, proposal);
   if (outcome.is !== 'pushed') {
@@ -118,7 +119,7 @@ async function publishCommits(
     if (outcome.is !== 'unknown') for (const takeBack of takeBacks) await takeBack();
     return outcome;
   }
-  const unseen = proposal === null ? await follow(parts, prepared) : undefined;
+  const unseen = arrival === undefined ? undefined : await follow(parts, prepared, arrival);
   const ids = new Map(commits.map((verdict, index) => [verdict, prepared.commits[index] ?? null]));
   for (const verdict of verdicts) {
     if (verdict.is !== 'refused' && unseen !== undefined) {
@@ -129,6 +130,9 @@ async function publishCommits(
   }
   return outcome;
 }
+
+/** Waits until what was pushed is followed. */
+type Arrival = () => Promise<DesiredState>;
 
 const NOTHING_NOTED: TakeBack = () => Promise.resolve();
 
@@ -163,11 +167,12 @@ function groupsAfter(outcome: PushOutcome, open: Group, commits: readonly Accept
 async function follow(
   { branch, clock }: PublishParts,
   { base, commits }: PreparedCommits,
+  first: Arrival,
 ): Promise<string | undefined> {
   const head = commits.at(-1) ?? base;
   const until = clock.monotonic() + GIVE_UP_MS;
   let reason = 'it takes too long';
-  let arrival = (): Promise<DesiredState> => branch.pushed(head, base);
+  let arrival = first;
   while (clock.monotonic() < until) {
     try {
       const desired = await within(clock, until - clock.monotonic(), arrival());

@@ -18,6 +18,7 @@ describe('protection that one of several commits lifts', () => {
     return {
       ...{
         fetch: notAsked,
+        offer: notAsked,
         adopt: notAsked,
         has: notAsked,
         added: notAsked,

@@ -8,12 +8,12 @@ export const LIVES_DEFECTS: readonly PlantedDefect[] = [
       'the recorded head is read in the directory that the settings name now, and every commit continues what is followed',
     edits: [
       {
-        file: 'src/follow/read-commit.ts',
+        file: 'src/follow/restore.ts',
         find: 'await readCommit(source, head.commit, { directory: head.place?.directory });',
         replace: 'await readCommit(source, head.commit, {});',
       },
       {
-        file: 'src/follow/read-commit.ts',
+        file: 'src/follow/restore.ts',
         find: 'if (difference !== undefined) return difference;',
         replace: '',
       },
@@ -46,12 +46,12 @@ export const LIVES_DEFECTS: readonly PlantedDefect[] = [
     title: 'a recorded head that makes something else than is recorded is taken for what was active',
     edits: [
       {
-        file: 'src/follow/read-commit.ts',
+        file: 'src/follow/restore.ts',
         find: 'await readCommit(source, head.commit, { directory: head.place?.directory });',
         replace: 'await readCommit(source, head.commit, {});',
       },
       {
-        file: 'src/follow/read-commit.ts',
+        file: 'src/follow/restore.ts',
         find: 'if (difference !== undefined) return difference;',
         replace: '',
       },

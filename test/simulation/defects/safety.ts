@@ -18,7 +18,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     title: 'first parents lift the protection although the followed commit comes in from the side',
     edits: [
       {
-        file: 'src/follow/commit-steps.ts',
+        file: 'src/follow/first-parents.ts',
         find: 'while (next !== undefined && after.has(next.oid)) {',
         replace: 'while (next !== undefined) {',
       },

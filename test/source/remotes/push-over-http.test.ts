@@ -95,6 +95,7 @@ async function someBody({ request }: Exchange): Promise<void> {
 async function pushedOnce() {
   const scene = await publishOverHttp();
   const first = await scene.prepare();
+  scene.source.offer(first);
   expect(await scene.publisher.push(first)).toEqual({ is: 'pushed' });
   const head = String(first.commits[0]);
   expect(await scene.source.adopt(head)).toBe(true);

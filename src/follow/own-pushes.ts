@@ -1,17 +1,21 @@
-// Remembers which client wrote which commit through the interface, for the events. It does not read it from the commits:
-// whoever may push could name another client there.
+// Remembers what the writes of this process push: the files, which are parsed already, and which client wrote which commit. The
+// clients are not read from the commits: whoever may push could name another client there.
+import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Writing, Writings } from '../model/writing.ts';
 import type { Commit } from '../source/source.ts';
 
 const WRITINGS_MAX = 1_000;
 
-/** The newest commits that were written through the interface, and by whom. */
-export class WrittenCommits {
+/** The newest commits that were written through the interface. */
+export class OwnPushes {
+  /** The files of the last push: following its commits parses none of them again. */
+  parsedFiles: ParsedFiles = NO_FILES;
   readonly #writings = new Map<string, Writing>();
 
-  /** Notes the commits that are about to be pushed. */
-  note(writings: Writings): void {
+  /** Adds commits that are about to be pushed. */
+  add(files: ParsedFiles, writings: Writings): void {
+    this.parsedFiles = files;
     for (const [oid, writing] of writings) this.#writings.set(oid, writing);
     const tooMany = Math.max(0, this.#writings.size - WRITINGS_MAX);
     for (const oid of [...this.#writings.keys()].slice(0, tooMany)) this.#writings.delete(oid);
