@@ -82,7 +82,7 @@ export class CliffCore {
     await this.#follower.newest();
     for (let quiet = 0, last = ''; quiet < QUIET_TURNS; ) {
       await nextTurn();
-      const now = `${this.#store.journalBytes} ${this.#provider.calls.length} ${this.#lines}`;
+      const now = `${this.#store.savedBytes} ${this.#provider.calls.length} ${this.#lines}`;
       quiet = now === last ? quiet + 1 : 0;
       last = now;
     }

@@ -44,7 +44,7 @@ interface Column {
 const BUILD: readonly Column[] = [
   medianOf('all done, s', ({ build }) => build.seconds, { digits: 1, hasRatio: true }),
   medianOf('CPU, s', ({ build }) => build.cpuSeconds, { digits: 1, hasRatio: true }),
-  medianOf('journal, MiB', ({ build }) => build.journalBytes / MIB, { digits: 1, hasRatio: true }),
+  medianOf('disk, MiB', ({ build }) => build.writtenBytes / MIB, { digits: 1, hasRatio: true }),
   worstOf('peak memory, MiB', ({ build }) => build.peakBytes / MIB),
 ];
 

@@ -15,7 +15,7 @@ const SAY_EVERY_MS = 5_000;
 
 export interface LineRun {
   /** From starting the process to the last server's `done`; `peakBytes` until it rests. */
-  readonly build: Usage & { readonly seconds: number; readonly journalBytes: number };
+  readonly build: Usage & { readonly seconds: number };
   /** Started again with nothing to do: until it was ready, and what it did until it rested. */
   readonly restart: Usage & { readonly seconds: number; readonly actions: number };
   /** From when the branch had the commit that changes one instance to the `done` of its servers. */
@@ -62,10 +62,8 @@ function textOf(instance: number, version: string): string {
 async function measureBuild(desired: DesiredState, say: (text: string) => void): Promise<LineRun['build']> {
   const { site, servers } = desired;
   const controller = new ServedController(site, 'first');
-  const journal = new Growth(join(site.state, 'journal'));
   let nextSay = SAY_EVERY_MS / 1000;
   await controller.process.until(`${servers} servers were done`, DONE_MS_MAX, () => {
-    journal.poll();
     const { done } = controller.log;
     if (controller.seconds > nextSay) {
       nextSay += SAY_EVERY_MS / 1000;
@@ -76,11 +74,10 @@ async function measureBuild(desired: DesiredState, say: (text: string) => void):
   const { seconds } = controller;
   const { cpuSeconds } = controller.process.usage();
   await controller.quiet();
-  journal.poll();
-  const { peakBytes } = controller.process.usage();
+  const { peakBytes, writtenBytes } = controller.process.usage();
   await expectBuilt(controller, desired);
   await controller.stop();
-  return { seconds, cpuSeconds, peakBytes, journalBytes: journal.bytes };
+  return { seconds, cpuSeconds, peakBytes, writtenBytes };
 }
 
 /** A measurement counts only if it is true: every instance says `Done`, and every server was made once. */
@@ -121,26 +118,4 @@ async function measureChange({ process, log }: ServedController, desired: Desire
   const changes = changesNoted(desired.site) - desired.servers;
   if (changes !== SERVERS_AN_INSTANCE) throw new Error(`one instance was changed, and ${changes} servers were`);
   return { seconds, blobsRead: Number(line.blobsRead) };
-}
-
-/** How much was written to a file that is begun anew now and then. */
-class Growth {
-  readonly #file: string;
-  #length = 0;
-  #bytes = 0;
-
-  constructor(file: string) {
-    this.#file = file;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** To be called often: what was written between the last look and a new beginning is not seen. */
-  poll(): void {
-    const length = statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-    this.#bytes += length < this.#length ? length : length - this.#length;
-    this.#length = length;
-  }
 }

@@ -14,7 +14,7 @@ import { ServiceError } from './model/service-error.ts';
 import { answerIn } from './providers/answer-json.ts';
 import type { Reader } from './service/reader.ts';
 import type { Settings } from './settings.ts';
-import { diskFiles, type Files } from './store/files.ts';
+import type { LowdbStoreOptions } from './store/lowdb-store.ts';
 
 /** A running controller. */
 export interface Controller {
@@ -33,17 +33,17 @@ export interface Controller {
 interface Platform {
   readonly log: Logger;
   readonly clock?: Clock;
-  /** The file operations of the store; tests use them to fill the disk. */
-  readonly files?: Files;
+  /** Stands between the store and what keeps it; tests use it to fill the disk. */
+  readonly adapting?: LowdbStoreOptions['adapting'];
 }
 
 /** Starts a controller. Throws if a part cannot start; the parts started before it are stopped again. */
 export async function startController(
   settings: Settings,
-  { log, clock = systemClock, files = diskFiles }: Platform,
+  { log, clock = systemClock, adapting }: Platform,
 ): Promise<Controller> {
   await using opened = new AsyncDisposableStack();
-  const controller = await compose(settings, { log, clock, files, opened });
+  const controller = await compose(settings, { log, clock, adapting, opened });
   const running = opened.move();
   let stopped: Promise<void> | undefined;
   return {
@@ -57,11 +57,11 @@ export async function startController(
 
 async function compose(
   settings: Settings,
-  { log, clock, files, opened }: SharedParts,
+  { log, clock, adapting, opened }: SharedParts,
 ): Promise<Omit<Controller, 'stop'>> {
   const [secrets, variables] = [filesOfSecrets(settings), variablesOfSecrets(settings)];
   await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
-  const core = await composeCore(settings, { log, clock, files, opened });
+  const core = await composeCore(settings, { log, clock, adapting, opened });
   const { follower, reader } = core;
   const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
@@ -81,7 +81,7 @@ async function compose(
 
 async function openWebhook(
   { webhook }: Settings,
-  { log, clock, opened, poll }: Omit<SharedParts, 'files'> & { readonly poll: () => void },
+  { log, clock, opened, poll }: Omit<SharedParts, 'adapting'> & { readonly poll: () => void },
 ): Promise<Controller['webhook']> {
   if (webhook === null) return null;
   const hooks = await createWebhook({ ...webhook, poll, clock, log });

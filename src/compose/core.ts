@@ -58,7 +58,7 @@ interface Core {
 }
 
 /** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
-interface OutsideParts extends Omit<SharedParts, 'files'> {
+interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly store: Store;
   readonly registry: ProviderRegistry;
   readonly source: Source;
@@ -92,13 +92,13 @@ export interface WiredCore extends Core {
 /** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
 export async function composeCore(
   settings: Settings,
-  { log, clock, files, opened }: SharedParts,
+  { log, clock, adapting, opened }: SharedParts,
 ): Promise<Core & { readonly agent: Agent }> {
   // Before the store is read: git starts meanwhile, and a start takes longer in a process that is large already. The local
   // copy is only read until then, since the store's lock keeps other controllers from it.
   const left = await earlierFiles(settings.store.directory);
   const repository = await openRepository(settings, { log, clock, opened });
-  const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, clock, files }), (it: Store) =>
+  const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, clock, adapting }), (it: Store) =>
     it.close(),
   );
   const { registry, isCopied } = await openProviders(settings, { log, clock, opened });
@@ -126,7 +126,7 @@ async function earlierFiles(directory: string): Promise<string | undefined> {
     if (codeOf(error) === 'ENOENT') return [];
     throw error;
   });
-  if (names.includes('journal') || names.includes('snapshot')) return undefined;
+  if (names.includes('store.sqlite') || names.includes('journal')) return undefined;
   const file = names.sort().find((name) => /^(?:repository|running|simulated-.*|replaced-.*)$/.test(name));
   return file === undefined ? undefined : `the store is empty, and its directory has "${file}" of an earlier one`;
 }

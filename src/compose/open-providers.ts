@@ -15,7 +15,7 @@ import type { SharedParts } from './shared-parts.ts';
  */
 export async function openProviders(
   { execution, store }: Settings,
-  { log, clock, opened }: Omit<SharedParts, 'files'>,
+  { log, clock, opened }: Omit<SharedParts, 'adapting'>,
 ): Promise<{ readonly registry: ProviderRegistry } & Pick<ProgramRunner, 'isCopied'>> {
   const runner = opened.adopt(await ProgramRunner.open(join(store.directory, 'running'), log), (it) => it.close());
   const make = (entry: ProviderSettings): Provider => {

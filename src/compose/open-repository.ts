@@ -20,7 +20,7 @@ interface Repository {
 /** Returns the parts that reach the repository of the settings, and has git start meanwhile. `opened` closes them. */
 export async function openRepository(
   { repository, store }: Pick<Settings, 'repository' | 'store'>,
-  { log, clock, opened }: Omit<SharedParts, 'files'>,
+  { log, clock, opened }: Omit<SharedParts, 'adapting'>,
 ): Promise<Repository> {
   const { url, access, branch, directory } = repository;
   // The directory of the local copy.

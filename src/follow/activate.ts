@@ -13,7 +13,6 @@ import type { CurrentState } from './current-state.ts';
 import { lastRecordsOf } from './last-records.ts';
 import { logProblems } from './log-problems.ts';
 import { serversOfProxies } from './proxy-clients.ts';
-import { shareSpecs } from './share-specs.ts';
 import { syncChanges } from './sync.ts';
 import { warnOfCapacity } from './warn-of-capacity.ts';
 
@@ -59,12 +58,12 @@ interface JudgedState {
 export async function activate(parts: ActivationParts, judged: JudgedState, activation: Activation): Promise<void> {
   const { ledger, inSlices } = parts;
   const { log, before } = activation;
-  const { journalBytes, rowBytes } = ledger;
+  const { savedBytes, rowBytes } = ledger;
   const { desired } = judged;
   const changes = await record(parts, judged, activation);
   await inSlices(enqueueConcerned(parts, activation, { desired, changes }));
   const servers = changes.filter(({ kind }) => kind === 'server').length;
-  const counts = { ...desired.counts, servers, journalBytes: ledger.journalBytes - journalBytes };
+  const counts = { ...desired.counts, servers, savedBytes: ledger.savedBytes - savedBytes };
   log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
   logProblems(desired.problems, log);
   warnOfCapacity(desired, { before, bytesBefore: rowBytes }, log);
@@ -77,7 +76,6 @@ async function record(
   { desired, changes: known }: JudgedState,
   { place, before, last = before, newest, clientOf = () => null }: Activation,
 ): Promise<readonly Change[]> {
-  if (before === undefined) await inSlices(shareSpecs(ledger, desired));
   const lastRecord = lastRecordsOf(last);
   const now = clock.now();
   const synced =

@@ -1,4 +1,4 @@
-// Keeps the values of secrets out of rows, and so out of the journal, records, events, logs and calls. Treeline knows
+// Keeps the values of secrets out of rows, and so out of the store, records, events, logs and calls. Treeline knows
 // references only; a program may report what a reference stands for. Pure; docs/decisions/0028-secrets.md.
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isSame, type Json, type JsonMap } from '../model/json.ts';

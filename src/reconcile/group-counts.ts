@@ -43,12 +43,6 @@ export class GroupCounts {
     this.#join(name, share);
   }
 
-  /** Holds `row`, which is equal to the one that was followed last. */
-  replaceEqual(name: string, row: ServerRow): void {
-    const share = this.#shares.get(name);
-    if (share !== undefined) this.#shares.set(name, { ...share, row });
-  }
-
   /** Notes whether a call for a server is claimed. */
   setInFlight(name: string, isInFlight: boolean): void {
     if (isInFlight) this.#inFlight.add(name);

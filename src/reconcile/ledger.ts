@@ -4,7 +4,7 @@ import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { RunInSlices } from '../slices.ts';
-import type { EqualRows, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
 
 /** The rows of the store, and their index. */
@@ -25,7 +25,7 @@ export class Ledger {
   }
 
   /** The index over all server rows. */
-  get index(): Omit<RowIndex, 'follow' | 'replaceEqual'> {
+  get index(): Omit<RowIndex, 'follow'> {
     return this.#index;
   }
 
@@ -39,8 +39,8 @@ export class Ledger {
     return this.#following > 0;
   }
 
-  get journalBytes(): number {
-    return this.#store.journalBytes;
+  get savedBytes(): number {
+    return this.#store.savedBytes;
   }
 
   /** Size of all rows in the store, in bytes. */
@@ -65,13 +65,6 @@ export class Ledger {
    */
   watch(watcher: (change: Change) => void): void {
     this.#watchers.push(watcher);
-  }
-
-  /** Holds another row that is equal to the recorded one, and shares parts with what else is in memory; see Store.replaceEqual. */
-  replaceEqual(name: string, row: EqualRows<'server'>): void {
-    this.#store.replaceEqual('server', name, row);
-    const held = this.server(name);
-    if (held !== undefined) this.#index.replaceEqual(name, held);
   }
 
   /** Resolves with events of an instance; see Store.events. */

@@ -8,7 +8,6 @@ import { placeKeys } from '../machine/place.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
 import type { HeadRow, ServerRow } from '../model/rows.ts';
-import { CompactNames } from './compact-names.ts';
 import { GroupCounts } from './group-counts.ts';
 
 type OptionalRow = ServerRow | undefined;
@@ -16,14 +15,14 @@ type OptionalRow = ServerRow | undefined;
 /** The index over the rows of all servers. */
 export class RowIndex {
   /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
-  readonly #dependents = new CompactNames();
+  readonly #dependents = new NameSets();
   readonly #counts = new GroupCounts();
-  readonly #instances = new CompactNames();
+  readonly #instances = new NameSets();
   /**
    * By lower-case name, the names of the rows with that spelling: more than one only while all but one are being
    * deleted.
    */
-  readonly #spellings = new CompactNames();
+  readonly #spellings = new NameSets();
   /** By followed commit, the names of the servers that gave up on its update. */
   readonly #failedUpdates = new NameSets();
   /** By site, the names of its servers, and of those that may count as gone. */
@@ -80,11 +79,6 @@ export class RowIndex {
         keysOf(after, (row) => row.instance),
       );
     }
-  }
-
-  /** Holds `row`, which is equal to the one that was followed last. */
-  replaceEqual(name: string, row: ServerRow): void {
-    this.#counts.replaceEqual(name, row);
   }
 
   /**
@@ -166,7 +160,7 @@ export class RowIndex {
 
   /** Returns the names of the instances that have recorded servers. */
   instances(): Iterable<string> {
-    return this.#instances.keys();
+    return this.#instances.all().keys();
   }
 
   /** Returns the names of the servers of a site, and of those that may count as gone. */
@@ -198,6 +192,10 @@ class NameSets {
 
   of(key: string): ReadonlySet<string> {
     return this.#sets.get(key) ?? NO_SERVERS;
+  }
+
+  has(key: string): boolean {
+    return this.#sets.has(key);
   }
 
   all(): ReadonlyMap<string, ReadonlySet<string>> {

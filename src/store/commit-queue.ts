@@ -6,7 +6,7 @@ import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
 import type { RunInSlices } from '../slices.ts';
-import { type EncodedChange, encodeChange } from './row-json.ts';
+import { type KeptRow, keptRows } from './row-json.ts';
 import type { Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
 
@@ -20,11 +20,11 @@ const ENCODED_AHEAD_MAX = 1_000;
 /** About how many characters of JSON an event has. */
 const EVENT_LENGTH = 300;
 
-/** A commit, with the lines of the journal that it will be. */
+/** A commit, with the rows that it will be. */
 export interface WaitingCommit {
   readonly changes: readonly Change[];
   /** Undefined: they are so many that each is encoded when it is written. */
-  readonly rows: readonly EncodedChange[] | undefined;
+  readonly rows: readonly (readonly KeptRow[])[] | undefined;
   readonly events: readonly NewEvent[];
   readonly settle: PromiseWithResolvers<void>;
 }
@@ -89,13 +89,13 @@ export class CommitQueue {
   }
 }
 
-/** Returns the changes of a commit as the journal holds them, if they are few. Throws where one row is named twice. */
+/** Returns the changes of a commit as they are kept, if they are few. Throws where one row is named twice. */
 function* check(changes: readonly Change[]): Steps<Pick<WaitingCommit, 'rows'>> {
-  const rows: EncodedChange[] = [];
+  const rows: (readonly KeptRow[])[] = [];
   const keys = new Set<string>();
   const isEncoded = changes.length <= ENCODED_AHEAD_MAX;
   yield* visitAll(changes, (change) => {
-    if (isEncoded) rows.push(encodeChange(change));
+    if (isEncoded) rows.push(keptRows(change, change.expected));
     keys.add(keyOf(change));
   });
   invariant(keys.size === changes.length, 'a commit names no row twice');
@@ -103,21 +103,25 @@ function* check(changes: readonly Change[]): Steps<Pick<WaitingCommit, 'rows'>> 
 }
 
 /** A commit whose changes are not encoded yet is written alone. */
-function lengthOf(rows: readonly EncodedChange[] | undefined, events: readonly NewEvent[]): number {
+function lengthOf(rows: WaitingCommit['rows'], events: readonly NewEvent[]): number {
   if (rows === undefined) return GROUP_LENGTH_MAX;
-  return rows.reduce((sum, { json }) => sum + json.length, events.length * EVENT_LENGTH);
+  return rows.flat().reduce((sum, row) => sum + lengthOfRow(row), events.length * EVENT_LENGTH);
 }
 
-/** Yields the changes of a commit as the journal holds them. Throws where they are too long. */
-export function* encodedChanges({ changes, rows }: WaitingCommit): Generator<EncodedChange> {
+function lengthOfRow([, , json]: KeptRow): number {
+  return json?.length ?? 0;
+}
+
+/** Yields the changes of a commit as they are kept. Throws where they are too long. */
+export function* changesToKeep({ changes, rows }: WaitingCommit): Generator<readonly KeptRow[]> {
   let length = 0;
   for (const [index, change] of changes.entries()) {
-    const encoded = rows?.[index] ?? encodeChange(change);
-    length += encoded.json.length;
+    const kept = rows?.[index] ?? keptRows(change, change.expected);
+    for (const row of kept) length += lengthOfRow(row);
     if (length > COMMIT_LENGTH_MAX) {
       throw new StoreError(`A commit of more than ${COMMIT_LENGTH_MAX} characters is too large.`);
     }
-    yield encoded;
+    yield kept;
   }
 }
 

@@ -1,8 +1,8 @@
 // Holds the events of the embedded store in memory: numbers them, drops the oldest, returns pages. It does not write them.
 
 import type { EventPage, EventRange, InstanceEvent, NewEvent } from '../model/instance-event.ts';
-import { isMap } from '../model/json.ts';
 import { type Steps, visitAll } from '../model/steps.ts';
+import { ALL_EVENTS, type KeptEvent } from './database.ts';
 
 /** How many events are kept. */
 export interface EventLimits {
@@ -19,6 +19,7 @@ const KNOWN_TEXTS_MAX = 10_000;
 
 /** The events of one instance. */
 interface Track {
+  readonly instance: string;
   /** Sorted by id. */
   readonly events: InstanceEvent[];
   /** Id of the newest event that was dropped; 0 if none was. */
@@ -37,16 +38,13 @@ export class EventLog {
   readonly #tracks = new Map<string, Track>();
   /** Texts of events: most of them repeat, and each is kept once. */
   readonly #texts = new Map<string, string>();
+  /** What was dropped since it was last taken. */
+  #dropped: KeptEvent[] = [];
   #count = 0;
   #lastId = 0;
 
   constructor(limits: EventLimits = EVENT_LIMITS) {
     this.#limits = limits;
-  }
-
-  /** Number of events and other facts that {@link stored} returns. */
-  get lines(): number {
-    return [...this.#tracks.values()].reduce((sum, { dropped }) => sum + (dropped > 0 ? 1 : 0), this.#count);
   }
 
   /**
@@ -75,6 +73,13 @@ export class EventLog {
     this.add(events.map(({ instance, event }) => ({ instance, event: 'id' in event ? this.#sharing(event) : event })));
   }
 
+  /** Returns what is no longer held since the last call, to be dropped where it is kept. */
+  takeDropped(): readonly KeptEvent[] {
+    const dropped = this.#dropped;
+    this.#dropped = [];
+    return dropped;
+  }
+
   /** Returns the oldest events of a range; none for an instance that has none. */
   page(instance: string, { after, limit }: EventRange): EventPage {
     const { events, dropped } = this.#tracks.get(instance) ?? { events: [], dropped: 0 };
@@ -91,7 +96,7 @@ export class EventLog {
   }
 
   #add({ instance, event }: StoredEvent): void {
-    const track = this.#tracks.get(instance) ?? { events: [], dropped: 0 };
+    const track = this.#tracks.get(instance) ?? { instance, events: [], dropped: 0 };
     this.#tracks.set(instance, track);
     if ('dropped' in event) {
       track.dropped = Math.max(track.dropped, event.dropped);
@@ -118,6 +123,7 @@ export class EventLog {
       if (this.#count <= max) return;
       this.#count -= track.events.length;
       this.#tracks.delete(instance);
+      this.#dropped.push([instance, ALL_EVENTS, null]);
     }
   }
 
@@ -125,6 +131,7 @@ export class EventLog {
     if (count <= 0) return;
     const dropped = track.events.splice(0, count);
     track.dropped = Math.max(track.dropped, dropped.at(-1)?.id ?? 0);
+    this.#dropped.push([track.instance, track.dropped, null]);
     this.#count -= dropped.length;
   }
 
@@ -159,26 +166,19 @@ function levelOf(counts: readonly number[], max: number): number {
   return low;
 }
 
-/** Returns an event as JSON: `["event","shop",{…}]`. Null fields are left out. */
-export function encodeEvent({ instance, event }: StoredEvent): string {
-  return JSON.stringify(['event', instance, 'id' in event ? withoutNulls(event) : event]);
+/** Returns an event as it is kept. Null fields are left out. */
+export function keptEvent({ instance, event }: StoredEvent): KeptEvent {
+  return 'id' in event ? [instance, event.id, JSON.stringify(withoutNulls(event))] : [instance, event.dropped, null];
 }
 
-/** Returns the event that {@link encodeEvent} wrote, from its parsed JSON; undefined for anything else. */
-export function decodeEvent(json: unknown): StoredEvent | undefined {
-  if (!Array.isArray(json) || json.length !== 3) return undefined;
-  const [kind, instance, event]: unknown[] = json;
-  if (kind !== 'event' || typeof instance !== 'string' || !isMap(event)) return undefined;
-  if (typeof event.dropped === 'number') return { instance, event: { dropped: event.dropped } };
-  if (typeof event.id !== 'number') return undefined;
-  // The checksum around it vouches that this is what encodeEvent was given.
-  return { instance, event: { ...NULLS, ...event } as unknown as InstanceEvent };
+/** Returns the event that {@link keptEvent} wrote. */
+export function eventOf([instance, dropped, json]: KeptEvent): StoredEvent {
+  // The checksum around it vouches that this is what keptEvent was given.
+  return { instance, event: json === null ? { dropped } : ({ ...NULLS, ...JSON.parse(json) } as InstanceEvent) };
 }
 
 const NULLS = { resource: null, from: null, to: null, commit: null, client: null };
 
-function withoutNulls({ id, time, resource, from, to, reason, commit, client }: InstanceEvent): object {
-  const states = { from: from ?? undefined, to: to ?? undefined };
-  const causes = { commit: commit ?? undefined, client: client ?? undefined };
-  return { id, time, resource: resource ?? undefined, ...states, reason, ...causes };
+function withoutNulls(event: InstanceEvent): object {
+  return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== null));
 }

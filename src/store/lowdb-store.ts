@@ -1,5 +1,6 @@
-// Implements the embedded store: one lowdb document in memory, made durable by a journal and an occasional snapshot.
-// One process opens it at a time. Writes reach the disk group by group; reads never wait.
+// Implements the embedded store: one lowdb document in memory, which an adapter keeps. One process opens it at a time. Writes
+// are saved group by group; reads never wait.
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { type Clock, systemClock } from '../clock.ts';
@@ -8,42 +9,30 @@ import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts
 import { momentOf } from '../model/moment.ts';
 import { reasonOf } from '../model/quote.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
-import { visitAll } from '../model/steps.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
-import { CommitQueue, decideGroup, type WaitingCommit } from './commit-queue.ts';
-import { diskFiles, type Files, makeDirectory } from './files.ts';
-import { GroupLines } from './group-lines.ts';
-import { JOURNAL_BYTES_MAX } from './journal.ts';
-import { JournalAdapter } from './journal-adapter.ts';
+import { CommitQueue, changesToKeep, decideGroup, type WaitingCommit } from './commit-queue.ts';
+import { refuseNetwork } from './database.ts';
+import { keptEvent, type StoredEvent } from './event-log.ts';
+import { makeDirectory } from './files.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
-import { ShownRows } from './shown-rows.ts';
-import type { EqualRows, Store } from './store.ts';
-import { emptyStoreDocument, type StoreDocument } from './store-document.ts';
+import { type DocumentAdapter, type KeptLine, piecesOf, SqliteAdapter } from './sqlite-adapter.ts';
+import type { Store } from './store.ts';
+import { emptyStoreDocument, type StoreDocument, setRow, type Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
+import { storePath, takeOverFormer } from './store-file.ts';
 
-/** A journal below this is never worth a snapshot. */
-const COMPACTION_BYTES = 4 * 1024 * 1024;
-/** Beyond this a snapshot is written however large it is, so that the journal never comes near its limit. */
-const JOURNAL_BYTES_LARGE = JOURNAL_BYTES_MAX / 4;
 /** To change so many rows in place takes one or two milliseconds; to copy a table that has many more would take longer. */
 const CHANGED_IN_PLACE = 5_000;
-/** A record is made and checked in one go. */
-const RECORD_LENGTH = 2 * 1024 * 1024;
 
 /** The log, the clock, and limits that tests lower. */
 export interface LowdbStoreOptions {
-  readonly log?: Logger;
+  readonly log?: Logger | undefined;
   readonly clock?: Clock;
-  /** The files to use; those of the disk unless a test passes others. */
-  readonly files?: Files;
-  /** The journal's length from which a snapshot is considered. */
-  readonly compactionBytes?: number;
-  /** From which length on it is written anew, however large the snapshot. */
-  readonly journalBytesLarge?: number;
-  /** About how many characters of JSON a record of the journal has at most; a larger group of commits takes several. */
-  readonly recordLength?: number;
   /** More changes than this are made in copies of their tables, which replace them: the step that shows them stays short. */
   readonly changedInPlace?: number;
+  /** Returns what stands between the store and the adapter, for tests that let it fail. */
+  readonly adapting?: ((adapter: DocumentAdapter) => DocumentAdapter) | undefined;
   /** Runs the work of large commits in slices; default: by the machine's clock. */
   readonly inSlices?: RunInSlices | undefined;
 }
@@ -55,41 +44,50 @@ export interface LowdbStoreOptions {
 export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<Store> {
   const path = resolve(directory);
   await makeDirectory(path);
-  return openStore(path, lockDirectory(path), options);
+  refuseNetwork(path);
+  const lock = lockDirectory(path);
+  try {
+    const { clock = systemClock, inSlices = createSlices(clock) } = options;
+    if (!existsSync(storePath(path))) {
+      const folder = await takeOverFormer(path, clock.now());
+      if (folder !== undefined)
+        options.log?.info({ folder }, 'took over the store of a former version, whose files are kept there');
+    }
+    const sqlite = new SqliteAdapter({ path: storePath(path), isReadOnly: false, use: 'store' }, inSlices);
+    return await openStore(path, { ...options, adapter: options.adapting?.(sqlite) ?? sqlite, lock });
+  } catch (error) {
+    lock[Symbol.dispose]();
+    throw error;
+  }
 }
 
 /**
- * Opens the store in a directory that is there and locked; the lock is released with it. For tests whose files are not on
- * the disk. Throws like {@link createLowdbStore}.
+ * Opens the store that an adapter keeps; the adapter and the lock are released with it. `directory` names it in messages.
+ * Throws StoreError where it cannot be read.
  */
-export async function openStore(path: string, lock: DirectoryLock, options: LowdbStoreOptions): Promise<Store> {
-  const { files = diskFiles, log, compactionBytes = COMPACTION_BYTES } = options;
-  const { journalBytesLarge = JOURNAL_BYTES_LARGE, recordLength = RECORD_LENGTH } = options;
-  const { clock = systemClock, inSlices = createSlices(clock), changedInPlace = CHANGED_IN_PLACE } = options;
-  const adapter = new JournalAdapter({ files, directory: path, log, recordLength, inSlices });
+export async function openStore(
+  directory: string,
+  options: LowdbStoreOptions & { readonly adapter: DocumentAdapter; readonly lock: DirectoryLock },
+): Promise<Store> {
+  const { adapter, lock, log, clock = systemClock } = options;
+  const { inSlices = createSlices(clock), changedInPlace = CHANGED_IN_PLACE } = options;
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
     await database.read();
   } catch (error) {
     await adapter.close();
-    lock[Symbol.dispose]();
     throw error;
   }
-  return new LowdbStore({
-    ...{ path, adapter, database, lock, log, clock, inSlices },
-    ...{ compactionBytes, journalBytesLarge, changedInPlace },
-  });
+  return new LowdbStore({ path: directory, adapter, database, lock, log, clock, inSlices, changedInPlace });
 }
 
 interface Parts {
   readonly path: string;
-  readonly adapter: JournalAdapter;
+  readonly adapter: DocumentAdapter;
   readonly database: Low<StoreDocument>;
   readonly lock: DirectoryLock;
   readonly log: Logger | undefined;
   readonly clock: Clock;
-  readonly compactionBytes: number;
-  readonly journalBytesLarge: number;
   readonly changedInPlace: number;
   readonly inSlices: RunInSlices;
 }
@@ -97,12 +95,9 @@ interface Parts {
 class LowdbStore implements Store {
   readonly #parts: Parts;
   readonly #queue: CommitQueue;
-  readonly #shown: ShownRows;
-  #journalBytes = 0;
-  /** Raised when a snapshot failed, so that not every commit tries again. */
-  #compactionBytes: number;
+  #savedBytes = 0;
   #failure: Store['failure'];
-  /** The journal has a commit that could not be shown: only another start can read it, and nothing may be written meanwhile. */
+  /** A commit was saved that could not be shown: only another start can read it, and nothing may be written meanwhile. */
   #unshown: StoreError | undefined;
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -110,16 +105,14 @@ class LowdbStore implements Store {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#queue = new CommitQueue(parts.inSlices);
-    this.#shown = new ShownRows(parts.database.data, parts);
-    this.#compactionBytes = parts.compactionBytes;
   }
 
   get failure(): Store['failure'] {
     return this.#failure;
   }
 
-  get journalBytes(): number {
-    return this.#journalBytes;
+  get savedBytes(): number {
+    return this.#savedBytes;
   }
 
   get rowBytes(): number {
@@ -146,10 +139,6 @@ class LowdbStore implements Store {
     await done;
   }
 
-  replaceEqual<Kind extends RowKind>(kind: Kind, name: string, row: EqualRows<Kind>): void {
-    this.#shown.replaceEqual(kind, name, row);
-  }
-
   close(): Promise<void> {
     this.#closing ??= this.#finish();
     return this.#closing;
@@ -169,10 +158,7 @@ class LowdbStore implements Store {
   async #writeAll(): Promise<void> {
     // Commits of the same turn of the event loop share one write.
     await Promise.resolve();
-    while (!this.#queue.isEmpty) {
-      await this.#writeGroup(await this.#queue.takeGroup());
-      await this.#compactIfDue();
-    }
+    while (!this.#queue.isEmpty) await this.#writeGroup(await this.#queue.takeGroup());
     this.#writing = undefined;
   }
 
@@ -199,38 +185,38 @@ class LowdbStore implements Store {
   }
 
   async #append(accepted: readonly WaitingCommit[]): Promise<void> {
-    this.#parts.lock.check();
+    const { adapter, inSlices, lock, path } = this.#parts;
+    lock.check();
     if (this.#unshown !== undefined) throw this.#unshown;
-    const sequence = this.#document.sequence + 1;
-    const { inSlices } = this.#parts;
-    const events = await inSlices(this.#document.events.number(accepted.flatMap((commit) => commit.events)));
-    const lines = new GroupLines(accepted, events);
-    this.#journalBytes += await this.#parts.adapter.append(sequence, lines.encode());
+    const document = this.#document;
+    const revision = document.revision + 1;
+    const events = await inSlices(document.events.number(accepted.flatMap((commit) => commit.events)));
+    const { bytes, growth } = await adapter.commit(revision, piecesOf(this.#linesOf(accepted, events), inSlices));
+    this.#savedBytes += bytes;
     try {
-      await inSlices(visitAll(events, (event) => this.#document.events.add([event])));
+      await inSlices(visitAll(events, (event) => document.events.add([event])));
       // All rows change at once, and their writers are told in the same turn: no reader sees half a commit.
-      await this.#shown.change(accepted.flatMap(({ changes }) => changes));
-      this.#document.rowBytes += lines.growth;
-      this.#document.sequence = sequence;
+      await this.#show(accepted.flatMap(({ changes }) => changes));
+      document.rowBytes += growth;
+      document.revision = revision;
     } catch (error) {
-      this.#unshown = unshownError(this.#parts.path, error);
+      this.#unshown = unshownError(path, error);
       throw this.#unshown;
     }
   }
 
-  async #compactIfDue(): Promise<void> {
-    if (this.#unshown !== undefined) return;
-    const { adapter, database, compactionBytes, journalBytesLarge, log, path } = this.#parts;
-    const { journalLength, snapshotLength } = adapter;
-    if (journalLength <= this.#compactionBytes) return;
-    if (journalLength <= Math.min(2 * snapshotLength, journalBytesLarge)) return;
-    try {
-      await database.write();
-      this.#compactionBytes = compactionBytes;
-    } catch (error) {
-      this.#compactionBytes = journalLength + compactionBytes;
-      log?.warn({ err: error, directory: path }, 'no snapshot could be written; the journal grows until one can');
-    }
+  *#linesOf(accepted: readonly WaitingCommit[], events: readonly StoredEvent[]): Generator<KeptLine> {
+    for (const commit of accepted) for (const rows of changesToKeep(commit)) yield { rows };
+    for (const event of events) yield { event: keptEvent(event) };
+    // Where this commit fails, they stay until the next start drops them again.
+    for (const event of this.#document.events.takeDropped()) yield { event };
+  }
+
+  async #show(changes: readonly Change[]): Promise<void> {
+    const document = this.#document;
+    const { changedInPlace, inSlices } = this.#parts;
+    if (changes.length > changedInPlace) document.tables = await inSlices(changedTables(document.tables, changes));
+    else for (const change of changes) setRow(document.tables, change);
   }
 
   #failureOf(error: unknown): StoreError {
@@ -250,4 +236,21 @@ function unshownError(path: string, error: unknown): StoreError {
       'Restart Treeline: it reads what was saved.',
     { cause: error },
   );
+}
+
+/** Returns work that results in the tables as they are after these changes. The given ones stay as they are. */
+function* changedTables(tables: Tables, changes: readonly Change[]): Steps<Tables> {
+  const changed = { ...tables };
+  for (const kind of new Set(changes.map((change) => change.kind))) yield* copyTable(changed, kind);
+  yield* visitAll(changes, (change) => setRow(changed, change));
+  return changed;
+}
+
+function* copyTable<Kind extends RowKind>(
+  tables: { -readonly [Each in RowKind]: Tables[Each] },
+  kind: Kind,
+): Steps<void> {
+  const copy: Map<string, Rows[Kind]> = new Map();
+  yield* visitAll(tables[kind], ([name, row]) => copy.set(name, row));
+  Object.assign(tables, { [kind]: copy });
 }

@@ -1,8 +1,8 @@
 // Defines the document that the embedded store holds in memory: a table of rows for each kind, the events, and the number
 // of the last commit.
 import type { RowKind, Rows } from '../model/rows.ts';
-import { EventLog, encodeEvent } from './event-log.ts';
-import { encodeRow, type Row } from './row-json.ts';
+import { EventLog } from './event-log.ts';
+import type { Row } from './row-json.ts';
 
 /** The rows by kind and name. */
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
@@ -10,8 +10,8 @@ export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
 /** Everything that a store holds. */
 export interface StoreDocument {
   /** The number of the last group of commits that `tables` holds; 0 before the first. */
-  sequence: number;
-  /** Bytes that all rows of `tables` take in a snapshot. */
+  revision: number;
+  /** Bytes that all rows of `tables` take where they are kept. */
   rowBytes: number;
   /** Replaced as a whole where many rows change at once. */
   tables: Tables;
@@ -21,7 +21,7 @@ export interface StoreDocument {
 /** Returns a document without rows. */
 export function emptyStoreDocument(): StoreDocument {
   return {
-    sequence: 0,
+    revision: 0,
     rowBytes: 0,
     events: new EventLog(),
     tables: {
@@ -55,17 +55,6 @@ export function* rowsOf(tables: Tables): Generator<Row> {
     if (!isRowKind(tables, kind)) continue;
     for (const [name, value] of tables[kind]) yield { kind, name, value };
   }
-}
-
-/** Returns every line of a snapshot, as JSON: all rows, then all events. */
-export function* encodedLines({ tables, events }: StoreDocument): Generator<string> {
-  for (const row of rowsOf(tables)) yield encodeRow(row);
-  for (const event of events.stored()) yield encodeEvent(event);
-}
-
-/** Returns how many lines {@link encodedLines} returns. */
-export function countLines({ tables, events }: StoreDocument): number {
-  return countRows(tables) + events.lines;
 }
 
 /** Returns how many rows all tables hold together. */

@@ -2,12 +2,6 @@
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
-/** A row, and another one that is equal to it. */
-export interface EqualRows<Kind extends RowKind> {
-  readonly expected: Rows[Kind];
-  readonly value: Rows[Kind];
-}
-
 /** Keeps recorded rows. Every promise below also holds between processes. */
 export interface Store {
   /**
@@ -32,19 +26,13 @@ export interface Store {
    */
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 
-  /**
-   * Holds `value` in memory in place of `expected`, to which it is equal: parts of it that the caller holds too are kept
-   * once from then on. Writes nothing. Does nothing if the row is no longer `expected`, or a large commit is being shown.
-   */
-  replaceEqual<Kind extends RowKind>(kind: Kind, name: string, row: EqualRows<Kind>): void;
-
   /** Why the last commit could not be saved, and since when (RFC 3339) none was; undefined where it was, or met a conflict. */
   readonly failure: { readonly reason: string; readonly since: string } | undefined;
 
   /** Bytes that commits have made durable since this process opened the store; for metrics. */
-  readonly journalBytes: number;
+  readonly savedBytes: number;
 
-  /** Bytes that all rows take at present, in a snapshot of them; see src/desired/store-capacity.ts. */
+  /** Bytes that all rows take at present where they are kept; see src/desired/store-capacity.ts. */
   readonly rowBytes: number;
 
   /** Waits for commits under way and lets go of the store. Later commits are refused. */

@@ -14,9 +14,9 @@ interface Figures {
 }
 
 function runOf({ seconds = 1, peakMib = 100, actions = 0 }: Figures = {}): LineRun {
-  const usage = { peakBytes: peakMib * MIB, cpuSeconds: seconds };
+  const usage = { peakBytes: peakMib * MIB, cpuSeconds: seconds, writtenBytes: seconds * MIB };
   return {
-    build: { ...usage, seconds, journalBytes: seconds * MIB },
+    build: { ...usage, seconds },
     restart: { ...usage, seconds, actions },
     change: { seconds, blobsRead: 1 },
   };
@@ -77,7 +77,7 @@ describe('a report', () => {
   });
 
   it('has terraform beside it, or says why not', () => {
-    const run = { seconds: 4, cpuSeconds: 2, peakBytes: 80 * MIB };
+    const run = { seconds: 4, cpuSeconds: 2, peakBytes: 80 * MIB, writtenBytes: 0 };
     const through = { ...measuredOf(10, {}), terraform: { apply: run, plan: { ...run, seconds: 1 } } };
     const cutOff = { ...measuredOf(20, {}), terraform: { apply: { ...run, seconds: undefined }, plan: undefined } };
     const { text } = reportOf([through, cutOff], BESIDE);

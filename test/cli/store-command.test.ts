@@ -78,7 +78,7 @@ describe('backup and restore', () => {
     expect(refused.stderr).toMatch(/^treeline: The store in \S+ holds rows already \(\d+\)\. .*--force/);
 
     // The machine is lost; the servers are not.
-    for (const name of ['journal', 'repository']) rmSync(join(site.state, name), { recursive: true });
+    for (const name of ['store.sqlite', 'repository']) rmSync(join(site.state, name), { recursive: true });
     await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
     const restored = await store(site, 'restore', 'mine');
     expect(restored).toEqual({
@@ -123,7 +123,7 @@ describe('backup and restore', () => {
     expect(restored.code).toBe(0);
     const { former, rows, directory } = JSON.parse(restored.stdout);
     expect({ directory, rows: typeof rows }).toEqual({ directory: site.state, rows: 'number' });
-    expect(readdirSync(former)).toContain('journal');
+    expect(readdirSync(former)).toContain('store.sqlite');
     expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
     expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 3 }));
   }, 120_000);

@@ -8,8 +8,8 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { startController } from '../../src/compose.ts';
 import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
-import { diskFiles, type Files } from '../../src/store/files.ts';
 import { lockDirectory } from '../../src/store/lock.ts';
+import type { DocumentAdapter } from '../../src/store/sqlite-adapter.ts';
 import { createSite } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -44,11 +44,16 @@ it('starts git for the local copy before it reads the store, and not again for t
   await vi.waitFor(() => expect(first.ready()).toBe(true), 20_000);
   await first.stop();
   const noted = noteCatFiles();
-  const openToRead: Files['openToRead'] = async (...file) => {
-    await vi.waitFor(() => expect(noted()).toBe(2), 20_000);
-    return await diskFiles.openToRead(...file);
-  };
-  const again = await startController(settings, { log: LOG, files: { ...diskFiles, openToRead } });
+  const adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
+    read: async () => {
+      await vi.waitFor(() => expect(noted()).toBe(2), 20_000);
+      return await adapter.read();
+    },
+    write: (document) => adapter.write(document),
+    commit: (revision, pieces) => adapter.commit(revision, pieces),
+    close: () => adapter.close(),
+  });
+  const again = await startController(settings, { log: LOG, adapting });
   await vi.waitFor(() => expect(again.ready()).toBe(true), 20_000);
   expect(noted()).toBe(2);
   await again.stop();

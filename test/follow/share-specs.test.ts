@@ -1,4 +1,4 @@
-// Values that are kept once: parts of the servers of a group, and after a restart the specs of rows and desired state.
+// Values that are kept once: parts of the servers of a group.
 import { expect, it } from 'vitest';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { Core } from '../reconcile/core.ts';
@@ -35,22 +35,4 @@ it('the servers of a group share their policy, layers and lists', async () => {
   const [first, second] = [...(core.current.get()?.units.get('stack-instance/shop')?.nodes.values() ?? [])];
   expect(first?.shared.length).toBeGreaterThan(0);
   expect(second?.shared).toBe(first?.shared);
-});
-
-it('after a restart, the rows hold the specs of the desired state', async () => {
-  const core = await built();
-  // As a store on disk reads them: equal, and no object is the same.
-  for (const name of NAMES) {
-    const expected = core.ledger.server(name);
-    if (expected !== undefined) core.store.replaceEqual('server', name, { expected, value: structuredClone(expected) });
-  }
-  const again = await core.restart();
-  const unit = again.current.get()?.units.get('stack-instance/shop');
-  for (const name of NAMES) {
-    const row = again.ledger.server(name);
-    expect(row?.wanted).toBe(unit?.servers.get(name)?.spec);
-    expect(row?.applied).toBe(row?.wanted);
-    expect(row?.policy).toBe(unit?.servers.get(name)?.policy);
-  }
-  expect(again.provider.calls).toEqual([]);
 });

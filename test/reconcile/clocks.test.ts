@@ -225,9 +225,9 @@ it('a clock that is right changes nothing', async () => {
   const core = new Core();
   core.source.commit(shopFiles({ web: 'name: web' }));
   await core.poll();
-  const before = core.store.journalBytes;
+  const before = core.store.savedBytes;
   for (let second = 0; second < 20; second += 1) await core.pass(SECOND);
-  expect(core.store.journalBytes).toBe(before);
+  expect(core.store.savedBytes).toBe(before);
   core.source.commit({ [SHOP]: null });
   await core.poll();
   expect(core.states()).toEqual({});

@@ -61,7 +61,7 @@ function transitions(core: Core, server = 'shop-web'): string[] {
 describe('a server at rest', () => {
   it('is checked every checkSeconds, and no row is written where nothing has changed', async () => {
     const core = await shop();
-    const { journalBytes } = core.store;
+    const { savedBytes } = core.store;
     const [before, rows] = [core.calls('check').length, core.ledger.server('shop-web')];
     await core.pass(CHECK_MS - 1);
     expect(core.calls('check').length).toBe(before);
@@ -69,7 +69,7 @@ describe('a server at rest', () => {
       await core.pass(round === 1 ? 1 : CHECK_MS);
       expect(core.calls('check').length).toBe(before + round);
     }
-    expect(core.store.journalBytes).toBe(journalBytes);
+    expect(core.store.savedBytes).toBe(savedBytes);
     expect(core.ledger.server('shop-web')).toBe(rows);
   });
 

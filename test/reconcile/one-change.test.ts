@@ -41,7 +41,7 @@ async function workOf(instances: number, changes: TextChanges): Promise<Work> {
   const core = await restingCore(instances);
   const rowsRead = countRowsRead(core);
   const committed = vi.spyOn(core.store, 'commit');
-  const [bytes, calls, lines] = [core.store.journalBytes, core.provider.calls.length, core.lines.length];
+  const [bytes, calls, lines] = [core.store.savedBytes, core.provider.calls.length, core.lines.length];
   core.source.commit(changes);
   await core.poll();
   const cost = core.lines.slice(lines).find(({ msg }) => msg === 'commit followed') ?? {};
@@ -50,7 +50,7 @@ async function workOf(instances: number, changes: TextChanges): Promise<Work> {
     ...{ blobsRead, filesParsed, instancesExpanded, recordsMerged },
     rowsRead: rowsRead(),
     rowsWritten: committed.mock.calls.reduce((sum, [rows]) => sum + rows.length, 0),
-    bytesWritten: core.store.journalBytes - bytes,
+    bytesWritten: core.store.savedBytes - bytes,
     calls: core.provider.calls.length - calls,
   };
 }

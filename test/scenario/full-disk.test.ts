@@ -1,8 +1,7 @@
-// The whole controller on a disk that fills up and gets room again. Writes of the store fail as those of a full disk do,
-// with half of the bytes written; everything else is real.
+// The whole controller on a disk that fills up and gets room again. Commits of the store fail as those on a full disk do, with
+// part of them written; everything else is real.
 
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type Controller, startController } from '../../src/compose.ts';
 import { loadSettings } from '../../src/load-settings.ts';
@@ -10,43 +9,41 @@ import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { finish } from '../../src/model/steps.ts';
 import type { Overview } from '../../src/service/operator.ts';
-import { diskFiles, type Files } from '../../src/store/files.ts';
+import type { Piece } from '../../src/store/database.ts';
+import type { KeptRow } from '../../src/store/row-json.ts';
+import type { DocumentAdapter } from '../../src/store/sqlite-adapter.ts';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
 import { treeline } from '../support/command-line.ts';
 import { createHttpsClient } from '../support/https-client.ts';
-import { readHistory, versionsOf } from '../support/journal-history.ts';
 import { commandLineOptions } from '../support/server-options.ts';
 import { createSite, type Site } from '../support/site.ts';
+import { keepHistory, readHistory, versionsOf } from '../support/store-history.ts';
 
 const WAIT = { timeout: 30_000, interval: 50 };
 const EMPTY = { release: 1, counts: { shop: 0 } };
 const LARGER = { release: 1, counts: { shop: 4 } };
 
 /** The machine's disk, until it is full. */
-class FillingDisk implements Files {
-  readonly openToRead = diskFiles.openToRead;
-  readonly rename = diskFiles.rename;
-  readonly syncDirectory = diskFiles.syncDirectory;
-  /** Asked before every write, with its text. */
-  isFull: (text: string) => boolean = () => false;
+class FillingDisk {
+  /** Asked for every part of a commit, with the rows that are to be written. */
+  isFull: (rows: readonly KeptRow[]) => boolean = () => false;
   failures = 0;
 
-  async create(path: string) {
-    return this.#watched(await diskFiles.create(path));
-  }
+  readonly adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
+    read: () => adapter.read(),
+    write: (document) => adapter.write(document),
+    commit: (revision, pieces) => adapter.commit(revision, this.#written(pieces)),
+    close: () => adapter.close(),
+  });
 
-  async open(path: string) {
-    return this.#watched(await diskFiles.open(path));
-  }
-
-  #watched(file: Awaited<ReturnType<Files['open']>>) {
-    const append = async (bytes: Uint8Array): Promise<void> => {
-      if (!this.isFull(bytes.toString())) return await file.append(bytes);
+  async *#written(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
+    for await (const piece of pieces) {
+      const isFull = this.isFull(piece.rows);
+      yield piece;
+      if (!isFull) continue;
       this.failures += 1;
-      await file.append(bytes.subarray(0, bytes.length / 2));
-      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
-    };
-    return { ...file, append };
+      throw new Error('database or disk is full');
+    }
   }
 }
 
@@ -55,15 +52,15 @@ interface Running {
   readonly lines: readonly JsonMap[];
 }
 
-async function start(site: Site, files: Files): Promise<Running> {
+async function start(site: Site, disk: FillingDisk): Promise<Running> {
   const lines: JsonMap[] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
-  const controller = await startController(await loadSettings(site.config, {}), { log, files });
+  const controller = await startController(await loadSettings(site.config, {}), { log, adapting: disk.adapting });
   onTestFinished(() => controller.stop());
   return { controller, lines };
 }
 
-async function startedOn(site: Site, disk: Files): Promise<Running> {
+async function startedOn(site: Site, disk: FillingDisk): Promise<Running> {
   const running = await start(site, disk);
   await vi.waitFor(() => expect(running.controller.reader.status('shop')).toBe('Done'), WAIT);
   return running;
@@ -84,11 +81,10 @@ function creations({ servers }: Site): Record<string, number> {
 function fillAfterIntents(disk: FillingDisk, servers: readonly string[]): void {
   const missing = new Set(servers);
   let isFull = false;
-  disk.isFull = (text) => {
+  disk.isFull = (rows) => {
     const wasFull = isFull;
-    for (const name of missing) {
-      if (text.includes(`["server","${name}",`) && text.includes('"state":"creating"')) missing.delete(name);
-    }
+    for (const [kind, name, json] of rows)
+      if (kind === 'server' && json?.includes('"state":"creating"')) missing.delete(name);
     isFull ||= missing.size === 0;
     return wasFull;
   };
@@ -99,9 +95,9 @@ const ONCE = Object.fromEntries(['shop-db', ...NEW_SERVERS].map((name) => [name,
 
 it('stops writing, goes on answering, and goes on by itself once there is room', { timeout: 90_000 }, async () => {
   const site = await createSite(filesOf(EMPTY));
+  await keepHistory(site.state);
   const disk = new FillingDisk();
   const { controller, lines } = await startedOn(site, disk);
-  const journal = join(site.state, 'journal');
   fillAfterIntents(disk, NEW_SERVERS);
   const followed = await site.repository.commit(filesOf(LARGER));
   await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT);
@@ -119,7 +115,7 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   });
   expect((await request('/hiera/shop-web-1/release/')).body).toBe('1');
   const { store, repository } = (await request('/operations/status')).body as Overview;
-  const why = `The store in ${site.state} could not be written: ENOSPC: no space left on device, write. Nothing was saved.`;
+  const why = `The store in ${site.state} could not be written: database or disk is full. Nothing was saved.`;
   expect(store).toEqual({ reason: expect.stringContaining(why), since: expect.stringMatching(/^\d{4}-.*Z$/) });
   expect(repository, 'the branch itself was read').toBeUndefined();
   const options = commandLineOptions(site, { controller });
@@ -133,7 +129,7 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
     body: JSON.stringify({ instance: 'shop', reason: 'the disk is full' }),
   });
   expect(refused).toMatchObject({ status: 503, body: { error: 'not_ready' }, headers: { 'retry-after': '5' } });
-  expect(JSON.stringify(refused.body)).toContain('no space left on device, write. Nothing was saved. Free');
+  expect(JSON.stringify(refused.body)).toContain('database or disk is full. Nothing was saved. Free');
   expect(controller.ready()).toBe(true);
   const errors = lines.filter(({ level }) => Number(level) >= 50);
   expect(errors.map(({ msg }) => String(msg).split(';')[0]).sort()).toEqual([
@@ -142,11 +138,11 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   ]);
   for (const { err } of errors) {
     expect(JSON.stringify(err)).toContain(
-      `The store in ${site.state} could not be written: ENOSPC: no space left on device, write. Nothing was saved. Free`,
+      `The store in ${site.state} could not be written: database or disk is full. Nothing was saved. Free`,
     );
   }
   const statesOnDisk = new Map(
-    versionsOf(readHistory(journal), 'server').map(({ name, value }) => [name, value?.state]),
+    versionsOf(readHistory(site.state), 'server').map(({ name, value }) => [name, value?.state]),
   );
   expect(NEW_SERVERS.map((name) => statesOnDisk.get(name))).toEqual(Array(4).fill('creating'));
 
@@ -157,7 +153,7 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   expect(lines.filter(({ msg }) => msg === 'the store can be written again')).toHaveLength(1);
   expect((await request('/operations/status')).body).not.toHaveProperty('store');
   expect(creations(site)).toEqual(ONCE);
-  const states = versionsOf(readHistory(journal), 'server').map(({ value }) => value?.state);
+  const states = versionsOf(readHistory(site.state), 'server').map(({ value }) => value?.state);
   expect(states).not.toContain('unknown');
 });
 
@@ -170,7 +166,7 @@ it('that is stopped while the disk is full looks first at what it could not reco
   await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT);
   await controller.stop();
 
-  const { lines } = await startedOn(site, diskFiles);
+  const { lines } = await startedOn(site, new FillingDisk());
   const lost = lines.filter(({ msg, to }) => msg === 'state' && to === 'unknown').map(({ server }) => server);
   expect(lost.sort()).toEqual(NEW_SERVERS);
   expect(lines.filter(({ to }) => to === 'creating')).toEqual([]);
@@ -182,7 +178,7 @@ it('forgets an instance whose last servers went when the disk was full', { timeo
   const disk = new FillingDisk();
   const { controller } = await startedOn(site, disk);
   await vi.waitFor(() => expect(controller.reader.status('lab')).toBe('Done'), WAIT);
-  disk.isFull = (text) => text.includes('["terminating","lab",null]');
+  disk.isFull = (rows) => rows.some(([kind, name, json]) => kind === 'terminating' && name === 'lab' && json === null);
   await site.repository.commit(filesOf(EMPTY));
   await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(1), WAIT);
   expect(namesOf(controller)).toEqual(['lab', 'shop']);

@@ -35,7 +35,7 @@ it('makes no server a second time that a service still makes for the controller 
   const first = await runController(site, (settings) => ({ ...settings, shutdownSeconds: 0 }));
   await expect.poll(() => creates(service), PATIENCE).toBe(1);
   await first.stop();
-  for (const name of ['journal', 'snapshot']) rmSync(join(site.state, name), { force: true });
+  rmSync(join(site.state, 'store.sqlite'));
   expect(readdirSync(site.state)).toContain('repository');
 
   const second = await runController(site);
@@ -57,7 +57,7 @@ it('makes no servers under new names beside those that a held commit was to repl
   await site.repository.commit({ [TEMPLATE]: templateText({ y: '', z: '' }) });
   await expect.poll(() => first.status('shop'), PATIENCE).toBe('Awaiting approval');
   await first.stop();
-  for (const name of ['journal', 'snapshot']) rmSync(join(site.state, name), { force: true });
+  rmSync(join(site.state, 'store.sqlite'));
 
   const second = await runController(site);
   const names = Object.keys(SIX).map((key) => `shop-${key}`);

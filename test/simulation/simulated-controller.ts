@@ -16,6 +16,7 @@ import type { Changes, Loses } from './actions.ts';
 import { drawn } from './chance.ts';
 import { type Life, oneTurn } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
+import type { Image } from './simulated-disk.ts';
 import type { MeaningOf } from './simulated-git.ts';
 import { COMPARE_MS, POLL_MS } from './simulated-settings.ts';
 import { simulatedSlices } from './simulated-slices.ts';
@@ -23,8 +24,6 @@ import type { World } from './world.ts';
 
 /** How long after a failed start the next one comes. */
 const START_AGAIN_MS = 60_000;
-/** The size of the journal at which the store writes a snapshot. */
-const COMPACTION_BYTES = 30_000;
 
 interface SimulatedControllerOptions {
   readonly seed: number;
@@ -50,7 +49,7 @@ export class SimulatedController {
   /** The rows that the last controller's store showed when it died. */
   #image: ReadonlyMap<string, string> | undefined;
   #wasDirty = false;
-  #backup: ReadonlyMap<string, Buffer> | undefined;
+  #backup: Image | undefined;
   /** What of the store was lost before the next start. */
   #lost: Exclude<Loses, 'nothing' | 'copy'> | undefined;
 
@@ -136,10 +135,8 @@ export class SimulatedController {
     for (const site of sites) site.restarted();
     const clock = clockOf(scheduler, wall, life);
     const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
-    const files = disk.files(life);
     const inSlices = this.#slicesOf(life);
-    const options = { files, compactionBytes: COMPACTION_BYTES, inSlices };
-    const opened = await openStore('/store', lock, options);
+    const opened = await openStore('/store', { adapter: disk.adapter(life), lock, inSlices });
     const sign = this.#lost === 'rows' ? 'the store is empty, and its directory is not' : undefined;
     if (this.#lost === 'since backup') {
       restores.restored(opened);

@@ -1,156 +1,151 @@
-// A disk in memory for the store: what was not synced may be lost when the controller dies, and it may be full.
-import type { AppendFile, Files } from '../../src/store/files.ts';
-import { readFileOf } from '../support/read-bytes.ts';
+// A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
+import { finish } from '../../src/model/steps.ts';
+import type { KeptEvent, Piece } from '../../src/store/database.ts';
+import { ALL_EVENTS } from '../../src/store/database.ts';
+import { eventOf, keptEvent } from '../../src/store/event-log.ts';
+import { type KeptRow, keptRows } from '../../src/store/row-json.ts';
+import { type DocumentAdapter, DocumentReader } from '../../src/store/sqlite-adapter.ts';
+import { emptyStoreDocument, rowsOf, type StoreDocument } from '../../src/store/store-document.ts';
 import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';
 
-/** How long a sync takes on a slow disk, at most. */
+/** How long a commit takes on a slow disk, at most. */
 const SLOW_MS = 800;
 
-interface DiskFile {
-  bytes: Buffer;
-  /** How much of `bytes` is in use. */
-  length: number;
-  /** The bytes that would survive a power cut: the first of a buffer. */
-  durable: { readonly bytes: Buffer; readonly length: number };
+/** Everything that is kept. Never changed: a commit makes another one. */
+interface Image {
+  readonly revision: number;
+  /** By kind and name. */
+  readonly rows: ReadonlyMap<string, KeptRow>;
+  /** By instance and id. */
+  readonly events: ReadonlyMap<string, KeptEvent>;
 }
 
-const NOTHING: DiskFile['durable'] = { bytes: Buffer.alloc(0), length: 0 };
+const NOTHING: Image = { revision: 0, rows: new Map(), events: new Map() };
+
+export type { Image };
 
 export class SimulatedDisk {
   readonly #scheduler: Scheduler;
   readonly #seed: number;
-  #names = new Map<string, DiskFile>();
-  #durableNames = new Map<string, DiskFile>();
+  #kept = NOTHING;
+  /** A commit that the disk has not finished. */
+  #pending: Image | undefined;
   #syncs = 0;
   /** Nothing more can be written. */
   isFull = false;
-  /** Until then every sync takes long. */
+  /** Until then every commit takes long. */
   slowUntil = 0;
-  /** Something was written that is not synced. */
-  isDirty = false;
 
   constructor(scheduler: Scheduler, seed: number) {
     this.#scheduler = scheduler;
     this.#seed = seed;
   }
 
+  /** Something was written that is not durable. */
+  get isDirty(): boolean {
+    return this.#pending !== undefined;
+  }
+
   /** Returns the disk as one controller uses it. A controller that is dead changes nothing and gets no answer. */
-  files(life: Life): Files {
+  adapter(life: Life): DocumentAdapter {
     return {
-      openToRead: async (path) => {
-        const file = this.#names.get(path);
-        return file === undefined ? undefined : readFileOf(file.bytes.subarray(0, file.length));
-      },
-      create: async (path) => {
-        if (life.isOver) return never();
-        this.#requireRoom();
-        const file: DiskFile = { bytes: Buffer.alloc(4096), length: 0, durable: NOTHING };
-        this.#names.set(path, file);
-        return this.#handleOf(file, life);
-      },
-      open: async (path) => {
-        const file = this.#names.get(path);
-        if (file === undefined) throw Object.assign(new Error(`ENOENT: ${path}`), { code: 'ENOENT' });
-        return this.#handleOf(file, life);
-      },
-      rename: async (from, to) => {
-        if (life.isOver) return never();
-        const file = this.#names.get(from);
-        if (file === undefined) throw Object.assign(new Error(`ENOENT: ${from}`), { code: 'ENOENT' });
-        this.#names.delete(from);
-        this.#names.set(to, file);
-      },
-      syncDirectory: async () => {
-        await this.#turn(life);
-        this.#durableNames = new Map(this.#names);
-      },
-    };
-  }
-
-  /** The controller dies: what was not synced is lost, or part of it, as chance has it. */
-  cut(): void {
-    const keepsNames = this.#drawn('names') < 0.5;
-    const names = keepsNames ? this.#names : this.#durableNames;
-    for (const file of names.values()) {
-      const isLonger = file.length > file.durable.length;
-      const share = isLonger ? this.#drawn(`bytes ${file.length}`) : 0;
-      const length = file.durable.length + Math.floor((file.length - file.durable.length) * share);
-      const { bytes } = isLonger ? file : file.durable;
-      file.bytes = Buffer.from(bytes.subarray(0, length));
-      file.length = length;
-      file.durable = { bytes: file.bytes, length };
-    }
-    this.#names = new Map(names);
-    this.#durableNames = new Map(names);
-    this.isDirty = false;
-  }
-
-  /** The disk is lost with everything on it. */
-  wipe(): void {
-    this.#names = new Map();
-    this.#durableNames = new Map();
-    this.isDirty = false;
-  }
-
-  /** Returns a copy of every file. */
-  image(): ReadonlyMap<string, Buffer> {
-    return new Map([...this.#names].map(([name, { bytes, length }]) => [name, Buffer.from(bytes.subarray(0, length))]));
-  }
-
-  /** Has the files of an image, and no others. */
-  putBack(image: ReadonlyMap<string, Buffer>): void {
-    this.wipe();
-    for (const [name, kept] of image) {
-      const bytes = Buffer.from(kept);
-      const file: DiskFile = { bytes, length: bytes.length, durable: { bytes, length: bytes.length } };
-      this.#names.set(name, file);
-      this.#durableNames.set(name, file);
-    }
-  }
-
-  #handleOf(file: DiskFile, life: Life): AppendFile {
-    return {
-      append: async (bytes) => {
-        if (life.isOver) return never();
-        this.#requireRoom();
-        this.isDirty = true;
-        const length = file.length + bytes.length;
-        if (length > file.bytes.length) {
-          const grown = Buffer.alloc(2 * length);
-          file.bytes.copy(grown, 0, 0, file.length);
-          file.bytes = grown;
-        }
-        file.bytes.set(bytes, file.length);
-        file.length = length;
-      },
-      sync: async () => {
-        const { bytes, length } = file;
-        await this.#turn(life);
-        // Bytes are only added behind this length before the next truncate, which is followed by a sync of its own.
-        file.durable = { bytes, length };
-        this.isDirty = false;
-      },
-      truncate: async (length) => {
-        if (life.isOver) return never();
-        file.bytes = Buffer.from(file.bytes.subarray(0, length));
-        file.length = Math.min(file.length, length);
+      read: async () => documentOf(this.#kept),
+      write: async (document) => this.#save(imageOf(document), life),
+      commit: async (revision, pieces) => {
+        const all: Piece[] = [];
+        for await (const piece of pieces) all.push(piece);
+        const { image, growth } = withPieces(this.#kept, revision, all);
+        await this.#save(image, life);
+        return {
+          bytes: all.flatMap(({ rows }) => rows).reduce((sum, [, , json]) => sum + (json?.length ?? 0), 1),
+          growth,
+        };
       },
       close: async () => undefined,
     };
   }
 
-  #turn(life: Life): Promise<void> {
+  /** The controller dies: a commit that was not finished is lost, or there, as chance has it. */
+  cut(): void {
+    if (this.#pending !== undefined && this.#drawn('cut') < 0.5) this.#kept = this.#pending;
+    this.#pending = undefined;
+  }
+
+  /** The disk is lost with everything on it. */
+  wipe(): void {
+    this.#kept = NOTHING;
+    this.#pending = undefined;
+  }
+
+  /** Returns what is kept. */
+  image(): Image {
+    return this.#kept;
+  }
+
+  /** Keeps what an image has, and nothing else. */
+  putBack(image: Image): void {
+    this.wipe();
+    this.#kept = image;
+  }
+
+  async #save(image: Image, life: Life): Promise<void> {
+    if (life.isOver) return never();
+    if (this.isFull) throw Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR' });
+    this.#pending = image;
     const luck = this.#drawn('turn');
     const ms = this.#scheduler.now < this.slowUntil ? luck * SLOW_MS : luck ** 4 * 40;
-    return this.#scheduler.pause(1 + Math.floor(ms), life);
+    await this.#scheduler.pause(1 + Math.floor(ms), life);
+    this.#kept = image;
+    this.#pending = undefined;
   }
 
   #drawn(key: string): number {
     return drawn(this.#seed, `disk ${key} ${this.#syncs++}`);
   }
+}
 
-  #requireRoom(): void {
-    if (this.isFull) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+function documentOf({ revision, rows, events }: Image): StoreDocument {
+  const document = emptyStoreDocument();
+  document.revision = revision;
+  // As a database sorts them.
+  const sorted = [...rows.values()].sort(([a], [b]) => (a < b ? 1 : a > b ? -1 : 0));
+  finish(new DocumentReader(document, 'the simulated disk').add({ rows: sorted, events: [] }));
+  document.events.restore([...events.values()].map(eventOf));
+  return document;
+}
+
+function imageOf(document: StoreDocument): Image {
+  const rows = [...rowsOf(document.tables)].flatMap((row) => keptRows(row, undefined));
+  const events = [...document.events.stored()].map(keptEvent);
+  return withPieces(NOTHING, document.revision, [{ rows, events }]).image;
+}
+
+function withPieces(
+  before: Image,
+  revision: number,
+  pieces: readonly Piece[],
+): { readonly image: Image; readonly growth: number } {
+  const [rows, events] = [new Map(before.rows), new Map(before.events)];
+  let growth = 0;
+  for (const piece of pieces) {
+    for (const row of piece.rows) {
+      const [kind, name, json] = row;
+      const key = `${kind}/${name}`;
+      growth += (json?.length ?? 0) - (rows.get(key)?.[2]?.length ?? 0);
+      if (json === null) rows.delete(key);
+      else rows.set(key, row);
+    }
+    for (const event of piece.events) addEvent(events, event);
   }
+  return { image: { revision, rows, events }, growth };
+}
+
+function addEvent(events: Map<string, KeptEvent>, event: KeptEvent): void {
+  const [instance, id, json] = event;
+  if (json === null) {
+    for (const [key, [of, other]] of events) if (of === instance && other <= id) events.delete(key);
+    if (id === ALL_EVENTS) return;
+  }
+  events.set(`${instance}/${id}`, event);
 }

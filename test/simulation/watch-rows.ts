@@ -3,7 +3,6 @@
 
 import { reasonText } from '../../src/machine/reasons.ts';
 import { suspendedUntil } from '../../src/machine/suspension.ts';
-import { isSame, type Json } from '../../src/model/json.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { EXITS, exitKeyOf } from '../reconcile/exits.ts';
@@ -73,16 +72,11 @@ export class RowWatch {
         this.commits += changes.length;
         for (const change of changes) this.#note(change);
       },
-      replaceEqual: (kind, name, row) => {
-        if (!isSame(row.expected as unknown as Json, row.value as unknown as Json))
-          this.#facts.fail('a row is replaced in memory by an equal one only', `${kind} ${name}`);
-        store.replaceEqual(kind, name, row);
-      },
       get failure() {
         return store.failure;
       },
-      get journalBytes() {
-        return store.journalBytes;
+      get savedBytes() {
+        return store.savedBytes;
       },
       get rowBytes() {
         return store.rowBytes;
@@ -138,7 +132,10 @@ export class RowWatch {
     if (change.kind === 'approval' && change.value?.what === 'requested delete') this.#noteDelete(change.value.reason);
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
     if (value !== null && expected !== undefined && isSameRow(value, expected)) {
-      this.#facts.fail('the journal grows by no more than the changes', `${change.kind} ${name} was written as it was`);
+      this.#facts.fail(
+        'the store is written no more than the changes need',
+        `${change.kind} ${name} was written as it was`,
+      );
     }
     this.#watchRate(`${change.kind} ${name}`);
   }
@@ -215,7 +212,7 @@ export class RowWatch {
     const max = WRITES_MAX + WRITES_PER_DISTURBANCE * disturbances.filter((time) => time > since - HOUR_MS).length;
     if (recent.length > max) {
       this.#facts.fail(
-        'the journal grows by no more than the changes',
+        'the store is written no more than the changes need',
         `${row} was written ${recent.length} times in an hour`,
       );
     }

@@ -1,14 +1,15 @@
 // Files of the format that version 0.1.0 writes, kept in `former/`: a snapshot, a journal with whole rows, changed fields and
 // removals, and a backup that was taken before the last commit. Every later version reads all of it.
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import type { RowKind } from '../../src/model/rows.ts';
+import { FORMER_FILES } from '../../src/store/former-store.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
-import { restoreStore } from '../../src/store/restore-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { emptyStoreDocument } from '../../src/store/store-document.ts';
+import { restoreStore } from '../../src/store/store-file.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const FORMER = join(import.meta.dirname, 'former');
@@ -66,5 +67,72 @@ describe('files of a former version', () => {
     const found = (await linesIn(store)).filter(([kind, name]) => kind !== 'server' || name !== LAST.server);
     expect(found).toEqual(sorted(expectedLines().filter(isBefore)));
     await store.close();
+  });
+});
+
+describe('a journal of a former version', () => {
+  /** Each record of a file, with its line end. */
+  function recordsOf(path: string): Buffer[] {
+    const bytes = readFileSync(path);
+    const records: Buffer[] = [];
+    for (let start = 0, end = bytes.indexOf(10); end !== -1; start = end + 1, end = bytes.indexOf(10, start)) {
+      records.push(bytes.subarray(start, end + 1));
+    }
+    return records;
+  }
+
+  async function opened(file: string, bytes: Buffer): Promise<number> {
+    const directory = temporaryDirectory();
+    for (const name of FORMER_FILES) copyFileSync(join(FORMER, name), join(directory, name));
+    writeFileSync(join(directory, file), bytes);
+    const store = await createLowdbStore(directory);
+    const events = await store.events('shop', { after: 0, limit: 1000 });
+    await store.close();
+    return events.events.length;
+  }
+
+  it('that ends in a torn record lacks that commit alone, wherever it is torn', async () => {
+    const records = recordsOf(join(FORMER, 'journal'));
+    const last = records.at(-1) ?? Buffer.alloc(0);
+    const all = await opened('journal', Buffer.concat(records));
+    for (const length of [1, 17, 18, 100, last.length - 1]) {
+      const torn = Buffer.concat([...records.slice(0, -1), last.subarray(0, length)]);
+      expect(await opened('journal', torn)).toBeLessThan(all);
+    }
+  });
+
+  it.each([
+    ['journal', 0],
+    ['journal', 1],
+    ['snapshot', 0],
+    ['snapshot', 1],
+    ['snapshot', 5],
+  ])('is refused where its %s has a flipped bit in record %d, and the files stay', async (file, index) => {
+    const records = recordsOf(join(FORMER, file));
+    const before = records.slice(0, index).reduce((sum, { length }) => sum + length, 0);
+    const bytes = Buffer.concat(records);
+    for (const at of [0, 9, 18, 40]) {
+      const damaged = Buffer.from(bytes);
+      damaged[before + at] = (damaged[before + at] ?? 0) ^ 1;
+      await expect(opened(file, damaged)).rejects.toThrow(`/${file} is damaged: `);
+    }
+  });
+
+  it('is refused where a record or the journal is missing', async () => {
+    const [head = Buffer.alloc(0), , ...rest] = recordsOf(join(FORMER, 'journal'));
+    await expect(opened('journal', Buffer.concat([head, ...rest]))).rejects.toThrow('a record is missing');
+    const directory = temporaryDirectory();
+    copyFileSync(join(FORMER, 'snapshot'), join(directory, 'snapshot'));
+    await expect(createLowdbStore(directory)).rejects.toThrow('it is missing, though there is a snapshot beside it');
+  });
+
+  it('is kept aside once it is taken over, and not read again', async () => {
+    const directory = temporaryDirectory();
+    for (const name of FORMER_FILES) copyFileSync(join(FORMER, name), join(directory, name));
+    await (await createLowdbStore(directory)).close();
+    const aside = readdirSync(directory).find((name) => name.startsWith('former-')) ?? '';
+    expect(readdirSync(directory).sort()).toEqual([aside, 'lock', 'store.sqlite']);
+    for (const name of FORMER_FILES)
+      expect(readFileSync(join(directory, aside, name))).toEqual(readFileSync(join(FORMER, name)));
   });
 });

@@ -1,34 +1,22 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+// The embedded store: the contract, and what is its own.
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { createLog } from '../../src/log.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
 import type { Change } from '../../src/model/rows.ts';
-import { backUpStore } from '../../src/store/back-up-store.ts';
-import { encodeFrame } from '../../src/store/frame.ts';
+import { refuseNetwork } from '../../src/store/database.ts';
 import { createLowdbStore, type LowdbStoreOptions } from '../../src/store/lowdb-store.ts';
-import { restoreStore } from '../../src/store/restore-store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { backUpStore, restoreStore, storePath } from '../../src/store/store-file.ts';
 import { describeStore } from '../contract/store.ts';
 import { pausingSlices } from '../support/pausing-slices.ts';
 import { textRow, writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describeStore('lowdb', async () => placeOf({}));
-describeStore('lowdb, with a snapshot after almost every commit', async () => placeOf({ compactionBytes: 100 }));
-describeStore('lowdb, with a record for every row', async () => placeOf({ recordLength: 1 }));
 describeStore('lowdb, with a pause after every step of work', async () => placeOf({ inSlices: pausingSlices() }));
 describeStore('lowdb, with tables that every commit replaces', async () => placeOf({ changedInPlace: 0 }));
 
@@ -53,7 +41,7 @@ it('encodes at most a hundred rows between two pauses', async () => {
     perStep.push(encoded);
     encoded = 0;
   });
-  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices, recordLength: 10_000 });
+  const store = await createLowdbStore(join(temporaryDirectory(), 'state'), { inSlices });
   const rows = Array.from({ length: 1_000 }, (_, index): Change => {
     const toJSON = (): unknown => {
       encoded += 1;
@@ -131,30 +119,20 @@ function placeOf(options: LowdbStoreOptions) {
 }
 
 describe('files', () => {
-  it('are for their owner only, and so is the directory', async () => {
-    const directory = join(temporaryDirectory(), 'deep', 'state');
-    const store = await createLowdbStore(directory, { compactionBytes: 100 });
-    await store.commit([writeText('a', 'x'.repeat(200))]);
-    await store.close();
-    expect(modeOf(directory)).toBe(0o700);
-    expect(modeOf(join(directory, 'journal'))).toBe(0o600);
-    expect(modeOf(join(directory, 'snapshot'))).toBe(0o600);
-  });
+  const FILES = ['store.sqlite', 'store.sqlite-shm', 'store.sqlite-wal'];
 
-  it('are so whatever the umask, and so is the lock', async () => {
-    const directory = join(temporaryDirectory(), 'state');
+  it('are for their owner only, and so are the directory and the lock, whatever the umask', async () => {
+    const directory = join(temporaryDirectory(), 'deep', 'state');
     const before = process.umask(0);
     try {
-      const store = await createLowdbStore(directory, { compactionBytes: 100 });
+      const store = await createLowdbStore(directory);
       await store.commit([writeText('a', 'x'.repeat(200))]);
-      const held = readdirSync(directory).filter((name) => name.startsWith('lock'));
-      expect(held.map((name) => [name, modeOf(join(directory, name))])).toEqual([
-        ['lock', 0o600],
-        ['lock-owner', 0o600],
-      ]);
-      await store.close();
       expect(modeOf(directory)).toBe(0o700);
-      for (const name of ['journal', 'snapshot']) expect(modeOf(join(directory, name))).toBe(0o600);
+      const held = readdirSync(directory).sort();
+      expect(held).toEqual(['lock', 'lock-owner', ...FILES]);
+      expect(held.map((name) => modeOf(join(directory, name)))).toEqual(held.map(() => 0o600));
+      await store.close();
+      expect(readdirSync(directory).sort()).toEqual(['lock', 'store.sqlite']);
     } finally {
       process.umask(before);
     }
@@ -175,82 +153,50 @@ describe('files', () => {
     await (await createLowdbStore(directory)).close();
   });
 
-  it('say what they are, in one line a record', async () => {
-    const directory = temporaryDirectory();
-    const store = await createLowdbStore(directory);
-    await store.commit([writeText('a', 'one')]);
-    await store.close();
-    const [head, record] = readFileSync(join(directory, 'journal'), 'utf8').split('\n');
-    expect(head).toMatch(/^[0-9a-f]{8} [0-9a-f]{8} \{"format":"treeline-journal","version":4,"after":0\}$/);
-    expect(record?.slice(18)).toBe(`{"sequence":1,"rows":[${JSON.stringify(['node', 'a', textRow('one')])}]}`);
-  });
-
-  it('are one journal record for all commits that wait at the same time', async () => {
+  it('are one commit for all commits that wait at the same time', async () => {
     const directory = temporaryDirectory();
     const store = await createLowdbStore(directory);
     await Promise.all(['a', 'b', 'c'].map((name) => store.commit([writeText(name, name)])));
     await store.close();
-    expect(readFileSync(join(directory, 'journal'), 'utf8').trimEnd().split('\n')).toHaveLength(2);
+    const database = new DatabaseSync(storePath(directory), { readOnly: true });
+    expect(database.prepare('SELECT revision, lines FROM state').get()).toEqual({ revision: 1, lines: 3 });
+    database.close();
+  });
+
+  it('do not grow with the commits', async () => {
+    const directory = temporaryDirectory();
+    const store = await createLowdbStore(directory);
+    for (let round = 0; round < 3_000; round++) {
+      await store.commit([writeText('a', String(round).padStart(2_000, '0'), store.read('node', 'a'))]);
+    }
+    const sizes = readdirSync(directory).map((name) => statSync(join(directory, name)).size);
+    await store.close();
+    expect(store.savedBytes).toBeGreaterThan(3_000 * 2_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(5_000_000);
   });
 });
 
-describe('compaction', () => {
-  it('comes in time also where the snapshot is larger than the journal may become', async () => {
+describe('dropped events', () => {
+  it('are dropped from the file too, and the gap stays', async () => {
     const directory = temporaryDirectory();
-    const options = { compactionBytes: 1_000, journalBytesLarge: 5_000 };
-    const store = await createLowdbStore(directory, options);
-    await store.commit([writeText('large', 'x'.repeat(20_000))]);
-    for (let round = 0; round < 60; round++) {
-      await store.commit([writeText('a', String(round).padStart(500, '0'), store.read('node', 'a'))]);
+    const store = await createLowdbStore(directory);
+    for (let round = 0; round < 11; round++) {
+      await store.commit(
+        [],
+        Array.from({ length: 100 }, (_, index) => eventOf(`${round} ${index}`)),
+      );
     }
+    await store.commit([], [eventOf('last')]);
+    const page = await store.events('shop', { after: 0, limit: 2_000 });
+    expect(page.events).toHaveLength(1_000);
+    expect(page.isGap).toBe(true);
     await store.close();
-    expect(statSync(join(directory, 'snapshot')).size).toBeGreaterThan(20_000);
-    expect(statSync(join(directory, 'journal')).size).toBeLessThan(6_000);
-  });
-
-  it('keeps the journal in proportion to the rows', async () => {
-    const directory = temporaryDirectory();
-    const store = await createLowdbStore(directory, { compactionBytes: 10_000 });
-    for (let round = 0; round < 300; round++) {
-      await store.commit([writeText('a', String(round).padStart(200, '0'), store.read('node', 'a'))]);
-    }
-    await store.close();
-    expect(existsSync(join(directory, 'snapshot'))).toBe(true);
-    expect(statSync(join(directory, 'journal')).size).toBeLessThan(11_000);
-    expect(store.journalBytes).toBeGreaterThan(300 * 200);
+    const database = new DatabaseSync(storePath(directory), { readOnly: true });
+    // The last commit dropped those that were too many before it; a mark stands for them.
+    expect(database.prepare('SELECT count(*) AS lines FROM events').get()).toEqual({ lines: 1_002 });
+    database.close();
     const reopened = await createLowdbStore(directory);
-    expect(reopened.read('node', 'a')?.oid).toBe('299'.padStart(200, '0'));
-    await reopened.close();
-  });
-
-  it('is not done while the snapshot is more than half as large as the journal', async () => {
-    const directory = temporaryDirectory();
-    let store = await createLowdbStore(directory, { compactionBytes: 100 });
-    await store.commit([writeText('large', 'x'.repeat(10_000))]);
-    await store.close();
-    const { ino } = statSync(join(directory, 'snapshot'));
-    store = await createLowdbStore(directory, { compactionBytes: 100 });
-    await store.commit([writeText('b', 'x'.repeat(1000))]);
-    await store.close();
-    expect(statSync(join(directory, 'snapshot')).ino).toBe(ino);
-    expect(statSync(join(directory, 'journal')).size).toBeGreaterThan(1000);
-  });
-
-  it('fails no commit, is logged, and is tried again once the journal has grown further', async () => {
-    const directory = temporaryDirectory();
-    const lines: string[] = [];
-    const log = createLog('warn', { write: (line) => lines.push(line) });
-    mkdirSync(join(directory, 'snapshot.new'));
-    const store = await createLowdbStore(directory, { compactionBytes: 1000, log });
-    for (let index = 0; index < 15; index++) await store.commit([writeText(`row-${index}`, 'x'.repeat(100))]);
-    rmdirSync(join(directory, 'snapshot.new'));
-    expect(lines).toHaveLength(2);
-    expect(lines[0]).toContain('no snapshot could be written');
-    for (let index = 15; index < 20; index++) await store.commit([writeText(`row-${index}`, 'x'.repeat(100))]);
-    await store.close();
-    expect(existsSync(join(directory, 'snapshot'))).toBe(true);
-    const reopened = await createLowdbStore(directory);
-    expect(reopened.list('node').size).toBe(20);
+    expect(await reopened.events('shop', { after: 0, limit: 2_000 })).toEqual(page);
     await reopened.close();
   });
 });
@@ -268,32 +214,12 @@ describe('limits', () => {
 });
 
 describe('events', () => {
-  it('are there exactly where the rows of their commit are, wherever the journal ends', async () => {
+  it('survive a backup and its restore, and keep their ids', async () => {
     const directory = temporaryDirectory();
-    const journal = join(directory, 'journal');
-    const store = await createLowdbStore(directory, { recordLength: 60 });
-    for (const name of ['a', 'b', 'c']) {
-      await store.commit([writeText(name, name), writeText(`${name}2`, name)], [eventOf(name), eventOf(name)]);
-    }
-    await store.close();
-    const whole = readFileSync(journal);
-    for (let length = whole.indexOf(10) + 1; length < whole.length; length += 7) {
-      writeFileSync(journal, whole.subarray(0, length));
-      const cut = await createLowdbStore(directory);
-      const names = [...cut.list('node').keys()];
-      const { events } = await cut.events('shop', { after: 0, limit: 100 });
-      expect(events.map(({ reason }) => reason)).toEqual(names.map((name) => name.slice(0, 1)));
-      await cut.close();
-    }
-  });
-
-  it('survive a new snapshot, a backup and its restore, and keep their ids', async () => {
-    const directory = temporaryDirectory();
-    const store = await createLowdbStore(directory, { compactionBytes: 1_000 });
+    const store = await createLowdbStore(directory);
     for (let index = 0; index < 30; index++) await store.commit([], [eventOf(`${index}`)]);
     const { events } = await store.events('shop', { after: 0, limit: 100 });
     await store.close();
-    expect(existsSync(join(directory, 'snapshot'))).toBe(true);
     const backup = join(temporaryDirectory(), 'backup');
     await backUpStore(directory, backup);
     const other = join(temporaryDirectory(), 'other');
@@ -306,28 +232,12 @@ describe('events', () => {
   });
 });
 
-describe('a store of version 2', () => {
-  it('is opened as it is, and written anew so that an older program refuses it', async () => {
-    const directory = temporaryDirectory();
-    const paths = ['journal', 'snapshot'].map((name) => join(directory, name));
-    const store = await createLowdbStore(directory, { compactionBytes: 100 });
-    await store.commit([writeText('a', 'x'.repeat(200))]);
-    await store.commit([writeText('b', 'two')]);
-    await store.close();
-    for (const path of paths) {
-      const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-      const head = JSON.stringify({ ...JSON.parse((lines[0] ?? '').slice(18)), version: 2 });
-      const rest = lines.slice(1).map((line) => `${line}\n`);
-      writeFileSync(path, Buffer.concat([encodeFrame(head), Buffer.from(rest.join(''))]));
-    }
-    const opened = await createLowdbStore(directory);
-    expect([...opened.list('node').keys()]).toEqual(['a', 'b']);
-    await opened.close();
-    for (const path of paths) expect(readFileSync(path, 'utf8').split('\n')[0]).toContain('"version":4');
-  });
-});
-
 describe('opening', () => {
+  it('refuses a network file system, where the lock keeps nobody out', () => {
+    expect(() => refuseNetwork('/srv/state', 0x6969)).toThrow('/srv/state is on a network file system (NFS)');
+    expect(() => refuseNetwork(temporaryDirectory())).not.toThrow();
+  });
+
   it('refuses a directory that is a file', async () => {
     const path = join(temporaryDirectory(), 'state');
     writeFileSync(path, '');

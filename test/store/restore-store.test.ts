@@ -1,21 +1,26 @@
 // Backups put back: over nothing, over something, beside a controller, and while the power goes.
 
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Change } from '../../src/model/rows.ts';
-import { backUpStore } from '../../src/store/back-up-store.ts';
-import { diskFiles, type Files } from '../../src/store/files.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
-import { type Restored, type RestoreOptions, restoreStore } from '../../src/store/restore-store.ts';
 import { StoreError } from '../../src/store/store-error.ts';
-import { MemoryFiles } from '../support/memory-files.ts';
+import {
+  backUpStore,
+  type Restored,
+  type RestoreOptions,
+  restoreStore,
+  storePath,
+} from '../../src/store/store-file.ts';
 import { writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const NOW = Date.parse('2026-11-20T10:13:56.789Z');
-/** After every commit. */
-const COMPACTING = 10;
+const FORMER = join(import.meta.dirname, 'former');
+const RESTORE_STEP_BY_STEP = join(import.meta.dirname, '..', 'support', 'restore-step-by-step.ts');
 
 let directory: string;
 let backup: string;
@@ -25,36 +30,27 @@ beforeEach(() => {
   backup = join(temporaryDirectory(), 'backup');
 });
 
-interface Place {
-  readonly at?: string;
-  readonly files?: Files;
-  readonly compactionBytes?: number;
-}
-
-async function commitEach(
-  commits: readonly (readonly Change[])[],
-  { at = directory, ...options }: Place = {},
-): Promise<void> {
-  const store = await createLowdbStore(at, options);
+async function commitEach(commits: readonly (readonly Change[])[], at = directory): Promise<void> {
+  const store = await createLowdbStore(at);
   for (const changes of commits) await store.commit(changes);
   await store.close();
 }
 
-async function textsOf({ at = directory, ...options }: Place = {}): Promise<string[]> {
-  const store = await createLowdbStore(at, options);
+async function textsOf(at = directory): Promise<string[]> {
+  const store = await createLowdbStore(at);
   const names = [...store.list('node').keys()].sort();
   await store.close();
   return names;
 }
 
 /** A backup of a store whose texts are these, one commit each. */
-async function makeBackup(texts: readonly string[], files: Files = diskFiles): Promise<void> {
+async function makeBackup(texts: readonly string[]): Promise<void> {
   const at = temporaryDirectory();
   await commitEach(
     texts.map((text) => [writeText(text, text)]),
-    { at, files },
+    at,
   );
-  await backUpStore(at, backup, files);
+  await backUpStore(at, backup);
 }
 
 function restore(options: Partial<RestoreOptions> = {}): Promise<Restored> {
@@ -72,9 +68,11 @@ async function refusal(): Promise<string> {
   return String(error);
 }
 
-/** The files of a folder; sockets are left out. */
+/** The files of a folder, but for those that a reader of the store leaves. */
 function textsIn(folder: string): Record<string, string> {
-  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== 'lock');
+  const names = readdirSync(folder, { withFileTypes: true }).filter(
+    (entry) => entry.isFile() && !/^lock|-(?:wal|shm)$/.test(entry.name),
+  );
   return Object.fromEntries(names.map(({ name }) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
@@ -88,7 +86,7 @@ describe('a restored store', () => {
     expect(await textsOf()).toEqual(['a', 'b']);
     await commitEach([[writeText('c', 'c')]]);
     expect(await textsOf()).toEqual(['a', 'b', 'c']);
-    expect(Object.keys(textsIn(directory)).sort()).toEqual(['journal', 'snapshot']);
+    expect(Object.keys(textsIn(directory)).sort()).toEqual(['store.sqlite']);
   });
 
   it('has the changes that were asked for', async () => {
@@ -121,18 +119,15 @@ describe('over a store that holds rows', () => {
     );
   });
 
-  it.each([
-    ['journal', {}],
-    ['snapshot and journal', { compactionBytes: COMPACTING }],
-  ])('keeps the former %s aside under a dated name', async (_files, options) => {
+  it('keeps the former files aside under a dated name', async () => {
     await makeBackup(['a']);
-    await commitEach([[writeText('x', 'x')], [writeText('y', 'y')]], options);
+    await commitEach([[writeText('x', 'x')], [writeText('y', 'y')]]);
     const before = textsIn(directory);
     const { former } = await restore({ force: true });
     expect(former).toBe(join(directory, 'replaced-2026-11-20T10-13-56-789Z'));
     expect(textsIn(former ?? '')).toEqual(before);
     expect(await textsOf()).toEqual(['a']);
-    expect(await textsOf({ at: former ?? '' })).toEqual(['x', 'y']);
+    expect(await textsOf(former ?? '')).toEqual(['x', 'y']);
   });
 
   it('leaves everything else in the directory alone', async () => {
@@ -147,22 +142,29 @@ describe('over a store that holds rows', () => {
 
   it('mends one that is damaged, with force only', async () => {
     await makeBackup(['a']);
-    await commitEach([[writeText('x', 'x')]], { compactionBytes: COMPACTING });
-    for (const name of ['journal', 'snapshot']) {
-      writeFileSync(join(directory, name), 'damaged');
-      expect(await refusal()).toContain('cannot be read');
-      const { former } = await restore({ force: true, now: NOW + name.length });
-      expect(readFileSync(join(former ?? '', name), 'utf8')).toBe('damaged');
-      expect(await textsOf()).toEqual(['a']);
-    }
+    await commitEach([[writeText('x', 'x')]]);
+    writeFileSync(storePath(directory), 'damaged');
+    expect(await refusal()).toContain('cannot be read');
+    const { former } = await restore({ force: true });
+    expect(readFileSync(join(former ?? '', 'store.sqlite'), 'utf8')).toBe('damaged');
+    expect(await textsOf()).toEqual(['a']);
+  });
+
+  it('keeps the files of a former version aside, too', async () => {
+    await makeBackup(['a']);
+    for (const file of ['journal', 'snapshot']) copyFileSync(join(FORMER, file), join(directory, file));
+    expect(await refusal()).toContain('holds rows already');
+    const { former } = await restore({ force: true });
+    expect(readdirSync(former ?? '').sort()).toEqual(['journal', 'snapshot']);
+    expect(await textsOf()).toEqual(['a']);
   });
 });
 
 describe('nothing is restored', () => {
   it('from a damaged backup', async () => {
     await makeBackup(['a', 'b']);
-    writeFileSync(backup, readFileSync(backup).subarray(0, -1));
-    expect(await refusal()).toContain(`The backup is damaged at byte`);
+    writeFileSync(backup, readFileSync(backup).subarray(0, -4096));
+    expect(await refusal()).toContain(`The backup ${backup} is damaged, or is no backup`);
   });
 
   it('where no directory can be made', async () => {
@@ -184,78 +186,43 @@ describe('nothing is restored', () => {
   it.skipIf(process.getuid?.() !== 0)("over another user's files (needs root to try)", async () => {
     await makeBackup(['a']);
     await commitEach([[writeText('x', 'x')]]);
-    chownSync(join(directory, 'journal'), 12345, 12345);
+    chownSync(storePath(directory), 12345, 12345);
     expect(await refusal()).toContain('belongs to the user with the id 12345, and you are 0');
-  });
-
-  it('where the former files cannot be kept, and no half of them is left', async () => {
-    await makeBackup(['a']);
-    await commitEach([[writeText('x', 'x')]]);
-    const files: Files = { ...diskFiles, create: failingBelow('replaced-') };
-    await expect(restore({ force: true, files })).rejects.toThrow('could not be restored: ENOSPC');
-    expect(readdirSync(directory)).toEqual(['journal', 'lock']);
-    expect(await textsOf()).toEqual(['x']);
-  });
-
-  it('where there is no room for the restored rows', async () => {
-    await makeBackup(['a']);
-    await commitEach([[writeText('x', 'x')]]);
-    const files: Files = { ...diskFiles, create: failingBelow('snapshot.new') };
-    await expect(restore({ force: true, files })).rejects.toThrow('could not be restored: ENOSPC');
-    expect(await textsOf()).toEqual(['x']);
   });
 });
 
-function failingBelow(part: string): Files['create'] {
-  return async (path) => {
-    const file = await diskFiles.create(path);
-    if (!path.includes(part)) return file;
-    return { ...file, append: () => Promise.reject(new Error('ENOSPC: no space left on device, write')) };
-  };
-}
-
-/** Which of the names that were not synced a power cut leaves. */
-const NAMES: readonly [string, (path: string) => boolean][] = [
-  ['no', () => false],
-  ['all', () => true],
-  ["the journal's", (path) => basename(path) === 'journal'],
-  ["the snapshot's", (path) => basename(path) === 'snapshot'],
-];
-
-describe.each([
-  ['a journal alone', undefined],
-  ['a snapshot and a journal', COMPACTING],
-])('a power cut over %s', (_store, compactionBytes) => {
-  it.each(NAMES)('that leaves %s unsynced names leaves the old store, the restored one or none', async (_n, keeps) => {
+describe('a restore that is killed at any step', () => {
+  it('leaves the old store or the restored one, and the same command leads to the end', {
+    timeout: 120_000,
+  }, async () => {
+    await makeBackup(['a', 'b']);
+    const killed = await storeOfKilled(['x', 'y']);
+    const steps = temporaryDirectory();
+    const { status, stderr } = spawnSync(process.execPath, [RESTORE_STEP_BY_STEP, killed, backup, steps]);
+    expect({ status, stderr: String(stderr) }).toEqual({ status: 0, stderr: '' });
     const found = new Set<string>();
-    for (let end = 0; end === 0 || !found.has('restored in full'); end++) {
-      const files = new MemoryFiles();
-      directory = temporaryDirectory();
-      // More commits than the backup holds: its own numbers would not tell it apart.
-      const commits = ['v', 'w', 'x', 'y'].map((text) => [writeText(text, text)]);
-      await commitEach(commits, { files, ...(compactionBytes === undefined ? {} : { compactionBytes }) });
-      await makeBackup(['a', 'b'], files);
-      const from = files.writes;
-      files.beforeWrite = (number) => {
-        if (number >= from + end) throw new Error('no power');
-      };
-      const isWhole = await restore({ force: true, files }).then(
-        () => true,
-        () => false,
-      );
-      files.cutPower(0, keeps);
-      const texts = await textsOf({ files }).catch((error: unknown) => [String(error)]);
-      found.add(isWhole ? 'restored in full' : texts.join());
-      if (isWhole) expect(texts).toEqual(['a', 'b']);
-      // Whatever was found, the same command leads to the end.
-      files.beforeWrite = () => undefined;
-      await restore({ force: true, files, now: NOW + 1 });
-      expect(await textsOf({ files })).toEqual(['a', 'b']);
+    const seen = new Set<string>();
+    for (const step of readdirSync(steps)) {
+      directory = join(steps, step);
+      const state = `${readdirSync(directory, { recursive: true })} ${crc32(readFileSync(storePath(directory)))}`;
+      if (seen.has(state)) continue;
+      seen.add(state);
+      found.add((await textsOf()).join());
+      await restore({ force: true, now: NOW + 1 });
+      expect(await textsOf()).toEqual(['a', 'b']);
     }
-    const kinds = [...found].map((texts) =>
-      texts.replace(/^StoreError: .*one of the two is from another time.*$/, 'none'),
-    );
-    expect(kinds.filter((kind) => !['v,w,x,y', 'a,b', 'none', 'restored in full'].includes(kind))).toEqual([]);
-    expect(kinds).toContain('v,w,x,y');
+    expect([...found].sort()).toEqual(['a,b', 'x,y']);
+    expect(seen.size).toBeGreaterThan(5);
+    expect(await textsOf(killed)).toEqual(['a', 'b']);
   });
+
+  /** A store as a controller that was killed leaves it: its last commits are in SQLite's log alone. */
+  async function storeOfKilled(texts: readonly string[]): Promise<string> {
+    const [running, killed] = [temporaryDirectory(), temporaryDirectory()];
+    const store = await createLowdbStore(running);
+    for (const text of texts) await store.commit([writeText(text, text)]);
+    for (const end of ['', '-wal']) copyFileSync(storePath(running) + end, storePath(killed) + end);
+    await store.close();
+    return killed;
+  }
 });

@@ -3,7 +3,7 @@
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { type History, versionsOf } from './journal-history.ts';
+import { type History, versionsOf } from './store-history.ts';
 
 /** What a client of the REST interface was told. */
 export interface Seen {
@@ -19,7 +19,7 @@ export interface Told {
   readonly seen: Seen | undefined;
 }
 
-/** The journal held `before` when that process started, and holds `now` after its end. */
+/** The store had kept `before` when that process started, and has kept `now` after its end. */
 export interface Files {
   readonly before: History;
   readonly now: History;

@@ -3,7 +3,7 @@ import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import { writeText } from './rows.ts';
 
 const [directory = '', prefix = ''] = process.argv.slice(2);
-const store = await createLowdbStore(directory, { compactionBytes: 20_000 });
+const store = await createLowdbStore(directory);
 // The store keeps no process alive by itself.
 setInterval(() => undefined, 1000);
 

@@ -1,17 +1,17 @@
 // A real controller on a real repository, killed again and again at random moments while commits come and servers are
 // built, changed and removed. After every kill its files are held against everything that it has told.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
+import { storePath } from '../../src/store/store-file.ts';
 import { expectAcknowledged, lastServers, type Seen, successfulCreates } from './acknowledged.ts';
 import { churned, FIRST, filesOf, LASTING, serversOf } from './churned-repository.ts';
 import { createHttpsClient, type HttpsClient, keepAlive } from './https-client.ts';
-import { type History, readHistory } from './journal-history.ts';
 import { ServingProcess } from './serving-process.ts';
 import { createSite, type Site } from './site.ts';
 import { statusesOf } from './statuses.ts';
+import { type History, keepHistory, readHistory } from './store-history.ts';
 
 /** A start lasts longer, so that a kill within this time comes before all is open. */
 const START_MS = 900;
@@ -22,10 +22,14 @@ const STARTING_EACH = 5;
 /** Servers go all the time; nothing is to wait for a person. */
 const APPROVED = 'Churn\n\nTreeline-Approve-Deletes: 1000';
 const SETTLE_MS_MAX = 60_000;
+/** A page in SQLite's log of writes, with its head. */
+const PAGE_BYTES = 4096 + 24;
 
 /** Kills a controller `kills` times, and checks it after every time and in the end. */
 export async function killAgainAndAgain(kills: number): Promise<void> {
-  const run = new Run(await createSite(filesOf(FIRST)));
+  const site = await createSite(filesOf(FIRST));
+  await keepHistory(site.state);
+  const run = new Run(site);
   for (let kill = 0; kill < kills; kill++) {
     await run.untilKilled({ isTorn: kill % TORN_EACH === 1, isStarting: kill % STARTING_EACH === 2 });
   }
@@ -34,7 +38,7 @@ export async function killAgainAndAgain(kills: number): Promise<void> {
 
 /** How a life of the controller begins and ends. */
 interface Life {
-  /** Its journal ends in a part of a record. */
+  /** Its log of writes ends in a part of a commit. */
   readonly isTorn: boolean;
   /** It is killed while it starts. */
   readonly isStarting: boolean;
@@ -42,7 +46,6 @@ interface Life {
 
 class Run {
   readonly #site: Site;
-  readonly #journal: string;
   #wanted = FIRST;
   #history: History = { records: [], versions: [] };
   /** `<server>.<action id>` of every action that has ever changed a server. */
@@ -50,7 +53,6 @@ class Run {
 
   constructor(site: Site) {
     this.#site = site;
-    this.#journal = join(site.state, 'journal');
   }
 
   /** One life of the controller: it starts unaided, works, and is killed. */
@@ -119,13 +121,15 @@ class Run {
 
   /** What a power cut may leave of a record that was being written. */
   #tearTail(): void {
-    const last = this.#history.records.at(-1);
-    if (last !== undefined) appendFileSync(this.#journal, last.slice(0, Math.random() * (last.length - 1)));
+    const log = `${storePath(this.#site.state)}-wal`;
+    if (!existsSync(log)) return;
+    const last = readFileSync(log).subarray(-PAGE_BYTES);
+    appendFileSync(log, last.subarray(0, Math.random() * (last.length - 1)));
   }
 
   async #check(lines: readonly JsonMap[], seen?: Seen): Promise<void> {
     const before = this.#history;
-    if (existsSync(this.#journal)) this.#history = readHistory(this.#journal);
+    this.#history = readHistory(this.#site.state);
     const commits = (await this.#site.repository.git('rev-list', '--reverse', 'main')).split('\n');
     expectAcknowledged({ lines, seen }, { before, now: this.#history, commits });
     for (const { actions } of changesIn(this.#site)) for (const action of actions) this.#effects.add(action);

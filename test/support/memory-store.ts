@@ -3,8 +3,8 @@ import type { EventPage, EventRange, NewEvent } from '../../src/model/instance-e
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { finish } from '../../src/model/steps.ts';
-import { EventLog, encodeEvent } from '../../src/store/event-log.ts';
-import type { EqualRows, Store } from '../../src/store/store.ts';
+import { EventLog, keptEvent } from '../../src/store/event-log.ts';
+import type { Store } from '../../src/store/store.ts';
 
 /** The rows that outlive a store: a store that is opened on the same ones finds what the one before has left. */
 export type MemoryRows = Map<RowKind, Map<string, Rows[RowKind]>>;
@@ -18,7 +18,7 @@ export class MemoryStore implements Store {
   readonly #rows: MemoryRows;
   /** By kind and name. */
   readonly #bytes = new Map<string, number>();
-  #journalBytes = 0;
+  #savedBytes = 0;
   #rowBytes = 0;
   #isClosed = false;
   #last: Promise<void> = Promise.resolve();
@@ -28,11 +28,11 @@ export class MemoryStore implements Store {
     this.#events = EVENTS.get(rows) ?? new EventLog();
     EVENTS.set(rows, this.#events);
     for (const [kind, named] of rows) for (const [name, value] of named) this.#count(kind, name, value);
-    this.#journalBytes = 0;
+    this.#savedBytes = 0;
   }
 
-  get journalBytes(): number {
-    return this.#journalBytes;
+  get savedBytes(): number {
+    return this.#savedBytes;
   }
 
   get rowBytes(): number {
@@ -63,10 +63,6 @@ export class MemoryStore implements Store {
     await this.#last;
   }
 
-  replaceEqual<Kind extends RowKind>(kind: Kind, name: string, { expected, value }: EqualRows<Kind>): void {
-    if (this.read(kind, name) === expected) this.#rows.get(kind)?.set(name, value);
-  }
-
   #save(changes: readonly Change[], events: readonly NewEvent[]): void {
     const names = new Set(changes.map(({ kind, name }) => `${kind}/${name}`));
     if (names.size < changes.length) throw new Error('a row appears twice in one commit');
@@ -77,7 +73,7 @@ export class MemoryStore implements Store {
     for (const { kind, name, value } of changes) this.#put(kind, name, value);
     const numbered = finish(this.#events.number(events));
     this.#events.add(numbered);
-    for (const event of numbered) this.#journalBytes += encodeEvent(event).length;
+    for (const event of numbered) this.#savedBytes += keptEvent(event)[2]?.length ?? 0;
   }
 
   #put(kind: RowKind, name: string, value: Rows[RowKind] | null): void {
@@ -93,7 +89,7 @@ export class MemoryStore implements Store {
     const key = `${kind}/${name}`;
     const written = JSON.stringify([kind, name, value]).length;
     const bytes = value === null ? 0 : written;
-    this.#journalBytes += written;
+    this.#savedBytes += written;
     this.#rowBytes += bytes - (this.#bytes.get(key) ?? 0);
     this.#bytes.set(key, bytes);
   }

@@ -42,23 +42,12 @@ export const LEFT_OUT_WORK_DEFECTS: readonly PlantedDefect[] = [
   },
   {
     id: 'specs-changed',
-    title: 'an applied spec that changes with the wanted one is read back as the former one',
+    title: 'a wanted spec that changes is read back as the former one',
     edits: [
       {
         file: 'src/store/row-json.ts',
-        find: 'const isOther = after[key] === WANTED && after.wanted !== before.wanted;',
-        replace: 'const isOther = after[key] === WANTED && after.wanted === undefined;',
-      },
-    ],
-  },
-  {
-    id: 'specs-shared',
-    title: 'after a restart, an applied spec counts as the wanted one',
-    edits: [
-      {
-        file: 'src/follow/share-specs.ts',
-        find: '(other === wanted ? spec : other)',
-        replace: '(other === null ? null : spec)',
+        find: 'if (wanted === ((before as ServerRow | undefined)?.wanted ?? null)) return [kept];',
+        replace: 'if (before !== undefined) return [kept];',
       },
     ],
   },

@@ -41,17 +41,6 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '16-commit',
-    title: 'A commit of the store is one text, however large',
-    edits: [
-      {
-        file: 'src/store/journal-adapter.ts',
-        find: 'encodeParts(sequence, rows, this.#recordLength)',
-        replace: 'encodeParts(sequence, rows, Number.POSITIVE_INFINITY)',
-      },
-    ],
-  },
-  {
     id: '16-lastRecords',
     title: 'The last records of a commit may take any room',
     edits: [
@@ -79,17 +68,6 @@ export const SIZES_DEFECTS: readonly PlantedDefect[] = [
     title: 'Nobody says that the room becomes short',
     edits: [
       { file: 'src/follow/warn-of-capacity.ts', find: 'const WARNINGS = [90, 75];', replace: 'const WARNINGS = [];' },
-    ],
-  },
-  {
-    id: '18-journal',
-    title: 'With a large snapshot the journal is never written anew',
-    edits: [
-      {
-        file: 'src/store/lowdb-store.ts',
-        find: 'Math.min(2 * snapshotLength, journalBytesLarge)',
-        replace: '2 * snapshotLength',
-      },
     ],
   },
   {

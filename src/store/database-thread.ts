@@ -1,0 +1,61 @@
+// Runs a database in a thread of its own, since SQLite blocks the thread that calls it. One request at a time.
+import { parentPort } from 'node:worker_threads';
+import { Database, type DatabaseUse, type Piece } from './database.ts';
+import { StoreError } from './store-error.ts';
+
+/** What the thread can be asked, with the answers. A piece that begins a commit says so; `whole`: it replaces what is there. */
+export interface Requests {
+  open: { readonly use: DatabaseUse; readonly answer: number };
+  next: { readonly answer: Piece | undefined };
+  put: {
+    readonly piece: Piece;
+    readonly revision: number;
+    readonly begins: 'commit' | 'whole' | undefined;
+    readonly answer: undefined;
+  };
+  finish: { readonly revision: number; readonly answer: { readonly bytes: number; readonly growth: number } };
+  cancel: { readonly answer: undefined };
+  close: { readonly answer: undefined };
+}
+
+/** A request with what it needs. */
+export type Request = {
+  [Ask in keyof Requests]: { readonly ask: Ask } & Omit<Requests[Ask], 'answer'>;
+}[keyof Requests];
+
+/** The answer, or the text of the error; `isStore` if that is a StoreError's. */
+export type Reply = { readonly answer: unknown } | { readonly error: string; readonly isStore: boolean };
+
+let database: Database | undefined;
+let batches: Iterator<Piece, undefined> | undefined;
+
+function answerTo(request: Request): unknown {
+  if (request.ask === 'open') {
+    database = new Database(request.use);
+    batches = database.batches();
+    return database.revision;
+  }
+  if (request.ask === 'close') return database?.close();
+  if (database === undefined) throw new Error('the database is not open');
+  switch (request.ask) {
+    case 'next':
+      return batches?.next().value;
+    case 'put':
+      if (request.begins !== undefined) database.begin(request.begins === 'whole');
+      return database.put(request.piece, request.revision);
+    case 'finish':
+      return database.finish(request.revision);
+    case 'cancel':
+      return database.cancel();
+  }
+}
+
+function replyTo(request: Request): Reply {
+  try {
+    return { answer: answerTo(request) };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error), isStore: error instanceof StoreError };
+  }
+}
+
+parentPort?.on('message', (request: Request) => parentPort?.postMessage(replyTo(request)));

@@ -1,0 +1,325 @@
+// Keeps the rows and events of a store in a SQLite file. It blocks its thread: database-thread.ts runs it in one of its own.
+// SQLite checks neither its pages nor whether all are there, so each row has a checksum, and the file knows their number.
+import { closeSync, openSync, statfsSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { crc32 } from 'node:zlib';
+import { reasonOf } from '../model/quote.ts';
+import { isLogDamaged } from './check-wal.ts';
+import type { KeptRow } from './row-json.ts';
+import { newerVersion, StoreError } from './store-error.ts';
+
+/**
+ * An event as it is kept. Null in place of its JSON drops it and all older ones of the instance, and marks where they ended;
+ * {@link ALL_EVENTS} as the id leaves nothing of the instance.
+ */
+export type KeptEvent = readonly [instance: string, id: number, value: string | null];
+
+/** Greater than any id. */
+export const ALL_EVENTS = Number.MAX_SAFE_INTEGER;
+
+/** A part of a commit. */
+export interface Piece {
+  readonly rows: readonly KeptRow[];
+  readonly events: readonly KeptEvent[];
+}
+
+/** What a finished commit came to, in bytes. */
+export interface Saved {
+  readonly bytes: number;
+  /** How many more all rows take now; negative where they take fewer. */
+  readonly growth: number;
+}
+
+/** Bytes that a row takes beside its kind, name and value. */
+export const ROW_FRAME_BYTES = 24;
+
+/** "Tree", so that `file` and SQLite's tools know whose file this is. */
+const APPLICATION_ID = 0x54726565;
+/** Versions up to 4 were a journal and a snapshot; former-store.ts reads them. */
+const FORMAT_VERSION = 5;
+const FILE_MODE = 0o600;
+const BATCH_LENGTH = 256 * 1024;
+const WAL_BYTES_MAX = 64 * 1024 * 1024;
+/** 8 GiB: several times the limits of rows and events. */
+const PAGES_MAX = 2 ** 21;
+const BUSY_MS = 5_000;
+
+/** Types of file systems, as statfs(2) tells them, on which two machines may each hold the only lock. */
+const NETWORK = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB'],
+  [0x517b, 'SMB'],
+  [0x01021997, '9P'],
+  [0x00c36400, 'Ceph'],
+  [0x5346414f, 'AFS'],
+]);
+
+const SCHEMA = `
+  CREATE TABLE rows (
+    kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, revision INTEGER NOT NULL, checksum INTEGER NOT NULL,
+    UNIQUE (kind, name)
+  ) STRICT;
+  CREATE TABLE events (
+    instance TEXT NOT NULL, id INTEGER NOT NULL, value TEXT, revision INTEGER NOT NULL, checksum INTEGER NOT NULL,
+    UNIQUE (instance, id)
+  ) STRICT;
+  CREATE TABLE state (revision INTEGER NOT NULL, lines INTEGER NOT NULL) STRICT;
+  INSERT INTO state VALUES (0, 0);
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${FORMAT_VERSION};
+`;
+
+/** A file, whether it may be made and changed, and what it is called in messages. */
+export interface DatabaseUse {
+  readonly path: string;
+  readonly isReadOnly: boolean;
+  readonly use: 'store' | 'backup';
+  /** The limit of the file, in pages of 4 KiB. */
+  readonly pagesMax?: number;
+}
+
+/** Throws StoreError where a directory is on a file system that several machines share. */
+export function refuseNetwork(directory: string, type = statfsSync(directory).type): void {
+  const name = NETWORK.get(type);
+  if (name === undefined) return;
+  throw new StoreError(
+    `${directory} is on a network file system (${name}), where locks do not keep a second controller out. Use a local disk.`,
+  );
+}
+
+/** The open file. One commit at a time: `begin`, `put` for each piece, then `finish` or `cancel`. */
+export class Database {
+  readonly #use: DatabaseUse;
+  #open: { readonly database: DatabaseSync; readonly statements: Statements };
+  #saved = { bytes: 0, growth: 0 };
+  #lines = 0;
+
+  /** Throws StoreError where the file is damaged, of another program or version, or cannot be read. */
+  constructor(use: DatabaseUse) {
+    this.#use = use;
+    this.#open = this.#opened();
+  }
+
+  /** The number of the last commit; 0 before the first. */
+  get revision(): number {
+    return this.#told(() => Number(this.#open.statements.state.get()?.revision));
+  }
+
+  /** Yields all rows, then all events, some at a time. Throws StoreError where one of them is not as it was written. */
+  *batches(): Generator<Piece> {
+    const { statements } = this.#open;
+    let lines = 0;
+    let rows: KeptRow[] = [];
+    let events: KeptEvent[] = [];
+    let length = 0;
+    for (const { kind, name, value, checksum } of this.#iterated(statements.allRows)) {
+      if (checksum !== checksumOf(kind, name, value))
+        throw this.#damaged(`the row of the ${kind} "${name}" is not as it was written`);
+      rows.push([kind as string, name as string, value as string]);
+      lines += 1;
+      length += (value as string).length;
+      if (length < BATCH_LENGTH) continue;
+      yield { rows, events };
+      [rows, length] = [[], 0];
+    }
+    for (const { instance, id, value, checksum } of this.#iterated(statements.allEvents)) {
+      if (checksum !== checksumOf(instance, id, value))
+        throw this.#damaged(`the event ${id} of "${instance}" is not as it was written`);
+      events.push([instance as string, id as number, value as string | null]);
+      lines += 1;
+      length += (value as string | null)?.length ?? 0;
+      if (length < BATCH_LENGTH) continue;
+      yield { rows, events };
+      [rows, events, length] = [[], [], 0];
+    }
+    yield { rows, events };
+    const expected = this.#told(() => Number(statements.state.get()?.lines));
+    if (lines !== expected) throw this.#damaged(`${lines} rows and events are there of ${expected}`);
+  }
+
+  /** `isWhole`: what is there goes. */
+  begin(isWhole: boolean): void {
+    this.#saved = { bytes: 0, growth: 0 };
+    this.#lines = 0;
+    this.#open.database.exec('BEGIN IMMEDIATE');
+    if (isWhole) this.#open.database.exec('DELETE FROM rows; DELETE FROM events; UPDATE state SET lines = 0');
+  }
+
+  put({ rows, events }: Piece, revision: number): void {
+    for (const row of rows) this.#putRow(row, revision);
+    for (const event of events) this.#putEvent(event, revision);
+  }
+
+  /**
+   * Makes the commit durable. Where the disk failed, it looks whether the commit is there all the same. Throws what SQLite says
+   * where nothing was saved.
+   */
+  finish(revision: number): Saved {
+    const { database, statements } = this.#open;
+    statements.setState.run(revision, this.#lines);
+    try {
+      database.exec('COMMIT');
+    } catch (error) {
+      // A commit whose fsync failed may be in the log, where the next start would find it.
+      database.close();
+      this.#open = this.#opened();
+      if (this.revision !== revision) throw error;
+    }
+    return this.#saved;
+  }
+
+  cancel(): void {
+    const { database } = this.#open;
+    if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
+  }
+
+  /** Moves everything into the one file, which alone is left. */
+  close(): void {
+    this.#open.database.close();
+  }
+
+  #putRow([kind, name, value]: KeptRow, revision: number): void {
+    const { rowLength, setRow, removeRow } = this.#open.statements;
+    const before = rowLength.get(kind, name)?.length as number | undefined;
+    const frame = Buffer.byteLength(kind) + Buffer.byteLength(name) + ROW_FRAME_BYTES;
+    if (before !== undefined) {
+      this.#saved.growth -= before + frame;
+      this.#lines -= 1;
+    }
+    if (value === null) {
+      removeRow.run(kind, name);
+      this.#saved.bytes += frame;
+      return;
+    }
+    const length = Buffer.byteLength(value) + frame;
+    setRow.run(kind, name, value, revision, checksumOf(kind, name, value));
+    this.#saved.growth += length;
+    this.#saved.bytes += length;
+    this.#lines += 1;
+  }
+
+  #putEvent([instance, id, value]: KeptEvent, revision: number): void {
+    const { addEvent, dropEvents } = this.#open.statements;
+    if (value === null) this.#lines -= Number(dropEvents.run(instance, id).changes);
+    if (id === ALL_EVENTS) return;
+    addEvent.run(instance, id, value, revision, checksumOf(instance, id, value));
+    this.#lines += 1;
+    this.#saved.bytes += (value?.length ?? 0) + ROW_FRAME_BYTES;
+  }
+
+  *#iterated(statement: StatementSync): Generator<Record<string, unknown>> {
+    try {
+      yield* statement.iterate();
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  #told<Value>(step: () => Value): Value {
+    try {
+      return step();
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  #opened(): { database: DatabaseSync; statements: Statements } {
+    const { path, isReadOnly, use, pagesMax = PAGES_MAX } = this.#use;
+    let database: DatabaseSync | undefined;
+    try {
+      // SQLite gives the files beside it the same mode.
+      if (!isReadOnly) closeSync(openSync(path, 'a', FILE_MODE));
+      if (!isReadOnly && isLogDamaged(path)) throw this.#damaged('its log of commits is not as it was written');
+      // A reader in the middle of a backup is waited for.
+      const opened = new DatabaseSync(path, { timeout: BUSY_MS, readOnly: isReadOnly });
+      database = opened;
+      if (!isReadOnly && isEmpty(opened)) {
+        // A backup is one file, which can be read where nothing can be written.
+        opened.exec(`PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'}; BEGIN; ${SCHEMA} COMMIT`);
+      }
+      this.#requireVersion(opened);
+      if (!isReadOnly) this.#requireIntegrity(opened);
+      opened.exec(
+        `PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,
+      );
+      // What a crash left behind the last commit must not look like damage after the next.
+      if (!isReadOnly) opened.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      const statements = prepare(opened);
+      // All that is read is of one moment.
+      if (isReadOnly) opened.exec('BEGIN');
+      return { database: opened, statements };
+    } catch (error) {
+      database?.close();
+      throw this.#failed(error);
+    }
+  }
+
+  #requireVersion(database: DatabaseSync): void {
+    const { path } = this.#use;
+    const version = pragma(database, 'user_version');
+    if (pragma(database, 'application_id') !== APPLICATION_ID) throw this.#damaged('it is no file of Treeline');
+    if (version !== FORMAT_VERSION) throw newerVersion(path, `format version ${version}, not ${FORMAT_VERSION}`);
+  }
+
+  /** Each row has a checksum, and an index none. */
+  #requireIntegrity(database: DatabaseSync): void {
+    const found = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check;
+    if (found !== 'ok') throw this.#damaged(String(found));
+  }
+
+  #failed(error: unknown): unknown {
+    if (error instanceof StoreError || !isDamage(error)) return error;
+    return this.#damaged(reasonOf(error));
+  }
+
+  #damaged(what: string): StoreError {
+    const { path, use } = this.#use;
+    if (use === 'backup') {
+      return new StoreError(
+        `The backup ${path} is damaged, or is no backup: ${what}. It was whole when it was written. Use another one.`,
+      );
+    }
+    return new StoreError(
+      `The store ${path} is damaged: ${what}. It was whole when it was written, so look at the disk. Keep a copy of the ` +
+        'directory, then restore a backup. Treeline changes nothing until then.',
+    );
+  }
+}
+
+type Statements = ReturnType<typeof prepare>;
+
+function prepare(database: DatabaseSync) {
+  return {
+    allRows: database.prepare('SELECT kind, name, value, checksum FROM rows ORDER BY kind DESC, name'),
+    allEvents: database.prepare('SELECT instance, id, value, checksum FROM events ORDER BY instance, id'),
+    state: database.prepare('SELECT revision, lines FROM state'),
+    setState: database.prepare('UPDATE state SET revision = ?, lines = lines + ?'),
+    rowLength: database.prepare('SELECT octet_length(value) AS length FROM rows WHERE kind = ? AND name = ?'),
+    setRow: database.prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)'),
+    removeRow: database.prepare('DELETE FROM rows WHERE kind = ? AND name = ?'),
+    addEvent: database.prepare('INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?)'),
+    dropEvents: database.prepare('DELETE FROM events WHERE instance = ? AND id <= ?'),
+  };
+}
+
+function pragma(database: DatabaseSync, name: 'user_version' | 'application_id'): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+function isEmpty(database: DatabaseSync): boolean {
+  return database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables === 0;
+}
+
+/** Of a row or an event: its key, and what it holds. */
+function checksumOf(group: unknown, name: unknown, value: unknown): number {
+  return crc32(String(value), crc32(`${group}/${name}/`));
+}
+
+function isDamage(error: unknown): boolean {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+  return DAMAGE.has(code);
+}
+
+/** SQLITE_ERROR (of these statements: the tables are not as they were made), SQLITE_CORRUPT, SQLITE_NOTADB. */
+const DAMAGE = new Set([1, 11, 26]);

@@ -1,0 +1,215 @@
+// The file of a store after something else than Treeline wrote to it, after a crash in the middle of a commit, and on a full disk.
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Database, type Piece } from '../../src/store/database.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+let path: string;
+
+beforeEach(() => {
+  path = join(temporaryDirectory(), 'store.sqlite');
+});
+
+function open(isReadOnly = false): Database {
+  return new Database({ path, isReadOnly, use: 'store' });
+}
+
+/** Saves a row and an event a commit, each named after its number. */
+function commitUntil(database: Database, revision: number): void {
+  for (let next = database.revision + 1; next <= revision; next++) {
+    database.begin(false);
+    database.put({ rows: [['node', `row-${next}`, `{"oid":"${next}"}`]], events: [['shop', next, '{}']] }, next);
+    database.finish(next);
+  }
+}
+
+function contentOf(database: Database): Piece {
+  const pieces = [...database.batches()];
+  return { rows: pieces.flatMap(({ rows }) => rows), events: pieces.flatMap(({ events }) => events) };
+}
+
+/** Opens the file, reads it, and returns how many commits are there; the message of the error where it is refused. */
+function found(): number | string {
+  let database: Database | undefined;
+  try {
+    database = open();
+    const { rows, events } = contentOf(database);
+    expect(rows.map(([, name]) => name).sort()).toEqual(events.map(([, id]) => `row-${id}`).sort());
+    expect(rows).toHaveLength(database.revision);
+    return rows.length;
+  } catch (error) {
+    expect(error).toBeInstanceOf(StoreError);
+    return String(error);
+  } finally {
+    database?.close();
+  }
+}
+
+/** What a process that is killed leaves: the files as they are while it has them open. */
+function killed(revision: number): { readonly file: Buffer; readonly log: Buffer } {
+  const database = open();
+  commitUntil(database, revision);
+  const left = { file: readFileSync(path), log: readFileSync(`${path}-wal`) };
+  database.close();
+  return left;
+}
+
+function leave({ file, log }: { readonly file: Buffer; readonly log: Buffer }): void {
+  rmSync(`${path}-shm`, { force: true });
+  writeFileSync(path, file);
+  writeFileSync(`${path}-wal`, log);
+}
+
+function flipped(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+}
+
+describe('a flipped bit', () => {
+  it('anywhere in the file is told, or changes nothing', () => {
+    const database = open();
+    commitUntil(database, 60);
+    const before = contentOf(database);
+    database.close();
+    const whole = readFileSync(path);
+    let told = 0;
+    for (let at = 0; at < whole.length; at += 61) {
+      writeFileSync(path, flipped(whole, at));
+      try {
+        const read = open();
+        expect(contentOf(read)).toEqual(before);
+        read.close();
+      } catch (error) {
+        expect(error).toBeInstanceOf(StoreError);
+        expect(String(error)).toContain(path);
+        told += 1;
+      }
+    }
+    expect(told).toBeGreaterThan(10);
+  });
+
+  it('in the log of commits is told, unless it is in the last one: that counts as never finished', () => {
+    const left = killed(4);
+    leave(left);
+    expect(found()).toBe(4);
+    const results = new Set<number | string>();
+    for (let at = 0; at < left.log.length; at += 211) {
+      leave({ ...left, log: flipped(left.log, at) });
+      results.add(found());
+    }
+    expect([...results].filter((result) => typeof result === 'number')).toEqual([3]);
+    expect([...results].filter((result) => typeof result === 'string').length).toBeGreaterThan(0);
+    for (const result of results) if (result !== 3) expect(result).toMatch(/is damaged|another version/);
+  });
+
+  it('in a row is told with its name', () => {
+    const database = open();
+    commitUntil(database, 3);
+    database.close();
+    const whole = readFileSync(path);
+    writeFileSync(path, flipped(whole, whole.indexOf('"oid":"2"') + 7));
+    expect(found()).toContain(`The store ${path} is damaged: the row of the node "row-2" is not as it was written.`);
+  });
+});
+
+describe('after a crash', () => {
+  it('every commit before is there, wherever the log of the last one ends, and the next start finds no damage', () => {
+    const database = open();
+    commitUntil(database, 3);
+    const before = readFileSync(`${path}-wal`).length;
+    database.close();
+    const left = killed(4);
+    const log = Buffer.concat([left.log, Buffer.alloc(0)]);
+    for (let length = 0; length < log.length; length += 89) {
+      leave({ ...left, log: log.subarray(0, length) });
+      expect(found()).toBe(3);
+      expect(found()).toBe(3);
+    }
+    leave(left);
+    expect(found()).toBe(4);
+    expect(before).toBeGreaterThan(0);
+  });
+
+  it('a commit that was not finished is not there', () => {
+    const database = open();
+    commitUntil(database, 2);
+    database.begin(false);
+    database.put({ rows: [['node', 'row-3', 'x'.repeat(3_000_000)]], events: [] }, 3);
+    const left = { file: readFileSync(path), log: readFileSync(`${path}-wal`) };
+    database.cancel();
+    commitUntil(database, 3);
+    database.close();
+    leave(left);
+    expect(found()).toBe(2);
+  });
+});
+
+describe('refused is a file', () => {
+  it.each([
+    ['of another program', () => writeFileSync(path, 'hello\n'.repeat(100)), 'file is not a database'],
+    ['that is cut off', () => truncateSync(path, 8192), 'is damaged'],
+    ['that lacks rows', () => execute("DELETE FROM rows WHERE name = 'row-2'"), '5 rows and events are there of 6'],
+    ['of another SQLite program', () => execute('PRAGMA application_id = 7'), 'it is no file of Treeline'],
+    [
+      'of a newer version',
+      () => execute('PRAGMA user_version = 6'),
+      'another version of Treeline: it has format version 6, not 5',
+    ],
+  ])('%s', (_case, damage, message) => {
+    const database = open();
+    commitUntil(database, 3);
+    database.close();
+    damage();
+    expect(found()).toContain(message);
+    expect(found()).toContain(path);
+  });
+
+  function execute(statement: string): void {
+    const database = new DatabaseSync(path);
+    database.exec(statement);
+    database.close();
+  }
+});
+
+describe('on a full disk', () => {
+  it('a commit fails whole, also a small one at its end, and succeeds once there is room', () => {
+    const database = new Database({ path, isReadOnly: false, use: 'store', pagesMax: 40 });
+    commitUntil(database, 2);
+    for (const pieces of [1, 40]) {
+      expect(() => {
+        try {
+          database.begin(false);
+          for (let index = 0; index < pieces; index++) {
+            database.put({ rows: [['node', `large-${index}`, 'x'.repeat(200_000)]], events: [] }, 3);
+          }
+          database.finish(3);
+        } finally {
+          database.cancel();
+        }
+      }).toThrow('database or disk is full');
+    }
+    commitUntil(database, 3);
+    expect(contentOf(database).rows).toHaveLength(3);
+    database.close();
+    expect(found()).toBe(3);
+  });
+});
+
+it('is read while another process writes, as of one moment', () => {
+  const database = open();
+  commitUntil(database, 50);
+  const reader = open(true);
+  const batches = reader.batches();
+  const first = batches.next().value;
+  database.begin(false);
+  database.put({ rows: [['node', 'row-1', null]], events: [['shop', 1, null]] }, 51);
+  database.finish(51);
+  const rest = [...batches];
+  expect([first, ...rest].flatMap((piece) => piece?.rows ?? [])).toHaveLength(50);
+  reader.close();
+  database.close();
+});
