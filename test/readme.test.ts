@@ -1,10 +1,11 @@
-// README.md as a newcomer follows it: every block of "Try it" and of "Five minutes with the demo", in order.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// README.md as a newcomer follows it: every block of "Try it" and of "Five minutes with the demo", and of docs/demo.md, in order.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { cloneFor } from './support/cloned-product.ts';
-import { ROOT } from './support/command-line.ts';
+import { ROOT, treeline } from './support/command-line.ts';
 import { blocksIn, patternOf } from './support/document-blocks.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
 import { newcomer, Terminal } from './support/terminal.ts';
 
 const SECTIONS = ['Try it', 'Five minutes with the demo'];
@@ -12,9 +13,32 @@ const WIDTH = 80;
 /** The demo takes another port where this one is taken, and prints which. */
 const ADDRESS = 'https://localhost:8443';
 
-const blocks = blocksIn(readFileSync(join(ROOT, 'README.md'), 'utf8')).filter(({ headings }) =>
-  SECTIONS.some((title) => headings.includes(title)),
-);
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const blocks = [
+  ...blocksIn(README).filter(({ headings }) => SECTIONS.some((title) => headings.includes(title))),
+  ...blocksIn(readFileSync(join(ROOT, 'docs/demo.md'), 'utf8')),
+];
+
+it('is short', () => {
+  expect(README.split('\n').length).toBeLessThanOrEqual(181);
+});
+
+it('begins with files that are right', async () => {
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'tree.yaml'), 'name: global\ntype: common\n');
+  const [, yaml = ''] = /^```yaml\n(.*?)^```$/ms.exec(README) ?? [];
+  for (const part of yaml.split(/^# (?=\S+\.yaml)/m).slice(1)) {
+    const path = join(folder, /^\S+\.yaml/.exec(part)?.[0] ?? '');
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `# ${part}`);
+  }
+  expect(await treeline(['validate', folder])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('4 files, 0 errors'),
+  });
+  const { stdout } = await treeline(['explain', 'shop-3', 'log_level', '--dir', folder]);
+  expect(stdout).toMatch(/^log_level = "info"$/m);
+});
 
 it('has blocks that fit a terminal', () => {
   const long = blocks.flatMap(({ text }) => text.split('\n').filter((line) => line.length > WIDTH));
