@@ -12,7 +12,7 @@ import { createSite, type Site } from './site.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const READY_MS_MAX = 120_000;
-const QUIET_MS_MAX = 60_000;
+const QUIET_MS_MAX = 180_000;
 /** Quiet is who uses less than a twentieth of a processor for so long. */
 const QUIET_MS = 2_000;
 const QUIET_SHARE = 0.05;
