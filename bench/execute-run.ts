@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Controller, startController } from '../src/compose.ts';
-import { loadSettings } from '../src/load-settings.ts';
+import { loadSettings } from '../src/settings/load-settings.ts';
 import { createLog } from '../src/log.ts';
 import { ProgramRunner } from '../src/programs/program-runner.ts';
 import { createExecProvider } from '../src/providers/exec/exec-provider.ts';

@@ -5,15 +5,15 @@ import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { composeCore } from './compose/core.ts';
-import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './compose/open-secrets.ts';
 import type { SharedParts } from './compose/shared-parts.ts';
 import type { ListenAddress, Listening } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createManagement } from './management/server.ts';
 import { ServiceError } from './model/service-error.ts';
+import type { Settings } from './model/settings.ts';
 import { answerIn } from './providers/answer-json.ts';
 import type { Reader } from './service/reader.ts';
-import type { Settings } from './settings.ts';
+import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
 import type { LowdbStoreOptions } from './store/lowdb-store.ts';
 
 /** A running controller. */

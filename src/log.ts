@@ -1,12 +1,8 @@
 // Creates the log: pino, one JSON object per line on standard output.
 import { type Logger, pino } from 'pino';
+import type { LogLevel } from './model/settings.ts';
 
 export type { Logger } from 'pino';
-
-/** The levels of the log, most detailed first. */
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-/** A level of the log; `silent` writes nothing. */
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Returns a logger. Secrets never reach it: callers log names and counts, not contents. */
 export function createLog(level: LogLevel, destination?: { write(line: string): void }): Logger {

@@ -1,16 +1,15 @@
 // Tests that the cost of a commit depends on its changes and not on the size of the desired state. Counts the work of a
 // whole controller: a real Git repository, the embedded store and its journal, and a provider that answers at once.
-
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { ensureCredentials } from '../src/cli/demo/credentials.ts';
 import { type Controller, startController } from '../src/compose.ts';
-import { loadSettings } from '../src/load-settings.ts';
 import { createLog } from '../src/log.ts';
 import type { JsonMap } from '../src/model/json.ts';
 import { finish } from '../src/model/steps.ts';
+import { loadSettings } from '../src/settings/load-settings.ts';
 import type { Piece } from '../src/store/database.ts';
 import type { DocumentAdapter } from '../src/store/sqlite-adapter.ts';
 import { createGitRepository, type FileChanges, type GitRepository } from './support/git-repository.ts';

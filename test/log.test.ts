@@ -1,6 +1,7 @@
 // Tests the log lines of errors: a foreseen failure is logged with its message and without its stack.
 import { expect, it } from 'vitest';
-import { createLog, type LogLevel } from '../src/log.ts';
+import { createLog } from '../src/log.ts';
+import type { LogLevel } from '../src/model/settings.ts';
 import { SourceError } from '../src/source/source.ts';
 
 function logged(level: LogLevel, error: Error): { readonly err: Readonly<Record<string, unknown>> } {

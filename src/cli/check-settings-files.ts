@@ -6,10 +6,10 @@ import { dirname } from 'node:path';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
 import { readTlsFiles } from '../api/tls/read-tls-files.ts';
 import type { Fault } from '../catalog/fault.ts';
-import { variablesOfSecrets } from '../compose/open-secrets.ts';
 import { whyUnusable } from '../model/quote.ts';
-import type { PlacedFault } from '../refuse-settings.ts';
-import type { ProviderSettings, Settings } from '../settings.ts';
+import type { Settings } from '../model/settings.ts';
+import type { PlacedFault } from '../settings/refuse-settings.ts';
+import { filesOfSettings, READ_BY_ANYBODY, type SettingsFile, variablesOfSecrets } from '../settings/secret-files.ts';
 import { headOfBranch } from '../source/head-of-branch.ts';
 import { findGitDirectory } from '../source/remotes/git-directory.ts';
 import { openRemote } from '../source/remotes/open-remote.ts';
@@ -17,13 +17,6 @@ import { parseRepositoryUrl } from '../source/repository-url.ts';
 import { SourceError } from '../source/source.ts';
 import { SOURCE_LIMITS } from '../source/source-limits.ts';
 
-interface NamedFile {
-  readonly pointer: string;
-  readonly path: string;
-  readonly isSecret: boolean;
-}
-
-const READABLE_BY_OTHERS = 0o004;
 /** How long git may take to list the branches of a local repository. */
 const BRANCHES_MS = 10_000;
 /** What the group and all others may do. */
@@ -34,7 +27,7 @@ const OTHERS = 0o077;
  * that runs the controller, where this process has become that user; without it, another user may be able to read more.
  */
 export async function checkSettingsFiles(settings: Settings, service?: string): Promise<readonly PlacedFault[]> {
-  const faults = await Promise.all(filesIn(settings).map((file) => checkFile(file, service)));
+  const faults = await Promise.all(filesOfSettings(settings).map((file) => checkFile(file, service)));
   const stored = [...(await checkStore(settings, service)), ...(await checkRepository(settings))];
   const missing = [...faults.flat(), ...variablesOfSecrets(settings).map(exposedVariable), ...stored];
   const isTlsThere = !missing.some(
@@ -43,47 +36,15 @@ export async function checkSettingsFiles(settings: Settings, service?: string): 
   return isTlsThere ? [...missing, ...(await checkTlsFiles(settings))] : missing;
 }
 
-function filesIn(settings: Settings): readonly NamedFile[] {
-  const { tls } = settings.api;
-  const { webhook, statuses, execution } = settings;
-  const login = settings.repository.access;
-  const secrets = [
-    ['/api/tls/key', tls.key],
-    ['/webhook/secretFile', webhook?.secretFile],
-    ['/repository/usernameFile', login.username?.kind === 'file' ? login.username.path : undefined],
-    ['/repository/passwordFile', login.password?.kind === 'file' ? login.password.path : undefined],
-    ['/statuses/tokenFile', statuses?.tokenFile],
-  ] as const;
-  const others = [
-    ['/api/tls/cert', tls.cert],
-    ['/api/tls/clientCa', tls.clientCa],
-    ['/api/tls/crl', tls.crl],
-    ['/repository/caFile', login.caFile],
-    ['/statuses/caFile', statuses?.caFile],
-  ] as const;
-  const named = [...secrets, ...others].flatMap(([pointer, path], index) =>
-    path == null ? [] : [{ pointer, path, isSecret: index < secrets.length && pointer !== '/repository/usernameFile' }],
-  );
-  return [...named, ...execution.providers.flatMap(filesOfProvider)];
-}
-
-function filesOfProvider(provider: ProviderSettings, index: number): readonly NamedFile[] {
-  if (provider.implementation !== 'http') return [];
-  const { secretFile, caFile } = provider;
-  const pointerOf = (key: string): string => `/execution/providers/${index}/${key}`;
-  const secret = { pointer: pointerOf('secretFile'), path: secretFile, isSecret: true };
-  return caFile === null ? [secret] : [secret, { pointer: pointerOf('caFile'), path: caFile, isSecret: false }];
-}
-
 async function checkFile(
-  { pointer, path, isSecret }: NamedFile,
+  { pointer, path, isSecret }: SettingsFile,
   service: string | undefined,
 ): Promise<readonly PlacedFault[]> {
   const at = (fault: Fault): readonly PlacedFault[] => [{ pointer, fault }];
   try {
     const found = await stat(path);
     if (!found.isFile()) return at({ code: 'no_file', message: `${path} is no file` });
-    if (isSecret && (found.mode & READABLE_BY_OTHERS) !== 0) return at(exposed(path));
+    if (isSecret && (found.mode & READ_BY_ANYBODY) !== 0) return at(exposed(path));
     await access(path, constants.R_OK);
     return [];
   } catch (error) {

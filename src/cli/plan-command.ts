@@ -1,12 +1,12 @@
 // `treeline plan`: prints what merging one commit into another does to servers, configuration, access and safety. Reads
 // the commits from a local repository, and what is recorded from a running controller where one is named.
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DELETE_BUDGET } from '../load-settings.ts';
 import { isError } from '../model/problem.ts';
 import type { Plan } from '../plan/plan.ts';
 import { hasNoEffect } from '../plan/plan-digest.ts';
 import { planMerge } from '../plan/plan-merge.ts';
 import type { RecordedState } from '../service/operator.ts';
+import { DELETE_BUDGET } from '../settings/load-settings.ts';
 import { type LocalRepository, openLocalRepository } from '../source/local-repository.ts';
 import { SourceError } from '../source/source.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';

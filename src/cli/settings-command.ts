@@ -3,10 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { problemFrom } from '../catalog/fault.ts';
 import { parseYaml } from '../catalog/yaml.ts';
-import { loadSettings, SettingsError } from '../load-settings.ts';
 import type { Problem } from '../model/problem.ts';
+import { loadSettings, problemsOfSettings, SettingsError } from '../settings/load-settings.ts';
 import { checkSettingsFiles } from './check-settings-files.ts';
 import { CommandFailure } from './command-failure.ts';
 import { printProblems } from './format-problem.ts';
@@ -40,9 +39,7 @@ async function problemsIn(file: string, user: string | undefined): Promise<reado
     if (service === undefined && process.getuid?.() === 0) process.stderr.write(AS_ROOT);
     const settings = await loadSettings(path);
     const document = parseYaml(file, await readFile(path));
-    return (await checkSettingsFiles(settings, service)).map(({ pointer, fault }) =>
-      problemFrom(fault, { ...document.locate(pointer, fault.part), file, pointer }),
-    );
+    return problemsOfSettings(file, document, await checkSettingsFiles(settings, service));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     if (error.problems.length === 0) throw new CommandFailure(error.message, { cause: error });

@@ -10,6 +10,7 @@ import { safetyOf, withApproval } from '../follow/safety.ts';
 import { toldWait } from '../machine/wait.ts';
 import { invariant } from '../model/invariant.ts';
 import { momentOf } from '../model/moment.ts';
+import type { Settings } from '../model/settings.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { beginningChange } from '../reconcile/earlier-controller.ts';
@@ -31,7 +32,6 @@ import { createFileHistory, type FileHistory } from '../service/file-history.ts'
 import type { Operator, Outage } from '../service/operator.ts';
 import type { Reader } from '../service/reader.ts';
 import type { Writer } from '../service/writer.ts';
-import type { Settings } from '../settings.ts';
 import { createSlices, type RunInSlices } from '../slices.ts';
 import type { Publisher } from '../source/publisher.ts';
 import type { Source, Trigger } from '../source/source.ts';

@@ -1,12 +1,12 @@
 // Opens the provider of every entry of the settings.
 import { join } from 'node:path';
+import type { ProviderSettings, Settings } from '../model/settings.ts';
 import { ProgramRunner } from '../programs/program-runner.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
 import { createHttpProvider } from '../providers/http/http-provider.ts';
 import type { Provider } from '../providers/provider.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { createSimulatedProvider } from '../providers/simulated.ts';
-import type { ProviderSettings, Settings } from '../settings.ts';
 import type { SharedParts } from './shared-parts.ts';
 
 /**

@@ -1,6 +1,6 @@
 // Opens the repository that is followed: the parts that fetch it, publish to it, and notice that its branch moved.
 import { join } from 'node:path';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../model/settings.ts';
 import { createBranchWatch } from '../source/branch-watch.ts';
 import { createGitPublisher } from '../source/git-publisher.ts';
 import { createGitSource, type GitSource } from '../source/git-source.ts';

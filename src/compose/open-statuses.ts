@@ -2,9 +2,9 @@
 import type { Clock } from '../clock.ts';
 import type { CurrentState } from '../follow/current-state.ts';
 import type { Logger } from '../log.ts';
+import type { Settings } from '../model/settings.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
-import type { Settings } from '../settings.ts';
 import { takesProgress } from '../statuses/forge-request.ts';
 import { createSendStatus } from '../statuses/send-status.ts';
 import { StatusReporter } from '../statuses/status-reporter.ts';

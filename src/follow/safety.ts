@@ -2,15 +2,9 @@
 import type { Safety } from '../desired/admit.ts';
 import { liftsIn } from '../desired/lifts.ts';
 import { isMade, needsNoAction } from '../machine/existence.ts';
-import {
-  type DeleteBudget,
-  recentRemovals,
-  removalName,
-  removalsMax,
-  removalsUnderWay,
-  serverCount,
-} from '../machine/removals.ts';
+import { recentRemovals, removalName, removalsMax, removalsUnderWay, serverCount } from '../machine/removals.ts';
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
+import type { DeleteBudget } from '../model/settings.ts';
 import type { Spec } from '../model/spec.ts';
 import type { Commit } from '../source/source.ts';
 import type { RowView } from './draft-rows.ts';

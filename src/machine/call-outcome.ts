@@ -6,6 +6,7 @@ import { momentOf } from '../model/moment.ts';
 import type { DriftPolicy, Properties } from '../model/objects.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import type { RetryPolicy } from '../model/settings.ts';
 import type { Spec } from '../model/spec.ts';
 import { differingProperties, isConverged, needsNoAction } from './existence.ts';
 import { advance, requeue } from './transitions.ts';
@@ -114,15 +115,6 @@ export function moment(
   reason: Reason | null = null,
 ): { readonly now: string; readonly reason: Reason | null } {
   return { now: momentOf(at.now), reason };
-}
-
-/** Sets when a failed step is tried again. */
-export interface RetryPolicy {
-  /** Tries before giving up for `failedSeconds`. */
-  readonly attempts: number;
-  readonly firstSeconds: number;
-  readonly maxSeconds: number;
-  readonly failedSeconds: number;
 }
 
 /**

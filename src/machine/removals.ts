@@ -2,21 +2,12 @@
 // docs/concepts.md, the delete budget; docs/decisions/0011.
 import { momentOf } from '../model/moment.ts';
 import type { Change, RemovalRow, ServerRow } from '../model/rows.ts';
+import type { DeleteBudget } from '../model/settings.ts';
 
 /** A server to be removed, and its incarnation: an approval is valid for this incarnation only. */
 export interface Removal {
   readonly server: string;
   readonly incarnation: number;
-}
-
-/**
- * Limits how many servers may be deleted or replaced without approval: a share of all recorded ones, within two bounds.
- */
-export interface DeleteBudget {
-  readonly percent: number;
-  /** Null: 5, but no more than a third of the servers, and at least 1. docs/decisions/0010. */
-  readonly least: number | null;
-  readonly most: number;
 }
 
 /** How long a delete that nobody approved counts against the budget. */

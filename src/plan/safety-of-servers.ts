@@ -3,7 +3,8 @@
 import type { Safety } from '../desired/admit.ts';
 import type { DeletionFacts } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
-import { type DeleteBudget, removalsMax } from '../machine/removals.ts';
+import { removalsMax } from '../machine/removals.ts';
+import type { DeleteBudget } from '../model/settings.ts';
 
 /** Limits the deletes of a plan. */
 export interface PlannedLimits {

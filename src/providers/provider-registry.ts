@@ -2,7 +2,7 @@
 // name the proxies that carry out the calls of the rest.
 import { isSame } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
-import type { ProviderSettings, ProxiedSettings } from '../settings.ts';
+import type { ProviderSettings, ProxiedSettings } from '../model/settings.ts';
 import type { Provider, PulledProvider } from './provider.ts';
 import { createProxiedProvider } from './proxied.ts';
 

@@ -1,11 +1,12 @@
 // Loads the settings of a proxy: checks them against schemas/proxy-settings.schema.json, and fills in defaults. Reports
 // all mistakes at once.
+
 import { resolve } from 'node:path';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
 import { compileSchema } from '../catalog/schemas.ts';
-import { faultsOfProviders, fillInProvider, type WrittenProvider } from '../load-providers.ts';
-import { readSettings } from '../load-settings.ts';
-import type { LogLevel } from '../log.ts';
+import type { LogLevel } from '../model/settings.ts';
+import { faultsOfProviders, fillInProvider, type WrittenProvider } from '../settings/load-providers.ts';
+import { readSettings } from '../settings/load-settings.ts';
 import type { ProxySettings, ProxyTlsFiles } from './proxy-settings.ts';
 
 /** The shape that the schema allows. */

@@ -1,6 +1,5 @@
 // Defines the settings of a proxy as the program uses them: complete, checked, all paths absolute.
-import type { LogLevel } from '../log.ts';
-import type { ProviderSettings } from '../settings.ts';
+import type { LogLevel, ProviderSettings } from '../model/settings.ts';
 
 /** The settings of a proxy. */
 export interface ProxySettings {

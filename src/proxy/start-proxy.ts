@@ -1,10 +1,10 @@
 // Starts a proxy: builds its parts and wires them.
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../clock.ts';
+import type { ProviderSettings } from '../model/settings.ts';
 import { ProgramRunner } from '../programs/program-runner.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';
 import { createProviderRegistry } from '../providers/provider-registry.ts';
-import type { ProviderSettings } from '../settings.ts';
 import { makeDirectory } from '../store/files.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { ClaimedWork } from './claimed-work.ts';

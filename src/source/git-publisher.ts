@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { EditConflictError } from '../git/edit-tree.ts';
 import { checkPerson, type Person } from '../git/encode-commit.ts';
 import { TreeCache } from '../git/tree-cache.ts';
-import type { RepositoryAccess } from '../settings.ts';
+import type { RepositoryAccess } from '../model/settings.ts';
 import type { GitSource } from './git-source.ts';
 import { prepareCommits } from './prepare-commits.ts';
 import type { NotPublished, Publisher } from './publisher.ts';

@@ -1,7 +1,7 @@
 // Builds the request that sets a commit status at a forge. Sources: GitHub "Create a commit status", GitLab "Set commit
 // pipeline status", Gitea and Forgejo "Create a commit status".
 import type { CommitStatus } from '../model/rows.ts';
-import type { StatusesSettings } from '../settings.ts';
+import type { StatusesSettings } from '../model/settings.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
 
 /** A POST that sets a status. */

@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
 import { reasonOf } from '../model/quote.ts';
-import type { StatusesSettings } from '../settings.ts';
+import type { StatusesSettings } from '../model/settings.ts';
 import { proxyLogins } from '../source/remotes/http-access.ts';
 import { exchange, type HttpHead } from '../source/remotes/http-exchange.ts';
 import { SentSecrets } from '../source/remotes/sent-secrets.ts';

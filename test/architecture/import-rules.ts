@@ -18,7 +18,7 @@ export const PURE: readonly string[] = [
 ];
 
 /** The folders that are not pure may use these. */
-const SETTINGS = ['clock.ts', 'slices.ts', 'log.ts', 'settings.ts'];
+const RUNTIME = ['clock.ts', 'slices.ts', 'log.ts'];
 
 const ANYTHING = 'anything';
 
@@ -37,40 +37,30 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'clock.ts': [],
   'slices.ts': ['model', 'clock.ts'],
   'shares.ts': ['model'],
-  'log.ts': [],
+  'log.ts': ['model'],
   'file-watch.ts': [],
   'connection-limit.ts': [],
   'listen.ts': ['connection-limit.ts'],
   'log-throttle.ts': ['clock.ts'],
   'repeated-errors.ts': ['model', 'clock.ts'],
-  'settings.ts': ['model', 'machine', 'log.ts'],
-  'refuse-settings.ts': ['model', 'catalog', 'source'],
-  'load-providers.ts': ['model', 'machine', 'catalog', 'source', 'refuse-settings.ts', 'settings.ts'],
-  'load-statuses.ts': ['model', 'catalog', 'source', 'refuse-settings.ts', 'settings.ts'],
-  'load-settings.ts': [
-    ...['model', 'machine', 'catalog', 'schemas', 'refuse-settings.ts', 'load-providers.ts', 'load-statuses.ts'],
-    ...SETTINGS,
-  ],
+  settings: ['model', 'catalog', 'schemas', 'source', 'log.ts'],
   'development-pki.ts': ['model'],
   programs: ['model'],
   git: ['model/invariant.ts', 'programs'],
-  source: ['model', 'git', 'file-watch.ts', 'repeated-errors.ts', ...SETTINGS],
-  store: ['model', ...SETTINGS],
-  providers: ['model', 'programs', ...SETTINGS],
-  execute: [...PURE, ...SETTINGS],
-  reconcile: [...PURE, 'execute', 'repeated-errors.ts', ...SETTINGS],
-  follow: [...PURE, 'reconcile', 'repeated-errors.ts', ...SETTINGS],
+  source: ['model', 'git', 'file-watch.ts', 'repeated-errors.ts', ...RUNTIME],
+  store: ['model', ...RUNTIME],
+  providers: ['model', 'programs', ...RUNTIME],
+  execute: [...PURE, ...RUNTIME],
+  reconcile: [...PURE, 'execute', 'repeated-errors.ts', ...RUNTIME],
+  follow: [...PURE, 'reconcile', 'repeated-errors.ts', ...RUNTIME],
   service: [...PURE, 'clock.ts', 'slices.ts', 'shares.ts'],
-  statuses: [...PURE, 'source', 'repeated-errors.ts', ...SETTINGS],
+  statuses: [...PURE, 'source', 'repeated-errors.ts', ...RUNTIME],
   api: [
     ...['model', 'service', 'file-watch.ts', 'listen.ts', 'connection-limit.ts', 'log-throttle.ts', 'shares.ts'],
-    ...SETTINGS,
+    ...RUNTIME,
   ],
-  proxy: [
-    ...['model', 'catalog', 'schemas', 'programs', 'providers', 'service', 'store'],
-    ...['load-providers.ts', 'load-settings.ts', ...SETTINGS],
-  ],
-  management: ['model', 'service', 'listen.ts', ...SETTINGS],
+  proxy: [...['model', 'catalog', 'schemas', 'programs', 'providers', 'service', 'store'], ...['settings', ...RUNTIME]],
+  management: ['model', 'service', 'listen.ts', ...RUNTIME],
   'compose.ts': ANYTHING,
   compose: ANYTHING,
   cli: ANYTHING,

@@ -1,7 +1,7 @@
 // Plans a change of texts, as a merge of it.
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import type { DeleteBudget } from '../../src/machine/removals.ts';
+import type { DeleteBudget } from '../../src/model/settings.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
 import { safetyOfServers } from '../../src/plan/safety-of-servers.ts';

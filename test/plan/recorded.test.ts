@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import type { DeleteBudget } from '../../src/machine/removals.ts';
+import type { DeleteBudget } from '../../src/model/settings.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planApproval, planFailures } from '../../src/plan/plan-approval.ts';
 import { type Merge, planMerge } from '../../src/plan/plan-merge.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { Properties } from '../../src/model/objects.ts';
+import type { ProviderSettings } from '../../src/model/settings.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import type { ProviderSettings } from '../../src/settings.ts';
 
 type Match = ProviderSettings['match'];
 

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
-import { SettingsError } from '../../src/load-settings.ts';
 import { loadProxySettings } from '../../src/proxy/load-proxy-settings.ts';
+import { SettingsError } from '../../src/settings/load-settings.ts';
 import { treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

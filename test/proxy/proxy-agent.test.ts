@@ -5,11 +5,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { emptyMap, type JsonMap } from '../../src/model/json.ts';
+import type { ProviderSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { ClaimedWork, type KeptClaims, StorageError } from '../../src/proxy/claimed-work.ts';
 import type { SentRequest } from '../../src/proxy/controller-client.ts';
 import { ProxyAgent, type ProxyAgentOptions } from '../../src/proxy/proxy-agent.ts';
-import type { ProviderSettings } from '../../src/settings.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
+import type { ProviderSettings } from '../../src/model/settings.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { type ContextSources, decisionContextOf } from '../../src/reconcile/decision-context.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import type { ProviderSettings } from '../../src/settings.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from './build.ts';

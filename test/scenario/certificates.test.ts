@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import { expect, test } from 'vitest';
 import { TlsFilesError } from '../../src/api/tls/tls-files.ts';
 import { issueServerCertificate } from '../../src/development-pki.ts';
-import type { Settings } from '../../src/settings.ts';
+import type { Settings } from '../../src/model/settings.ts';
 import { createCrl } from '../support/create-crl.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';

@@ -2,8 +2,8 @@
 // a deleted instance, a backup and its restore.
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { loadSettings } from '../../src/load-settings.ts';
 import type { InstanceEvents } from '../../src/service/operator.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
 import { backUpStore, restoreStore } from '../../src/store/store-file.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { push, restart, type Scene, untilStatus, upAndDone } from './scene.ts';

@@ -1,14 +1,13 @@
 // The whole controller on a disk that fills up and gets room again. Commits of the store fail as those on a full disk do, with
 // part of them written; everything else is real.
-
 import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type Controller, startController } from '../../src/compose.ts';
-import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { finish } from '../../src/model/steps.ts';
 import type { Overview } from '../../src/service/operator.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
 import type { Piece } from '../../src/store/database.ts';
 import type { KeptRow } from '../../src/store/row-json.ts';
 import type { DocumentAdapter } from '../../src/store/sqlite-adapter.ts';

@@ -3,7 +3,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Settings } from '../../src/settings.ts';
+import type { Settings } from '../../src/model/settings.ts';
 import type { FileChanges } from '../support/git-repository.ts';
 import { effectsIn, existing, PATIENCE, withProvider } from '../support/running-controller.ts';
 import { approve, heldIn, push, restart, type Scene, SHOP_FILES, untilHeld, untilStatus, upAndDone } from './scene.ts';

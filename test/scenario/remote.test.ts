@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Settings } from '../../src/settings.ts';
+import type { Settings } from '../../src/model/settings.ts';
 import { type GitHttpServer, type Misbehaviour, startGitHttpServer } from '../support/git-http-server.ts';
 import { createGitRepository } from '../support/git-repository.ts';
 import { effectsIn, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';

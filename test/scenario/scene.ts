@@ -1,7 +1,7 @@
 // A controller on a site, and what people do to it: push, restart, approve.
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Settings } from '../../src/settings.ts';
+import type { Settings } from '../../src/model/settings.ts';
 import type { FileChanges, NewCommit } from '../support/git-repository.ts';
 import { existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';

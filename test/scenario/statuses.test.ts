@@ -1,7 +1,7 @@
 // Commit statuses of the whole controller: commits of a real repository, a forge over HTTPS, restarts and kills.
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { Settings } from '../../src/settings.ts';
+import type { Settings } from '../../src/model/settings.ts';
 import { type FakeForge, startFakeForge } from '../support/fake-forge.ts';
 import { PATIENCE, type RunningController, runController, withProvider } from '../support/running-controller.ts';
 import { ServingProcess } from '../support/serving-process.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Role } from '../../src/model/names.ts';
-import type { RepositorySettings, Settings } from '../../src/settings.ts';
+import type { RepositorySettings, Settings } from '../../src/model/settings.ts';
 import { type GitHttpServer, type Login, startGitHttpServer } from '../support/git-http-server.ts';
 import type { FileChanges } from '../support/git-repository.ts';
 import type { Identity, Reply } from '../support/https-client.ts';

@@ -3,11 +3,11 @@
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import { renewIncarnations, restoredAt } from '../../src/follow/renew-incarnations.ts';
 import type { Logger } from '../../src/log.ts';
+import type { ExecutionSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { Agent } from '../../src/service/agent.ts';
 import { createAgent } from '../../src/service/create-agent.ts';
 import type { Reader } from '../../src/service/reader.ts';
-import type { ExecutionSettings } from '../../src/settings.ts';
 import type { RunInSlices } from '../../src/slices.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';

@@ -3,12 +3,12 @@
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import type { ProviderSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { KeptClaim, KeptClaims } from '../../src/proxy/claimed-work.ts';
 import { ControllerRefusal, type SentRequest } from '../../src/proxy/controller-client.ts';
 import { ProxyAgent, type ProxyAgentOptions } from '../../src/proxy/proxy-agent.ts';
 import type { Agent } from '../../src/service/agent.ts';
-import type { ProviderSettings } from '../../src/settings.ts';
 import { allowed } from '../support/allowed.ts';
 import { drawn } from './chance.ts';
 import type { Life } from './scheduler.ts';

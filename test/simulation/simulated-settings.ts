@@ -1,7 +1,7 @@
 // The settings of the simulated controllers: the provider entries of the sites, their retries, and the delete budget.
 import { PROXIED } from '../../src/model/names.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';
-import type { ExecutionSettings, ProviderSettings } from '../../src/settings.ts';
+import type { ExecutionSettings, ProviderSettings } from '../../src/model/settings.ts';
 import type { Script } from './script.ts';
 import { SITES } from './themes/theme.ts';
 import { BUDGET } from './watch-deletes.ts';

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import net from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { StatusesSettings } from '../../src/settings.ts';
+import type { StatusesSettings } from '../../src/model/settings.ts';
 import { createSendStatus, type Delivery } from '../../src/statuses/send-status.ts';
 import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from '../support/fake-forge.ts';

@@ -3,10 +3,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished } from 'vitest';
 import { type Controller, startController } from '../../src/compose.ts';
-import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings } from '../../src/settings.ts';
+import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings } from '../../src/model/settings.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
 import { createHttpsClient, type HttpsClient, keepAll, type Reply } from './https-client.ts';
 import type { Site } from './site.ts';
 

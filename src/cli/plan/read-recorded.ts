@@ -1,9 +1,9 @@
 // Reads a plan that is compared with the recorded servers of a running controller.
 import type { HeldBefore } from '../../desired/deletions.ts';
-import type { DeleteBudget } from '../../machine/removals.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { Problem } from '../../model/problem.ts';
 import { quote } from '../../model/quote.ts';
+import type { DeleteBudget } from '../../model/settings.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { planApproval, planFailures } from '../../plan/plan-approval.ts';
 import { type Merge, planMerge } from '../../plan/plan-merge.ts';

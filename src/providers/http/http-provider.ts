@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
 import type { Answer } from '../../model/call-result.ts';
 import { quote, reasonOf } from '../../model/quote.ts';
-import type { ServiceSettings } from '../../settings.ts';
+import type { ServiceSettings } from '../../model/settings.ts';
 import { AnswerError, readAnswer } from '../answer-json.ts';
 import { encodeCall } from '../call-json.ts';
 import { plainText } from '../plain-text.ts';

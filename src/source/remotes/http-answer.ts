@@ -1,5 +1,5 @@
 // Checks whether an HTTP answer is Git's, and gives the operator advice if it is not.
-import type { RepositoryAccess } from '../../settings.ts';
+import type { RepositoryAccess } from '../../model/settings.ts';
 import { SourceError } from '../source.ts';
 import { placesOf } from './http-access.ts';
 import type { HttpHead } from './http-exchange.ts';

@@ -1,7 +1,7 @@
 // Implements Git's smart protocol over HTTP and HTTPS. Uses one origin only: a redirect to another is refused, and
 // credentials are sent nowhere else.
 import { buffer } from 'node:stream/consumers';
-import type { RepositoryAccess } from '../../settings.ts';
+import type { RepositoryAccess } from '../../model/settings.ts';
 import { SourceError } from '../source.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { checkEncryption, proxyLogins, readHttpSecrets } from './http-access.ts';

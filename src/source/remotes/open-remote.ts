@@ -1,5 +1,5 @@
 // Opens the remote of a URL by the way that it names: HTTP, ssh or a local path.
-import type { RepositoryAccess } from '../../settings.ts';
+import type { RepositoryAccess } from '../../model/settings.ts';
 import { parseRepositoryUrl } from '../repository-url.ts';
 import type { SourceLimits } from '../source-limits.ts';
 import { NO_ACCESS } from './http-access.ts';

@@ -87,10 +87,10 @@ export const WAITING_DEFECTS: readonly PlantedDefect[] = [
   {
     id: '14-share',
     title: 'one provider entry may take the whole global concurrency by default',
-    metBy: { test: 'test/load-settings.test.ts', because: 'runs are given their settings' },
+    metBy: { test: 'test/settings/load-settings.test.ts', because: 'runs are given their settings' },
     edits: [
       {
-        file: 'src/load-providers.ts',
+        file: 'src/settings/load-providers.ts',
         find: 'Math.max(1, Math.floor(concurrency / 2))',
         replace: 'concurrency',
       },

@@ -1,6 +1,6 @@
 // Tests the messages for HTTP answers that are not Git's: each says what to do.
 import { describe, expect, it } from 'vitest';
-import type { RepositoryAccess } from '../../../src/settings.ts';
+import type { RepositoryAccess } from '../../../src/model/settings.ts';
 import { checkAnswer } from '../../../src/source/remotes/http-answer.ts';
 import { SourceError } from '../../../src/source/source.ts';
 import { followOverHttp } from '../../support/followed-repository.ts';

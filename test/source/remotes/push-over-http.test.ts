@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { RepositoryAccess } from '../../../src/settings.ts';
+import type { RepositoryAccess } from '../../../src/model/settings.ts';
 import type { GitPublisherOptions } from '../../../src/source/git-publisher.ts';
 import type { PreparedCommits } from '../../../src/source/publisher.ts';
 import {

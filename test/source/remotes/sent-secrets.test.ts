@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import type { RepositoryAccess } from '../../../src/settings.ts';
+import type { RepositoryAccess } from '../../../src/model/settings.ts';
 import { SentSecrets } from '../../../src/source/remotes/sent-secrets.ts';
 import { followOverHttp } from '../../support/followed-repository.ts';
 import { authorizationOf, type Misbehaviour, startGitHttpServer } from '../../support/git-http-server.ts';

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import schema from '../schemas/settings.schema.json' with { type: 'json' };
-import { loadSettings, SettingsError } from '../src/load-settings.ts';
-import { LOG_LEVELS } from '../src/log.ts';
-import type { Settings } from '../src/settings.ts';
-import { temporaryDirectory } from './support/temporary-directory.ts';
+import schema from '../../schemas/settings.schema.json' with { type: 'json' };
+import { LOG_LEVELS, type Settings } from '../../src/model/settings.ts';
+import { loadSettings, SettingsError } from '../../src/settings/load-settings.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
 let file: string;

@@ -2,11 +2,11 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from '../../src/compose/open-secrets.ts';
-import { loadSettings } from '../../src/load-settings.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Settings } from '../../src/settings.ts';
+import type { Settings } from '../../src/model/settings.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
+import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from '../../src/settings/secret-files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const TEXT = `api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }

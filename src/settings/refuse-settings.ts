@@ -1,11 +1,11 @@
 // Refuses settings of later Treeline versions with a specific message, since a key that is silently ignored would
 // mislead the operator.
-import type { Fault } from './catalog/fault.ts';
-import { below } from './model/entry.ts';
-import { isMap } from './model/json.ts';
-import { checkEncryption } from './source/remotes/http-access.ts';
-import { parseRepositoryUrl, type RepositoryUrl } from './source/repository-url.ts';
-import { SourceError } from './source/source.ts';
+import type { Fault } from '../catalog/fault.ts';
+import { below } from '../model/entry.ts';
+import { isMap } from '../model/json.ts';
+import { checkEncryption, isLoopback } from '../source/remotes/http-access.ts';
+import { parseRepositoryUrl, type RepositoryUrl } from '../source/repository-url.ts';
+import { SourceError } from '../source/source.ts';
 
 /** A fault, and the pointer of the value. */
 export interface PlacedFault {
@@ -143,4 +143,42 @@ function valueAt(value: unknown, steps: readonly (string | number)[]): unknown {
     if (Array.isArray(parent)) return parent[Number(step)];
     return isMap(parent) && Object.hasOwn(parent, step) ? parent[step] : undefined;
   }, value);
+}
+
+/** Returns the fault at a place below a pointer; none where there is no fault. */
+export function placedFault(
+  fault: Fault | undefined,
+  pointer: string,
+  ...keys: readonly (string | number)[]
+): readonly PlacedFault[] {
+  return fault === undefined ? [] : [{ pointer: below(pointer, ...keys), fault }];
+}
+
+/** What an address is used for, in words. */
+interface AddressUse {
+  readonly what: string;
+  /** What is sent there. */
+  readonly sent: string;
+  readonly takesQuery: boolean;
+  /** Where its secret stands instead. */
+  readonly instead: string;
+}
+
+/** Returns why an address of a program cannot be used; what it says is not repeated, since it may hold a password. */
+export function addressFault(text: string, { what, sent, takesQuery, instead }: AddressUse): Fault | undefined {
+  const code = 'wrong_value';
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    return { code, message: `this is no address of ${what}`, hint: 'write https://HOST/PATH' };
+  }
+  const hasMore = url.username !== '' || url.password !== '' || url.hash !== '';
+  if (hasMore || (url.search !== '' && !takesQuery)) {
+    const parts = takesQuery ? 'no user, no password and no "#"' : 'no user, no password, no "?" and no "#"';
+    return { code, message: `the address of ${what} has ${parts}`, hint: instead };
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    const message = `${sent} would go to "${url.host}" unencrypted`;
+    return { code, message, hint: 'write https:// (caFile names the authority of a private certificate)' };
+  }
+  return undefined;
 }

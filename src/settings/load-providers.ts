@@ -3,15 +3,13 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
-import type { Fault } from './catalog/fault.ts';
-import type { RetryPolicy } from './machine/call-outcome.ts';
-import { below } from './model/entry.ts';
-import { PROXIED } from './model/names.ts';
-import type { DriftPolicy, PropertyValue } from './model/objects.ts';
-import { quote } from './model/quote.ts';
-import type { PlacedFault } from './refuse-settings.ts';
-import type { ImplementationSettings, ProviderSettings, SimulatedSettings } from './settings.ts';
-import { isLoopback } from './source/remotes/http-access.ts';
+import type { Fault } from '../catalog/fault.ts';
+import { below } from '../model/entry.ts';
+import { PROXIED } from '../model/names.ts';
+import type { DriftPolicy, PropertyValue } from '../model/objects.ts';
+import { quote } from '../model/quote.ts';
+import type { ImplementationSettings, ProviderSettings, RetryPolicy, SimulatedSettings } from '../model/settings.ts';
+import { addressFault, type PlacedFault, placedFault } from './refuse-settings.ts';
 
 /** An entry as it is written, in the shape that the schema allows. */
 export interface WrittenProvider {
@@ -123,36 +121,19 @@ export async function faultsOfProviders(providers: readonly ProviderSettings[]):
   const pointerOf = (index: number): string => below('/execution/providers', index);
   const programs = await Promise.all(
     providers.map(async (provider, index) => {
-      if (provider.implementation === 'http') return placed(serviceFault(provider.url), pointerOf(index), 'url');
+      if (provider.implementation === 'http') return placedFault(serviceFault(provider.url), pointerOf(index), 'url');
       if (provider.implementation !== 'exec') return [];
-      return placed(await programFault(provider.command[0]), pointerOf(index), 'command', 0);
+      return placedFault(await programFault(provider.command[0]), pointerOf(index), 'command', 0);
     }),
   );
   return [...conflictsOf(providers, pointerOf), ...programs.flat()];
 }
 
-function placed(fault: Fault | undefined, pointer: string, ...keys: readonly (string | number)[]): PlacedFault[] {
-  return fault === undefined ? [] : [{ pointer: below(pointer, ...keys), fault }];
-}
-
-/** Returns why the address of a service cannot be used; what it says is not repeated, since it may hold a password. */
+/** Returns why the address of a service cannot be used; a missing one is a fault of its own. */
 export function serviceFault(text: string): Fault | undefined {
-  const code = 'wrong_value';
-  // The field is missing, which is a fault of its own.
   if (text === '') return undefined;
-  const url = URL.parse(text);
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    return { code, message: 'this is no address of a service', hint: 'write https://HOST/PATH' };
-  }
-  if (url.username !== '' || url.password !== '' || url.hash !== '') {
-    const message = 'the address of a service has no user, no password and no "#"';
-    return { code, message, hint: 'requests are signed with the secret of secretFile instead' };
-  }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    const message = `records would go to "${url.host}" unencrypted`;
-    return { code, message, hint: 'write https:// (caFile names the authority of a private certificate)' };
-  }
-  return undefined;
+  const instead = 'requests are signed with the secret of secretFile instead';
+  return addressFault(text, { what: 'a service', sent: 'records', takesQuery: true, instead });
 }
 
 async function programFault(program: string): Promise<Fault | undefined> {
@@ -168,35 +149,28 @@ async function programFault(program: string): Promise<Fault | undefined> {
   return { code: 'no_program', message: `${program} ${why}`, hint };
 }
 
-function conflictsOf(providers: readonly ProviderSettings[], pointerOf: (index: number) => string): PlacedFault[] {
-  const faults: PlacedFault[] = [];
-  const names = new Set<string>();
+function conflictsOf(
+  providers: readonly ProviderSettings[],
+  pointerOf: (index: number) => string,
+): readonly PlacedFault[] {
+  const names = new Set([PROXIED]);
   const files = new Map<string, string>();
-  for (const [index, provider] of providers.entries()) {
+  return providers.flatMap((provider, index) => {
     const { name } = provider;
     const file = provider.implementation === 'simulated' ? provider.options.file : undefined;
     const owner = file === undefined ? undefined : files.get(file);
-    if (name === PROXIED) {
-      const message = `"${PROXIED}" is the name of the entry of proxies`;
-      faults.push({
-        pointer: below(pointerOf(index), 'name'),
-        fault: { code: 'duplicate_name', message, hint: 'rename it' },
-      });
-    } else if (names.has(name)) {
-      const message = `there is another provider named "${name}"`;
-      faults.push({
-        pointer: below(pointerOf(index), 'name'),
-        fault: { code: 'duplicate_name', message, hint: 'rename one' },
-      });
-    } else if (owner !== undefined) {
-      const message = `the provider "${owner}" keeps its servers in ${file} already`;
-      faults.push({
-        pointer: below(pointerOf(index), 'options'),
-        fault: { code: 'duplicate_file', message, hint: 'name another file' },
-      });
-    }
+    const isKnown = names.has(name);
     names.add(name);
     if (file !== undefined) files.set(file, name);
-  }
-  return faults;
+    if (isKnown) return placedFault(nameConflict(name), pointerOf(index), 'name');
+    if (owner === undefined) return [];
+    const message = `the provider "${owner}" keeps its servers in ${file} already`;
+    return placedFault({ code: 'duplicate_file', message, hint: 'name another file' }, pointerOf(index), 'options');
+  });
+}
+
+function nameConflict(name: string): Fault {
+  const code = 'duplicate_name';
+  if (name !== PROXIED) return { code, message: `there is another provider named "${name}"`, hint: 'rename one' };
+  return { code, message: `"${PROXIED}" is the name of the entry of proxies`, hint: 'rename it' };
 }

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadSettings, SettingsError } from '../src/load-settings.ts';
-import type { StatusesSettings } from '../src/settings.ts';
-import { temporaryDirectory } from './support/temporary-directory.ts';
+import type { StatusesSettings } from '../../src/model/settings.ts';
+import { loadSettings, SettingsError } from '../../src/settings/load-settings.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const API = 'api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }\n';
 const HTTPS = 'https://git.example/infra/stacks.git';

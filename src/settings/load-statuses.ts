@@ -1,14 +1,12 @@
 // Reads the setting `statuses`: takes the forge and the project from the repository's URL where they are left out, and
 // tells which addresses cannot be used.
 import { resolve } from 'node:path';
-import type { Fault } from './catalog/fault.ts';
-import { below } from './model/entry.ts';
-import { quote } from './model/quote.ts';
-import type { PlacedFault } from './refuse-settings.ts';
-import type { RepositorySettings, StatusesSettings } from './settings.ts';
-import { isLoopback } from './source/remotes/http-access.ts';
-import { parseRepositoryUrl } from './source/repository-url.ts';
-import { SourceError } from './source/source.ts';
+import type { Fault } from '../catalog/fault.ts';
+import { quote } from '../model/quote.ts';
+import type { RepositorySettings, StatusesSettings } from '../model/settings.ts';
+import { parseRepositoryUrl } from '../source/repository-url.ts';
+import { SourceError } from '../source/source.ts';
+import { addressFault, type PlacedFault, placedFault } from './refuse-settings.ts';
 
 /** The setting as it is written, in the shape that the schema allows. */
 export interface WrittenStatuses {
@@ -109,9 +107,8 @@ export function faultsOfStatuses(statuses: StatusesSettings | null): readonly Pl
 }
 
 /** A field that is missing has no place of its own. */
-function placed(key: string, fault: Fault | undefined): PlacedFault[] {
-  if (fault === undefined) return [];
-  return [{ pointer: fault.code === 'missing_field' ? '/statuses' : below('/statuses', key), fault }];
+function placed(key: string, fault: Fault | undefined): readonly PlacedFault[] {
+  return placedFault(fault, '/statuses', ...(fault?.code === 'missing_field' ? [] : [key]));
 }
 
 function missing(key: string, words: string): Fault {
@@ -120,20 +117,8 @@ function missing(key: string, words: string): Fault {
 }
 
 function apiFault(text: string): Fault | undefined {
-  const code = 'wrong_value';
-  const url = URL.parse(text);
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    return { code, message: 'this is no address of an API', hint: 'write https://HOST/PATH' };
-  }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    const message = 'the address of an API has no user, no password, no "?" and no "#"';
-    return { code, message, hint: 'the token stands in tokenFile' };
-  }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    const message = `the token would go to "${url.host}" unencrypted`;
-    return { code, message, hint: 'write https:// (caFile names the authority of a private certificate)' };
-  }
-  return undefined;
+  const instead = 'the token stands in tokenFile';
+  return addressFault(text, { what: 'an API', sent: 'the token', takesQuery: false, instead });
 }
 
 function exampleOf({ kind }: StatusesSettings): string {

@@ -3,22 +3,27 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import schema from '../schemas/settings.schema.json' with { type: 'json' };
-import { FILE_BYTES_MAX } from './catalog/decode-text.ts';
-import { problemFrom } from './catalog/fault.ts';
-import { compileSchema } from './catalog/schemas.ts';
-import { parseYaml, type YamlDocument } from './catalog/yaml.ts';
+import schema from '../../schemas/settings.schema.json' with { type: 'json' };
+import { FILE_BYTES_MAX } from '../catalog/decode-text.ts';
+import { problemFrom } from '../catalog/fault.ts';
+import { compileSchema } from '../catalog/schemas.ts';
+import { parseYaml, type YamlDocument } from '../catalog/yaml.ts';
+import type { Json } from '../model/json.ts';
+import { PROXIED } from '../model/names.ts';
+import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
+import { quote, whyUnusable } from '../model/quote.ts';
+import type {
+  DeleteBudget,
+  LogLevel,
+  ProxiedSettings,
+  RepositorySettings,
+  RetryPolicy,
+  SecretPlace,
+  Settings,
+} from '../model/settings.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
 import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
-import type { LogLevel } from './log.ts';
-import type { RetryPolicy } from './machine/call-outcome.ts';
-import type { DeleteBudget } from './machine/removals.ts';
-import type { Json } from './model/json.ts';
-import { PROXIED } from './model/names.ts';
-import { hasNoErrors, type Problem, sortProblems } from './model/problem.ts';
-import { quote, whyUnusable } from './model/quote.ts';
 import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
-import type { ProxiedSettings, RepositorySettings, SecretPlace, Settings } from './settings.ts';
 
 /** The settings are invalid. The message holds every problem, one per line. */
 export class SettingsError extends Error {
@@ -141,7 +146,10 @@ export async function readSettings<Written, Complete>(
   const document = parseYaml(file, await readBytes(path));
   const shape = [...document.problems, ...checkShape(file, document)].map((each) => withoutSecret(each, document));
   const settings = hasNoErrors(shape) ? await fillIn(document.value as Written, dirname(path)) : undefined;
-  const problems = sortProblems([...shape, ...problemsOf(file, document, await faultsOf(document.value, settings))]);
+  const problems = sortProblems([
+    ...shape,
+    ...problemsOfSettings(file, document, await faultsOf(document.value, settings)),
+  ]);
   if (settings === undefined || !hasNoErrors(problems)) throw unusable(file, problems);
   return settings;
 }
@@ -195,7 +203,8 @@ function unusable(file: string, problems: readonly Problem[]): SettingsError {
   return new SettingsError(`The settings cannot be used:\n${lines.join('\n')}`, problems);
 }
 
-function problemsOf(file: string, document: YamlDocument, faults: readonly PlacedFault[]): Problem[] {
+/** Returns the problems of faults in a document of settings. */
+export function problemsOfSettings(file: string, document: YamlDocument, faults: readonly PlacedFault[]): Problem[] {
   return faults.map(({ pointer, fault }) =>
     problemFrom(fault, { ...document.locate(pointer, fault.part), file, pointer }),
   );

@@ -1,14 +1,21 @@
-// Detects secrets in files that every user of the machine can read or in the environment, and programs that every user can
-// change. They still work, so this is logged and not refused.
+// Lists the files that the settings name, and detects secrets in files that every user of the machine can read or in the
+// environment, and programs that every user can change. They still work, so this is logged and not refused.
 import { stat } from 'node:fs/promises';
 import type { Logger } from '../log.ts';
-import type { ProviderSettings, Settings } from '../settings.ts';
+import type { ProviderSettings, SecretPlace, Settings } from '../model/settings.ts';
 
 /** A file that the settings name. */
 interface NamedFile {
   /** The key of the settings that names the file. */
   readonly setting: string;
   readonly path: string;
+}
+
+/** A file that the settings name, and where. */
+export interface SettingsFile extends NamedFile {
+  /** RFC 6901. */
+  readonly pointer: string;
+  readonly isSecret: boolean;
 }
 
 interface OpenFile extends NamedFile {
@@ -29,7 +36,8 @@ interface OpenSecrets {
   readonly providers: readonly ProviderSettings[];
 }
 
-const READ_BY_ANYBODY = 0o004;
+/** The mode of a file that every user of the machine may read. */
+export const READ_BY_ANYBODY = 0o004;
 const WRITTEN_BY_ANYBODY = 0o002;
 
 /** Logs a warning for each of these secrets that others can read, and for each program that every user can change. */
@@ -59,24 +67,52 @@ async function filesWith(rights: number, files: readonly NamedFile[]): Promise<r
     .map((file) => ({ ...file, mode: file.mode.toString(8).padStart(4, '0') }));
 }
 
-/** Returns the files of the settings that hold a secret. */
-export function filesOfSecrets({ api, webhook, repository, statuses, execution }: Settings): readonly NamedFile[] {
-  const { username, password } = repository.access;
-  return [
-    { setting: 'api.tls.key', path: api.tls.key },
-    ...(webhook === null ? [] : [{ setting: 'webhook.secretFile', path: webhook.secretFile }]),
-    ...(password?.kind === 'file' ? [{ setting: 'repository.passwordFile', path: password.path }] : []),
-    ...(statuses === null ? [] : [{ setting: 'statuses.tokenFile', path: statuses.tokenFile }]),
-    ...execution.providers.flatMap((provider) =>
-      provider.implementation === 'http'
-        ? [{ setting: `execution.providers: secretFile of ${provider.name}`, path: provider.secretFile }]
-        : [],
-    ),
+/** Returns the files that the settings name, but for programs. */
+export function filesOfSettings({
+  api: { tls },
+  webhook,
+  repository,
+  statuses,
+  execution,
+}: Settings): readonly SettingsFile[] {
+  const { username, password, caFile } = repository.access;
+  const files: readonly (readonly [pointer: string, path: string | null | undefined, isSecret: boolean])[] = [
+    ['/api/tls/key', tls.key, true],
+    ['/api/tls/cert', tls.cert, false],
+    ['/api/tls/clientCa', tls.clientCa, false],
+    ['/api/tls/crl', tls.crl, false],
+    ['/webhook/secretFile', webhook?.secretFile, true],
     // A host that checks the token only accepts it as the username.
-    ...(password === null && username?.kind === 'file'
-      ? [{ setting: 'repository.usernameFile', path: username.path }]
-      : []),
+    ['/repository/usernameFile', pathOf(username), password === null],
+    ['/repository/passwordFile', pathOf(password), true],
+    ['/repository/caFile', caFile, false],
+    ['/statuses/tokenFile', statuses?.tokenFile, true],
+    ['/statuses/caFile', statuses?.caFile, false],
   ];
+  const named = files.flatMap(([pointer, path, isSecret]) => {
+    const setting = pointer.slice(1).replaceAll('/', '.');
+    return path == null ? [] : [{ pointer, setting, path, isSecret }];
+  });
+  return [...named, ...execution.providers.flatMap(filesOfProvider)];
+}
+
+function pathOf(place: SecretPlace | null): string | undefined {
+  return place?.kind === 'file' ? place.path : undefined;
+}
+
+function filesOfProvider(provider: ProviderSettings, index: number): readonly SettingsFile[] {
+  if (provider.implementation !== 'http') return [];
+  const { name, secretFile, caFile } = provider;
+  const place = (key: string): Pick<SettingsFile, 'pointer' | 'setting'> => {
+    return { pointer: `/execution/providers/${index}/${key}`, setting: `execution.providers: ${key} of ${name}` };
+  };
+  const secret = { ...place('secretFile'), path: secretFile, isSecret: true };
+  return caFile === null ? [secret] : [secret, { ...place('caFile'), path: caFile, isSecret: false }];
+}
+
+/** Returns the files of the settings that hold a secret. */
+export function filesOfSecrets(settings: Settings): readonly NamedFile[] {
+  return filesOfSettings(settings).flatMap(({ setting, path, isSecret }) => (isSecret ? [{ setting, path }] : []));
 }
 
 /** Returns the variables of the environment that hold a secret: what runs as this user reads them in /proc. */

@@ -1,8 +1,5 @@
 // Defines the operator's settings as the program uses them: complete, checked, all paths absolute.
-import type { LogLevel } from './log.ts';
-import type { RetryPolicy } from './machine/call-outcome.ts';
-import type { DeleteBudget } from './machine/removals.ts';
-import type { DriftPolicy, PropertyValue } from './model/objects.ts';
+import type { DriftPolicy, PropertyValue } from './objects.ts';
 
 /** The operator's settings. */
 export interface Settings {
@@ -76,6 +73,30 @@ export interface RepositoryAccess {
 export type SecretPlace =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'variable'; readonly name: string };
+
+/** The levels of the log, most detailed first. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+/** A level of the log; `silent` writes nothing. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Sets when a failed step is tried again. */
+export interface RetryPolicy {
+  /** Tries before giving up for `failedSeconds`. */
+  readonly attempts: number;
+  readonly firstSeconds: number;
+  readonly maxSeconds: number;
+  readonly failedSeconds: number;
+}
+
+/**
+ * Limits how many servers may be deleted or replaced without approval: a share of all recorded ones, within two bounds.
+ */
+export interface DeleteBudget {
+  readonly percent: number;
+  /** Null: 5, but no more than a third of the servers, and at least 1. docs/decisions/0010. */
+  readonly least: number | null;
+  readonly most: number;
+}
 
 /** Calls to providers, their retries and limits. */
 export interface ExecutionSettings {
