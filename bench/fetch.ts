@@ -40,7 +40,7 @@ interface Times {
 }
 
 interface Fetched {
-  /** From the begin of following until the local copy holds the head. */
+  /** From the start of following until the local copy holds the head. */
   readonly here: Times;
   /** From the same begin until the commit is active. */
   readonly ready: Times;

@@ -1,4 +1,4 @@
-// Defines commits that harm the process that follows, as somebody who may push could make them: each case as files.
+// Defines commits that harm the process that follows, as a person who may push could make them: each case as files.
 import { randomFillSync } from 'node:crypto';
 import type { FileChanges } from '../test/support/git-repository.ts';
 

@@ -1,5 +1,5 @@
 // The benchmark `hostile`: whether a real controller on a real repository answers honest clients in time, and within its
-// memory, while somebody pushes what was made to stop it, or one client asks as much as it can (low-clients.ts).
+// memory, while an attacker pushes what was made to stop it, or one client asks as much as it can (low-clients.ts).
 // docs/benchmarks.md says how to read it.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ interface HostileRun {
 /** Returns the part `hostile`, which runs only where it is named. It fails where a case does not keep the limits. */
 export const HOSTILE = definePart({
   name: 'hostile',
-  summary: 'answers to honest clients while somebody pushes or asks what was made to stop the controller',
+  summary: 'answers to honest clients while an attacker pushes or asks what was made to stop the controller',
   options: { only: { kind: 'names', of: NAMES, quick: NAMES.slice(0, 1), help: 'the cases' } },
   run: benchHostile,
 });

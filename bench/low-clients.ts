@@ -176,7 +176,7 @@ function writeOf(client: HttpsClient): TimedWork {
     });
 }
 
-/** Changes what every fiftieth instance draws on, so that lists and records are made anew. */
+/** Changes what every fiftieth instance draws on, so that lists and records are made again. */
 async function commitOnce({ site }: ServedController, client: HttpsClient, turn: number): Promise<number> {
   const start = performance.now();
   const commit = await site.repository.commit({ [rolePath(turn % 50)]: roleText(10_000 + turn) });

@@ -85,7 +85,7 @@ export class OwnedProcess {
     return this.#failure !== undefined || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Returns what it has used until now; of one that is over, until the last time that somebody asked. */
+  /** Returns what it has used until now; of one that is over, until it was asked the last time. */
   usage(): Usage {
     const { pid } = this.#child;
     if (pid !== undefined && !this.isOver) this.#usage = usageOf(pid) ?? this.#usage;

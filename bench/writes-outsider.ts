@@ -1,4 +1,4 @@
-// Writers through the interface beside somebody who commits and pushes with the real git without a pause, from a clone.
+// Writers through the interface beside an outsider who commits and pushes with the real git without a pause, from a clone.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runGit } from '../test/support/git-repository.ts';

@@ -17,7 +17,7 @@ const INTRO = `<!-- Written by "npm run docs:problems" from schemas/problem-code
 A problem is a mistake in the files of the stacks repository. Each has a stable code, a severity, a file with line and
 column, a JSON pointer, a message that quotes the offending text, and where possible a hint. An **error** keeps whatever
 reads the file at its last valid version; a **warning** keeps nothing, but for \`dependency_waits\`, which tells who waits
-for an error elsewhere to be mended. Where an entry says *whole commit*, the commit is not taken at all: see
+for an error elsewhere to be corrected. Where an entry says *whole commit*, the commit is not taken at all: see
 [concepts.md](concepts.md), wrong commits.
 
 \`treeline validate\` prints them, and \`treeline validate --explain CODE\` prints an entry of this document.

@@ -73,7 +73,7 @@ export interface Asker {
   readonly client: string;
   /** Requests with the same question get the result of one piece of work, which begins after all of them were made. */
   readonly question?: string;
-  /** Returns true once nobody waits for the result. Left out: somebody does. */
+  /** Returns true once no client waits for the result. Left out: one does. */
   readonly isGone?: () => boolean;
 }
 

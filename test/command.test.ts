@@ -117,7 +117,7 @@ describe('treeline validate', () => {
     expect({ code, lines: stdout.split('\n') }).toEqual({
       code: 0,
       lines: [
-        'clients: warning: no client is registered, so nobody is let into the interface [no_administrator]',
+        'clients: warning: no client is registered, so the interface admits no client [no_administrator]',
         '    hint: add clients/<serial>.yaml with "role: administrator", where <serial> is that of your certificate',
         'types/configuration/production-frankfrut.yaml:3:1: warning: no node selects the configuration "production-frankfrut" [unused_object]',
         '    3 | description: Production in Frankfurt',

@@ -95,7 +95,7 @@ it('shows a demo in commands that its user has, and none of a clone', { timeout:
   let printed = '';
   for await (const part of demo.stdout.setEncoding('utf8')) {
     printed += part;
-    if (printed.includes('To begin anew')) break;
+    if (printed.includes('To start over')) break;
   }
   demo.kill('SIGINT');
   await once(demo, 'exit');

@@ -55,7 +55,7 @@ it('works as it is written, for an ordinary user with the Node of the machine', 
   const [start, test, ...others] = blocks;
   expect([start?.text, test?.text]).toEqual(['npm ci && npm start', 'npm ci && npm test']);
   // The packages are linked by the test instead of installed, and these are the tests.
-  const printed = await first.leaveRunning('npm start', /To begin anew/);
+  const printed = await first.leaveRunning('npm start', /To start over/);
   const address = /https:\/\/localhost:\d+/.exec(printed)?.[0] ?? ADDRESS;
   expect(printed).toContain('Treeline is running.\n');
   expect(others.length).toBeGreaterThan(5);

@@ -75,7 +75,7 @@ export function admit(options: AuthenticateOptions, { socket }: IncomingMessage,
   }
   if (listsUntil <= now) {
     const message =
-      'The revocation list of the authority that this certificate comes from has expired, so nobody knows whether it was ' +
+      'The revocation list of the authority that this certificate comes from has expired, so it is not known whether it was ' +
       'revoked: the operator has to renew the list';
     throw new ServiceError('revocation_list_expired', message);
   }

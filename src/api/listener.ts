@@ -143,7 +143,7 @@ function remoteOf(socket: Socket & { readonly _parent?: Socket | null }): string
 
 /**
  * Refuses certificates that may sign others: an authority is no client. OpenSSL lets one in that has no key usage, and
- * whoever holds it could make itself any client that is registered without a fingerprint.
+ * its holder could become any client that is registered without a fingerprint.
  */
 function refuseAuthorities(server: Server, refused: Refusals['refused']): void {
   server.prependListener('secureConnection', (socket) => {

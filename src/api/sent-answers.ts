@@ -100,7 +100,7 @@ export class SentAnswers {
     response.end();
   }
 
-  /** Returns the same answer as it is sent to somebody already, so that its text is in memory once. */
+  /** Returns the same answer as it is sent to another client already, so that its text is in memory once. */
   #inMemory(answer: SentText): SentText {
     if (answer.etag === undefined) return answer;
     for (const { answer: other } of this.#sent.values()) if (other.etag === answer.etag) return other;

@@ -14,7 +14,7 @@ const DEPTH_MAX = 64;
 const VALUES_MAX = 50_000;
 /**
  * In a text that `JSON.parse` has read, everything between two of these has no meaning. In any other, what has no end goes to the end:
- * else the search for it would begin anew at each quote.
+ * else the search for it would start over at each quote.
  */
 const TOKEN = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|[{}[\],:]|-?\d[\d.eE+-]*|[a-z]+/g;
 

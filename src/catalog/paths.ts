@@ -79,7 +79,7 @@ function typeAt(path: string): FileType | StrayPath | undefined {
   return /\.ya?ml$/i.test(path) ? besideLayout(path) : undefined;
 }
 
-/** Returns a stray for a file that most likely was meant for a folder of the layout; other files are somebody else's. */
+/** Returns a stray for a file that most likely was meant for a folder of the layout; other files are not the layout's. */
 function besideLayout(path: string): StrayPath | undefined {
   const [first = '', ...below] = path.split('/');
   if (first === 'stacks') {

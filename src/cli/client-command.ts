@@ -58,7 +58,7 @@ async function addClient(certificate: string, options: Adding, command: Command)
   const client = clientDocument(read, options);
   const fault = useFault(read, 'client', Date.now());
   if (fault !== undefined) {
-    process.stderr.write(`# warning: ${certificate} ${fault}, and lets nobody in; ${RENEWAL}\n`);
+    process.stderr.write(`# warning: ${certificate} ${fault}, and admits no client; ${RENEWAL}\n`);
   }
   const server = options.print ? undefined : serverIn(options);
   if (server !== undefined) {
@@ -177,7 +177,7 @@ async function makeClient(name: string, { pki, repository, ...fields }: Making):
   print(`${relative(fromUserDirectory('.'), join(target, path))}  registers it as ${fields.role}: commit it`);
 }
 
-/** A serial is drawn anew each time, so that nothing can be there. */
+/** A serial is drawn again each time, so that nothing can be there. */
 async function writeClientFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, text, { flag: 'wx' });

@@ -77,7 +77,7 @@ export function describeConnectionFailure(
   return `${error.message}; check ${given.server}, ${given.ca}, and that the certificate is one that the server lets in`;
 }
 
-/** Returns why nobody is let in by a certificate, whoever signed it; undefined where that cannot be seen here. */
+/** Returns why nobody is let in by a certificate, independent of its issuer; undefined where that cannot be seen here. */
 function faultOfClient(file: string): string | undefined {
   try {
     const fault = useFault(new X509Certificate(readFileSync(fromUserDirectory(file))), 'client', Date.now());

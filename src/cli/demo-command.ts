@@ -163,7 +163,7 @@ interface FreePortStart<Prepared, Started> {
   readonly start: (prepared: Prepared) => Promise<Started>;
 }
 
-/** Returns what was started. Prepares anew and tries again where a port was taken meanwhile, at most three times in all. */
+/** Returns what was started. Prepares again and tries again where a port was taken meanwhile, at most three times in all. */
 export async function startOnFreePorts<Prepared, Started>({
   prepare,
   start,

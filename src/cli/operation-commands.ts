@@ -55,7 +55,7 @@ function addRequests(program: Command): void {
   asking(program, 'retain <server>', 'forget a server that no commit wants, and leave it as it is').action(
     (resource: string, options: Asking) => ask(options, 'retain', { resource }),
   );
-  asking(program, 'replace <server>', 'delete a server and create it anew')
+  asking(program, 'replace <server>', 'delete a server and create it again')
     .addHelpText(
       'after',
       '\nWhat is stored on the server is lost with it. The request is the approval of that, so it counts against no delete budget.',

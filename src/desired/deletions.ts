@@ -95,7 +95,7 @@ export function judgeDeletions(wanted: Consequences, facts: DeletionFacts): Dele
   const guardOf = (instance: string): Guard | undefined => guardAmong(consequences.removed.get(instance), facts);
   const asked = new Map([...all].filter(([, removals]) => !facts.isApproved(deletesDigest(removals))));
   const count = sum(asked);
-  // Whoever writes a trailer has not seen what another one protects meanwhile.
+  // The author of a trailer has not seen what another one protects meanwhile.
   const open =
     count > facts.approvedCount ? asked : new Map([...asked].filter(([instance]) => guardOf(instance) !== undefined));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
@@ -164,7 +164,7 @@ function handOverReason(
   return before?.isHandOver === true && isAnyOf(removals, before.servers) ? before.reason : undefined;
 }
 
-const ASKED = 'some of these servers were held before, and nobody has approved that they go';
+const ASKED = 'some of these servers were held before, and their removal is not approved';
 
 function isAnyOf(removals: readonly Removal[], servers: readonly string[]): boolean {
   const names = new Set(servers);

@@ -66,6 +66,6 @@ export class MissingServers {
 
 /** The cause is reported where it has to be fixed: this text only names the units that wait for the fix. */
 function waitingText(message: string): ProblemText {
-  const hint = 'mend that instance first; until then nothing of this one changes';
+  const hint = 'correct that instance first; until then nothing of this one changes';
   return { code: 'dependency_waits', severity: 'warning', message, hint };
 }

@@ -13,7 +13,7 @@ export function handOverText(server: string, receiver: string): ProblemText {
   return {
     code: 'hand_over_waits',
     message: `"${server}" is handed over to the instance "${receiver}", which cannot come into force`,
-    hint: `mend "${receiver}" first; until then nothing of either changes`,
+    hint: `correct "${receiver}" first; until then nothing of either changes`,
   };
 }
 

@@ -35,8 +35,8 @@ function* noAdministrator({ clients }: DesiredState): Generator<Problem> {
   if ([...clients.values()].some(({ entry }) => entry.object?.role === 'administrator')) return;
   const message =
     clients.size === 0
-      ? 'no client is registered, so nobody is let into the interface'
-      : 'no administrator is registered, so nobody may write types, the tree and clients, or approve what is held';
+      ? 'no client is registered, so the interface admits no client'
+      : 'no administrator is registered, so no client may write types, the tree and clients, or approve what is held';
   yield ofFolder('clients', {
     code: 'no_administrator',
     message,

@@ -1,5 +1,5 @@
 // Counts the calls in flight, in total and by provider entry, and reserves capacity for servers that will claim it.
-// Calls that run elsewhere take no capacity here; for each of them somebody there asks, and reserves it.
+// Calls that run elsewhere take no capacity here; for each of them a proxy asks, and reserves it.
 import type { Clock } from '../clock.ts';
 import { invariant } from '../model/invariant.ts';
 

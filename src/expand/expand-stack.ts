@@ -32,7 +32,7 @@ interface Stage {
 
 /**
  * Returns the servers of an instance, or what is wrong with it. Both files are right by themselves. Errors name the
- * instance; those of a template, unless an amendment mends them, are the same as checkTemplate finds.
+ * instance; those of a template, unless an amendment corrects them, are the same as checkTemplate finds.
  */
 export function expandStack(instance: ValidEntry<StackInstance>, template: ValidEntry<StackTemplate>): Expansion {
   const amended = amendTemplate(instance, template);

@@ -127,7 +127,7 @@ export class BranchPoll {
     return verdict.kind === 'followed';
   }
 
-  /** Serves what was active before, without the remote; where the local copy is gone, the fetch that follows mends it. */
+  /** Serves what was active before, without the remote; where the local copy is gone, the fetch that follows restores it. */
   async #resume(poll: Poll): Promise<void> {
     try {
       await this.#commits.restore(poll);

@@ -29,7 +29,7 @@ export class CurrentState {
     return this.#refused;
   }
 
-  /** Sets the active desired state. That of the same commit, judged anew, does not make a refused newer commit valid. */
+  /** Sets the active desired state. That of the same commit, judged again, does not make a refused newer commit valid. */
   set(desired: DesiredState): void {
     if (desired.commit !== this.#desired?.commit) this.#refused = undefined;
     this.#desired = desired;

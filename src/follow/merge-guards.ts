@@ -35,7 +35,7 @@ interface Kept {
   readonly index: number;
   /** The instance that has the server there. */
   readonly instance: string;
-  /** The begin of a reason. */
+  /** The start of a reason. */
   readonly text: string;
 }
 

@@ -1,5 +1,5 @@
 // Remembers what the writes of this process push: the files, which are parsed already, and which client wrote which commit. The
-// clients are not read from the commits: whoever may push could name another client there.
+// clients are not read from the commits: a person who may push could name another client there.
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Writing, Writings } from '../model/writing.ts';

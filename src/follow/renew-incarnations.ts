@@ -22,7 +22,7 @@ export function renewIncarnations(store: Read, now: number): readonly Change[] {
     expected: store.list('server').get(name),
   }));
   for (const [name, held] of store.list('held')) {
-    // Where it is over other incarnations by now, it is judged anew in any case.
+    // Where it is over other incarnations by now, it is judged again in any case.
     if (digestOver(held, store.list('server')) !== held.digest) continue;
     const digest = digestOver(held, servers);
     changes.push({ kind: 'held', name, value: { ...held, digest }, expected: held });

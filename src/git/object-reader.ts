@@ -142,7 +142,7 @@ function missing(oid: string): never {
 function damageOf(oid: string, cause: unknown): DamagedCopyError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new DamagedCopyError(
-    `the local copy of the repository is damaged at object ${oid}: ${reason}; it is fetched anew at the next look`,
+    `the local copy of the repository is damaged at object ${oid}: ${reason}; it is fetched again at the next look`,
     { cause },
   );
 }

@@ -46,7 +46,7 @@ export function outputsLayer(name: string, outputs: JsonMap): Layer {
 /** Returns a problem at a key that the layer sets. */
 export function problemInLayer(layer: Layer, key: string, text: ProblemText): Problem {
   const origin = layer.blame?.(key) ?? layer.origin(key);
-  invariant(origin !== null, `somebody wrote "${key}" of ${layer.type} ${layer.name}`);
+  invariant(origin !== null, `a file sets "${key}" of ${layer.type} ${layer.name}`);
   return problemAt(origin.entry, origin.pointer, text);
 }
 

@@ -14,7 +14,7 @@ import { withoutForgotten } from './want.ts';
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
   code: 'protected',
-  text: 'it is to be built anew, and its instance is protected',
+  text: 'it is to be built again, and its instance is protected',
 };
 
 /**

@@ -87,7 +87,7 @@ export function withoutObserved(row: ServerRow): ServerRow {
   return rest;
 }
 
-/** Returns the row without the record of its heals, so that healing starts anew. */
+/** Returns the row without the record of its heals, so that healing starts over. */
 export function withoutHealing(row: ServerRow): ServerRow {
   if (row.healing === undefined) return row;
   const { healing: _healing, ...rest } = row;
@@ -124,7 +124,7 @@ export function differingNames(observed: ServerRow['observed']): readonly string
  */
 export function driftReason(found: Finding): Reason {
   if (found === null) {
-    const text = 'it is gone, and nobody asked for that; a retry makes it again, and so does healing';
+    const text = 'it is gone, and not by a request; a retry makes it again, and so does healing';
     return { code: 'drifted', text };
   }
   return { code: 'drifted', text: `differs in ${someNames(Object.keys(found))}` };
@@ -216,7 +216,7 @@ function withoutLastHeal(row: ServerRow): ServerRow {
 
 function fightReason(names: readonly string[], found: Finding): Reason {
   const times = `${HEALS_MAX} times within 24 hours; healing has stopped: find out`;
-  // A site that does not see it every time counts as well as somebody who removes it.
+  // A site that does not see it every time counts as well as a person who removes it.
   if (found === null) return { code: 'drift_fight', text: `it was found gone ${times} why, then retry` };
   return { code: 'drift_fight', text: `${someNames(names)} was corrected ${times} who changes it, then retry` };
 }

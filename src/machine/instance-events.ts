@@ -241,7 +241,7 @@ function startText({ action, attempt, provider }: ServerRow): string {
 
 function outcomeText({ action }: ServerRow, { state, applied, wanted, replacing }: ServerRow): string {
   const operation = action?.operation ?? '';
-  if (operation === 'delete') return replacing || wanted !== null ? 'deleted; it is created anew' : 'deleted';
+  if (operation === 'delete') return replacing || wanted !== null ? 'deleted; it is created again' : 'deleted';
   if (state === 'done') return `${operation} succeeded`;
   return applied === null ? `${operation} ended, and nothing is there` : `${operation} ended; another action follows`;
 }

@@ -22,7 +22,7 @@ export function isBlockedFor({ state, reason }: ServerRow, ...codes: readonly Re
 
 /** Returns the text for an action whose outcome was lost. */
 export function lostText({ operation }: RunningAction, because: string | undefined): string {
-  return `nobody knows how the last ${operation} ended${because === undefined ? '' : `: ${because}`}`;
+  return `the outcome of the last ${operation} is not known${because === undefined ? '' : `: ${because}`}`;
 }
 
 /** Returns true if the outcome of an action was lost and no provider entry or proxy can tell it. A person has to act. */

@@ -17,7 +17,7 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
 
 /**
  * Returns the row of a drifted server that is to be brought back to its wanted spec, or made again if it is gone;
- * undefined for any other. Healing that had stopped may start anew.
+ * undefined for any other. Healing that had stopped may start over.
  */
 export function correctedRow(row: ServerRow, now: string): ServerRow | undefined {
   if (row.state !== 'drifted' || row.wanted === null) return undefined;
@@ -96,7 +96,7 @@ export function replaceRefusal(row: ServerRow, entries: Entries): string | undef
     const advice = 'put that entry back until it is deleted, or adopt the server with the entry that matches now';
     return `only the provider entry "${provider}" can delete it, which is not in the settings any more; ${advice}`;
   }
-  return entries.isMatched(wanted) ? undefined : 'no provider entry matches it now, so nobody could make it anew';
+  return entries.isMatched(wanted) ? undefined : 'no provider entry matches it now, so it could not be made again';
 }
 
 function notMade(row: ServerRow): string {
@@ -108,7 +108,7 @@ function notMade(row: ServerRow): string {
 }
 
 /**
- * Returns the row of a server that is to be deleted and created anew. The request is the approval, so it does not count
+ * Returns the row of a server that is to be deleted and created again. The request is the approval, so it does not count
  * against the budget.
  */
 export function replacedRow(row: ServerRow, now: string): ServerRow {

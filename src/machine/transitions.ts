@@ -35,7 +35,7 @@ export const EVENT_MEANINGS: Readonly<Record<Event, string>> = {
   succeed: 'the running action did what it should',
   fail: 'a try failed, another will follow at a known time',
   'give up': 'the last try failed; a long wait follows',
-  lose: 'nobody will ever say how the running action ended',
+  lose: 'the outcome of the running action will never be known',
   learn: 'it is known how things are, and another action has to follow',
   settle: 'what is there equals what is wanted, without an action',
   drift: 'a check found something else than what was applied',

@@ -268,7 +268,7 @@ export interface ServerRow {
    */
   readonly dirty: boolean;
   /**
-   * It is deleted and created anew, since the provider reported that it cannot be updated, or it was found gone. Until
+   * It is deleted and created again, since the provider reported that it cannot be updated, or it was found gone. Until
    * then it counts as away in its group. Never set for an unwanted server.
    */
   readonly replacing: boolean;

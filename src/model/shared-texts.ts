@@ -3,7 +3,7 @@ import { isSameList } from './is-same-list.ts';
 import { emptyMap } from './json.ts';
 import type { Properties, PropertyValue } from './objects.ts';
 
-/** So many texts are remembered; then it begins anew. The servers of a group stand near each other in every file. */
+/** So many texts are remembered; then it starts over. The servers of a group stand near each other in every file. */
 const TEXTS_MAX = 10_000;
 
 /** The texts that were read last, and the last list of each property. */

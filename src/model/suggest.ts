@@ -4,7 +4,7 @@ import { compareNames } from './names.ts';
 const DISTANCE_MAX = 2;
 /** No name of an object is longer; a longer value is not a misspelt name. */
 const LENGTH_MAX = 250;
-/** More candidates are not looked at: whoever asks for names that are not there makes others wait. */
+/** More candidates are not looked at: a client that asks for names that are not there makes others wait. */
 export const CANDIDATES_MAX = 1_000;
 
 /**
@@ -45,7 +45,7 @@ function limitFor(a: string, b: string): number {
 
 /**
  * Returns the Levenshtein distance with swapped neighbours counted once, or any number above `limit` if it is above. Follows
- * each way of mending the first difference with one change less: with a limit of 2 there are at most sixteen.
+ * each way of correcting the first difference with one change less: with a limit of 2 there are at most sixteen.
  */
 function editDistance(a: string, b: string, limit: number, atA = 0, atB = 0): number {
   let [i, j] = [atA, atB];

@@ -65,7 +65,7 @@ export function causeOfProperties(
   return causeAt(versions, [...stackFiles(versions.after), ...objects, ...order]);
 }
 
-/** Returns the line that mends an instance: that of the first mistake whose file has changed. */
+/** Returns the line that corrects an instance: that of the first mistake whose file has changed. */
 export function causeOfValidity({ before, after }: UnitVersions): CauseLine {
   for (const { file, pointer } of before.problems.filter(isError)) {
     const [old, now] = [before, after].map((unit) => entryAt(unit, file));

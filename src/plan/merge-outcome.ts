@@ -34,7 +34,7 @@ export function outcomeOf({ desired }: Followed, safety: Safety | undefined): Me
   if (desired.held.size === 0 || safety === undefined) {
     return { desired, units, invalid: desired.invalid, problems: problemsAndRemarks(desired), waiting: [], held: null };
   }
-  // What a person approves happens upon what was active by then, as the controller judges the commit anew.
+  // What a person approves happens upon what was active by then, as the controller judges the commit again.
   const deletions = { ...safety.deletions, isApproved: () => true };
   const approved = finish(judgeAgain(desired, { ...safety, deletions }));
   const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);

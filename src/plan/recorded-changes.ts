@@ -69,7 +69,7 @@ function leftToChange(
   const isSame = applied !== null && needsNoAction(server.spec, applied);
   // A delete that has begun is not called off.
   if (state === 'deleting' && !replacing)
-    return { action: 'replace', reason: 'the server is being deleted, and is created anew' };
+    return { action: 'replace', reason: 'the server is being deleted, and is created again' };
   if (replacing) return { action: 'replace', reason: 'the server is being replaced' };
   if (dirty) return { action: 'update', reason: 'the last action on the server has not succeeded' };
   return isSame ? undefined : { action: 'update', reason: 'the server does not have what is wanted yet' };

@@ -44,7 +44,7 @@ export interface Provider {
   readonly isPretending?: boolean;
 
   /**
-   * Its calls run elsewhere, and begin when somebody there asks for one: they take no capacity of this controller, and a
+   * Its calls run elsewhere, and begin when a proxy asks for one: they take no capacity of this controller, and a
    * stop does not wait for them. Omitted: they run here.
    */
   readonly isPulled?: boolean;

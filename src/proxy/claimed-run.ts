@@ -111,7 +111,7 @@ async function answerTo({ claimed, entry }: ClaimedRun, deadline: string, signal
     return { ...(await entry.provider.perform(call, signal)), entry: entry.name };
   } catch (error) {
     // Nothing of the program runs any more, so another try is safe: every call may be repeated.
-    return retryable(`nobody knows how it ended: ${reasonOf(error)}`);
+    return retryable(`its outcome is not known: ${reasonOf(error)}`);
   }
 }
 

@@ -178,7 +178,7 @@ export class ProxyAgent {
     const claimed = await claim;
     if (claimed === undefined) return;
     const { id, resource } = claimed.action;
-    // A commit may have changed the server since it was offered; its next try is offered, and matched, anew.
+    // A commit may have changed the server since it was offered; its next try is offered, and matched, again.
     if (this.#options.registry.match(claimed.action)?.name !== entry.name) {
       const answer = retryable(
         `${resource} has changed, and is not looked after by ${entry.name} of this proxy any more`,

@@ -41,7 +41,7 @@ export class ProxyReports {
   begin(server: string, lease: string, content: string): KnownReport {
     const recorded = Promise.withResolvers<void>();
     const report = { content, came: this.#clock.monotonic(), recorded, isNoted: false };
-    // Whether somebody waits for it or not.
+    // Whether a request waits for it or not.
     recorded.promise.catch(() => this.#known.delete(digestOf(lease)));
     this.#known.set(digestOf(lease), report);
     this.#open.set(server, report);

@@ -202,7 +202,7 @@ class NameSets {
     return this.#sets;
   }
 
-  /** A set that keeps a name is not touched: walking over one whose names come and go anew takes longer each time. */
+  /** A set that keeps a name is not touched: walking over one whose names come and go again takes longer each time. */
   moveOne(name: string, from: string | undefined, to: string | undefined): void {
     if (from !== to) this.move(name, from === undefined ? [] : [from], to === undefined ? [] : [to]);
   }

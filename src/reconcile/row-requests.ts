@@ -97,7 +97,7 @@ export class RowRequests {
     });
   }
 
-  /** Suspends an instance, or every one where it is null, until a time (RFC 3339) or until somebody resumes it. */
+  /** Suspends an instance, or every one where it is null, until a time (RFC 3339) or until a person resumes it. */
   async suspend(
     instance: string | null,
     { until, ...asked }: Asked & { readonly until: string | null },
@@ -154,7 +154,7 @@ export class RowRequests {
     });
   }
 
-  /** Runs work while nothing else is written, unless whoever asks may not any more. */
+  /** Runs work while nothing else is written, unless the client may not any more. */
   #exclusive<Result>({ refusal }: Asked, work: () => Promise<Result>): Promise<Result> {
     return this.#options.gate.exclusive(async () => {
       const refused = refusal();

@@ -92,7 +92,7 @@ export class SiteWitness {
     }
   }
 
-  /** Notes that a site answers: the tries begin anew, yet not sooner after the last one than after any. */
+  /** Notes that a site answers: the tries start over, yet not sooner after the last one than after any. */
   #answers(site: string): void {
     const tries = this.#tries.get(site);
     if (tries === undefined) return;

@@ -53,7 +53,7 @@ export interface Agent {
   wait(by: Client, ms: number, signal: AbortSignal): Promise<void>;
   /**
    * Resolves once the client may carry the action out; its intent is durable then. A repeat of the same `request` gets
-   * the same answer. Throws `conflict` if somebody holds it, or it is not to be done now.
+   * the same answer. Throws `conflict` if a proxy holds it, or it is not to be done now.
    */
   claim(caller: Caller, id: string, request: string | null): Promise<ClaimedAction>;
   /** Notes that the client is at work. Throws `conflict` if it does not hold the action, or it was given up. */

@@ -136,7 +136,7 @@ function suspensions(options: OperatorOptions): Pick<Operator, 'suspend' | 'resu
         );
       }
       await requests.suspend(instance, { ...askedBy(order), until });
-      return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until somebody resumes it' : `until ${until}`}`;
+      return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until a person resumes it' : `until ${until}`}`;
     },
     async resume(order, instance) {
       if (suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {

@@ -129,7 +129,7 @@ export interface RecordedServer {
   readonly mayExist: boolean;
   /** An update or delete began after `applied` was recorded and has not succeeded. */
   readonly dirty: boolean;
-  /** It is being deleted and created anew. */
+  /** It is being deleted and created again. */
   readonly replacing: boolean;
   /** A person approved its delete or replacement. */
   readonly approved: boolean;
@@ -201,7 +201,7 @@ export interface Operator {
   adopt(order: Order, target: Target): Promise<string>;
   /** Forgets an unwanted server, and leaves it as it is. */
   retain(order: Order, server: string): Promise<string>;
-  /** Deletes a server and creates it anew. The request is the approval of it. */
+  /** Deletes a server and creates it again. The request is the approval of it. */
   replace(order: Order, server: string): Promise<string>;
   /** Has servers checked as soon as there is capacity, whatever their drift policy. */
   check(order: Order, target: Target): Promise<string>;

@@ -214,13 +214,13 @@ function retrying(resource: string, { state, wanted }: ServerRow): string {
   return state === 'failed' ? `correct that, then push, or: ${retry}` : retry;
 }
 
-/** Returns true if nobody knows how the last action ended, and the check that would tell fails. */
+/** Returns true if the outcome of the last action is not known, and the check that would tell fails. */
 function isUnanswered(row: ServerRow): boolean {
   return row.state === 'unknown' && row.reason?.code === 'check_failed' && !isStuck(row);
 }
 
 function answering(resource: string): string {
-  return `mend what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource ${resource}`;
+  return `correct what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource ${resource}`;
 }
 
 /** Returns what a person does about a server that is blocked; null where nothing is known. */
@@ -239,7 +239,7 @@ function unblocking(resource: string, row: ServerRow): string | null {
       const settings = 'correct execution.providers in the settings, and start the controller again';
       if (row.wanted === null || (!isStuck(row) && row.reason.code === 'no_provider')) return settings;
       const adopt = `; or, where the entry that matches now has the server: treeline adopt --resource ${resource}`;
-      const replace = `; or, to have it deleted and made anew there: treeline replace ${resource}`;
+      const replace = `; or, to have it deleted and made again there: treeline replace ${resource}`;
       return `${settings}${adopt}${isStuck(row) || !mayBeThere(row) ? '' : replace}`;
     }
     default:

@@ -30,7 +30,7 @@ export interface ServerOperationsOptions extends ViewSources {
   readonly entries: Entries;
 }
 
-/** Returns the operations that have servers tried again, taken over, forgotten, made anew or checked. */
+/** Returns the operations that have servers tried again, taken over, forgotten, made again or checked. */
 export function serverOperations(
   options: ServerOperationsOptions,
 ): Pick<Operator, 'retry' | 'adopt' | 'retain' | 'replace' | 'check'> {
@@ -57,7 +57,7 @@ export function serverOperations(
       );
       const change = (row: ServerRow, now: string): ServerRow | undefined => {
         const moved = entry !== undefined && row.place?.provider === entry ? relocatedRow(row, now) : undefined;
-        // One that the entry has only looked at may be somebody else's.
+        // One that the entry has only looked at may be a stranger's.
         const isOwn = entry === undefined || row.provider === entry;
         return (isOwn ? adoptedRow(moved ?? row, now, entries) : undefined) ?? moved;
       };

@@ -53,7 +53,7 @@ export async function warnOfOpenFiles(log: Logger, { secrets, variables = [], pr
   }
 }
 
-/** Whoever can change a program runs what they like as the user of this process. */
+/** A user who can change a program runs any code as the user of this process. */
 function programsOf(provider: ProviderSettings): readonly NamedFile[] {
   if (provider.implementation !== 'exec') return [];
   return [{ setting: `command of the provider ${provider.name}`, path: provider.command[0] }];

@@ -103,7 +103,7 @@ export class FollowedCopy {
       return this.#head;
     } catch (error) {
       if (isFull(error)) throw error;
-      this.#log?.warn({ err: error }, 'the local copy of the repository is damaged, it is fetched anew');
+      this.#log?.warn({ err: error }, 'the local copy of the repository is damaged, it is fetched again');
       this.#state = 'damaged';
       return undefined;
     }

@@ -42,7 +42,7 @@ export interface GitPublisherOptions {
   readonly cache: string;
   /** The source whose local copy holds the base commits. */
   readonly source: Pick<GitSource, 'readObjects'>;
-  /** The committer, whoever the author is. */
+  /** The committer, independent of the author. */
   readonly committer?: Person;
   readonly limits?: Partial<PublisherLimits>;
   readonly clock?: Clock;

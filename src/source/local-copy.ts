@@ -23,7 +23,7 @@ export function copyFailure(folder: string, error: unknown): unknown {
   const isInFolder = error instanceof Error && 'path' in error && String(error.path).startsWith(folder);
   if (!isInFolder && !isFull(error)) return error;
   const reason = isInFolder ? reasonOf(error) : FULL.exec(reasonOf(error))?.[0];
-  const advice = 'Free space on that disk or mend it; it is tried again';
+  const advice = 'Free space on that disk or repair it; it is tried again';
   return new SourceError(`the local copy of the repository in ${folder} cannot be written: ${reason}. ${advice}`, {
     cause: error,
   });

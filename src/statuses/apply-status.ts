@@ -63,7 +63,7 @@ function ownStatus({ progress, stall }: Omit<HeadFacts, 'held'>): CommitStatus {
   if (stall === 'failed') {
     return { state: 'failure', description: `${doneOfAll}, the others wait for servers that failed` };
   }
-  // Suspended, held, or behind a server of another commit that is blocked: somebody has decided or will decide.
+  // Suspended, held, or behind a server of another commit that is blocked: a person has decided or will decide.
   if (stall === 'blocked') return { state: 'in progress', description: `${doneOfAll}, the others wait for a person` };
   if (open.size > 0) return { state: 'in progress', description: doneOfAll };
   return { state: 'success', description: doneWords(progress) };

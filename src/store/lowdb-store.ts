@@ -224,7 +224,7 @@ class LowdbStore implements Store {
     const { path } = this.#parts;
     return new StoreError(
       `The store in ${path} could not be written: ${reasonOf(error)}. Nothing was saved. Free space on that disk or ` +
-        'mend it; Treeline goes on by itself as soon as it can write.',
+        'repair it; Treeline goes on by itself as soon as it can write.',
       { cause: error },
     );
   }

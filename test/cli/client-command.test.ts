@@ -104,9 +104,9 @@ describe('client add, without a server', () => {
     const told = async ({ cert }: Credential): Promise<readonly string[]> =>
       (await run('add', fileWith(cert), '--role', 'proxy')).stderr.split('\n');
     const advice =
-      'and lets nobody in; have its authority issue another for clients ("treeline client new"), and register that';
+      'and admits no client; have its authority issue another for clients ("treeline client new"), and register that';
     expect(await told(expired)).toEqual([
-      expect.stringMatching(/^# warning: \S+client\.crt has expired at \S+Z, and lets nobody in; have its authority /),
+      expect.stringMatching(/^# warning: \S+client\.crt has expired at \S+Z, and admits no client; have its authority /),
       `# save this as clients/${expired.serial}.yaml, and commit it`,
       '',
     ]);

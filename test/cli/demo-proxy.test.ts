@@ -31,7 +31,7 @@ class Demo {
     child.stdout.setEncoding('utf8').on('data', (more: string) => {
       text += more;
     });
-    while (!text.includes('To begin anew')) {
+    while (!text.includes('To start over')) {
       if (child.exitCode !== null) throw new Error(`the demo has ended: ${text}`);
       await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
     }

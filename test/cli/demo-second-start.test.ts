@@ -80,7 +80,7 @@ describe('a demo that runs', { timeout: 120_000 }, () => {
     mkdirSync(folder);
     interrupted = (await treeline(['demo'], { cwd: folder, env: { TMPDIR: '/no-such-folder' } })).code;
     demo = startDemo(folder);
-    text = await demo.printed('To begin anew');
+    text = await demo.printed('To start over');
   }, 120_000);
 
   afterAll(() => {
@@ -129,7 +129,7 @@ describe('a demo that runs', { timeout: 120_000 }, () => {
     await demo.stop();
     const again = startDemo(folder);
     onTestFinished(() => again.kill());
-    expect(await again.printed('To begin anew')).not.toContain('Bringing the stacks up');
+    expect(await again.printed('To start over')).not.toContain('Bringing the stacks up');
     await again.stop();
   });
 });

@@ -737,7 +737,7 @@ describe('as people run them', () => {
         treeline(['approve', 'beef', ...given, '--server', 'https://127.0.0.1:1'], { env }),
       ])),
     ];
-    expect(suspended).toEqual({ code: 0, stdout: 'office is suspended until somebody resumes it\n', stderr: '' });
+    expect(suspended).toEqual({ code: 0, stdout: 'office is suspended until a person resumes it\n', stderr: '' });
     expect(resumed).toEqual({ code: 0, stdout: 'office is resumed\n', stderr: '' });
     expect(refused).toEqual({
       code: 3,

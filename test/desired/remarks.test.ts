@@ -100,7 +100,7 @@ describe('a repository', () => {
       { code: 'no_administrator', severity: 'warning', file: 'clients' },
     ]);
     expect(describeProblems(problemsAndRemarks(unregistered))).toEqual([
-      `warning clients:1:1 no_administrator: no client is registered, so nobody is let into the interface ${hint}`,
+      `warning clients:1:1 no_administrator: no client is registered, so the interface admits no client ${hint}`,
     ]);
     const proxies = new TextRepository().commit({ ...FILES, 'clients/A1.yaml': 'role: proxy\n' });
     expect(problemsAndRemarks(proxies)).toMatchObject([{ code: 'no_administrator' }]);

@@ -76,7 +76,7 @@ describe('the layer of what a provider reports', () => {
     expect(layer).toMatchObject({ type: 'clientcert', name: 'web-1' });
     expect(layer.origin('ip')).toBeNull();
     expect(() => problemInLayer(layer, 'ip', { code: 'bad_key', message: 'y' })).toThrow(
-      'somebody wrote "ip" of clientcert web-1',
+      'a file sets "ip" of clientcert web-1',
     );
   });
 });

@@ -19,7 +19,7 @@ const wrong = answerOf('failed', { message: 'no such image' });
 
 /** The wait for the next try after the first one was lost. */
 function lostWait(operation: string): Partial<ServerRow> {
-  return { reason: { code: 'outcome_lost', text: `nobody knows how the last ${operation} ended` }, ...FIRST_WAIT };
+  return { reason: { code: 'outcome_lost', text: `the outcome of the last ${operation} is not known` }, ...FIRST_WAIT };
 }
 
 interface Case {

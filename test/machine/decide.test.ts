@@ -44,7 +44,7 @@ const CASES: Readonly<Record<string, Case>> = {
     changes: {
       state: 'unknown',
       attempt: 1,
-      reason: { code: 'outcome_lost', text: 'nobody knows how the last create ended; it is checked first' },
+      reason: { code: 'outcome_lost', text: 'the outcome of the last create is not known; it is checked first' },
       ...SINCE_NOW,
     },
   },

@@ -64,7 +64,7 @@ describe('a check of a server that is done', () => {
     const gone = check(done, ABSENT);
     expect(gone).toMatchObject({ state: 'drifted', observed: null, applied: SMALL });
     expect(gone.reason?.text).toBe(
-      'it is gone, and nobody asked for that; a retry makes it again, and so does healing',
+      'it is gone, and not by a request; a retry makes it again, and so does healing',
     );
     expect(nextOf(gone)).toEqual({ kind: 'rest' });
   });

@@ -103,7 +103,7 @@ describe('compared with recorded servers', () => {
     [
       'one is being deleted, and is wanted again',
       { rows: { 'shop-web-1': { state: 'deleting', dirty: true } } },
-      ['replace shop-web-1: the server is being deleted, and is created anew'],
+      ['replace shop-web-1: the server is being deleted, and is created again'],
     ],
     [
       'one is on its way out',

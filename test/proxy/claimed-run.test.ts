@@ -37,7 +37,7 @@ it('ends its program before the shorter of both deadlines, and keeps that it is 
   await started;
   expect(work.list()).toMatchObject([{ id: ACTION.id, lease: 'secret', answer: null }]);
   clock.advance(594_000);
-  const answer = { outcome: 'retryable', message: 'nobody knows how it ended: it did not end before its deadline' };
+  const answer = { outcome: 'retryable', message: 'its outcome is not known: it did not end before its deadline' };
   expect(await ended).toMatchObject({ answer });
   expect(work.list()).toMatchObject([{ answer }]);
 });
@@ -48,7 +48,7 @@ it('ends its program as soon as the machine wakes after a sleep beyond the deadl
   clock.setWall(clock.now() + 593_000);
   clock.advance(999);
   clock.advance(1);
-  const answer = { outcome: 'retryable', message: 'nobody knows how it ended: it did not end before its deadline' };
+  const answer = { outcome: 'retryable', message: 'its outcome is not known: it did not end before its deadline' };
   expect(await ended).toMatchObject({ answer });
 });
 

@@ -305,7 +305,7 @@ describe('one server of a small site that is gone', () => {
       core.provider.forget('shop-web-1');
       core.source.commit({ [TEMPLATE]: groupText(count, 'large') });
       await core.poll();
-      // The next one is changed first: before that, nobody knows whether it is there.
+      // The next one is changed first: before that, it is not known whether it is there.
       expect(core.calls('update').slice(0, 2)).toEqual(['shop-web-1', 'shop-web-2']);
       expect(core.calls('create').slice(count)).toEqual(['shop-web-1']);
       expect(new Set(Object.values(core.states()))).toEqual(new Set(['done']));

@@ -132,7 +132,7 @@ describe('a server of a protected instance', () => {
         state: 'blocked',
         reason: {
           code: 'protected',
-          text: expect.stringMatching(/^it is to be built anew, and its instance is protected$/),
+          text: expect.stringMatching(/^it is to be built again, and its instance is protected$/),
         },
       },
     });

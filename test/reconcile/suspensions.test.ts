@@ -66,7 +66,7 @@ resources:
         { [B]: null, 'stacks/instances/c.yaml': text('x', 2, 'large') },
       ],
     ],
-  ])('%s, until somebody resumes that', async (_, taker, commits) => {
+  ])('%s, until a person resumes that', async (_, taker, commits) => {
     let core = await suspended();
     for (const files of commits) core.source.commit(files);
     await core.poll();

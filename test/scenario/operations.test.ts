@@ -18,11 +18,11 @@ function sizesIn(scene: Scene, prefix: string): unknown[] {
 }
 
 describe('suspend', () => {
-  it('starts no action of one instance, however long, until somebody resumes', async () => {
+  it('starts no action of one instance, however long, until a person resumes', async () => {
     const scene = await upAndDone();
     expect(await scene.running.post('/operations/suspend', { instance: 'shop', reason: 'sale' })).toMatchObject({
       status: 200,
-      body: { message: 'shop is suspended until somebody resumes it' },
+      body: { message: 'shop is suspended until a person resumes it' },
     });
     expect(await scene.running.status('shop')).toBe('Suspended');
     const commit = await push(scene, { [TEMPLATE]: templateText('large') });
@@ -186,7 +186,7 @@ describe('a store that was lost', () => {
         'shop-web-1': 'blocked',
         'shop-web-2': 'blocked',
         'shop-web-3': 'blocked',
-        // The commit of meanwhile takes it out, and nobody knows whether that was held.
+        // The commit of meanwhile takes it out, and it is not known whether that was held.
         'shop-web-4': 'blocked',
       });
     expect(effectsIn(scene.site)).toEqual(effects);

@@ -131,7 +131,7 @@ describe('a server', () => {
     expect(itemOf(core, 'shop-db')).toMatchObject({
       ...{ state: 'unknown', reason: expect.stringContaining('no report') },
       action:
-        'mend what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource shop-db',
+        'correct what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource shop-db',
     });
   });
 

@@ -562,7 +562,7 @@ describe('an answer that is lost', () => {
     remote.steps.push('drop', ...Array.from({ length: 100 }, () => step));
     const answer = await scene.patiently(submit(put('a', 1)));
     expect(answer).toMatch(
-      /^outcome_unknown: Nobody knows .* the connection broke off; .*Treeline-Request-Id: request-1"/,
+      /^outcome_unknown: It is not known .* the connection broke off; .*Treeline-Request-Id: request-1"/,
     );
     expect(remote.written).toEqual([]);
   });

@@ -228,7 +228,7 @@ describe('a hook', () => {
     clock.advance(60_000);
     expect(await push).toMatchObject({
       is: 'unknown',
-      message: expect.stringMatching(/nobody knows whether .* did not answer within 60 s/),
+      message: expect.stringMatching(/it is not known whether .* did not answer within 60 s/),
     });
     await expect.poll(() => existsSync(join(repository.path, 'refs', 'heads', 'main.lock'))).toBe(false);
     expect(await headOf()).toBe(base);

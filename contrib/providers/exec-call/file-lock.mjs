@@ -18,7 +18,7 @@ const WAIT_SECONDS_MAX = 3_600;
 
 /**
  * Returns the lock on the file at `path`, which is created; undefined where another process holds it until `until`
- * (milliseconds since 1970; a moment of the past asks once). A file that was removed meanwhile is locked anew.
+ * (milliseconds since 1970; a moment of the past asks once). A file that was removed meanwhile is locked again.
  * @param {string} path
  * @param {number} until
  * @returns {Promise<FileLock | undefined>}

@@ -1,4 +1,4 @@
-// Answers the four operations for local servers. Calls for one server run one after the other, whoever makes them.
+// Answers the four operations for local servers. Calls for one server run one after the other.
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallFailure } from '../exec-call/call-failure.mjs';

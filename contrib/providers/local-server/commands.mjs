@@ -37,7 +37,7 @@ export async function stopServers() {
 
 /**
  * Starts the servers that {@link stopServers} has ended, that ended with the machine, or that ask for their configuration
- * at another address than the environment names now. One that somebody has killed stays down: whether it comes back is
+ * at another address than the environment names now. One that was killed stays down: whether it comes back is
  * Treeline's to decide.
  * @returns {Promise<readonly string[]>}
  */

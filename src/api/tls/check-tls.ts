@@ -72,7 +72,7 @@ function lockingOut(part: TlsPart, message: string): TlsFault {
 function readKey(text: string): KeyObject {
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) throw new Error('it holds no private key in PEM');
   if (text.includes('ENCRYPTED')) {
-    throw new Error('its key has a passphrase, and nobody is asked for one: write it without ("openssl pkey")');
+    throw new Error('its key has a passphrase, and it cannot be typed in: write it without ("openssl pkey")');
   }
   try {
     return createPrivateKey(text);
@@ -95,7 +95,7 @@ function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]
   return [broken('cert', message)];
 }
 
-/** OpenSSL lets nobody in by a certificate that may not sign others, whoever trusts it. */
+/** OpenSSL lets nobody in by a certificate that may not sign others, although it is trusted. */
 function checkAuthorities(certificates: readonly X509Certificate[]): TlsFault[] {
   const others = certificates.filter((each) => !each.ca && !certificateFields(each).isVersion1);
   const fault = others.length === certificates.length ? broken : lockingOut;

@@ -15,7 +15,7 @@ import { isGenuine } from './signature.ts';
 import { throttle } from './throttle.ts';
 
 interface WebhookOptions extends ListenAddress {
-  /** A path. Read anew for each hook. */
+  /** A path. Read again for each hook. */
   readonly secretFile: string;
   /** Called at most once a second. */
   readonly poll: () => void;

@@ -51,7 +51,7 @@ export interface DemoCredentials {
   readonly clients: Readonly<Record<DemoClient, CredentialFiles>>;
 }
 
-/** Returns the files of all credentials below `folder`; what is missing or about to expire is made anew. */
+/** Returns the files of all credentials below `folder`; what is missing or about to expire is made again. */
 export async function ensureCredentials(folder: string, now: number): Promise<DemoCredentials> {
   await makePrivateFolder(folder);
   const ca = filesOf(folder, AUTHORITY_CREDENTIAL);

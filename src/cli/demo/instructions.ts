@@ -63,7 +63,7 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
     '',
     `${CLONE}/README.md explains the files.`,
     'Ctrl-C stops; the next start goes on from here.',
-    `To begin anew, remove ${folder === from ? OWN_FILES : quote(shortest(from, folder))}.`,
+    `To start over, remove ${folder === from ? OWN_FILES : quote(shortest(from, folder))}.`,
   ].join('\n');
 }
 

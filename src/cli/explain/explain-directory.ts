@@ -37,7 +37,7 @@ interface ExplainedState {
 function desiredOf(derivation: Derivation, title: string): DesiredState {
   if (derivation.isFollowed) return derivation.desired;
   const problems = derivation.problems.filter(isError).map((problem) => formatProblem(problem));
-  throw new CommandFailure(`nothing can be explained in ${title} before this is mended:\n${problems.join('\n')}`);
+  throw new CommandFailure(`nothing can be explained in ${title} before this is corrected:\n${problems.join('\n')}`);
 }
 
 /**
@@ -70,7 +70,7 @@ export function refuseWrongInstance(
   )?.[1];
   if (wrong === undefined) return;
   const problems = sortProblems(wrong.problems.filter(isError)).map((problem) => formatProblem(problem));
-  const words = `${node} cannot be explained in ${title} before its instance is mended:`;
+  const words = `${node} cannot be explained in ${title} before its instance is corrected:`;
   throw new CommandFailure([words, ...problems].join('\n'));
 }
 

@@ -117,7 +117,7 @@ export function invalidSection(invalid: readonly string[]): readonly Section[] {
   return sectionOf({
     noun: 'invalid instance',
     heading: `Invalid: ${countOf(invalid.length, 'instance')}`,
-    note: 'Each stays whole at its last valid version, or is not made where it has none, until its problems are mended.',
+    note: 'Each stays whole at its last valid version, or is not made where it has none, until its problems are corrected.',
     items: invalid.map((instance) => itemOf(code(instance))),
   });
 }

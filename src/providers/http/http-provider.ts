@@ -118,7 +118,7 @@ function answerOf({ status, body }: HttpReply, { origin }: URL, of: 'call' | 'po
     if (!(error instanceof AnswerError) || status === 200) throw error;
     const shown = plainText(body, SHOWN_LENGTH_MAX);
     const words = `${origin} answered ${status}${shown === '' ? '' : `: ${shown}`}`;
-    // The service took the call; if it no longer knows it, nobody knows how that ended.
+    // The service took the call; if it no longer knows it, its outcome is not known.
     if (of === 'poll') throw new AnswerError(`${words}, to a poll`, { cause: error });
     if (RETRYABLE.has(status)) return answerOnly('retryable', words);
     if (status >= 300 && status < 400) return answerOnly('failed', `${words}; redirects are not followed`);

@@ -180,7 +180,7 @@ function refuseOwnEnd({ clients }: DesiredState, by: Client, what: string): void
     return object?.role === 'administrator' && object.serial !== by.serial;
   });
   if (by.role !== 'administrator' || others.length === 0) return;
-  const message = `An administrator cannot ${what}: let another one do it, who thereby shows that somebody can still come in`;
+  const message = `An administrator cannot ${what}: let another one do it, which shows that one can still come in`;
   throw new ServiceError('conflict', message);
 }
 

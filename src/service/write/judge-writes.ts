@@ -87,7 +87,7 @@ interface JudgedDraft {
   readonly derivation: FollowedDerivation | undefined;
 }
 
-/** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be, by whoever asks too. */
+/** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be, also by this client. */
 export function* judgeRequest(
   request: Pick<WriteRequest, 'draft' | 'order'>,
   before: DesiredState,

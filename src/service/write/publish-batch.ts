@@ -152,7 +152,7 @@ function groupsAfter(outcome: PushOutcome, open: Group, commits: readonly Accept
       return [];
     case 'moved':
       for (const write of open) write.goBack();
-      // Fewer writes are judged and taken faster: somebody who pushes all the time leaves only so much time.
+      // Fewer writes are judged and taken faster: an outsider who pushes all the time leaves only so much time.
       return open.length === 1 ? 'again' : halvesOf(open, Math.floor(open.length / 2));
     case 'refused':
       return partsOf(open, commits, outcome);

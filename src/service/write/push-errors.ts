@@ -13,7 +13,7 @@ export function failureOf(push: FailedPush, requestId: string): ServiceError {
     case 'not sent':
       return new ServiceError('not_ready', `The repository cannot be reached: ${push.reason}; nothing was written`);
     case 'unknown':
-      return outcomeUnknown(`Nobody knows whether the commit arrived: ${push.reason}`, requestId);
+      return outcomeUnknown(`It is not known whether the commit arrived: ${push.reason}`, requestId);
   }
 }
 

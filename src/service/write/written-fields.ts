@@ -47,7 +47,7 @@ interface WrittenAndRead {
   readonly object: JsonMap;
 }
 
-/** `wanted` may name more than `added`: what is written is kept up, and only what `added` names comes in anew. */
+/** `wanted` may name more than `added`: what is written is kept up, and only what `added` names comes in again. */
 function rewrittenMap(raw: JsonMap, read: JsonMap, added: JsonMap, wanted: JsonMap = added): JsonMap {
   const result = emptyMap<Json>();
   for (const [key, written] of Object.entries(raw)) {

@@ -54,7 +54,7 @@ export function connectionFailure(error: unknown, attempt: ConnectionTarget): So
 function adviceFor(code: string, error: unknown, { caFile }: ConnectionTarget): string {
   if (UNTRUSTED.has(code)) {
     return caFile === null
-      ? 'nobody that is trusted here signed its certificate: name the file of its authority as repository.caFile'
+      ? 'no authority that is trusted here signed its certificate: name the file of its authority as repository.caFile'
       : `no authority in ${caFile} signed its certificate: repository.caFile has to hold the right one`;
   }
   if (code === 'ERR_PROXY_TUNNEL' && isStatus(error, 407)) {

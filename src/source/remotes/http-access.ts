@@ -1,4 +1,4 @@
-// Provides the credentials and certificate authorities for requests to a repository over HTTP. Secrets are read anew
+// Provides the credentials and certificate authorities for requests to a repository over HTTP. Secrets are read again
 // for each request, so that a rotated one works without a restart.
 
 import { X509Certificate } from 'node:crypto';

@@ -73,7 +73,7 @@ export function refused(reason: string): PushOutcome {
 /** Returns the outcome of a push that was sent and not answered. */
 export function unknownOutcome(name: string, cause: unknown): PushOutcome {
   const reason = reasonOf(cause);
-  return { is: 'unknown', reason: `nobody knows whether "${name}" took the push: ${reason}` };
+  return { is: 'unknown', reason: `it is not known whether "${name}" took the push: ${reason}` };
 }
 
 /** Returns the outcome for a new branch whose name is taken. */

@@ -98,7 +98,7 @@ describe('cannot be served:', () => {
       () => ({ key: encrypt(server.key) }),
       {
         part: 'key',
-        message: 'its key has a passphrase, and nobody is asked for one: write it without ("openssl pkey")',
+        message: 'its key has a passphrase, and it cannot be typed in: write it without ("openssl pkey")',
       },
     ],
     [

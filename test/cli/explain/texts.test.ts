@@ -209,11 +209,11 @@ describe('treeline explain', () => {
     const { path, commit } = await workTree();
     await commit({ 'types/role/web.yaml': 'environment: prod\n' });
     expect(await explain(path, 'shop-web-1 --diff main')).toMatch(
-      /^treeline: shop-web-1 cannot be explained in main \([0-9a-f]{12}\) before its instance is mended:\ntypes\/role\/web\.yaml:1:1: error: /,
+      /^treeline: shop-web-1 cannot be explained in main \([0-9a-f]{12}\) before its instance is corrected:\ntypes\/role\/web\.yaml:1:1: error: /,
     );
     await commit({ 'tree.yaml': 'name: [\n' });
     expect(await explain(path, 'shop-web-1 --diff main')).toMatch(
-      /^treeline: nothing can be explained in main \([0-9a-f]{12}\) before this is mended:\ntree\.yaml:/,
+      /^treeline: nothing can be explained in main \([0-9a-f]{12}\) before this is corrected:\ntree\.yaml:/,
     );
   });
 });

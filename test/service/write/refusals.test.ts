@@ -174,7 +174,7 @@ describe('details', () => {
 describe('an administrator', () => {
   const by = ADMINISTRATOR_CLIENT;
   const OTHER = { 'clients/C3.yaml': 'role: administrator\n' };
-  const WORDS = 'let another one do it, who thereby shows that somebody can still come in';
+  const WORDS = 'let another one do it, which shows that one can still come in';
 
   it.each<[string, () => Draft, string]>([
     ['removed', () => deleteClientDraft('a1', by), 'remove its own record'],

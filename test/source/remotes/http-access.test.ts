@@ -159,7 +159,7 @@ describe('over TLS', () => {
     await writeFile(caFile, ca.cert);
     await expectSuccess();
     await expect((await open(server.url)).fetch(null)).rejects.toThrow(
-      /nobody that is trusted here .* repository.caFile/,
+      /no authority that is trusted here .* repository.caFile/,
     );
   });
 

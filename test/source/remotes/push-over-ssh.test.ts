@@ -169,7 +169,7 @@ describe('a connection that fails', () => {
     );
     expect(await endingOf(publisher.push(prepared))).toEqual({
       is: 'unknown',
-      message: expect.stringMatching(/nobody knows whether "ssh:.*" took the push/),
+      message: expect.stringMatching(/it is not known whether "ssh:.*" took the push/),
     });
     expect(await headOf()).toBe(prepared.commits[0]);
     await ssh.become(OBEY);

@@ -70,6 +70,6 @@ describe('judgeRefusal', () => {
 });
 
 it('an unknown outcome says why', () => {
-  const reason = 'nobody knows whether "x" took the push: the line was cut';
+  const reason = 'it is not known whether "x" took the push: the line was cut';
   expect(unknownOutcome('x', new Error('the line was cut'))).toEqual({ is: 'unknown', reason });
 });

@@ -64,7 +64,7 @@ describe('createSmartPusher', () => {
     const order = orderOf(await prepare());
     await expect(createSmartPusher(failing).push(order)).rejects.toThrow(/^no way$/);
     isSent = true;
-    const reason = 'nobody knows whether "x" took the push: no way';
+    const reason = 'it is not known whether "x" took the push: no way';
     expect(await createSmartPusher(failing).push(order)).toEqual({ is: 'unknown', reason });
   });
 
