@@ -8,8 +8,8 @@ import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Controller, startController } from '../src/compose.ts';
-import { loadSettings } from '../src/settings/load-settings.ts';
 import { createLog } from '../src/log.ts';
+import { loadSettings } from '../src/settings/load-settings.ts';
 import { createHttpsClient, type HttpsClient, type Identity, type Reply } from '../test/support/https-client.ts';
 import { createSiteIn, type Site } from '../test/support/site-on-disk.ts';
 

@@ -106,7 +106,9 @@ describe('client add, without a server', () => {
     const advice =
       'and admits no client; have its authority issue another for clients ("treeline client new"), and register that';
     expect(await told(expired)).toEqual([
-      expect.stringMatching(/^# warning: \S+client\.crt has expired at \S+Z, and admits no client; have its authority /),
+      expect.stringMatching(
+        /^# warning: \S+client\.crt has expired at \S+Z, and admits no client; have its authority /,
+      ),
       `# save this as clients/${expired.serial}.yaml, and commit it`,
       '',
     ]);

@@ -63,9 +63,7 @@ describe('a check of a server that is done', () => {
   it('reports a server that is gone, and says what makes it again', () => {
     const gone = check(done, ABSENT);
     expect(gone).toMatchObject({ state: 'drifted', observed: null, applied: SMALL });
-    expect(gone.reason?.text).toBe(
-      'it is gone, and not by a request; a retry makes it again, and so does healing',
-    );
+    expect(gone.reason?.text).toBe('it is gone, and not by a request; a retry makes it again, and so does healing');
     expect(nextOf(gone)).toEqual({ kind: 'rest' });
   });
 
