@@ -169,7 +169,7 @@ resources: { s: { type: Platform::Server, properties: { v: "<<v>>", depends_on: 
   core.source.commit({ 'stacks/instances/other.yaml': 'stackTemplate: one\n' });
   await measure('the next commit', () => core.poll());
   core.source.commit({ [first]: link(0, 1) });
-  await measure('the first is mended', () => core.poll());
+  await measure('the first is corrected', () => core.poll());
   expectStates(core, { done: size + 2 });
   await core.stop();
 }

@@ -231,7 +231,7 @@ function unblocking(resource: string, row: ServerRow): string | null {
         return `to leave it as it is: treeline retain ${resource}; to keep or delete it, bring it back with a commit and adopt it first`;
       return `treeline adopt --resource ${resource}`;
     case 'protected':
-      return `take the change back, or push "protected: false" for ${row.instance} first; where it is not to be built anew: treeline retry --resource ${resource}`;
+      return `take the change back, or push "protected: false" for ${row.instance} first; where it is not to be built again: treeline retry --resource ${resource}`;
     case 'no_proxy':
       return 'register a proxy with that tag, or add an entry to execution.providers in the settings';
     case 'no_provider':

@@ -85,7 +85,7 @@ export function serverOperations(
         return replacedRow(row, now);
       };
       await requests.change(servers, asked(order, 'replace', change));
-      return `${server} is deleted and made anew`;
+      return `${server} is deleted and made again`;
     },
     check: (order, target) => checkServers(order, target, options),
   };
