@@ -1,9 +1,31 @@
-// Defects of what keeps deletes from happening: protection, the delete budget, approvals, and what a restart makes of them.
+// Defects of what keeps deletes from happening: protection, the delete budget, approvals, hand-overs, and what cannot be read.
 import type { PlantedDefect } from '../planted-defect.ts';
 
-export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
+export const DELETE_DEFECTS: readonly PlantedDefect[] = [
   {
-    id: '2-merge',
+    id: 'unreadable-removed',
+    title: 'what cannot be read any more counts as removed',
+    edits: [
+      {
+        file: 'src/derive.ts',
+        find: 'const loaded = withUnreadable(read, knownObjects(baseline));',
+        replace: 'const loaded = read;',
+      },
+    ],
+  },
+  {
+    id: 'unreadable-lost-store',
+    title: 'a lost store does not look for what cannot be read now',
+    edits: [
+      {
+        file: 'src/follow/search-history.ts',
+        find: 'if (isFirst) this.#strays = straysIn(desired.catalog);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    id: 'protection-merge',
     title: 'a commit of a side branch that a merge brings lifts the protection',
     edits: [
       {
@@ -14,7 +36,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '2-followed-from-the-side',
+    id: 'protection-from-the-side',
     title: 'first parents lift the protection although the followed commit comes in from the side',
     edits: [
       {
@@ -25,7 +47,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '2-at-once',
+    id: 'commits-at-once',
     title: 'of several commits that come in one poll only the last one counts',
     isMetByVariants: true,
     edits: [
@@ -37,22 +59,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '2-forgotten',
-    title: 'a server that a commit has forgotten is changed by a later one of the same poll',
-    metBy: {
-      test: 'test/follow/commits-at-once.test.ts',
-      because: 'it must be given up by an instance that retains, and be wanted again otherwise, in one poll',
-    },
-    edits: [
-      {
-        file: 'src/machine/want.ts',
-        find: "(row.policy.deletion === 'retain' || row.former !== undefined)",
-        replace: '(row.former !== undefined)',
-      },
-    ],
-  },
-  {
-    id: '2-retain',
+    id: 'protection-retain',
     title: 'deletion: retain beside protected: true cancels the protection',
     edits: [
       {
@@ -63,7 +70,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '3a',
+    id: 'budget-wanted-again',
     title: 'a delete that has begun stops to count when its server is wanted again',
     edits: [
       {
@@ -74,7 +81,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '3b',
+    id: 'budget-judged-early',
     title: 'what was counted before the files were read decides when the commit is taken',
     edits: [
       {
@@ -86,7 +93,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '3b-slices',
+    id: 'budget-slices',
     title: 'passes write rows between the judgement of a commit and its activation',
     metBy: {
       test: 'test/follow/activate.test.ts',
@@ -101,7 +108,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '3c',
+    id: 'budget-approved',
     title: 'an approved delete whose server is wanted again while it runs counts as unapproved',
     edits: [
       {
@@ -112,18 +119,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '3d',
-    title: 'servers that were never made count, and are held',
-    edits: [
-      {
-        file: 'src/follow/safety.ts',
-        find: 'return row !== undefined && isMade(row) && row.action?.isApproved !== true ? row.incarnation : undefined;',
-        replace: 'return row?.incarnation;',
-      },
-    ],
-  },
-  {
-    id: '3e',
+    id: 'retain-scale-in',
     title: 'deletion: retain and fewer servers in one commit deletes',
     edits: [
       {
@@ -139,7 +135,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '6',
+    id: 'approval-over-restart',
     title: 'an approval that was not judged before a restart takes away servers whose record and file nobody knows',
     edits: [
       {
@@ -165,46 +161,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '6-review',
-    title: 'an approval that was not judged before a restart is judged with the next commit only',
-    edits: [
-      {
-        file: 'src/reconcile/reviews.ts',
-        find: 'this.#asked = isOpen ? 1 : 0;',
-        replace: 'this.#asked = isOpen ? 0 : 0;',
-      },
-    ],
-  },
-  {
-    id: '11-lost',
-    title: 'an approval that comes while a commit waits to be taken is dropped by it',
-    edits: [
-      {
-        file: 'src/follow/walk-steps.ts',
-        find: 'const desired = await judgeStep(parts, first, walk.first, ledger);',
-        replace:
-          'const desired = walk.before === undefined ? await judgeStep(parts, first, walk.first, ledger) : walk.first.desired;',
-      },
-      {
-        file: 'src/follow/hold-rows.ts',
-        find: "return what === 'deletes' ? deletes.has(digest) : failures.has(digest);",
-        replace: "return what !== 'deletes' && failures.has(digest);",
-      },
-    ],
-  },
-  {
-    id: '11-both',
-    title: 'of rewritten history and nothing left, the approval of one drops that of the other',
-    edits: [
-      {
-        file: 'src/follow/hold-rows.ts',
-        find: "if (what === 'history' || what === 'nothing left') return isOpen(digest);",
-        replace: "if (what === 'history' || what === 'nothing left') return isOpen('');",
-      },
-    ],
-  },
-  {
-    id: '11-stale',
+    id: 'approval-stale',
     title: 'an approval of what is not held any more is recorded, and lies about for the next accident',
     edits: [
       {
@@ -254,29 +211,6 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: 'hand-over-more',
-    title: 'a server that is held for a wrong instance goes once another one goes with it',
-    edits: [
-      {
-        file: 'src/desired/deletions.ts',
-        find: 'return before?.isHandOver === true && isAnyOf(removals, before.servers) ? before.reason : undefined;',
-        replace: 'return undefined;',
-      },
-    ],
-  },
-  {
-    id: 'hand-over-known',
-    title: 'what was wrong before counts as new after a restart, or with every commit',
-    edits: [
-      {
-        file: 'src/desired/undetermined.ts',
-        find: 'return isUndetermined(unit) && known.get(key) !== versionOf(unit);',
-        replace: 'return isUndetermined(unit) && known.size >= 0;',
-      },
-      { file: 'src/derive.ts', find: 'isKnown ? [] : yield* newlyUndetermined(', replace: 'yield* newlyUndetermined(' },
-    ],
-  },
-  {
     id: 'hand-over-protected',
     title: 'a server of a protected instance is handed to one that is not, and replaced or deleted there',
     edits: [
@@ -288,7 +222,7 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
-    id: '1-copy',
+    id: 'hidden-copy-removed',
     title: 'an object whose file became a hidden or backup copy counts as removed',
     edits: [
       {
@@ -306,17 +240,6 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
         file: 'src/follow/branch-poll.ts',
         find: 'else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#commits.restore(poll);',
         replace: 'else if (current.get() === undefined) await this.#commits.restore(poll);',
-      },
-    ],
-  },
-  {
-    id: 'lost-history-rows',
-    title: 'a history that is accepted although the one before is lost is taken as if nothing had been there',
-    edits: [
-      {
-        file: 'src/follow/follow-commit.ts',
-        find: 'const baseline = recordedBaseline(ledger, head);',
-        replace: 'const baseline = EMPTY_BASELINE;',
       },
     ],
   },
@@ -344,6 +267,60 @@ export const SAFETY_DEFECTS: readonly PlantedDefect[] = [
         file: 'src/reconcile/server-checks.ts',
         find: "return { provider: provider ?? '', tags",
         replace: "return { provider: provider === null ? '' : '', tags",
+      },
+    ],
+  },
+  {
+    id: 'sync-approved',
+    title: 'an approval counts for the servers that its commit changes, and for no others',
+    edits: [
+      {
+        file: 'src/follow/sync.ts',
+        find: 'visitAll(new Set([...ofApproved, ...(',
+        replace: 'visitAll(new Set([...ofApproved.slice(ofApproved.length), ...(',
+      },
+    ],
+  },
+  {
+    id: 'retain-deletes',
+    title: 'a request to forget a server does not keep it from being deleted',
+    edits: [
+      {
+        file: 'src/machine/requests.ts',
+        find: "return requeue(row, { now, attempt: 0, policy: { ...row.policy, deletion: 'retain' } });",
+        replace: 'return requeue(row, { now, attempt: 0 });',
+      },
+    ],
+  },
+  {
+    id: 'replace-unchecked',
+    title: 'what is replaced is created without a check that the old server is gone',
+    edits: [
+      {
+        file: 'src/machine/decide.ts',
+        find: "if (operation === 'create' && context.lastCheck !== 'answered') return",
+        replace: "if (operation === 'create' && !row.replacing && context.lastCheck !== 'answered') return",
+      },
+      {
+        file: 'src/machine/conclude.ts',
+        find: "const checked = answer.outcome === 'absent';",
+        replace: 'const checked = true;',
+      },
+    ],
+  },
+  {
+    id: 'replace-protected',
+    title: 'a request replaces a server of a protected instance',
+    edits: [
+      {
+        file: 'src/machine/requests.ts',
+        find: "if (policy.protected) return 'its",
+        replace: "if (policy.protected && action !== null) return 'its",
+      },
+      {
+        file: 'src/machine/decide.ts',
+        find: 'if (row.replacing && row.policy.protected) return',
+        replace: 'if (row.replacing && row.policy.protected && !row.approved) return',
       },
     ],
   },
