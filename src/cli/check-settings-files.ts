@@ -12,7 +12,8 @@ import type { PlacedFault } from '../settings/refuse-settings.ts';
 import { filesOfSettings, READ_BY_ANYBODY, type SettingsFile, variablesOfSecrets } from '../settings/secret-files.ts';
 import { headOfBranch } from '../source/head-of-branch.ts';
 import { findGitDirectory } from '../source/remotes/git-directory.ts';
-import { openRemote } from '../source/remotes/open-remote.ts';
+import { openTransport } from '../source/remotes/open-transport.ts';
+import { SmartRemote } from '../source/remotes/smart-remote.ts';
 import { parseRepositoryUrl } from '../source/repository-url.ts';
 import { SourceError } from '../source/source.ts';
 import { SOURCE_LIMITS } from '../source/source-limits.ts';
@@ -116,8 +117,9 @@ async function checkRepository({ repository: { url, branch } }: Settings): Promi
   let pointer = '/repository/url';
   try {
     await findGitDirectory(place.path);
-    const remote = openRemote({ url }, SOURCE_LIMITS);
-    const { heads } = await remote.branches({ branch, signal: AbortSignal.timeout(BRANCHES_MS) });
+    const { objectsMax, answerBytesMax: packBytesMax } = SOURCE_LIMITS;
+    const remote = new SmartRemote(openTransport({ url }, SOURCE_LIMITS), { objectsMax, packBytesMax });
+    const heads = await remote.branches({ branch, signal: AbortSignal.timeout(BRANCHES_MS) });
     pointer = '/repository/branch';
     headOfBranch(heads, branch, remote.name);
     return [];

@@ -9,6 +9,8 @@ import { untilAborted } from './until-aborted.ts';
 
 /** The arguments, the input and the limits of one run of git. */
 export interface GitOrder {
+  /** Another program than git, which gets the same environment: the shell that runs ssh. */
+  readonly program?: string;
   readonly args: readonly string[];
   /** Added to {@link gitEnvironment}. */
   readonly environment?: Readonly<Record<string, string>>;
@@ -45,21 +47,16 @@ export class GitFailure extends GitError {
   readonly ending: number | string | null;
   /** The standard error output of git and of programs that it started. */
   readonly complaint: string;
-  /** Its output until then, or the beginning of it. */
-  readonly output: string;
 
-  constructor(name: string, ending: number | string | null, complaint: string, output = '') {
+  constructor(name: string, ending: number | string | null, complaint: string) {
     super(`git could not read "${name}" (ended with ${ending}): ${complaint}`);
     this.ending = ending;
     this.complaint = complaint;
-    this.output = output;
   }
 }
 
 /** Limit for git's standard error output. */
 export const COMPLAINT_BYTES_MAX = 4096;
-/** Limit for the output in a failure. */
-const KEPT_BYTES_MAX = 64 * 1024;
 
 /**
  * Returns git's output. Throws GitFailure if git fails, GitError if it cannot be started or prints too much, and the
@@ -78,7 +75,7 @@ export async function streamGit<Value>(
   work: (output: AsyncIterable<Buffer>) => Promise<Value>,
 ): Promise<Value> {
   order.signal.throwIfAborted();
-  const child = startGit(order.args, order.environment, order.givesWay);
+  const child = start(order);
   let isOver = false;
   child.on('close', () => {
     isOver = true;
@@ -100,7 +97,16 @@ export function startGit(
   environment: GitOrder['environment'] = {},
   givesWay = false,
 ): RunningProgram {
-  return launch({ command: ['git', ...args], environment: { ...gitEnvironment(), ...environment }, givesWay });
+  return start({ args, environment, givesWay });
+}
+
+function start({
+  program = 'git',
+  args,
+  environment,
+  givesWay = false,
+}: Pick<GitOrder, 'program' | 'args' | 'environment' | 'givesWay'>): RunningProgram {
+  return launch({ command: [program, ...args], environment: { ...gitEnvironment(), ...environment }, givesWay });
 }
 
 /** Above this, a start of git takes tens of milliseconds in which nothing else happens; a helper process takes 50 MiB. */
@@ -144,9 +150,8 @@ function written(stdin: Writable, chunk: Uint8Array): Promise<void> {
 }
 
 function outputOf(child: RunningProgram, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
-  const kept: Buffer[] = [];
   let bytes = 0;
-  const success = exitOf(child, name, () => Buffer.concat(kept).toString('utf8'));
+  const success = exitOf(child, name);
   // The reader of the output gets this error; without a reader it is handled here.
   success.catch(() => undefined);
   async function* read(): AsyncGenerator<Buffer> {
@@ -155,8 +160,6 @@ function outputOf(child: RunningProgram, { name, answerBytesMax }: GitOrder): As
       if (bytes > answerBytesMax) {
         throw new GitError(`"${name}" sends more than the ${answerBytesMax} bytes that are taken at once`);
       }
-      // A copy: the reader may free what it has read.
-      if (bytes <= KEPT_BYTES_MAX) kept.push(Buffer.from(chunk));
       yield chunk;
     }
     await success;
@@ -165,7 +168,7 @@ function outputOf(child: RunningProgram, { name, answerBytesMax }: GitOrder): As
 }
 
 /** Resolves once git has succeeded and all of its output was read. */
-function exitOf(child: RunningProgram, name: string, output: () => string): Promise<void> {
+function exitOf(child: RunningProgram, name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let complaint = '';
     child.stderr.on('data', (chunk: Buffer) => {
@@ -174,7 +177,7 @@ function exitOf(child: RunningProgram, name: string, output: () => string): Prom
     child.on('error', (error) => reject(startFailure(name, error)));
     child.on('close', (code, signal) => {
       if (code === 0) resolve();
-      else reject(new GitFailure(name, code ?? signal, complaint.trim(), output()));
+      else reject(new GitFailure(name, code ?? signal, complaint.trim()));
     });
   });
 }

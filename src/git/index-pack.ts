@@ -1,7 +1,6 @@
 // Verifies a pack with git's `index-pack`, in a separate process: it hashes every object, and checks that every
 // referenced object exists. The pack is streamed; this process holds no object.
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { GitError, GitFailure, runGit } from './git-process.ts';
 import { packBases } from './pack-files.ts';
 import { PACK_HEADER_BYTES } from './pack-format.ts';
@@ -67,13 +66,6 @@ export async function indexPack(pack: AsyncIterable<Uint8Array>, order: PackOrde
   if (bytes.length !== 1 || bytes[0] !== received.bytes) throw notWhole(order.name, 'something comes after the pack');
 }
 
-/** Resolves once the packs of the repository are verified in the same way. Throws GitError otherwise. */
-export async function verifyPacks(order: PackOrder): Promise<void> {
-  for (const base of packBases(order.gitDirectory)) {
-    await runIndexPack(order, ['-o', join(order.gitDirectory, 'verified.idx'), `${base}.pack`]);
-  }
-}
-
 async function runIndexPack(
   { gitDirectory, name, signal, givesWay }: PackOrder,
   what: readonly string[],
@@ -117,7 +109,7 @@ async function* limited(
 }
 
 /** Throws GitError if the header of a pack announces too many objects. */
-export function refuseTooMany(header: Buffer, { name, objectsMax }: Pick<PackOrder, 'name' | 'objectsMax'>): void {
+function refuseTooMany(header: Buffer, { name, objectsMax }: Pick<PackOrder, 'name' | 'objectsMax'>): void {
   const count = header.readUInt32BE(PACK_HEADER_BYTES - 4);
   if (header.toString('latin1', 0, 4) !== 'PACK' || count <= objectsMax) return;
   throw new GitError(

@@ -37,7 +37,7 @@ interface PackFile {
 }
 
 /** Reads the beginning of a pack, finished or not. A missing file counts as empty: some are temporary. */
-export async function readPackHeader(path: string): Promise<PackFile> {
+async function readPackHeader(path: string): Promise<PackFile> {
   try {
     const file = await open(path);
     try {

@@ -8,13 +8,9 @@ import type { RepositoryAccess } from '../model/settings.ts';
 import type { GitSource } from './git-source.ts';
 import { prepareCommits } from './prepare-commits.ts';
 import type { NotPublished, Publisher } from './publisher.ts';
-import { NO_ACCESS } from './remotes/http-access.ts';
-import { createHttpTransport } from './remotes/http-transport.ts';
-import { createLocalTransport } from './remotes/local-transport.ts';
-import type { Pusher } from './remotes/pusher.ts';
-import { createSmartPusher } from './remotes/smart-pusher.ts';
-import { createSshPusher } from './remotes/ssh-pusher.ts';
-import { checkBranch, directorySteps, parseRepositoryUrl } from './repository-url.ts';
+import { openTransport } from './remotes/open-transport.ts';
+import { SmartPusher } from './remotes/smart-pusher.ts';
+import { checkBranch, directorySteps } from './repository-url.ts';
 import { SourceError } from './source.ts';
 
 interface PublisherLimits {
@@ -34,12 +30,11 @@ const PUBLISHER_LIMITS: PublisherLimits = {
 
 /** The repository to push to, and the committer. */
 export interface GitPublisherOptions {
-  /** As in the options of the source; so are the next four. */
+  /** As in the options of the source; so are the next three. */
   readonly url: string;
   readonly access?: RepositoryAccess;
   readonly branch: string;
   readonly directory: string;
-  readonly cache: string;
   /** The source whose local copy holds the base commits. */
   readonly source: Pick<GitSource, 'readObjects'>;
   /** The committer, independent of the author. */
@@ -57,7 +52,7 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
   const { source, committer = COMMITTER, clock = systemClock } = options;
   const limits = { ...PUBLISHER_LIMITS, ...options.limits };
   const directory = directorySteps(options.directory);
-  const pusher = openPusher(options, limits);
+  const pusher = new SmartPusher(openTransport(options, limits));
   const trees = new TreeCache(TREE_BYTES_MAX);
   checkBranch(options.branch);
   checkPerson(committer);
@@ -100,17 +95,4 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
 function notSent(error: unknown): NotPublished {
   if (!(error instanceof SourceError)) throw error;
   return { is: 'not sent', reason: error.message };
-}
-
-function openPusher({ url, access = NO_ACCESS, cache }: GitPublisherOptions, limits: PublisherLimits): Pusher {
-  const { answerBytesMax, silenceMs } = limits;
-  const place = parseRepositoryUrl(url);
-  switch (place.kind) {
-    case 'local':
-      return createSmartPusher(createLocalTransport({ path: place.path, answerBytesMax }));
-    case 'http':
-      return createSmartPusher(createHttpTransport({ url: place.url, access, answerBytesMax, silenceMs }));
-    case 'ssh':
-      return createSshPusher({ url: place.url, cache, silenceMs });
-  }
 }

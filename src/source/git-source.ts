@@ -15,8 +15,8 @@ import { headOfBranch } from './head-of-branch.ts';
 import { copyFailure } from './local-copy.ts';
 import type { PreparedCommits } from './publisher.ts';
 import { fetchVerified } from './quarantine.ts';
-import { openRemote } from './remotes/open-remote.ts';
-import type { Remote } from './remotes/remote.ts';
+import { openTransport } from './remotes/open-transport.ts';
+import { SmartRemote } from './remotes/smart-remote.ts';
 import { checkBranch, directorySteps } from './repository-url.ts';
 import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
 import {
@@ -68,12 +68,14 @@ export interface GitSource extends Source {
 export async function createGitSource(options: GitSourceOptions): Promise<GitSource> {
   const limits = { ...SOURCE_LIMITS, ...options.limits };
   checkBranch(options.branch);
-  return new BranchSource(options, limits, openRemote(options, limits));
+  const { objectsMax, answerBytesMax: packBytesMax } = limits;
+  const remote = new SmartRemote(openTransport(options, limits), { objectsMax, packBytesMax });
+  return new BranchSource(options, limits, remote);
 }
 
 class BranchSource implements GitSource {
   readonly place: FollowedPlace;
-  readonly #remote: Remote;
+  readonly #remote: SmartRemote;
   readonly #branch: string;
   readonly #folder: string;
   readonly #copy: FollowedCopy;
@@ -87,7 +89,7 @@ class BranchSource implements GitSource {
   #fetching: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
 
-  constructor(options: GitSourceOptions, limits: SourceLimits, remote: Remote) {
+  constructor(options: GitSourceOptions, limits: SourceLimits, remote: SmartRemote) {
     this.#remote = remote;
     this.#branch = options.branch;
     this.#folder = options.cache;
@@ -216,16 +218,15 @@ class BranchSource implements GitSource {
     const branches = await withDeadline(deadline, (ended) =>
       this.#remote.branches({ branch: this.#branch, signal: ended }),
     );
-    const head = headOfBranch(branches.heads, this.#branch, this.#remote.name);
+    const head = headOfBranch(branches, this.#branch, this.#remote.name);
     const here = (await this.#copy.find(head)) ?? (await this.#copy.adopt(head));
     if (here !== undefined) return here;
     const anew = this.#copy.isDamaged;
     const commit = await fetchVerified({
       ...deadline,
-      branches,
       objects: this.#copy.objects,
       folder: this.#folder,
-      branch: this.#branch,
+      head,
       anew,
       packsMax,
       objectsMax,

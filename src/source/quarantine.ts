@@ -11,17 +11,16 @@ import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
 import { countPacked, packBases, packHas } from '../git/pack-files.ts';
 import { type Deadline, withDeadline } from './deadline.ts';
 import { copyIn, extendCopy, movePacks, readFollowed, replaceCopy, writeFollowed } from './local-copy.ts';
-import type { Branches, Remote } from './remotes/remote.ts';
+import type { SmartRemote } from './remotes/smart-remote.ts';
 
 interface QuarantinedFetch extends Deadline, PackLimits {
   /** The directory of the local copy. */
   readonly folder: string;
   /** Reads the local copy. */
   readonly objects: ObjectReader;
-  readonly remote: Remote;
-  /** The branches that the remote has just advertised. */
-  readonly branches: Branches;
-  readonly branch: string;
+  readonly remote: SmartRemote;
+  /** The head of the branch, as the remote has just named it. */
+  readonly head: string;
   /** Fetch everything, and replace the existing copy. */
   readonly anew: boolean;
   /** A copy with more packs is replaced, and so is one that would have more objects or bytes than one fetch may bring. */
@@ -29,6 +28,8 @@ interface QuarantinedFetch extends Deadline, PackLimits {
 }
 
 const PREFIX = 'quarantine-';
+/** Of repositories to push from, which are not needed any more. */
+const FORMER_PREFIX = 'push-';
 const REMOVALS_MAX = 5;
 
 /**
@@ -36,7 +37,7 @@ const REMOVALS_MAX = 5;
  * durable. Throws SourceError if the remote fails or its answer is incomplete; the copy is then unchanged.
  */
 export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCommit> {
-  const { folder, remote, branches, branch } = options;
+  const { folder, remote, head } = options;
   await removeQuarantines(folder);
   const quarantine = await mkdtemp(join(folder, PREFIX));
   const copy = copyIn(folder);
@@ -46,8 +47,8 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCo
     if (hasCopy) await makePrivateDirectory(copy);
     const lender = options.anew ? null : await lenderOf(copy, options);
     // Without a copy, nothing can be served that the first fetch would hold up.
-    const order = { quarantine, branch, lender, givesWay: hasCopy };
-    const head = await withDeadline(options, (signal) => branches.fetchInto({ ...order, signal }));
+    const order = { quarantine, head, lender, givesWay: hasCopy };
+    await withDeadline(options, (signal) => remote.fetchInto({ ...order, signal }));
     // Whatever is taken piece by piece could be taken whole, so that a lost copy can be replaced.
     if (lender !== null && (await isBeyond([copy, quarantine], options))) {
       return await fetchVerified({ ...options, anew: true });
@@ -72,11 +73,11 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCo
   }
 }
 
-/** Creates the directory, and removes the quarantines of killed processes and aborted remotes. */
+/** Creates the directory, and removes the quarantines of killed processes and aborted remotes, and what former versions left. */
 async function removeQuarantines(folder: string): Promise<void> {
   await makePrivateDirectory(folder);
   const names = await readdir(folder);
-  const stale = names.filter((name) => name.startsWith(PREFIX));
+  const stale = names.filter((name) => name.startsWith(PREFIX) || name.startsWith(FORMER_PREFIX));
   await Promise.all(stale.map((name) => rm(join(folder, name), { recursive: true, force: true })));
 }
 
@@ -109,7 +110,7 @@ async function hasArrived(head: string, quarantine: string): Promise<boolean> {
 /** All objects are complete by now, but the remote may have sent others than requested. */
 async function requireCommit(
   head: string,
-  { remote, quarantine }: { readonly remote: Remote; readonly quarantine: string },
+  { remote, quarantine }: { readonly remote: SmartRemote; readonly quarantine: string },
 ): Promise<ParsedCommit> {
   // Objects borrowed by the quarantine count as its own.
   const objects = new ObjectReader(quarantine);

@@ -102,8 +102,8 @@ describe('a local repository', () => {
     const published = await publishTo();
     const linked = join(temporaryDirectory(), 'linked');
     await published.repository.git('worktree', 'add', '--quiet', '-b', 'other', linked, 'main');
-    const { source, cache, base, headOf } = published;
-    const publisher = createGitPublisher({ url: linked, branch: 'main', directory: '.', cache, source });
+    const { source, base, headOf } = published;
+    const publisher = createGitPublisher({ url: linked, branch: 'main', directory: '.', source });
     const prepared = await prepareWith(publisher, base, [newCommit({ a: '1' })]);
     expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
     expect(await headOf()).toBe(prepared.commits[0]);

@@ -591,11 +591,11 @@ describe('a local copy that cannot be written', () => {
   });
 
   it('tells once a minute of commits that it cannot take', async () => {
-    const { repository, copy, cache, open } = await setUp();
+    const { repository, copy, open } = await setUp();
     let base = await repository.commit({ a: '0' });
     const lines: string[] = [];
     const source = await open({ log: createLog('warn', { write: (line) => lines.push(line) }) });
-    const publisher = createGitPublisher({ url: repository.path, branch: 'main', directory: '.', cache, source });
+    const publisher = createGitPublisher({ url: repository.path, branch: 'main', directory: '.', source });
     await source.fetch(null);
     await fill(join(copy, 'objects', 'pack', 'tmp_own'));
     for (const text of ['1', '2', '3']) {
@@ -672,7 +672,8 @@ describe('a damaged local copy', () => {
   it('loses what a killed process left half done', async () => {
     const { repository, cache, open } = await setUp();
     await repository.commit({ a: '1' });
-    await mkdir(join(cache, 'quarantine-old', 'objects'), { recursive: true });
+    for (const name of ['quarantine-old', 'push-of-a-former-version'])
+      await mkdir(join(cache, name, 'objects'), { recursive: true });
     await (await open()).fetch(null);
     expect(await readdir(cache)).toEqual(['repository.git']);
   });
@@ -742,7 +743,7 @@ describe('a shallow clone', () => {
         await fakeSsh();
         return `ssh://git@git.example${path}`;
       },
-      /object \w+ is missing.*; if that repository is a shallow clone, run "git fetch --unshallow" in it$/,
+      SHALLOW,
     ],
   ])('%s is called one, with what to do', async (_name, urlOf, said) => {
     const folder = temporaryDirectory();

@@ -8,11 +8,12 @@ import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { ObjectReader } from '../../src/git/object-reader.ts';
+import { headOfBranch } from '../../src/source/head-of-branch.ts';
 import { copyIn } from '../../src/source/local-copy.ts';
 import { fetchVerified } from '../../src/source/quarantine.ts';
 import { createLocalTransport } from '../../src/source/remotes/local-transport.ts';
-import type { Transport } from '../../src/source/remotes/remote.ts';
-import { createSmartRemote } from '../../src/source/remotes/smart-remote.ts';
+import { SmartRemote } from '../../src/source/remotes/smart-remote.ts';
+import type { Transport } from '../../src/source/remotes/transport.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -39,12 +40,13 @@ async function setUp(): Promise<Setup> {
     repository,
     folder,
     async fetch(fault = (answer) => answer, fetchMs = 30_000) {
-      const remote = createSmartRemote(withFault(real, fault), LIMITS);
+      const remote = new SmartRemote(withFault(real, fault), LIMITS);
       const { signal } = new AbortController();
       const limits = { ...LIMITS, anew: false, packsMax: 100, fetchMs, clock: systemClock, signal };
       const objects = new ObjectReader(copyIn(folder));
       const branches = await remote.branches({ branch: 'main', signal });
-      return (await fetchVerified({ folder, objects, remote, branches, branch: 'main', ...limits })).oid;
+      const head = headOfBranch(branches, 'main', remote.name);
+      return (await fetchVerified({ folder, objects, remote, head, ...limits })).oid;
     },
     async contents() {
       if (!existsSync(folder)) return [];

@@ -6,7 +6,7 @@ import type { HttpClient } from 'isomorphic-git';
 import { isOid } from '../../git/git-object.ts';
 import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
-import type { Transport } from './remote.ts';
+import type { Transport } from './transport.ts';
 
 /** The prefix of branch refs. */
 export const HEADS = 'refs/heads/';

@@ -65,11 +65,12 @@ export function proxyLogins(): readonly SentLogin[] {
     const url = URL.parse(process.env[name] ?? '');
     return url === null || url.password === ''
       ? []
-      : [{ username: decoded(url.username), password: decoded(url.password) }];
+      : [{ username: decodePercent(url.username), password: decodePercent(url.password) }];
   });
 }
 
-function decoded(text: string): string {
+/** Returns a part of a URL without its percent-encoding. */
+export function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch (error) {

@@ -7,8 +7,8 @@ import { connectionFailure } from './connection-failure.ts';
 import { checkEncryption, proxyLogins, readHttpSecrets } from './http-access.ts';
 import { BEGINNING_BYTES, checkAnswer } from './http-answer.ts';
 import { exchange, type HttpBodyReader, type HttpHead } from './http-exchange.ts';
-import { LIST_BYTES_MAX, type Transport, type TransportAnswer, type TransportRequest } from './remote.ts';
 import { SentSecrets } from './sent-secrets.ts';
+import { LIST_BYTES_MAX, type Transport, type TransportAnswer, type TransportRequest } from './transport.ts';
 
 interface HttpTransportOptions {
   /** As returned by {@link parseRepositoryUrl}: without user, query and trailing slash. */

@@ -35,6 +35,10 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** The answers of hosts to a key that may read, but not write. */
+export const NOT_ALLOWED =
+  /not allowed|read[- ]?only|permission to .* denied|write access|access denied|unauthorized|forbidden/i;
+
 /** Returns git's failure as a message for the operator; `done` is the operation that failed. */
 export function sshFailure(name: string, failure: GitFailure, done: 'read' | 'pushed to' = 'read'): SourceError {
   const advice = ADVICE.find(([pattern]) => pattern.test(failure.complaint))?.[1];

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { type Advertisement, askForBranches } from '../../../src/source/remotes/advertisement.ts';
 import { packetLine } from '../../../src/source/remotes/packet-line.ts';
 import { canReport } from '../../../src/source/remotes/receive-pack.ts';
-import type { Transport } from '../../../src/source/remotes/remote.ts';
 import { SentSecrets } from '../../../src/source/remotes/sent-secrets.ts';
+import type { Transport } from '../../../src/source/remotes/transport.ts';
 import { SourceError } from '../../../src/source/source.ts';
 
 const A = 'a'.repeat(40);

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLocalTransport } from '../../../src/source/remotes/local-transport.ts';
-import type { TransportAnswer } from '../../../src/source/remotes/remote.ts';
+import type { TransportAnswer } from '../../../src/source/remotes/transport.ts';
 import { SourceError } from '../../../src/source/source.ts';
 import { createGitRepository } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { PreparedCommits } from '../../../src/source/publisher.ts';
 import { createLocalTransport } from '../../../src/source/remotes/local-transport.ts';
-import type { Transport } from '../../../src/source/remotes/remote.ts';
-import { createSmartPusher } from '../../../src/source/remotes/smart-pusher.ts';
+import { SmartPusher } from '../../../src/source/remotes/smart-pusher.ts';
+import type { Transport } from '../../../src/source/remotes/transport.ts';
 import { SourceError } from '../../../src/source/source.ts';
 import { endingOf, publishTo } from '../../support/published-repository.ts';
 
@@ -28,12 +28,12 @@ function without(transport: Transport, ...capabilities: readonly string[]): Tran
   };
 }
 
-describe('createSmartPusher', () => {
+describe('SmartPusher', () => {
   it('reads a report that shares its stream with nothing', async () => {
     const { repository, prepare, headOf } = await publishTo();
     const transport = createLocalTransport({ path: repository.path, answerBytesMax: 100_000 });
     const prepared = await prepare();
-    expect(await createSmartPusher(without(transport, 'side-band-64k', 'quiet')).push(orderOf(prepared))).toEqual({
+    expect(await new SmartPusher(without(transport, 'side-band-64k', 'quiet')).push(orderOf(prepared))).toEqual({
       is: 'pushed',
     });
     expect(await headOf()).toBe(prepared.commits[0]);
@@ -42,7 +42,7 @@ describe('createSmartPusher', () => {
   it('pushes nothing where nobody would tell what became of it', async () => {
     const { repository, prepare, headOf, base } = await publishTo();
     const transport = createLocalTransport({ path: repository.path, answerBytesMax: 100_000 });
-    const pusher = createSmartPusher(without(transport, 'report-status-v2', 'report-status'));
+    const pusher = new SmartPusher(without(transport, 'report-status-v2', 'report-status'));
     const ending = await endingOf(pusher.push(orderOf(await prepare())));
     expect(ending).toMatchObject({ is: 'refused', message: expect.stringMatching(/does not say what becomes/) });
     expect(await headOf()).toBe(base);
@@ -62,10 +62,10 @@ describe('createSmartPusher', () => {
       },
     };
     const order = orderOf(await prepare());
-    await expect(createSmartPusher(failing).push(order)).rejects.toThrow(/^no way$/);
+    await expect(new SmartPusher(failing).push(order)).rejects.toThrow(/^no way$/);
     isSent = true;
     const reason = 'it is not known whether "x" took the push: no way';
-    expect(await createSmartPusher(failing).push(order)).toEqual({ is: 'unknown', reason });
+    expect(await new SmartPusher(failing).push(order)).toEqual({ is: 'unknown', reason });
   });
 
   it('does not take an answer that is too long for one that was read', async () => {
@@ -74,7 +74,7 @@ describe('createSmartPusher', () => {
     const wide = createLocalTransport({ path: repository.path, answerBytesMax: 100_000 });
     const narrow = createLocalTransport({ path: repository.path, answerBytesMax: 10 });
     const request: Transport['request'] = (one) => (one.method === 'GET' ? wide : narrow).request(one);
-    const ending = await endingOf(createSmartPusher({ ...wide, request }).push(orderOf(prepared)));
+    const ending = await endingOf(new SmartPusher({ ...wide, request }).push(orderOf(prepared)));
     expect(ending).toMatchObject({ is: 'unknown', message: expect.stringMatching(/sends more than the 10 bytes/) });
     expect(['', prepared.base, ...prepared.commits]).toContain(await headOf());
   });

@@ -1,19 +1,18 @@
 // A repository over ssh. Most of it with a program in the place of ssh that runs the command here, as git's own tests do;
 // once with a real server.
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { GitFailure } from '../../../src/git/git-process.ts';
-import type { GitSourceOptions } from '../../../src/source/git-source.ts';
-import type { Remote } from '../../../src/source/remotes/remote.ts';
+import { createGitSource, type GitSourceOptions } from '../../../src/source/git-source.ts';
+import { askForBranches } from '../../../src/source/remotes/advertisement.ts';
 import { sshFailure } from '../../../src/source/remotes/ssh-failure.ts';
-import { createSshRemote } from '../../../src/source/remotes/ssh-remote.ts';
+import { createSshTransport, parseAddress } from '../../../src/source/remotes/ssh-transport.ts';
 import { fakeSsh, OBEY } from '../../support/fake-ssh.ts';
 import { type FollowedRepository, followRepository } from '../../support/followed-repository.ts';
-import { runGit } from '../../support/git-repository.ts';
+import { createGitRepository, runGit } from '../../support/git-repository.ts';
 import { HAS_SSH_SERVER, startSshServer } from '../../support/ssh-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -79,7 +78,11 @@ describe('an ssh that fails', () => {
     ['at once', 'exit 255', /cannot be read: the connection broke off|could not read/],
     ['to know the host', 'echo "Host key verification failed." >&2; exit 255', /key of the host is not known here/],
     ['with the key', 'echo "git@x: Permission denied (publickey)." >&2; exit 255', /does not accept the key/],
-    ['in the middle', `${OBEY.replace('exec ', '')} | dd bs=1 count=6000 2>/dev/null`, /broke off|could not read/],
+    [
+      'in the middle',
+      `${OBEY.replace('exec ', '')} | dd bs=1 count=6000 2>/dev/null`,
+      /broke off|the answer is cut off/,
+    ],
     ['with nonsense', 'echo "Welcome to the machine"; exit 0', /could not read|cannot be read/],
     ['to end its advertisement', 'printf 003f; exit 0', /could not read|cannot be read/],
   ])('%s changes nothing', async (_, script, message) => {
@@ -120,19 +123,30 @@ describe('an ssh that fails', () => {
     await expectFailure(/sends more than the 5000 bytes that are taken at once/);
   });
 
+  it('to end its list is refused, however long it goes on', async () => {
+    const ssh = await fakeSsh();
+    const { expectFailure, expectSuccess } = await followOverSsh();
+    await ssh.become(`exec awk 'BEGIN { for (;;) printf "03bd%040d refs/heads/%0900d\\n", 1, 0 }'`);
+    await expectFailure(/lists more than the 16777216 bytes that are taken at once/);
+    await ssh.become(OBEY);
+    await expectSuccess();
+  });
+
   it('to be there is told, and so is a missing git', async () => {
-    const git = execFileSync('which', ['git']).toString().trim();
-    const { signal } = new AbortController();
-    const remote = (): Remote =>
-      createSshRemote({ url: 'git@git.example:x', packBytesMax: 1, objectsMax: 1, silenceMs: 1 });
-    const folder = temporaryDirectory();
-    vi.stubEnv('GIT_SSH_COMMAND', undefined);
-    vi.stubEnv('PATH', folder);
-    await expect(remote().branches({ branch: 'main', signal })).rejects.toThrow(
+    const ssh = await fakeSsh();
+    const { PATH = '' } = process.env;
+    const repository = await createGitRepository(join(temporaryDirectory(), 'stacks.git'));
+    await repository.commit({ a: '1' });
+    const { path } = repository;
+    const place = { url: `git@git.example:${path}`, branch: 'main', directory: '.', cache: temporaryDirectory() };
+    // The host has git.
+    await ssh.become(`PATH=${PATH}\n${OBEY}`);
+    vi.stubEnv('PATH', temporaryDirectory());
+    await expect((await createGitSource(place)).fetch(null)).rejects.toThrow(
       /git is not installed, or not on the PATH/,
     );
-    await symlink(git, join(folder, 'git'));
-    await expect(remote().branches({ branch: 'main', signal })).rejects.toThrow(
+    vi.stubEnv('GIT_SSH_COMMAND', undefined);
+    await expect((await createGitSource(place)).fetch(null)).rejects.toThrow(
       /ssh is not installed, or not on the PATH/,
     );
   });
@@ -178,8 +192,8 @@ describe.skipIf(!HAS_SSH_SERVER)('a real ssh server (skipped where sshd or its f
 
     const refusal = async (command: string, path = repository.path): Promise<void> => {
       vi.stubEnv('GIT_SSH_COMMAND', command);
-      const remote = createSshRemote({ url: url(path), packBytesMax: 1, objectsMax: 1, silenceMs: 10_000 });
-      await remote.branches({ branch: 'main', signal: new AbortController().signal });
+      const transport = createSshTransport({ url: url(path), answerBytesMax: 1, silenceMs: 10_000 });
+      await askForBranches(transport, { forPush: false, signal: new AbortController().signal });
     };
     await expect(refusal(as(strangerKey))).rejects.toThrow(/the host does not accept the key/);
     await expect(refusal(as(key, '/dev/null'))).rejects.toThrow(/the key of the host is not known here/);
@@ -189,3 +203,22 @@ describe.skipIf(!HAS_SSH_SERVER)('a real ssh server (skipped where sshd or its f
     await expect(refusal(as(key))).rejects.toThrow(/the key of the host is another than before/);
   });
 });
+
+it.each([
+  ['ssh://git@git.example:2222/infra/stacks.git', 'git@git.example', '2222', '/infra/stacks.git'],
+  ['ssh://git.example/~user/a%20b.git', 'git.example', undefined, '~user/a b.git'],
+  ['git+ssh://git@[::1]:22/x', 'git@::1', '22', '/x'],
+  ['git@git.example:infra/stacks.git', 'git@git.example', undefined, 'infra/stacks.git'],
+  ['git.example:/x:y', 'git.example', undefined, '/x:y'],
+  ['git@[::1]:x', 'git@::1', undefined, 'x'],
+  ['git@[git.example:2222]:x', 'git@git.example', '2222', 'x'],
+])('%s is read as git reads it', (url, host, port, path) => {
+  expect(parseAddress(url)).toEqual({ host, port, path });
+});
+
+it.each(['ssh://-oProxyCommand=x@git.example/x', '-oProxyCommand=x:y', 'git@git.example:-x', 'ssh://-x/y'])(
+  '%s is no way to give ssh or git an option',
+  (url) => {
+    expect(() => parseAddress(url)).toThrow(/neither host nor path begins with "-"/);
+  },
+);
