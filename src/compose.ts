@@ -5,7 +5,7 @@ import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { composeCore } from './compose/core.ts';
-import type { SharedParts } from './compose/shared-parts.ts';
+import type { SharedParts } from './compose/open-parts.ts';
 import type { ListenAddress, Listening } from './listen.ts';
 import type { Logger } from './log.ts';
 import { createManagement } from './management/server.ts';

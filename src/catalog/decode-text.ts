@@ -1,6 +1,7 @@
 // Decodes the bytes of a file: UTF-8 only, and up to the limit of a file.
+
+import type { Fault } from '../model/entry.ts';
 import { invariant } from '../model/invariant.ts';
-import type { Fault } from './fault.ts';
 
 /** The maximum size of a file of the layout. */
 export const FILE_BYTES_MAX = 1024 * 1024;

@@ -1,5 +1,5 @@
 // Reads hierarchy.yaml: its defaults, and the rules that a schema cannot express. See docs/concepts.md, hierarchy.
-import { type Entry, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
+import { type Entry, type Fault, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { SELECTORS } from '../model/keys.ts';
 import { isPlainTypeName, nameFault, type PlainTypeName } from '../model/names.ts';
@@ -8,7 +8,6 @@ import type { Problem } from '../model/problem.ts';
 import { quote } from '../model/quote.ts';
 import { didYouMean } from '../model/suggest.ts';
 import { type PatternRefusal, patternRefusal, patternRefusals } from '../pattern.ts';
-import type { Fault } from './fault.ts';
 
 const LEVEL_TYPES = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
 

@@ -1,11 +1,12 @@
 // Parses one file of the layout: from its bytes to the checked object, with its places and its mistakes.
+
+import { type Fault, problemFrom } from '../model/entry.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import type { FileEntry } from './catalog.ts';
 import { checkBooleanWords, checkLengths, checkObject } from './check-object.ts';
 import { fileTooLarge } from './decode-text.ts';
-import { type Fault, problemFrom } from './fault.ts';
 import { checkHierarchy, readHierarchy } from './hierarchy.ts';
 import { isObjectPath, isReadPath, type ObjectPath, placePath, type StrayPath } from './paths.ts';
 import { readObject } from './read-object.ts';

@@ -1,5 +1,6 @@
 // Checks values against JSON Schemas (schemas/, draft-07) and says in words what does not fit. The only file that knows
 // ajv; its errors are turned into messages by violation.ts.
+
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import action from '../../schemas/action.schema.json' with { type: 'json' };
 import client from '../../schemas/client.schema.json' with { type: 'json' };
@@ -16,11 +17,10 @@ import stackSnapshot from '../../schemas/stack-snapshot.schema.json' with { type
 import stackTemplate from '../../schemas/stack-template.schema.json' with { type: 'json' };
 import tree from '../../schemas/tree.schema.json' with { type: 'json' };
 import zone from '../../schemas/zone.schema.json' with { type: 'json' };
+import { problemFrom } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FileType } from './catalog.ts';
-import { problemFrom } from './fault.ts';
-
 import { faultOf, type Violation, withoutMisspelt } from './violation.ts';
 import type { YamlDocument } from './yaml.ts';
 

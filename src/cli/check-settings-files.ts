@@ -5,7 +5,7 @@ import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
 import { readTlsFiles } from '../api/tls/read-tls-files.ts';
-import type { Fault } from '../catalog/fault.ts';
+import type { Fault } from '../model/entry.ts';
 import { whyUnusable } from '../model/quote.ts';
 import type { Settings } from '../model/settings.ts';
 import type { PlacedFault } from '../settings/refuse-settings.ts';

@@ -39,10 +39,7 @@ import type { StatusReporter } from '../statuses/status-reporter.ts';
 import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
 import { codeOf } from '../store/store-error.ts';
-import { openProviders } from './open-providers.ts';
-import { openRepository } from './open-repository.ts';
-import { openStatuses } from './open-statuses.ts';
-import type { SharedParts } from './shared-parts.ts';
+import { openProviders, openRepository, openStatuses, type SharedParts } from './open-parts.ts';
 import { wireWrites } from './wire-writes.ts';
 
 /** The parts of the core that the listeners use. */

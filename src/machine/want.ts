@@ -5,7 +5,7 @@ import { compareNames } from '../model/names.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
-import type { ServerPolicy, Spec, WantedServer } from '../model/spec.ts';
+import type { ServerPosition, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
 import { withoutHealing } from './drift.ts';
 import { isConverged, isSameSpec, needsNoAction } from './existence.ts';
@@ -176,14 +176,7 @@ function rebased(names: readonly string[], before: readonly string[], after: rea
   return [...new Set([...names.filter((name) => !gone.has(name)), ...come])].sort(compareNames);
 }
 
-interface Belonging {
-  readonly instance: string;
-  readonly key: string;
-  readonly index: string | null;
-  readonly policy: ServerPolicy;
-}
-
-function placeOf({ instance, key, index, policy }: WantedServer): Belonging {
+function placeOf({ instance, key, index, policy }: WantedServer): ServerPosition {
   return { instance, key, index, policy };
 }
 

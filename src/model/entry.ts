@@ -18,30 +18,38 @@ export interface Entry<Value> {
   readonly locate: (pointer: string, part?: 'key' | 'value') => Place;
 }
 
-/** A problem without file and place; no hint and `error` unless said otherwise. */
-export interface ProblemText {
+/** What is wrong with a text, without the file and the place; no hint and `error` unless said otherwise. */
+export interface Fault {
   readonly code: ProblemCode;
   readonly message: string;
   readonly hint?: string | null;
   readonly severity?: 'error' | 'warning';
   /** Report at the key instead of at its value. */
   readonly part?: 'key' | 'value';
+}
+
+/** A problem without file and place, which may stop instances. */
+export interface ProblemText extends Fault {
   readonly instances?: readonly string[];
 }
 
 /** Returns a problem at a pointer of an entry. */
 export function problemAt(entry: Entry<unknown>, pointer: string, text: ProblemText): Problem {
-  const { line, column } = entry.locate(pointer, text.part ?? 'value');
+  const problem = problemFrom(text, { ...entry.locate(pointer, text.part), file: entry.path, pointer });
+  return text.instances === undefined ? problem : { ...problem, instances: text.instances };
+}
+
+/** Returns the problem of a fault at a place that was found without an entry. */
+export function problemFrom(fault: Fault, at: Place & { readonly file: string; readonly pointer: string }): Problem {
   return {
-    code: text.code,
-    severity: text.severity ?? 'error',
-    file: entry.path,
-    line,
-    column,
-    pointer,
-    message: text.message,
-    hint: text.hint ?? null,
-    ...(text.instances === undefined ? {} : { instances: text.instances }),
+    code: fault.code,
+    severity: fault.severity ?? 'error',
+    file: at.file,
+    line: at.line,
+    column: at.column,
+    pointer: at.pointer,
+    message: fault.message,
+    hint: fault.hint ?? null,
   };
 }
 

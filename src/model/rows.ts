@@ -2,7 +2,7 @@
 // does not hold.
 import type { JsonMap } from './json.ts';
 import type { ExplainedRecord } from './record.ts';
-import type { ServerPolicy, Spec } from './spec.ts';
+import type { ServerPosition, Spec } from './spec.ts';
 import type { Operation, State } from './state.ts';
 
 /** The followed commit. One row, named `head`. */
@@ -225,11 +225,7 @@ export interface ServerPlace {
 }
 
 /** One server: its record and its job in one. Named after the server. */
-export interface ServerRow {
-  readonly instance: string;
-  readonly key: string;
-  readonly index: string | null;
-  readonly policy: ServerPolicy;
+export interface ServerRow extends ServerPosition {
   readonly state: State;
   /** The reason for which it does not progress; null if the state alone explains it. */
   readonly reason: Reason | null;

@@ -9,7 +9,7 @@ export interface Spec {
   readonly properties: Properties;
   /** The content of the objects of its provisioning layers, by type, without name, type and description. */
   readonly layers: Readonly<Record<string, JsonMap>>;
-  /** Names of properties that are in the record but start no action. */
+  /** Names of properties that are in the record but start no action, sorted. */
   readonly configurationOnly: readonly string[];
   /** Names of servers that have to be up first, sorted. */
   readonly dependsOn: readonly string[];
@@ -20,16 +20,20 @@ export interface Spec {
   readonly lists: readonly string[];
 }
 
-/** A wanted server: its spec, and its place in a stack. Changing the place does not change the server. */
-export interface WantedServer {
-  readonly name: string;
+/** The place of a server in a stack, and what is allowed there. Changing it does not change the server. */
+export interface ServerPosition {
   readonly instance: string;
   /** The resource key under `resources:` of the template. */
   readonly key: string;
   /** The member's index as written (`01`), or null for a single server. */
   readonly index: string | null;
-  readonly spec: Spec;
   readonly policy: ServerPolicy;
+}
+
+/** A wanted server: its spec, and its place in a stack. */
+export interface WantedServer extends ServerPosition {
+  readonly name: string;
+  readonly spec: Spec;
 }
 
 /** The limits and permissions of actions on the server; not part of the applied spec. */

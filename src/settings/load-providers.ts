@@ -3,8 +3,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
-import type { Fault } from '../catalog/fault.ts';
-import { below } from '../model/entry.ts';
+import { below, type Fault } from '../model/entry.ts';
 import { PROXIED } from '../model/names.ts';
 import type { DriftPolicy, PropertyValue } from '../model/objects.ts';
 import { quote } from '../model/quote.ts';

@@ -1,7 +1,6 @@
 // Refuses settings of later Treeline versions with a specific message, since a key that is silently ignored would
 // mislead the operator.
-import type { Fault } from '../catalog/fault.ts';
-import { below } from '../model/entry.ts';
+import { below, type Fault } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import { checkEncryption, isLoopback } from '../source/remotes/http-access.ts';
 import { parseRepositoryUrl, type RepositoryUrl } from '../source/repository-url.ts';

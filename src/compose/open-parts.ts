@@ -1,0 +1,111 @@
+// Opens what the settings name outside of the program: the repository that is followed, the provider of every entry, and the
+// reporter of commit statuses.
+
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { CurrentState } from '../follow/current-state.ts';
+import type { Logger } from '../log.ts';
+import type { ProviderSettings, Settings } from '../model/settings.ts';
+import { ProgramRunner } from '../programs/program-runner.ts';
+import { createExecProvider } from '../providers/exec/exec-provider.ts';
+import { createHttpProvider } from '../providers/http/http-provider.ts';
+import type { Provider } from '../providers/provider.ts';
+import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
+import { createSimulatedProvider } from '../providers/simulated.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import { stallsIn } from '../reconcile/stall-graph.ts';
+import { createBranchWatch } from '../source/branch-watch.ts';
+import { createGitPublisher } from '../source/git-publisher.ts';
+import { createGitSource, type GitSource } from '../source/git-source.ts';
+import { createPollTimer } from '../source/poll-timer.ts';
+import type { Publisher } from '../source/publisher.ts';
+import { parseRepositoryUrl } from '../source/repository-url.ts';
+import type { Source, Trigger } from '../source/source.ts';
+import { takesProgress } from '../statuses/forge-request.ts';
+import { createSendStatus } from '../statuses/send-status.ts';
+import { StatusReporter } from '../statuses/status-reporter.ts';
+import type { LowdbStoreOptions } from '../store/lowdb-store.ts';
+
+/** The parts that all others are built with. */
+export interface SharedParts {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly adapting: LowdbStoreOptions['adapting'];
+  /** Closes all parts in reverse order. */
+  readonly opened: AsyncDisposableStack;
+}
+
+/** The parts that reach the repository. */
+interface Repository {
+  readonly source: Source;
+  readonly publisher: Publisher;
+  readonly triggers: readonly Trigger[];
+}
+
+/** Returns the parts that reach the repository of the settings, and has git start meanwhile. `opened` closes them. */
+export async function openRepository(
+  { repository, store }: Pick<Settings, 'repository' | 'store'>,
+  { log, clock, opened }: Omit<SharedParts, 'adapting'>,
+): Promise<Repository> {
+  const { url, access, branch, directory } = repository;
+  // The directory of the local copy.
+  const cache = join(store.directory, 'repository');
+  const place = { url, access, branch, directory, cache, clock };
+  const source = opened.adopt(await createGitSource({ ...place, log }), (it: GitSource) => it.close());
+  source.prepare();
+  const triggers = triggersOf(repository, { log, clock, source });
+  return { source, publisher: createGitPublisher({ ...place, source }), triggers };
+}
+
+/** A local repository is watched and also polled: a lost hint costs time, never a commit. */
+function triggersOf(
+  { url, branch, pollSeconds }: Settings['repository'],
+  { log, clock, source }: Pick<SharedParts, 'log' | 'clock'> & { readonly source: GitSource },
+): Trigger[] {
+  const poll = createPollTimer(pollSeconds * 1000, clock);
+  const parsed = parseRepositoryUrl(url);
+  if (parsed.kind !== 'local') return [poll];
+  const isKnown = (head: string): boolean => source.isOwnHead(head);
+  return [poll, createBranchWatch({ path: parsed.path, branch, isKnown, log })];
+}
+
+/**
+ * Returns the registry of all entries, and whether the directory is a copy whose first controller runs programs. Programs that an earlier controller has left are ended before; throws
+ * LeftoverError if one cannot be. The store has to be open, since its lock keeps another controller out.
+ */
+export async function openProviders(
+  { execution, store }: Settings,
+  { log, clock, opened }: Omit<SharedParts, 'adapting'>,
+): Promise<{ readonly registry: ProviderRegistry } & Pick<ProgramRunner, 'isCopied'>> {
+  const runner = opened.adopt(await ProgramRunner.open(join(store.directory, 'running'), log), (it) => it.close());
+  const make = (entry: ProviderSettings): Provider => {
+    if (entry.implementation === 'exec') return createExecProvider({ ...entry, runner, log });
+    if (entry.implementation === 'http') return createHttpProvider({ ...entry, clock });
+    return createSimulatedProvider(entry.options, clock);
+  };
+  const made = createProviderRegistry(execution.providers, make, execution.proxied);
+  return { registry: opened.adopt(made, (it) => it.close()), isCopied: runner.isCopied };
+}
+
+interface OpeningParts {
+  readonly current: CurrentState;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+}
+
+/** Returns a running reporter; undefined where no forge is configured. The caller has to stop it. */
+export function openStatuses(
+  { id, statuses }: Pick<Settings, 'id' | 'statuses'>,
+  { current, ledger, clock, log, random }: OpeningParts,
+): StatusReporter | undefined {
+  if (statuses === null) return undefined;
+  return new StatusReporter({
+    ...{ current, ledger, clock, log, random },
+    stallsOf: stallsIn(ledger, clock),
+    sentTo: `${statuses.apiUrl} ${statuses.project} ${id}`,
+    send: createSendStatus(statuses, { id, clock }),
+    takesProgress: takesProgress(statuses.kind),
+  });
+}
