@@ -58,7 +58,7 @@ export function authenticate(options: AuthenticateOptions) {
   };
 }
 
-/** Returns the registered client of a request. Throws ServiceError where its certificate lets nobody in, or is not registered. */
+/** Returns the registered client of a request. Throws ServiceError where its certificate admits no client, or is not registered. */
 export function admit(options: AuthenticateOptions, { socket }: IncomingMessage, registry?: Registry): Client {
   const { reader, clock, judge } = options;
   const peer = peerOf(socket);
@@ -104,7 +104,7 @@ export function requireAllowed(request: IncomingMessage): void {
 }
 
 /**
- * Returns why a request that was let pass is not allowed any more: its certificate lets nobody in now, or its client is not
+ * Returns why a request that was let pass is not allowed any more: its certificate admits no client now, or its client is not
  * registered, or with another role, on which all rights hang. Undefined while it is, and for one that was not let pass.
  */
 export function refusalOf(request: IncomingMessage, registry?: Registry): ServiceError | undefined {

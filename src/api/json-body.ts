@@ -18,7 +18,7 @@ const SHORT_BYTES_MAX = 64 * 1024;
  */
 const bodies = new Shares({ atOnce: 128, ofClient: 8, waitingOfClient: 1_000 });
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
-/** More of them nobody reads, and an answer would be many times as long as the body. */
+/** More of them are not read, and an answer would be many times as long as the body. */
 const FAULTS_MAX = 20;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 

@@ -76,7 +76,7 @@ export function sendText(response: ServerResponse, status: number, answer: Answe
   writeJsonText(response, status, answer);
 }
 
-/** Answers with a body that anybody may see. */
+/** Answers with a body that every client may see. */
 export function writeJson(response: ServerResponse, status: number, body: unknown): void {
   writeJsonText(response, status, cutText(JSON.stringify(body)));
 }

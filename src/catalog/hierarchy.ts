@@ -121,7 +121,7 @@ function compoundFault(name: string): ProblemText | undefined {
     return { code, message: `${quote(`<<${unknown}>>`)} in the level's name is no type that a node selects`, hint };
   }
   if (named.length === 0) {
-    const hint = 'such as <<environment>>-<<location>>; an object for everybody belongs into "common"';
+    const hint = 'such as <<environment>>-<<location>>; an object for all nodes belongs into "common"';
     return { code, message: `the level's name ${quote(name)} holds no placeholder`, hint };
   }
   const fault = nameFault(name.replaceAll(LEVEL_PLACEHOLDER, 'x'));

@@ -92,7 +92,7 @@ export function unreadEntry(path: string, oid: string, fault: Fault): FileEntry 
   };
 }
 
-/** The entry that was parsed last from each array of bytes. Nobody changes such an array. */
+/** The entry that was parsed last from each array of bytes. Such an array never changes. */
 const parsed = new WeakMap<Uint8Array, FileEntry>();
 
 /**

@@ -36,7 +36,7 @@ function addressMeant(path: string): Address | undefined {
   return steps.length === 0 && (root === 'tree' || root === 'hierarchy') ? `${root}/${root}` : undefined;
 }
 
-/** Returns a path without the characters that nobody sees in it. */
+/** Returns a path without its invisible characters. */
 function withoutUnseen(path: string): string {
   return path.replaceAll(UNSEEN, '');
 }
@@ -182,7 +182,7 @@ export function newUnreadInstances(catalog: Catalog, before: Earlier): readonly 
     const meant = gone.has(oid) ? path : type == null ? placeMeant(path, mode, catalog) : undefined;
     if (meant !== undefined && !stands.has(meant)) found.add(meant);
   }
-  // So that nobody takes a file in the root for the name of an instance.
+  // So that a file in the root is not taken for the name of an instance.
   return [...found].map((path) => (path.includes('/') ? path : `./${path}`)).sort(compareNames);
 }
 

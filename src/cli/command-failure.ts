@@ -53,7 +53,7 @@ const BY_CODE: Readonly<Record<string, Describe>> = {
   EROFS: (error) => `${pathOf(error)} cannot be written: the file system is read-only. Choose another place`,
   EEXIST: (error) =>
     `${pathOf(error)} is there already${error.syscall === 'mkdir' ? ', and is a file, not a folder' : ''}`,
-  // Node answers so where a folder that is missing can be made by nobody, as on a read-only file system.
+  // Node answers so where a folder that is missing cannot be made, as on a read-only file system.
   ENOENT: (error) =>
     error.syscall === 'mkdir'
       ? `${pathOf(error)} cannot be made: its file system is read-only, or takes no folders. Choose another place`

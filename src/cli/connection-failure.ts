@@ -77,7 +77,7 @@ export function describeConnectionFailure(
   return `${error.message}; check ${given.server}, ${given.ca}, and that the certificate is one that the server lets in`;
 }
 
-/** Returns why nobody is let in by a certificate, independent of its issuer; undefined where that cannot be seen here. */
+/** Returns why a certificate admits no client, independent of its issuer; undefined where that cannot be seen here. */
 function faultOfClient(file: string): string | undefined {
   try {
     const fault = useFault(new X509Certificate(readFileSync(fromUserDirectory(file))), 'client', Date.now());
@@ -88,7 +88,7 @@ function faultOfClient(file: string): string | undefined {
   }
 }
 
-/** What to do about a client's certificate that lets nobody in. */
+/** What to do about a certificate that admits no client. */
 export const RENEWAL = 'have its authority issue another for clients ("treeline client new"), and register that';
 
 /** Throws CommandFailure, which names the file, where a text is no certificate or no key, or the key is that of another. */

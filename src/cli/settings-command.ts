@@ -49,7 +49,7 @@ async function problemsIn(file: string, user: string | undefined): Promise<reado
 
 /**
  * Gives up the rights of root for those of the user that runs the controller, for good: root can read every file. Returns that
- * user; undefined where nobody is named and nothing shows who it is. Throws CommandFailure where it cannot.
+ * user; undefined where none is named and nothing shows who it is. Throws CommandFailure where it cannot.
  */
 function becomeServiceUser(store: string, named: string | undefined): string | undefined {
   const isRoot = process.getuid?.() === 0;

@@ -12,7 +12,7 @@ interface Followed {
   readonly place: FollowedPlace | undefined;
   /** Nothing is active: no copy has the commit, or it does not make what is recorded. */
   readonly isLost: boolean;
-  /** What of the commit is not as recorded; undefined where nobody can tell. */
+  /** What of the commit is not as recorded; undefined where it is not known. */
   readonly difference?: string | undefined;
 }
 

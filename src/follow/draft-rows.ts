@@ -53,7 +53,7 @@ export class DraftRows implements RowView {
     return (this.#tables.get(kind) ?? this.#ledger.list(kind)) as ReadonlyMap<string, Rows[Kind]>;
   }
 
-  /** Has the changes in the rows from now on. Nobody knows a server yet that came and is not wanted any more. */
+  /** Has the changes in the rows from now on. A server that came and is not wanted any more is not known yet. */
   *apply(changes: readonly Change[]): Steps<void> {
     yield* visitAll(changes, (change) => {
       const { kind, name } = change;

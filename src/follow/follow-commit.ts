@@ -55,7 +55,7 @@ interface Followed {
   readonly place: FollowedPlace | undefined;
   /** No copy has the commit any more, or it does not make what is recorded: `baseline` is from the rows. */
   readonly isLost: boolean;
-  /** What the recorded head makes otherwise than recorded, in words; undefined: nothing, or nobody can tell. */
+  /** What the recorded head makes otherwise than recorded, in words; undefined: nothing, or it is not known. */
   readonly difference?: string | undefined;
 }
 

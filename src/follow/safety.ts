@@ -49,7 +49,7 @@ export function withApproval(safety: Safety, approved: string): Safety {
   return { ...safety, deletions: { ...deletions, isApproved } };
 }
 
-/** Returns the facts as if nobody had approved anything. */
+/** Returns the facts as if nothing were approved. */
 export function withoutApprovals(safety: Safety): Safety {
   return { ...safety, deletions: { ...safety.deletions, isApproved: () => false } };
 }

@@ -2,7 +2,7 @@
 // megabytes a second else holds all that came between two collections.
 
 /**
- * Frees the memory of bytes that nobody reads any more; they are empty from then on. Bytes that share their memory with
+ * Frees the memory of bytes that are not read any more; they are empty from then on. Bytes that share their memory with
  * others, as small ones do, are left to the garbage collector.
  */
 export function freeBytes({ buffer, length }: Uint8Array): void {

@@ -36,7 +36,7 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   return row.checked || isLeftoverReplaced(row) ? decideWanted(row, context) : decideCheck(row, context);
 }
 
-/** Returns true for a server that no commit wants and whose row the next pass removes, without calling anybody. */
+/** Returns true for a server that no commit wants and whose row the next pass removes, without a call. */
 export function isLetGo(row: ServerRow): boolean {
   const { wanted, action, due, state, policy } = row;
   if (wanted !== null || due !== null || (action !== null && state !== 'unknown')) return false;

@@ -110,7 +110,7 @@ export interface DecisionContext {
   /** The reason for which it does not wait for others: its wait was part of a circle. */
   readonly goesFirst: Reason | undefined;
   /**
-   * Returns true if its replacement, which nobody approved, fits the budget. Undefined if its recorded row does not
+   * Returns true if its replacement, which is not approved, fits the budget. Undefined if its recorded row does not
    * show the replacement yet, so that others do not count it.
    */
   readonly mayReplace: () => boolean | undefined;

@@ -12,7 +12,7 @@ export function mayBeThere({ applied, mayExist }: ServerRow): boolean {
 
 /**
  * Returns true if the server was created or adopted, or if a create runs or its outcome is lost. A failed create does
- * not count: nobody has used that server.
+ * not count: that server was not in use.
  */
 export function isMade({ provider, applied, action }: ServerRow): boolean {
   return provider !== null && (applied !== null || action?.operation === 'create');

@@ -20,7 +20,7 @@ const TELLING: ReadonlySet<Answer['outcome']> = new Set(['done', 'absent', 'repl
 
 /**
  * Returns the result as it counts: one from another place than before, or from none where there was one, is an error and
- * no answer. A server that nobody has made is compared with the others of its entry, or of its proxies' site and entry.
+ * no answer. A server that is not made yet is compared with the others of its entry, or of its proxies' site and entry.
  */
 export function judgePlace(row: ServerRow, result: CallResult, known: KnownPlaces): CallResult {
   const { answer, provider } = result;

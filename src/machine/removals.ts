@@ -10,7 +10,7 @@ export interface Removal {
   readonly incarnation: number;
 }
 
-/** How long a delete that nobody approved counts against the budget. */
+/** How long a delete that is not approved counts against the budget. */
 export const REMOVAL_MS = 60 * 60 * 1000;
 
 /** The recorded rows that the counts read. */
@@ -87,7 +87,7 @@ interface Passed {
 }
 
 /**
- * Returns the changes of removal rows for a pass from `row` to `after`: a delete that nobody approved counts from its
+ * Returns the changes of removal rows for a pass from `row` to `after`: a delete that is not approved counts from its
  * start, even if the server is wanted again later, until one hour after its end.
  */
 export function removalChanges(rows: RemovalRows, { server, row, after, now }: Passed): Change[] {

@@ -79,7 +79,7 @@ export function retainRefusal({ wanted, action, state, instance }: ServerRow): s
   return `its ${action.operation} is running; ask again once that has ended or failed`;
 }
 
-/** Returns the row of an unwanted server that is to be forgotten: the next pass removes the row, and calls nobody. */
+/** Returns the row of an unwanted server that is to be forgotten: the next pass removes the row, without a call. */
 export function retainedRow(row: ServerRow, now: string): ServerRow {
   return requeue(row, { now, attempt: 0, policy: { ...row.policy, deletion: 'retain' } });
 }

@@ -43,7 +43,7 @@ export type Wait =
   | { readonly kind: 'earlier'; readonly until: number; readonly sign: string }
   /** That server of the same provider entry was not checked yet. */
   | { readonly kind: 'first check'; readonly server: string; readonly until: number }
-  /** It is gone, and nobody knows yet whether its whole site is: others of it are checked, at that time once more. */
+  /** It is gone, and it is not known yet whether its whole site is: others of it are checked, at that time once more. */
   | { readonly kind: 'witness'; readonly until: number }
   | { readonly kind: 'time'; readonly until: number };
 

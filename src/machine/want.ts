@@ -61,7 +61,7 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
 }
 
 /**
- * Returns the row of a server that the branch made before the store was lost, and wants no more. Nobody knows whether it is
+ * Returns the row of a server that the branch made before the store was lost, and wants no more. It is not known whether it is
  * there, so it is checked before anything else.
  */
 export function formerRow(
@@ -73,7 +73,7 @@ export function formerRow(
 
 /**
  * Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. A server
- * that was to be forgotten, and left as it is, is forgotten by that: it is a server that nobody has seen. So is one of before
+ * that was to be forgotten, and left as it is, is forgotten by that: it is a server that was never seen. So is one of before
  * the store was lost.
  */
 export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {

@@ -5,7 +5,7 @@ import type { RecordValue } from './record.ts';
 
 /** A layer of a node, whether or not it says anything. */
 export interface ExplainedLayer {
-  /** `computed` and `outputs` are written by nobody; `properties` are those of the server; `object` has a file. */
+  /** `computed` and `outputs` are in no file; `properties` are those of the server; `object` has a file. */
   readonly kind: 'computed' | 'object' | 'properties' | 'outputs';
   readonly type: string;
   /** Null where the node selects no object of the level. */

@@ -52,7 +52,7 @@ export function recordKeyFault(key: string): string | undefined {
   if (RESERVED_KEYS.has(key)) return 'is a reserved word';
   if (key.length > NAME_LENGTH_MAX) return keyLengthFault(key);
   if (/[/.]/.test(key)) return 'holds "/" or "."';
-  // A blank, a letter that looks like another or one that nobody sees would hide a key from the patterns of secrets.
+  // A blank, a letter that looks like another or an invisible one would hide a key from the patterns of secrets.
   if (!/^[A-Za-z0-9_:-]+$/.test(key)) return 'holds something else than letters, digits, "_", "-" and ":"';
   return undefined;
 }

@@ -123,7 +123,7 @@ function secretKeys(...hierarchies: readonly (Entry<Hierarchy> | undefined)[]): 
 
 /** Held instances wait for a person, and those that wait for them are as right as they were. */
 function newlyInvalid(before: DesiredState | undefined, { invalid }: MergeOutcome): readonly string[] {
-  return [...invalid.difference(before?.invalid ?? NOBODY)].sort(compareNames);
+  return [...invalid.difference(before?.invalid ?? NO_INSTANCES)].sort(compareNames);
 }
 
-const NOBODY: ReadonlySet<string> = new Set();
+const NO_INSTANCES: ReadonlySet<string> = new Set();

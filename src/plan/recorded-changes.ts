@@ -52,7 +52,7 @@ function wasApplied(row: RecordedFacts | undefined): row is RecordedFacts {
   return row !== undefined && row.provider !== null && row.applied !== null;
 }
 
-/** Returns the create that is left, or, of a server that nobody wants, the delete of what a create may have made. */
+/** Returns the create that is left, or, of an unwanted server, the delete of what a create may have made. */
 function leftToMake(server: WantedServer | undefined, row: RecordedFacts | undefined): LeftToDo | undefined {
   if (server === undefined) return row?.mayExist === true ? UNWANTED : undefined;
   return {

@@ -1,5 +1,5 @@
 // Builds the facts by which the deletes of a planned merge are judged, as if every server of base were made, none were
-// on its way out, and nobody had approved anything.
+// on its way out, and nothing is approved.
 import type { Safety } from '../desired/admit.ts';
 import type { DeletionFacts } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';

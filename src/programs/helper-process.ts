@@ -24,7 +24,7 @@ const relayed = new Map<number, Relayed>();
 let place: CallPlace | undefined;
 let isEnding = false;
 
-// Nobody else may ever look: the next start may be far away, and another proxy may get the same server before. A start
+// No other process may ever look: the next start may be far away, and another proxy may get the same server before. A start
 // that comes meanwhile ends this process first.
 process.on('disconnect', () => void endAll());
 // The process that has started it decides when it ends, also where a terminal or a service manager signals all processes.
@@ -117,7 +117,7 @@ function endRelayed({ child }: Relayed, ending: NodeJS.Signals): void {
 }
 
 /**
- * Ends the programs of all calls, and then this process: nobody waits for an answer any more. Programs whose streams are
+ * Ends the programs of all calls, and then this process: no answer is waited for any more. Programs whose streams are
  * passed on lose these, and end.
  */
 async function endAll(): Promise<void> {

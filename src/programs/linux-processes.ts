@@ -45,7 +45,7 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
 }
 
 /**
- * Returns the process groups with a process that runs. One that has ended and that nobody has waited for does not count.
+ * Returns the process groups with a process that runs. One that has ended and was not waited for does not count.
  */
 export const runningGroups = shareRuns(async (): Promise<ReadonlySet<number>> => {
   const groups = new Set<number>();

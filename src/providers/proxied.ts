@@ -1,4 +1,4 @@
-// The provider of servers that proxies look after. It calls nobody: a call waits until a proxy has reported how it ended.
+// The provider of servers that proxies look after. It makes no call: a call waits until a proxy has reported how it ended.
 // reconcile/proxy-work.ts gives the calls to proxies, and takes their reports.
 import type { Answer } from '../model/call-result.ts';
 import type { Call, PulledProvider } from './provider.ts';

@@ -82,7 +82,7 @@ function afterEither(clock: Clock, ms: number, wake: () => void): () => void {
   return () => cancel();
 }
 
-/** Nothing begins that is not on disk: after a crash nobody would know of it. */
+/** Nothing begins that is not on disk: after a crash it would not be known. */
 async function keep({ claimed }: ClaimedRun, { work, log }: ClaimedRunOptions): Promise<KeptClaim> {
   const claim = { id: claimed.action.id, lease: claimed.lease };
   try {

@@ -61,7 +61,7 @@ export class ReportDelivery {
         await this.#forget(kept);
         return;
       }
-      // Without any report, nobody would know of it before its deadline.
+      // Without any report, it would not be known before its deadline.
       if (refusal !== '') report = { ...kept, answer: retryable(`the report of its end was refused: ${refusal}`) };
       else await pause(this.#options.clock, pauseMs(failures, this.#options.random), signal);
     }

@@ -83,7 +83,7 @@ export function presenceSign(
   { name, row, provider }: { readonly name: string; readonly row: ServerRow; readonly provider: string },
   sources: EarlierSources,
 ): readonly Change[] {
-  // Nobody was asked to make it.
+  // No call was made to make it.
   if (row.provider !== null || row.applied !== null || row.mayExist || row.wanted === null) return [];
   return signChange(provider, `${name} was there already`, sources);
 }

@@ -8,7 +8,7 @@ import { fitsProxy } from '../machine/responsibility.ts';
 
 /** How long a check counts from its end. */
 const FRESH_MS = 30_000;
-/** A check that takes longer is slow: nobody knows when in that time the provider has looked. */
+/** A check that takes longer is slow: it is not known when in that time the provider has looked. */
 const SLOW_MS = 15_000;
 
 /** A moment by the monotonic clock and by the wall clock. */

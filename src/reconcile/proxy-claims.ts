@@ -84,7 +84,7 @@ export class ProxyClaims {
     return fitsProxy(this.#options.tagsOf(server), tags) ? { claim: pending.claim, tags } : undefined;
   }
 
-  /** Returns true if nobody has the call of a server, nor asks for it. */
+  /** Returns true if no proxy has the call of a server, nor asks for it. */
   isFree(server: string): boolean {
     return !this.#pending.has(server) && !this.#options.isInFlight(server);
   }

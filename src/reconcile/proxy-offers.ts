@@ -60,7 +60,7 @@ export class ProxyOffers {
     yield* inTurn(this.#routine, tags, seen);
   }
 
-  /** Wakes everybody who watches one of these tags, or nothing but servers without tags; all without `tags`. */
+  /** Wakes all proxies that watch one of these tags, or nothing but servers without tags; all without `tags`. */
   wake(tags?: readonly string[]): void {
     const lines = tags === undefined ? [...this.#watchers.keys()] : linesOf(tags);
     for (const wake of new Set(lines.flatMap((line) => [...(this.#watchers.get(line) ?? [])]))) wake();

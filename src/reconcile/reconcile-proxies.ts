@@ -34,7 +34,7 @@ export interface ProxyParts {
 }
 
 /** The claim of a prospective call. */
-const ANYBODY = { lease: '', client: '' };
+const ANY_CLAIM = { lease: '', client: '' };
 
 /** Returns the work for proxies; undefined if the registry has no entry for them. */
 export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
@@ -55,7 +55,7 @@ export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
     stepOf(server, tags) {
       const row = rowOf(server);
       const granted = { isInFlight: (name: string) => capacity.isInFlight(name), hasCapacity: () => true };
-      const around = { ...sources, capacity: granted, claimantOf: () => ({ claim: ANYBODY, tags }) };
+      const around = { ...sources, capacity: granted, claimantOf: () => ({ claim: ANY_CLAIM, tags }) };
       return row && !pass.hasResult(server) ? decide(row, decisionContextOf(server, around)) : undefined;
     },
     noteUnknown(id) {

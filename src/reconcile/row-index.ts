@@ -36,7 +36,7 @@ export class RowIndex {
   readonly #unwanted = new NameSets();
   /** By instance, names of the servers that were made before the store was lost, and that no commit wants. */
   readonly #former = new NameSets();
-  /** Names of the wanted servers that nobody has looked at yet. */
+  /** Names of the wanted servers that are not checked yet. */
   readonly #unseen = new Set<string>();
   /** By site, those of them that are of it, in order; as of a commit, and until one more is added. */
   readonly #unseenAt = new Map<string, string[]>();

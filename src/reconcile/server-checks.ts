@@ -131,7 +131,7 @@ export class ServerChecks {
     return { provider: provider ?? '', tags: this.#tagsOf(server) };
   }
 
-  /** Returns the tags of the proxies that are to have a server; of one that nobody wants, those that made it. */
+  /** Returns the tags of the proxies that are to have a server; of an unwanted one, those that made it. */
   #tagsOf(server: string): readonly string[] {
     const row = this.#options.ledger.server(server);
     if (row?.wanted === null) return (row.provider === PROXIED && row.proxyTags) || [];

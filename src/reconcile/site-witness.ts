@@ -110,7 +110,7 @@ export class SiteWitness {
   }
 
   /**
-   * Returns until when a server waits that is to be made again, since it is gone, while nobody knows yet whether its whole
+   * Returns until when a server waits that is to be made again, since it is gone, while it is not known yet whether its whole
    * site is: another server of the site has to be found first, or all of them gone, or none of them answers.
    */
   awaitedUntil(server: string, row: ServerRow): number | undefined {

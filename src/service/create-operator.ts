@@ -66,7 +66,7 @@ function whyFacts(options: OperatorOptions): PresentFacts {
   const recorded = heldView(options);
   const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outages };
   if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
-  // Nobody looks at a server before something is active, so nothing is known of its waits.
+  // No server is looked at before something is active, so nothing is known of its waits.
   const nothing = { stallsOf: () => undefined, waitOf: () => undefined, checkFailureOf: () => undefined };
   return { view: recorded, isActive: false, refused, ...outages, ...nothing };
 }

@@ -41,7 +41,7 @@ export function heldView({ desired, refused, rows, now }: ViewSources): PresentV
   return desired() === undefined && refused()?.hold != null ? recordedView(rows, now()) : undefined;
 }
 
-/** Returns the error that says why nothing can be answered from a commit. Nobody is registered yet: anybody may be told. */
+/** Returns the error that says why nothing can be answered from a commit. No client is registered yet: every client may be told. */
 function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
   const newest = refused();
   if (newest?.hold != null) {

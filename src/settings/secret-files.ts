@@ -46,10 +46,10 @@ export async function warnOfOpenFiles(log: Logger, { secrets, variables = [], pr
     log.warn(variable, 'programs of this user may read a secret in the environment: write it into a file');
   }
   for (const file of await filesWith(READ_BY_ANYBODY, secrets)) {
-    log.warn(file, 'everybody on this machine may read a secret: chmod o-r');
+    log.warn(file, 'every user of this machine may read a secret: chmod o-r');
   }
   for (const file of await filesWith(WRITTEN_BY_ANYBODY, providers.flatMap(programsOf))) {
-    log.warn(file, 'everybody on this machine may change a program: chmod o-w');
+    log.warn(file, 'every user of this machine may change a program: chmod o-w');
   }
 }
 

@@ -166,7 +166,7 @@ class BranchSource implements GitSource {
 
   isAncestor(ancestor: string, descendant: string, forReader = false): Promise<boolean> {
     return this.#copy.read(forReader, async (objects) => {
-      // Anybody may ask for anything: what is not here costs one look.
+      // A client may ask for any commit: what is not here costs one look.
       if (forReader && !(await objects.hasCommit(ancestor))) return false;
       const newest = await commitHere(objects, descendant);
       if ((await this.#line.between(objects, ancestor, newest)) !== undefined) return true;

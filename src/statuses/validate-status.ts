@@ -1,5 +1,5 @@
 // Computes the commit status `validate`: is what the commit says right? The description has counts only: problems quote
-// files, and a forge may show statuses to anybody.
+// files, and a forge may show statuses to all.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { countOf } from '../model/count-words.ts';
 import { isError, type Problem } from '../model/problem.ts';

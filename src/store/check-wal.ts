@@ -11,7 +11,7 @@ const FRAMES_AT_ONCE = 64;
 
 /**
  * Returns true if the log beside a database has finished commits behind a frame that is not as it was written. A crash leaves at
- * most one: that of the commit under way. Only for a log that nobody writes meanwhile.
+ * most one: that of the commit under way. Only for a log that is not written meanwhile.
  */
 export function isLogDamaged(path: string): boolean {
   let file: number;

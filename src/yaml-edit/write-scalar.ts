@@ -68,7 +68,7 @@ function doubleQuoted(text: string): string {
 
 /**
  * Returns a text of several lines as a literal block, or undefined where quotes say it more clearly: blanks at the
- * beginning or the end of a line that nobody would see, characters that need an escape, more than one line end at the end.
+ * beginning or the end of a line that would not be seen, characters that need an escape, more than one line end at the end.
  */
 export function literalBlock(text: string): BlockScalar | undefined {
   const { lines, chomping } = linesOf(text);

@@ -172,7 +172,7 @@ testWrongFiles([
         'hierarchy_name',
         '/order/4/name',
         'the level\'s name "fixed" holds no placeholder',
-        'such as <<environment>>-<<location>>; an object for everybody belongs into "common"',
+        'such as <<environment>>-<<location>>; an object for all nodes belongs into "common"',
       ],
       [
         '7:32',

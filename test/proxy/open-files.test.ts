@@ -34,7 +34,7 @@ providers: [{ name: lab, command: [./program] }]
   expect(existsSync(join(folder, 'state/running'))).toBe(false);
   const warnings = stdout.trim().split('\n');
   expect(warnings.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 40, msg: 'everybody on this machine may read a secret: chmod o-r', setting: 'tls.key', mode: '0644' },
-    { level: 40, msg: 'everybody on this machine may change a program: chmod o-w', mode: '0777' },
+    { level: 40, msg: 'every user of this machine may read a secret: chmod o-r', setting: 'tls.key', mode: '0644' },
+    { level: 40, msg: 'every user of this machine may change a program: chmod o-w', mode: '0777' },
   ]);
 });

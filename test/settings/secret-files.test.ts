@@ -25,7 +25,7 @@ async function warningsOf(settings: Settings): Promise<readonly JsonMap[]> {
 
 async function openSecrets(settings: Settings): Promise<readonly object[]> {
   const warnings = await warningsOf(settings);
-  expect(warnings.every(({ msg }) => msg === 'everybody on this machine may read a secret: chmod o-r')).toBe(true);
+  expect(warnings.every(({ msg }) => msg === 'every user of this machine may read a secret: chmod o-r')).toBe(true);
   return warnings.map(({ setting = '', path = '', mode = '' }) => ({ setting, path, mode }));
 }
 
@@ -93,7 +93,7 @@ it('names each program that everybody may change, and so use to run what they li
   writeFileSync(join(folder, 'treeline.yaml'), `${TEXT}execution: { providers: ${entries} }\n`);
   expect(await warningsOf(await loadSettings(join(folder, 'treeline.yaml'), {}))).toMatchObject([
     {
-      ...{ level: 40, msg: 'everybody on this machine may change a program: chmod o-w' },
+      ...{ level: 40, msg: 'every user of this machine may change a program: chmod o-w' },
       ...{ setting: 'command of the provider a', path: join(folder, 'open'), mode: '0757' },
     },
   ]);

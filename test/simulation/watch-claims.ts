@@ -69,7 +69,7 @@ function keepsItsNeeds({ instance, shape, last }: Refused, desired: DesiredState
   });
 }
 
-/** The servers of an instance's newest version: none where it is removed, undefined where nobody can tell them. */
+/** The servers of an instance's newest version: none where it is removed, undefined where it is not known them. */
 function newestServers(files: ModelFiles, instance: string): readonly string[] | undefined {
   const shape = validShape(files, instance);
   if (shape !== undefined) return serversOf(shape);

@@ -62,7 +62,7 @@ export function remoteCommand(script, { name, seconds }) {
     'wait "$script"',
     'code=$?',
     'kill -TERM "$line" 2>/dev/null',
-    // 255 is ssh's own: nobody knows how the script ended.
+    // 255 is ssh's own: the outcome of the script is not known.
     '[ "$code" -ne 255 ] || code=254',
     'exit "$code"',
   ];

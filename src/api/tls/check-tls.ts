@@ -95,7 +95,7 @@ function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]
   return [broken('cert', message)];
 }
 
-/** OpenSSL lets nobody in by a certificate that may not sign others, although it is trusted. */
+/** OpenSSL admits no client by a certificate that may not sign others, although it is trusted. */
 function checkAuthorities(certificates: readonly X509Certificate[]): TlsFault[] {
   const others = certificates.filter((each) => !each.ca && !certificateFields(each).isVersion1);
   const fault = others.length === certificates.length ? broken : lockingOut;

@@ -19,7 +19,7 @@ const MEANINGS: Readonly<Record<Expiry['what'], string>> = {
   'server certificate': 'clients refuse to connect to an expired one, so replace it',
   'client authority': 'clients of an expired one are refused, so give them certificates of another and add that one',
   'revocation list':
-    'an expired one locks out everybody whom its authority vouches for, administrators included, so fetch a newer one',
+    'an expired one locks out every client that its authority vouches for, administrators included, so fetch a newer one',
 };
 
 /** Remembers when each expiry was logged last. */

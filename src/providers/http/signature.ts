@@ -1,4 +1,4 @@
-// Signs the requests of the provider "http", so that a service knows who sent them, and that nobody changed them.
+// Signs the requests of the provider "http", so that a service knows who sent them, and that they are unchanged.
 import { createHmac } from 'node:crypto';
 
 /** The header with the time of the request, in seconds since 1970. */

@@ -93,7 +93,7 @@ function settleCertain(verdicts: readonly WriteVerdict[]): readonly WriteVerdict
   return verdicts.slice(certain.length);
 }
 
-/** Resolves with what became of the commits. Answers all of them where these are on the remote, and nobody otherwise. */
+/** Resolves with what became of the commits. Answers all of them where these are on the remote, and none otherwise. */
 async function publishCommits(
   parts: PublishParts,
   base: DesiredState,

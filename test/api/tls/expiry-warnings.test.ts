@@ -51,7 +51,7 @@ describe('a line', () => {
     warnings.tell([list], END + DAY_MS);
     const fields = { file: '/etc/crl.pem', name: 'CN=Someone', expires: '2027-01-01T00:00:00.000Z' };
     const meaning =
-      'an expired one locks out everybody whom its authority vouches for, administrators included, so fetch a newer one';
+      'an expired one locks out every client that its authority vouches for, administrators included, so fetch a newer one';
     expect(lines).toMatchObject([
       { level: 40, ...fields, msg: `a revocation list expires soon: ${meaning} in time` },
       { level: 50, ...fields, msg: `a revocation list has expired: ${meaning} now` },
