@@ -12,7 +12,7 @@ import { createManagement } from './management/server.ts';
 import { ServiceError } from './model/service-error.ts';
 import type { Settings } from './model/settings.ts';
 import { answerIn } from './providers/answer-json.ts';
-import type { Reader } from './service/reader.ts';
+import type { Reader } from './service/read/reader.ts';
 import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
 import type { LowdbStoreOptions } from './store/lowdb-store.ts';
 

@@ -2,11 +2,11 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import type { Agent } from '../service/agent.ts';
-import type { CommitWait } from '../service/commit-wait.ts';
-import type { Explainer } from '../service/explainer.ts';
-import type { Operator } from '../service/operator.ts';
-import type { Reader } from '../service/reader.ts';
-import type { Writer } from '../service/writer.ts';
+import type { Explainer } from '../service/explain/explainer.ts';
+import type { Operator } from '../service/operate/operator.ts';
+import type { CommitWait } from '../service/read/commit-wait.ts';
+import type { Reader } from '../service/read/reader.ts';
+import type { Writer } from '../service/write/writer.ts';
 import { createApp } from './app.ts';
 import { type Listener, startListener } from './listener.ts';
 import type { AgentRoutes } from './routes/agent.ts';

@@ -12,7 +12,7 @@ import type { Client } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Caller, Registry } from '../service/caller.ts';
-import type { Reader } from '../service/reader.ts';
+import type { Reader } from '../service/read/reader.ts';
 import type { Asker } from '../shares.ts';
 import { fingerprintOf, type Peer, peerOf } from './peer.ts';
 

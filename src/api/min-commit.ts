@@ -1,7 +1,7 @@
 // Implements `X-Treeline-Min-Commit`: a read waits until that commit is followed. See docs/rest.md, answers.
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../model/service-error.ts';
-import type { CommitWait } from '../service/commit-wait.ts';
+import type { CommitWait } from '../service/read/commit-wait.ts';
 import { clientOf, type RequestStep } from './authenticate.ts';
 
 const HEADER = 'x-treeline-min-commit';

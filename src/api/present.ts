@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ServiceError } from '../model/service-error.ts';
-import type { Reader } from '../service/reader.ts';
+import type { Reader } from '../service/read/reader.ts';
 import { type AnswerText, cutText, type PiecedAnswer } from './answer.ts';
 import { refusalOf, requireAllowed } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';

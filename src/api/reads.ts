@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
 import { systemClock } from '../clock.ts';
 import type { Steps } from '../model/steps.ts';
-import type { Reader } from '../service/reader.ts';
+import type { Reader } from '../service/read/reader.ts';
 import type { Shares } from '../shares.ts';
 import { createSlices } from '../slices.ts';
 import { type PiecedAnswer, writeAnswer } from './answer.ts';

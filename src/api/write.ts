@@ -2,7 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { WriteOrder, WriteResult } from '../service/writer.ts';
+import type { WriteOrder, WriteResult } from '../service/write/draft.ts';
 import { callerOf } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
 import { requestIdOf, sendEnvelope, sendJson } from './present.ts';

@@ -9,7 +9,7 @@ import { type Controller, startController } from '../compose.ts';
 import { createLog } from '../log.ts';
 import type { Settings } from '../model/settings.ts';
 import { finish } from '../model/steps.ts';
-import type { Reader } from '../service/reader.ts';
+import type { Reader } from '../service/read/reader.ts';
 import { SettingsError } from '../settings/load-settings.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { StoreError } from '../store/store-error.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { InstanceEvent } from '../model/instance-event.ts';
 import { shortOid } from '../model/short-oid.ts';
-import type { InstanceEvents } from '../service/operator.ts';
+import type { InstanceEvents } from '../service/operate/answers.ts';
 import { type Format, formatOption, print, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { compareExplanations } from '../hiera/explain-node.ts';
 import type { NodeExplanation } from '../model/explanation.ts';
-import type { ApprovalEffect } from '../service/explainer.ts';
+import type { ApprovalEffect } from '../service/explain/explainer.ts';
 import { SourceError } from '../source/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import {

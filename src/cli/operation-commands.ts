@@ -1,7 +1,7 @@
 // Adds one command for each operation of docs/rest.md.
 import type { Command } from 'commander';
 import type { Problem } from '../model/problem.ts';
-import type { HeldItem } from '../service/operator.ts';
+import type { HeldItem } from '../service/operate/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
 import { belowHeading, type Format, formatOption, print, printAs } from './output.ts';

@@ -1,7 +1,7 @@
 // Prints the output of commands: text for people, JSON for programs. Text of strangers cannot move the cursor, change
 // colours or titles, or look like a line of Treeline: it is escaped as in JSON.
 import { Option } from 'commander';
-import type { StateCounts } from '../service/operator.ts';
+import type { StateCounts } from '../service/operate/answers.ts';
 
 /** The formats of `--format`. */
 export type Format = 'text' | 'json';

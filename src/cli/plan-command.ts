@@ -5,7 +5,7 @@ import { isError } from '../model/problem.ts';
 import type { Plan } from '../plan/plan.ts';
 import { hasNoEffect } from '../plan/plan-digest.ts';
 import { planMerge } from '../plan/plan-merge.ts';
-import type { RecordedState } from '../service/operator.ts';
+import type { RecordedState } from '../service/operate/answers.ts';
 import { DELETE_BUDGET } from '../settings/load-settings.ts';
 import { type LocalRepository, openLocalRepository } from '../source/local-repository.ts';
 import { SourceError } from '../source/source.ts';

@@ -1,7 +1,7 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
 import { type Command, Option } from 'commander';
-import type { Overview, Why } from '../service/operator.ts';
-import type { InstanceView } from '../service/reader.ts';
+import type { Overview, Why } from '../service/operate/answers.ts';
+import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type Format, firstLine, formatCounts, formatOption, print, printAs, visible, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';

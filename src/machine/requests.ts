@@ -1,4 +1,4 @@
-// Applies a request to the row of one server: retry, correct, adopt, retain, replace. Pure; src/service/create-operator.ts
+// Applies a request to the row of one server: retry, correct, adopt, retain, replace. Pure; src/service/operate/operator.ts
 // writes the rows.
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';

@@ -1,5 +1,5 @@
 // Writes what people ask of the recorded rows: approvals, suspensions, retries, adoptions. Each is one exclusive commit of the
-// store, and the servers that it concerns are enqueued. src/service/create-operator.ts decides who may ask what.
+// store, and the servers that it concerns are enqueued. src/service/operate/operator.ts decides who may ask what.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { isMade } from '../machine/existence.ts';
@@ -23,7 +23,7 @@ interface RowRequestsOptions {
 }
 
 /** Who asks, and why. */
-interface Asked {
+export interface Asked {
   /** Serial of the client; null for the machine's own operator. */
   readonly by: string | null;
   readonly reason: string;
@@ -32,7 +32,7 @@ interface Asked {
 }
 
 /** A request that changes the rows of servers. */
-interface RowChange extends Asked {
+export interface RowChange extends Asked {
   /** The operation of the interface, for the events. */
   readonly operation: string;
   /** Returns the row after it; undefined where it does not concern the server. */

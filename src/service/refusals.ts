@@ -1,6 +1,10 @@
 // Refuses what there is not, with the name that was perhaps meant.
+
+import type { DesiredState } from '../desired/desired-state.ts';
+import { recordedNodes } from '../desired/node-records.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { withSuggestion } from '../model/suggest.ts';
+import type { View } from './views.ts';
 
 /** Throws ServiceError `not_found` for a name that is not among the known ones. `what`: the kind of the object. */
 export function unknown(what: string, name: string, known: Iterable<string>): never {
@@ -10,4 +14,19 @@ export function unknown(what: string, name: string, known: Iterable<string>): ne
 /** Returns the error `not_found` with this message, and the known name that was perhaps meant. */
 export function notFound(message: string, name: string, known: Iterable<string>): ServiceError {
   return new ServiceError('not_found', withSuggestion(message, name, known));
+}
+
+/**
+ * Throws `not_found` with a suggestion; `not_ready` for a server whose record is not known, since the client must not go
+ * on without it.
+ */
+export function unknownNode(view: View<DesiredState>, node: string): never {
+  if (view.rows.server(node) === undefined) unknown('node', node, recordedNodes(view));
+  const message = `The record of "${node}" is not known: the commit that it was merged from is lost; it comes back with the next right version of its instance`;
+  throw new ServiceError('not_ready', message);
+}
+
+/** Returns the error for a key that the record of a node does not have. `keys`: those that it has. */
+export function unknownKey(node: string, key: string, keys: Iterable<string>): ServiceError {
+  return notFound(`The record of "${node}" has no key "${key}"`, key, keys);
 }

@@ -13,7 +13,7 @@ import { clientTurns } from '../../src/api/client-turns.ts';
 import { SentAnswers } from '../../src/api/sent-answers.ts';
 import type { Steps } from '../../src/model/steps.ts';
 import type { AgentAction } from '../../src/service/agent.ts';
-import type { InstanceView } from '../../src/service/reader.ts';
+import type { InstanceView } from '../../src/service/read/instance-views.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { INSTANCE } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';

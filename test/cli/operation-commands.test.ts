@@ -17,7 +17,7 @@ import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { InstanceStatus } from '../../src/model/state.ts';
 import { finish, withResult } from '../../src/model/steps.ts';
-import type { HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/operator.ts';
+import type { HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/operate/answers.ts';
 import { heldIn, push, upAndDone } from '../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP } from '../scenario/stacks.ts';
 import { treeline } from '../support/command-line.ts';

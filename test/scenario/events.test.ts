@@ -2,7 +2,7 @@
 // a deleted instance, a backup and its restore.
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { InstanceEvents } from '../../src/service/operator.ts';
+import type { InstanceEvents } from '../../src/service/operate/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { backUpStore, restoreStore } from '../../src/store/store-file.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -2,7 +2,7 @@
 // who may ask.
 import { describe, expect, it } from 'vitest';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
-import type { ApprovalEffect } from '../../src/service/explainer.ts';
+import type { ApprovalEffect } from '../../src/service/explain/explainer.ts';
 import { treeline } from '../support/command-line.ts';
 import type { Reply } from '../support/https-client.ts';
 import { commandLineOptions } from '../support/server-options.ts';

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Overview } from '../../src/service/operator.ts';
+import type { Overview } from '../../src/service/operate/answers.ts';
 import { treeline } from '../support/command-line.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { effectsIn, existing, PATIENCE, runController, withProvider } from '../support/running-controller.ts';

@@ -6,7 +6,7 @@ import { type Controller, startController } from '../../src/compose.ts';
 import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { finish } from '../../src/model/steps.ts';
-import type { Overview } from '../../src/service/operator.ts';
+import type { Overview } from '../../src/service/operate/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import type { Piece } from '../../src/store/database.ts';
 import type { KeptRow } from '../../src/store/row-json.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DesiredState, RefusedCommit } from '../../src/desired/desired-state.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { type CommitWait, createCommitWait, WAIT_MS, WAITS } from '../../src/service/commit-wait.ts';
+import { type CommitWait, createCommitWait, WAIT_MS, WAITS } from '../../src/service/read/commit-wait.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TextRepository } from '../support/text-repository.ts';
 

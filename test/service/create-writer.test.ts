@@ -1,10 +1,9 @@
 // Tests the writer beside its drafts: approvals of deletes, and the refusal where writes are off.
 import { describe, expect, it } from 'vitest';
 import type { Role } from '../../src/model/names.ts';
-import { createWriter } from '../../src/service/create-writer.ts';
-import type { Draft } from '../../src/service/write/draft.ts';
+import type { Draft, Preview, WriteOrder, WriteResult } from '../../src/service/write/draft.ts';
 import type { TakeBack } from '../../src/service/write/pending-write.ts';
-import type { Preview, WriteOrder, WriteResult, Writer } from '../../src/service/writer.ts';
+import { createWriter, type Writer } from '../../src/service/write/writer.ts';
 import { allowed } from '../support/allowed.ts';
 import { ADMINISTRATOR } from './service.ts';
 

@@ -1,6 +1,6 @@
 // The last changes of files as explanations ask for them: each search once for a commit, and never a failure.
 import { describe, expect, it } from 'vitest';
-import { createFileHistory, type FileHistory } from '../../src/service/file-history.ts';
+import { createFileHistory, type FileHistory } from '../../src/service/explain/file-history.ts';
 
 const TIME = '2026-11-20T10:13:56Z';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/model/steps.ts';
-import { nodeReads } from '../../src/service/node-reads.ts';
+import { nodeReads } from '../../src/service/read/reader.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
 import { open, refusal, SHOP } from './service.ts';
 

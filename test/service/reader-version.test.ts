@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { TYPE_NAMES } from '../../src/model/names.ts';
 import { finish } from '../../src/model/steps.ts';
-import type { Reader } from '../../src/service/reader.ts';
+import type { Reader } from '../../src/service/read/reader.ts';
 import { pausingSlices } from '../support/pausing-slices.ts';
 import { open, refusal, type Service, SHOP } from './service.ts';
 

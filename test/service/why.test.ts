@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/model/objects.ts';
 import { finish } from '../../src/model/steps.ts';
-import type { WaitingItem, Why } from '../../src/service/operator.ts';
+import type { WaitingItem, Why } from '../../src/service/operate/answers.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 import { buildByHand } from '../reconcile/shop.ts';

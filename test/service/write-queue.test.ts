@@ -1,7 +1,7 @@
 // Many writes, one branch, and a remote that does what it likes: no answer is a guess, and nothing is committed twice.
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Draft } from '../../src/service/write/draft.ts';
+import type { Draft, WriteOrder } from '../../src/service/write/draft.ts';
 import {
   deleteClientDraft,
   deleteObjectDraft,
@@ -10,7 +10,6 @@ import {
 } from '../../src/service/write/drafts.ts';
 import type { TakeBack } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
-import type { WriteOrder } from '../../src/service/writer.ts';
 import type { PreparedCommits, PushOutcome } from '../../src/source/publisher.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { ManualClock } from '../support/manual-clock.ts';

@@ -4,7 +4,7 @@ import { isSame } from '../../src/model/json.ts';
 import type { NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import { finish } from '../../src/model/steps.ts';
 import type { Plan } from '../../src/plan/plan.ts';
-import type { HeldItem } from '../../src/service/operator.ts';
+import type { HeldItem } from '../../src/service/operate/answers.ts';
 import type { World } from './world.ts';
 
 /** Actions as `<action> <server>`, configuration as `<key>: <from> -> <to> on <nodes>`, held instances; each sorted. */

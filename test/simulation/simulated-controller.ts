@@ -7,7 +7,7 @@ import type { ExecutionSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { Agent } from '../../src/service/agent.ts';
 import { createAgent } from '../../src/service/create-agent.ts';
-import type { Reader } from '../../src/service/reader.ts';
+import type { Reader } from '../../src/service/read/reader.ts';
 import type { RunInSlices } from '../../src/slices.ts';
 import { createPollTimer } from '../../src/source/poll-timer.ts';
 import type { Trigger } from '../../src/source/source.ts';

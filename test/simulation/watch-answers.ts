@@ -2,7 +2,7 @@
 import type { WiredCore } from '../../src/compose/core.ts';
 import type { Unit } from '../../src/desired/unit.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import type { Reader } from '../../src/service/reader.ts';
+import type { Reader } from '../../src/service/read/reader.ts';
 import type { Facts } from './facts.ts';
 import { GLOBAL, LAB, SMALL } from './stacks.ts';
 

@@ -1,7 +1,7 @@
 // An explainer with fixed answers, for tests of the API.
 import type { ExplainedKey, NodeExplanation } from '../../src/model/explanation.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { ApprovalEffect, Explainer } from '../../src/service/explainer.ts';
+import type { ApprovalEffect, Explainer } from '../../src/service/explain/explainer.ts';
 import { COMMIT } from './sample-reader.ts';
 
 const ZONE_KEY: ExplainedKey = {

@@ -3,7 +3,8 @@
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { withResult } from '../../src/model/steps.ts';
-import type { Operator, Overview, Why } from '../../src/service/operator.ts';
+import type { Overview, Why } from '../../src/service/operate/answers.ts';
+import type { Operator } from '../../src/service/operate/operator.ts';
 import { COMMIT } from './sample-reader.ts';
 
 export const WHY: Why = {

@@ -6,7 +6,8 @@ import type { ExplainedRecord, ExplainedValue, NodeAtMoment, NodeRecord } from '
 import { canonicalSerial } from '../../src/model/serial.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { withResult } from '../../src/model/steps.ts';
-import type { InstanceView, Reader } from '../../src/service/reader.ts';
+import type { InstanceView } from '../../src/service/read/instance-views.ts';
+import type { Reader } from '../../src/service/read/reader.ts';
 
 export const COMMIT = '5f0c1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b';
 export const OID = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391';

@@ -1,5 +1,6 @@
 // A writer for tests of the API: it writes nothing, and remembers what it was asked.
-import type { WriteOrder, WriteResult, Writer } from '../../src/service/writer.ts';
+import type { WriteOrder, WriteResult } from '../../src/service/write/draft.ts';
+import type { Writer } from '../../src/service/write/writer.ts';
 
 export interface SampleWriter extends Writer {
   /** Every write asked for: its name, then its arguments without the order. */

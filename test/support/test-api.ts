@@ -4,13 +4,18 @@ import { startApi } from '../../src/api/api.ts';
 import type { Listener } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
-import type { Credential, KeyPair } from '../../src/development-pki.ts';
-import { createAuthority, issueClientCertificate, issueServerCertificate } from '../../src/development-pki.ts';
+import {
+  type Credential,
+  createAuthority,
+  issueClientCertificate,
+  issueServerCertificate,
+  type KeyPair,
+} from '../../src/development-pki.ts';
 import { createLog } from '../../src/log.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
-import type { Explainer } from '../../src/service/explainer.ts';
+import type { Explainer } from '../../src/service/explain/explainer.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
 import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';

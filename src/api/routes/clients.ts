@@ -1,7 +1,7 @@
 // Routes of docs/rest.md, clients. A serial may be spelled in any way; the reader normalizes it.
 import { Router } from 'express';
-import type { Reader } from '../../service/reader.ts';
-import type { Writer } from '../../service/writer.ts';
+import type { Reader } from '../../service/read/reader.ts';
+import type { Writer } from '../../service/write/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';

@@ -3,7 +3,7 @@
 import { Router } from 'express';
 import type { NodeAtMoment } from '../../model/record.ts';
 import type { Steps } from '../../model/steps.ts';
-import type { Reader } from '../../service/reader.ts';
+import type { Reader } from '../../service/read/reader.ts';
 import type { Shares } from '../../shares.ts';
 import { AnswerWriter, type PiecedAnswer } from '../answer.ts';
 import { only } from '../only.ts';

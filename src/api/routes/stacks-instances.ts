@@ -1,9 +1,9 @@
 // Routes of docs/rest.md, stack instances.
 import { Router } from 'express';
 import type { EventRange } from '../../model/instance-event.ts';
-import type { Operator } from '../../service/operator.ts';
-import type { Reader } from '../../service/reader.ts';
-import type { Writer } from '../../service/writer.ts';
+import type { Operator } from '../../service/operate/operator.ts';
+import type { Reader } from '../../service/read/reader.ts';
+import type { Writer } from '../../service/write/writer.ts';
 import type { Shares } from '../../shares.ts';
 import { writeAnswer, writeInSteps } from '../answer.ts';
 import { askerOf, clientOf, requireAllowed } from '../authenticate.ts';

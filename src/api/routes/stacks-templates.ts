@@ -1,7 +1,7 @@
 // Routes of docs/rest.md, stack templates. A POST here makes an instance: templates themselves are written as types.
 import { Router } from 'express';
-import type { Reader } from '../../service/reader.ts';
-import type { Writer } from '../../service/writer.ts';
+import type { Reader } from '../../service/read/reader.ts';
+import type { Writer } from '../../service/write/writer.ts';
 import { allow } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { type KeptAnswers, read } from '../reads.ts';

@@ -11,7 +11,7 @@ import { isError, sortProblems } from '../../model/problem.ts';
 import { shortOid } from '../../model/short-oid.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
 import { didYouMean } from '../../model/suggest.ts';
-import { changeOf, unknownChange } from '../../service/file-history.ts';
+import { changeOf, unknownChange } from '../../service/explain/file-history.ts';
 import { type LocalRepository, openLocalRepository } from '../../source/local-repository.ts';
 import { SourceError } from '../../source/source.ts';
 import { CommandFailure } from '../command-failure.ts';

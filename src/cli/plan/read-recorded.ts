@@ -9,7 +9,7 @@ import { planApproval, planFailures } from '../../plan/plan-approval.ts';
 import { type Merge, planMerge } from '../../plan/plan-merge.ts';
 import { withRecorded } from '../../plan/recorded-facts.ts';
 import { safetyOfRecorded } from '../../plan/safety-of-recorded.ts';
-import type { HeldItem, RecordedState } from '../../service/operator.ts';
+import type { HeldItem, RecordedState } from '../../service/operate/answers.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { tellLifts } from './lifted-protection.ts';

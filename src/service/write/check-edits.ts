@@ -8,12 +8,15 @@ import { type Before, deriveSteps, type FollowedDerivation } from '../../derive.
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { liftsIn } from '../../desired/lifts.ts';
+import type { Unit } from '../../desired/unit.ts';
+import { splitAddress } from '../../model/address.ts';
+import { isMap } from '../../model/json.ts';
 import { isError, type Problem } from '../../model/problem.ts';
+import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
 import type { Snapshot, SnapshotFile } from '../../model/snapshot.ts';
 import type { Steps } from '../../model/steps.ts';
 import type { Draft, FileEdit } from './draft.ts';
-import { refusalOfEdits } from './refusal.ts';
-import { requireUnused } from './require-unused.ts';
+import { refusalOfEdits, usersText } from './refusal.ts';
 
 /** Returns the desired state as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
 export function* desiredAfter(
@@ -94,4 +97,29 @@ function editedSnapshot(
 /** Lines move when a file is edited; what is wrong stays the same. */
 function identityOf({ code, severity, file, pointer, message }: Problem): string {
   return `${code} ${severity}\n${file}\n${pointer}\n${message}`;
+}
+
+/** Throws ServiceError `conflict` with the users where something active selects the object at an address. */
+export function requireUnused({ units, catalog }: DesiredState, address: string): void {
+  const [type, name] = splitAddress(address);
+  const users = [...units.values()].filter((unit) => selects(unit, type, name));
+  const isRoot = type === 'common' && catalog.tree.object?.name === name;
+  if (users.length === 0 && !isRoot) return;
+  const instances = users.filter(({ type }) => type === 'stack-instance').map((unit) => unit.name);
+  const files = users.filter(({ type }) => type === 'clientcert').map(({ entry }) => entry.path);
+  const message = `${address} is still in use by ${usersText(instances, isRoot ? [...files, catalog.tree.path] : files)}`;
+  throw new ServiceError('conflict', message, users.map(detailOf));
+}
+
+/** By the properties of a server, or by the keys of a clientcert that no stack makes. */
+function selects({ type: own, entry, servers }: Unit, type: string, name: string): boolean {
+  if (own === 'clientcert')
+    return isMap(entry.object) && Object.hasOwn(entry.object, type) && entry.object[type] === name;
+  return servers
+    .values()
+    .some(({ spec: { properties } }) => Object.hasOwn(properties, type) && properties[type] === name);
+}
+
+function detailOf({ entry: { path, locate } }: Unit): ErrorDetail {
+  return { file: path, ...locate(''), pointer: '', message: 'it is used here' };
 }

@@ -1,6 +1,9 @@
-// Defines a draft: the changes of a write to the files of any commit, so that a lost race can compute them again.
+// Defines a write: its draft, which has the changes to the files of any commit, so that a lost race can compute them again, its conditions
+// and its result.
 import type { YamlDocument } from '../../catalog/yaml.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import type { Caller } from '../caller.ts';
+import type { ServerEffect } from './server-changes.ts';
 
 /** The new text of one file; null: the file is removed. */
 export interface FileEdit {
@@ -20,4 +23,34 @@ export interface Draft {
   readonly isRemoval: boolean;
   /** Returns what to change in the files of a desired state; nothing where they say it already. Throws ServiceError. */
   readonly edits: (desired: DesiredState) => readonly FileEdit[];
+}
+
+/** The client and the conditions of a write. */
+export interface WriteOrder extends Caller {
+  /** The id of the answer; the commit carries it. */
+  readonly requestId: string;
+  /** The object's blob must be one of these, as `If-Match` says; undefined: any. */
+  readonly ifMatch: readonly string[] | undefined;
+  /** The object's blob must be none of these, as `If-None-Match` says; `*`: there must be no file of it. */
+  readonly ifNoneMatch?: readonly string[] | undefined;
+  /** Writes nothing, and answers with the effects. Left out: false. */
+  readonly isDryRun?: boolean;
+}
+
+/** The effects of a write. */
+export interface Preview {
+  /** Of all files that it changes, as git prints it; empty where nothing would change. Paths begin where the layout does. */
+  readonly diff: string;
+  /** The servers that it concerns, sorted by name. */
+  readonly servers: readonly ServerEffect[];
+}
+
+/** The result of a write. */
+export interface WriteResult {
+  /** The commit, or null where there was nothing to change. */
+  readonly commit: string | null;
+  /** The branch that proposes it, where writes are proposed; null where it is on the followed branch. */
+  readonly branch: string | null;
+  /** Of a dry run, and of nothing else. */
+  readonly preview?: Preview;
 }

@@ -3,13 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Steps } from '../../model/steps.ts';
 import type { RunInSlices } from '../../slices.ts';
 import type { NewCommit } from '../../source/publisher.ts';
 import { registryOf } from '../caller.ts';
 import { desiredAfter } from './check-edits.ts';
-import { commitText } from './commit-text.ts';
 import type { FileEdit } from './draft.ts';
 import { fileOf } from './object-file.ts';
 import type { PendingWrite, WriteRequest } from './pending-write.ts';
@@ -127,4 +127,34 @@ function requireMatch({ draft, order }: Pick<WriteRequest, 'draft' | 'order'>, d
 /** The blob of the object's file; null where there is none. */
 function blobOf({ catalog }: DesiredState, address: string): string | null {
   return fileOf(catalog, address)?.oid ?? null;
+}
+
+interface CommitText {
+  readonly author: { readonly name: string; readonly email: string };
+  readonly message: string;
+}
+
+const NAME_LENGTH_MAX = 80;
+
+/** Returns author and message of a write. Nothing that a client's record says can begin another line or header. */
+export function commitText(
+  subject: string,
+  { by, requestId }: { readonly by: Client; readonly requestId: string },
+): CommitText {
+  const trailers = [`Treeline-Client: ${by.serial}`, `Treeline-Role: ${by.role}`, `Treeline-Request-Id: ${requestId}`];
+  return {
+    author: { name: authorName(by), email: `${by.serial.toLowerCase()}@client.treeline.invalid` },
+    message: `${oneLine(subject)}\n\n${trailers.join('\n')}\n`,
+  };
+}
+
+function authorName({ description, serial }: Client): string {
+  const clean = oneLine(oneLine(description).replace(/[<>]/g, '').slice(0, NAME_LENGTH_MAX));
+  // Git itself refuses a name without any letter or digit.
+  return /[\p{L}\p{N}]/u.test(clean) ? clean : `client ${serial}`;
+}
+
+/** Control characters, line ends of every kind among them, become spaces, and so does half of a surrogate pair. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ').trim();
 }

@@ -3,12 +3,13 @@ import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAtAddress } from '../../desired/tracked-reads.ts';
-import { isMap, isSame, type JsonMap } from '../../model/json.ts';
+import { below } from '../../model/entry.ts';
+import { isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
+import { isWellFormed } from '../../model/keys.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
 import { type FlowStyle, flowText, writeYaml } from '../../yaml-edit/write-yaml.ts';
 import type { FileEdit } from './draft.ts';
-import { requireWritable } from './require-writable.ts';
 import { laidOver, newFields } from './written-fields.ts';
 
 interface ObjectFile {
@@ -87,3 +88,32 @@ function byHand(path: string, reason: string): ServiceError {
   const message = `${path} cannot be changed without reformatting it: ${reason}. Edit it by hand, with git`;
   return new ServiceError('edit_by_hand', message);
 }
+
+/** As deep as a file may be. */
+const DEPTH_MAX = 64;
+
+/** Throws ServiceError `invalid_input` for the first value that no file can hold, with its place. */
+function requireWritable(fields: JsonMap): void {
+  const fault = faultIn(fields, '', 1);
+  if (fault === undefined) return;
+  const [pointer, message] = fault;
+  throw new ServiceError('invalid_input', `${pointer === '' ? 'the body' : pointer} ${message}`, [
+    { pointer, message },
+  ]);
+}
+
+function faultIn(value: Json, pointer: string, depth: number): readonly [pointer: string, message: string] | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : [pointer, 'is a number that is too large'];
+  if (typeof value === 'string') return isWellFormed(value) ? undefined : [pointer, NO_TEXT];
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth > DEPTH_MAX) return ['', `has more than ${DEPTH_MAX} objects and lists inside one another`];
+  for (const [key, one] of isMap(value) ? Object.entries(value) : value.entries()) {
+    const fault = isWellFormed(String(key))
+      ? faultIn(one, below(pointer, key), depth + 1)
+      : ([pointer, NO_TEXT] as const);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+const NO_TEXT = 'holds NUL or half of a surrogate pair, which are no characters';

@@ -1,9 +1,8 @@
 // Holds a write that waits for its answer, up to a time limit. It is answered once; later answers are ignored.
 import type { Clock } from '../../clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { WriteOrder, WriteResult } from '../writer.ts';
-import type { Draft } from './draft.ts';
-import { outcomeUnknown } from './push-errors.ts';
+import type { PushOutcome } from '../../source/publisher.ts';
+import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 
 /** A write gives up after this long without the repository. */
 export const GIVE_UP_MS = 15_000;
@@ -84,4 +83,25 @@ export class PendingWrite {
     this.#isSettled = true;
     this.#cancelTimer();
   }
+}
+
+/** What became of a push that is over and did not bring its commits to the branch. */
+type FailedPush = Exclude<PushOutcome, { readonly is: 'pushed' | 'moved' }>;
+
+/** Returns what the client is told of a push that failed. */
+export function failureOf(push: FailedPush, requestId: string): ServiceError {
+  switch (push.is) {
+    case 'refused':
+      return new ServiceError('push_refused', push.reason);
+    case 'not sent':
+      return new ServiceError('not_ready', `The repository cannot be reached: ${push.reason}; nothing was written`);
+    case 'unknown':
+      return outcomeUnknown(`It is not known whether the commit arrived: ${push.reason}`, requestId);
+  }
+}
+
+/** Returns what the client is told where the write may be on the remote, or is and cannot be seen here yet. */
+export function outcomeUnknown(reason: string, requestId: string): ServiceError {
+  const advice = `look for "Treeline-Request-Id: ${requestId}" in the log of the repository before you write it again`;
+  return new ServiceError('outcome_unknown', `${reason}; ${advice}`);
 }

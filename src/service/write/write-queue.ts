@@ -4,8 +4,7 @@
 import { within } from '../../clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { FairLine } from '../../shares.ts';
-import type { WriteOrder, WriteResult } from '../writer.ts';
-import type { Draft } from './draft.ts';
+import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 import { PendingWrite, type TakeBack } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
 

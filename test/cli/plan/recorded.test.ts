@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { planOfApproval, planOnRecorded, type RecordedOrder } from '../../../src/cli/plan/read-recorded.ts';
 import { textPlan } from '../../../src/cli/plan/text-plan.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
-import type { RecordedState } from '../../../src/service/operator.ts';
+import type { RecordedState } from '../../../src/service/operate/answers.ts';
 import { openLocalRepository } from '../../../src/source/local-repository.ts';
 import { actionsIn } from '../../plan/planned.ts';
 import { headOf, push, pushAtOnce, type Scene, untilHeld, upAndDone } from '../../scenario/scene.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../../src/model/objects.ts';
-import { commitText } from '../../../src/service/write/commit-text.ts';
+import { commitText } from '../../../src/service/write/judge-writes.ts';
 import { ADMINISTRATOR } from '../service.ts';
 
 function textOf(description: string, subject = 'Set the tree', fields: Partial<Client> = {}) {

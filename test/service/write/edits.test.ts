@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isMap, type JsonMap } from '../../../src/model/json.ts';
 import { finish } from '../../../src/model/steps.ts';
 import { Ledger } from '../../../src/reconcile/ledger.ts';
-import { createReader } from '../../../src/service/create-reader.ts';
+import { createReader } from '../../../src/service/read/reader.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';
 import {
   deleteClientDraft,

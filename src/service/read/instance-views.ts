@@ -1,24 +1,35 @@
 // Builds the views of instances: the active document, and the state of every server that still exists.
 // Names the instance that was meant where there is none of a name.
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { effectiveState } from '../../machine/reasons.ts';
+import { rollUp } from '../../machine/roll-up.ts';
+import { isWaiting, type Stall } from '../../machine/stall.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
+import { instanceAddress } from '../../model/address.ts';
+import type { Entry } from '../../model/entry.ts';
+import { emptyMap } from '../../model/json.ts';
+import type { StackInstance } from '../../model/objects.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { sortNames } from '../../model/sort-names.ts';
+import type { InstanceStatus, State } from '../../model/state.ts';
+import { type Steps, visitAll } from '../../model/steps.ts';
+import { withSuggestion } from '../../model/suggest.ts';
+import type { ProgressFacts, View } from '../views.ts';
 
-import type { DesiredState } from '../desired/desired-state.ts';
-import { effectiveState } from '../machine/reasons.ts';
-import { rollUp } from '../machine/roll-up.ts';
-import { isWaiting, type Stall } from '../machine/stall.ts';
-import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
-import { instanceAddress } from '../model/address.ts';
-import type { Entry } from '../model/entry.ts';
-import { emptyMap } from '../model/json.ts';
-import type { StackInstance } from '../model/objects.ts';
-import type { ServerRow } from '../model/rows.ts';
-import { ServiceError } from '../model/service-error.ts';
-import { sortNames } from '../model/sort-names.ts';
-import type { InstanceStatus, State } from '../model/state.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
-import { withSuggestion } from '../model/suggest.ts';
-import type { InstanceView, ResourceStates, Served } from './reader.ts';
-import type { View } from './recorded-rows.ts';
-import type { ProgressFacts } from './recorded-view.ts';
+/** Resource key, then server name, then its state. A group without members is an empty map. */
+export type ResourceStates = Readonly<Record<string, Readonly<Record<string, { readonly state: State }>>>>;
+
+/** An instance, and the state of each of its servers. */
+export interface InstanceView extends StackInstance {
+  readonly resources: ResourceStates;
+}
+
+/** An object, and the blob of its file for the ETag; null where it has no file. */
+export interface Served<Body> {
+  readonly body: Body;
+  readonly oid: string | null;
+}
 
 /** Returns why each of these waiting servers cannot continue before a person acts; undefined where one can. See stall.ts. */
 export type StallsOf = (servers: readonly string[]) => readonly Stall[] | undefined;

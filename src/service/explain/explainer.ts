@@ -1,20 +1,19 @@
-// Implements explainer.ts, from the active desired state, the rows and the history of the repository.
-import { judgeAgain } from '../derive.ts';
-import type { Safety } from '../desired/admit.ts';
-import type { DesiredState } from '../desired/desired-state.ts';
-import { explanationOfNode, nodeOf } from '../desired/node-records.ts';
-import { compareExplanations, filesIn } from '../hiera/explain-node.ts';
-import type { FilelessExplanation, NodeExplanation } from '../model/explanation.ts';
-import type { Hierarchy } from '../model/objects.ts';
-import { ServiceError } from '../model/service-error.ts';
-import { finish } from '../model/steps.ts';
-import type { Explainer } from './explainer.ts';
+// Explains records: all layers of a node, and what an approval would change of its record, from the active desired state, the rows and the
+// history of the repository. See docs/rest.md, explanations.
+import { judgeAgain } from '../../derive.ts';
+import type { Safety } from '../../desired/admit.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { explanationOfNode, nodeOf } from '../../desired/node-records.ts';
+import { compareExplanations, filesIn } from '../../hiera/explain-node.ts';
+import type { ExplanationDifference, FilelessExplanation, NodeExplanation } from '../../model/explanation.ts';
+import type { Hierarchy } from '../../model/objects.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { finish } from '../../model/steps.ts';
+import type { HeldItem } from '../operate/answers.ts';
+import { heldItems } from '../operate/held-items.ts';
+import { unknownKey, unknownNode } from '../refusals.ts';
+import { activeView, type View, type ViewSources } from '../views.ts';
 import { type FileHistory, unknownChange } from './file-history.ts';
-import { heldItems } from './held-items.ts';
-import type { HeldItem } from './operator.ts';
-import type { View } from './recorded-rows.ts';
-import { activeView, type ViewSources } from './recorded-view.ts';
-import { unknownKey, unknownNode } from './unknown-node.ts';
 
 interface ExplainerOptions extends ViewSources {
   readonly history: FileHistory;
@@ -22,8 +21,20 @@ interface ExplainerOptions extends ViewSources {
   readonly safetyWith: (digest: string) => Safety;
 }
 
+/** What an approval would change of the record of a node. */
+export interface ApprovalEffect extends ExplanationDifference {
+  /** What would be approved. */
+  readonly held: Pick<HeldItem, 'kind' | 'digest' | 'instance' | 'reason'>;
+}
+
+/**
+ * Every method throws ServiceError: `not_ready` before the first good commit, `not_found` for a node or a key that is not
+ * there.
+ */
+export type Explainer = ReturnType<typeof createExplainer>;
+
 /** Returns the explainer. */
-export function createExplainer(options: ExplainerOptions): Explainer {
+export function createExplainer(options: ExplainerOptions) {
   /** Every file of an explanation is of the same commit. */
   async function withFiles(explained: FilelessExplanation): Promise<NodeExplanation> {
     const { commit } = explained;
@@ -33,13 +44,18 @@ export function createExplainer(options: ExplainerOptions): Explainer {
   }
 
   return {
-    async explain(node, key) {
+    /** Returns all layers of a node, and what they say of every key, or of one. */
+    async explain(node: string, key?: string): Promise<NodeExplanation> {
       const view = activeView(options);
       const explained = explanationOfNode(view, node, key) ?? unknownNode(view, node);
       if (key !== undefined && Object.keys(explained.keys).length === 0) throw missingKey(view, node, key);
       return await withFiles(explained);
     },
-    async explainApproval(digest, node, key) {
+    /**
+     * Returns what would change in the record of a node, or in one key, if what is held under a digest were approved now.
+     * Throws `not_found` also where nothing is held under the digest, and `conflict` where a whole commit is held.
+     */
+    async explainApproval(digest: string, node: string, key?: string): Promise<ApprovalEffect> {
       const view = activeView(options);
       const held = heldUnder(digest, options);
       const before = wantedIn(view, node, key);

@@ -1,6 +1,6 @@
-// The operations of operator.ts on servers: finds the servers that are meant, has their rows changed, and answers in a sentence.
-import type { DesiredState } from '../desired/desired-state.ts';
-import { isAtRest } from '../machine/drift.ts';
+// The operations on servers: finds the servers that are meant, has their rows changed, and answers in a sentence.
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { isAtRest } from '../../machine/drift.ts';
 import {
   adoptedRow,
   correctedRow,
@@ -12,32 +12,34 @@ import {
   retainedRow,
   retainRefusal,
   retriedRow,
-} from '../machine/requests.ts';
-import type { ServerRow } from '../model/rows.ts';
-import { ServiceError } from '../model/service-error.ts';
-import { withSuggestion } from '../model/suggest.ts';
-import { hasInstance, requireInstance } from './instance-views.ts';
-import type { Operator, Order, Target } from './operator.ts';
-import type { PresentView, RecordedRows } from './recorded-rows.ts';
-import { activeView, type ViewSources } from './recorded-view.ts';
-import { askedBy, type RowChange, type RowWriter } from './row-writer.ts';
+} from '../../machine/requests.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { withSuggestion } from '../../model/suggest.ts';
+import type { Ledger } from '../../reconcile/ledger.ts';
+import type { Asked, RowChange, RowRequests } from '../../reconcile/row-requests.ts';
+import { hasInstance, requireInstance } from '../read/instance-views.ts';
+import { activeView, type PresentView, type ViewSources } from '../views.ts';
+import type { Order, Target } from './answers.ts';
 
 /** The inputs of {@link serverOperations}. */
 export interface ServerOperationsOptions extends ViewSources {
   /** Has a server checked as soon as there is capacity. Returns false if it is not at rest. */
   readonly requestCheck: (server: string) => boolean;
-  readonly requests: RowWriter;
+  readonly requests: RowRequests;
   readonly entries: Entries;
 }
 
 /** Returns the operations that have servers tried again, taken over, forgotten, made again or checked. */
-export function serverOperations(
-  options: ServerOperationsOptions,
-): Pick<Operator, 'retry' | 'adopt' | 'retain' | 'replace' | 'check'> {
+export function serverOperations(options: ServerOperationsOptions) {
   const { requests, entries, rows } = options;
   const isHeld = ({ instance }: ServerRow): boolean => rows.read('held', instance) !== undefined;
   return {
-    async retry(order, target) {
+    /**
+     * Ends the waits of servers that failed. Where an instance or a server is named, also brings back what has drifted, and
+     * makes again what is gone.
+     */
+    async retry(order: Order, target: Target): Promise<string> {
       // Retrying everything is for what failed: those that drifted, or are not to be replaced, are named.
       const isNamed = 'instance' in target || 'resource' in target;
       const change = isNamed
@@ -49,27 +51,13 @@ export function serverOperations(
       const words = isNamed ? 'No server there has failed or drifted' : 'No server there has failed';
       throw new ServiceError('conflict', `${words}, so there is nothing to try again`);
     },
-    async adopt(order, target) {
-      const servers = serversOf(activeView(options), target);
-      const entry = 'provider' in target ? target.provider : undefined;
-      const relocated = servers.filter(
-        (server) => entry !== undefined && rows.server(server)?.place?.provider === entry,
-      );
-      const change = (row: ServerRow, now: string): ServerRow | undefined => {
-        const moved = entry !== undefined && row.place?.provider === entry ? relocatedRow(row, now) : undefined;
-        // One that the entry has only looked at may be a stranger's.
-        const isOwn = entry === undefined || row.provider === entry;
-        return (isOwn ? adoptedRow(moved ?? row, now, entries) : undefined) ?? moved;
-      };
-      const count = await requests.change(servers, asked(order, 'adopt', change));
-      // The last check of each may have failed for its place, and until the next it would be told that this is to be done.
-      for (const server of relocated) options.requestCheck(server);
-      if (count > 0) return `Adopted: ${count}`;
-      const words =
-        'No server there is blocked because it exists already, or because another provider entry matches it now';
-      throw new ServiceError('conflict', entry === undefined ? words : `${words}, and none has a place`);
-    },
-    async retain(order, server) {
+    /**
+     * Takes over servers that were there before Treeline, or that another provider entry made; never deletes or replaces
+     * one. Where a provider entry is named, also accepts another place of it.
+     */
+    adopt: (order: Order, target: Target): Promise<string> => adoptServers(order, target, options),
+    /** Forgets an unwanted server, and leaves it as it is. */
+    async retain(order: Order, server: string): Promise<string> {
       const servers = serversOf(activeView(options), { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'forgotten', retainRefusal(row));
@@ -78,7 +66,8 @@ export function serverOperations(
       await requests.change(servers, asked(order, 'retain', change));
       return `${server} is forgotten, and left as it is`;
     },
-    async replace(order, server) {
+    /** Deletes a server and creates it again. The request is the approval of it. */
+    async replace(order: Order, server: string): Promise<string> {
       const servers = serversOf(activeView(options), { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'replaced', replaceRefusal(row, entries));
@@ -87,8 +76,29 @@ export function serverOperations(
       await requests.change(servers, asked(order, 'replace', change));
       return `${server} is deleted and made again`;
     },
-    check: (order, target) => checkServers(order, target, options),
+    /** Has servers checked as soon as there is capacity, whatever their drift policy. */
+    check: (order: Order, target: Target): Promise<string> => checkServers(order, target, options),
   };
+}
+
+async function adoptServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
+  const { rows, requests, entries } = options;
+  const servers = serversOf(activeView(options), target);
+  const entry = 'provider' in target ? target.provider : undefined;
+  const relocated = servers.filter((server) => entry !== undefined && rows.server(server)?.place?.provider === entry);
+  const change = (row: ServerRow, now: string): ServerRow | undefined => {
+    const moved = entry !== undefined && row.place?.provider === entry ? relocatedRow(row, now) : undefined;
+    // One that the entry has only looked at may be a stranger's.
+    const isOwn = entry === undefined || row.provider === entry;
+    return (isOwn ? adoptedRow(moved ?? row, now, entries) : undefined) ?? moved;
+  };
+  const count = await requests.change(servers, asked(order, 'adopt', change));
+  // The last check of each may have failed for its place, and until the next it would be told that this is to be done.
+  for (const server of relocated) options.requestCheck(server);
+  if (count > 0) return `Adopted: ${count}`;
+  const words =
+    'No server there is blocked because it exists already, or because another provider entry matches it now';
+  throw new ServiceError('conflict', entry === undefined ? words : `${words}, and none has a place`);
 }
 
 /** The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded first. */
@@ -125,7 +135,7 @@ function asked(order: Order, operation: string, change: RowChange['change']): Ro
 }
 
 /** Returns the servers that a provider entry has made, and those that it has looked for and named its place. */
-function serversOfProvider(rows: RecordedRows, provider: string): readonly string[] {
+function serversOfProvider(rows: Ledger, provider: string): readonly string[] {
   const servers = [...rows.list('server')];
   const own = servers.filter(([, row]) => row.provider === provider || row.place?.provider === provider);
   if (own.length > 0) return own.map(([name]) => name);
@@ -149,4 +159,9 @@ function serversOf(view: PresentView<DesiredState>, target: Target): readonly st
     throw new ServiceError('not_found', `${words}; ${advice}`);
   }
   throw new ServiceError('not_found', withSuggestion(words, target.resource, rows.list('server').keys()));
+}
+
+/** Returns who asks for an operation, for the rows. */
+export function askedBy({ by, reason, refusal }: Order): Asked {
+  return { by: by.serial, reason, refusal };
 }

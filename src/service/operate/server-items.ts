@@ -1,15 +1,17 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
-import { mayBeThere } from '../machine/existence.ts';
-import { isStuck, reasonText } from '../machine/reasons.ts';
-import type { ToldWait } from '../machine/wait.ts';
-import { momentOf } from '../model/moment.ts';
-import { compareNames } from '../model/names.ts';
-import type { ServerRow } from '../model/rows.ts';
-import { STATES, type State } from '../model/state.ts';
-import type { StateCounts, WaitingItem } from './operator.ts';
-import { propertyDifferences } from './property-differences.ts';
-import type { RowsAtMoment } from './recorded-rows.ts';
+import { differingNames, shortenedValue } from '../../machine/drift.ts';
+import { mayBeThere } from '../../machine/existence.ts';
+import { isStuck, reasonText } from '../../machine/reasons.ts';
+import type { ToldWait } from '../../machine/wait.ts';
+import { fieldOf } from '../../model/json.ts';
+import { momentOf } from '../../model/moment.ts';
+import { compareNames } from '../../model/names.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import { STATES, type State } from '../../model/state.ts';
+import type { CheckFailure } from '../../reconcile/check-plan.ts';
+import type { RowsAtMoment } from '../views.ts';
+import type { PropertyDifference, StateCounts, WaitingItem } from './answers.ts';
 
 /** The rows, and the waits of servers. */
 export interface WaitFacts {
@@ -19,16 +21,9 @@ export interface WaitFacts {
   /** Returns words on the proxy that carries out the action of a server; undefined if none does. */
   readonly proxyWords?: (server: string) => string | undefined;
   /** Returns since when the checks of a server fail, in milliseconds since 1970, and how; undefined if they do not. */
-  readonly checkFailureOf: (server: string) => FailedChecks | undefined;
+  readonly checkFailureOf: (server: string) => CheckFailure | undefined;
   /** The reader may see the values of properties. */
   readonly showsValues: boolean;
-}
-
-interface FailedChecks {
-  readonly since: number;
-  /** The controller has started then. */
-  readonly isSinceStart: boolean;
-  readonly message: string;
 }
 
 /** The order of items: first those that need a person, last those that wait for others. */
@@ -105,7 +100,7 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
   });
 }
 
-function uncheckedWords({ since, isSinceStart, message }: FailedChecks): string {
+function uncheckedWords({ since, isSinceStart, message }: CheckFailure): string {
   const when = isSinceStart ? `the controller has started, ${momentOf(since)}` : momentOf(since);
   return `it could not be checked since ${when}${message === '' ? '' : `: ${message}`}`;
 }
@@ -245,4 +240,14 @@ function unblocking(resource: string, row: ServerRow): string | null {
     default:
       return null;
   }
+}
+
+/** Returns the known differences of a server, as applied, as observed, and as wanted, sorted by property; empty if there is none, or the server is gone. */
+function propertyDifferences({ applied, observed, wanted }: ServerRow): readonly PropertyDifference[] {
+  return differingNames(observed).map((property) => ({
+    property,
+    applied: shortenedValue(fieldOf(applied?.properties ?? {}, property) ?? null),
+    observed: fieldOf(observed ?? {}, property) ?? null,
+    wanted: shortenedValue(fieldOf(wanted?.properties ?? {}, property) ?? null),
+  }));
 }

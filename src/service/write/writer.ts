@@ -1,9 +1,9 @@
-// Implements writer.ts: it turns writes into commits. drafts.ts defines what each write changes in the files,
+// The writes of the API. Every write becomes a commit; see docs/rest.md, writes. drafts.ts defines what each write changes in the files,
 // write-queue.ts publishes it.
-import type { Json, JsonMap } from '../model/json.ts';
-import { ServiceError } from '../model/service-error.ts';
-import type { Caller } from './caller.ts';
-import type { Draft } from './write/draft.ts';
+import type { Json, JsonMap } from '../../model/json.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { Caller } from '../caller.ts';
+import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 import {
   deleteClientDraft,
   deleteInstanceDraft,
@@ -13,20 +13,14 @@ import {
   putObjectDraft,
   putTreeDraft,
   writableType,
-} from './write/drafts.ts';
-import type { TakeBack } from './write/pending-write.ts';
-import type { PreviewWrite } from './write/preview.ts';
-import type { WriteOrder, WriteResult, Writer } from './writer.ts';
-
-/** The queue that publishes drafts; see write-queue.ts. */
-interface Queue {
-  readonly mode: 'commit' | 'propose';
-  submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult>;
-}
+} from './drafts.ts';
+import type { TakeBack } from './pending-write.ts';
+import type { PreviewWrite } from './preview.ts';
+import type { WriteQueue } from './write-queue.ts';
 
 interface WriterOptions {
   /** Undefined where the settings allow no writes. */
-  readonly queue: Queue | undefined;
+  readonly queue: Pick<WriteQueue, 'mode' | 'submit'> | undefined;
   /** Says what a draft would do. */
   readonly preview: PreviewWrite;
   /** Notes that an administrator wants the servers of an instance deleted; before anything is pushed. Resolves with what takes it back. */
@@ -37,8 +31,15 @@ interface WriterOptions {
   readonly review: () => void;
 }
 
+/**
+ * Every method resolves once the change is on the remote and what this server answers is at or beyond it. All throw
+ * ServiceError: `invalid_input` and `breaks_others` with details in the words of a committer, `conflict`, `not_found`,
+ * `precondition_failed`, `not_ready` while the repository cannot be reached, and `outcome_unknown` where the result is unknown.
+ */
+export type Writer = ReturnType<typeof createWriter>;
+
 /** Returns the writer. */
-export function createWriter({ queue, preview, approveDeletes, isTerminating, review }: WriterOptions): Writer {
+export function createWriter({ queue, preview, approveDeletes, isTerminating, review }: WriterOptions) {
   async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
     if (queue !== undefined) {
       if (order.isDryRun !== true) return queue.submit(draft, order, beforePush);
@@ -64,24 +65,36 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
   }
 
   return {
-    putInstance: async (order, name, body, force) => submit(putInstanceDraft(name, body, { force }), order),
-    async createInstance(order, body, force) {
+    /** Makes or, with `force`, replaces an instance. One that is marked for delete comes back without it. */
+    async putInstance(order: WriteOrder, name: string, body: JsonMap, force: boolean): Promise<WriteResult> {
+      return submit(putInstanceDraft(name, body, { force }), order);
+    },
+    /** The same for an instance whose name stands in the body. */
+    async createInstance(order: WriteOrder, body: JsonMap, force: boolean): Promise<WriteResult> {
       const name = nameIn(body);
       requireTemplate(body);
       return submit(putInstanceDraft(name, body, { force }), order);
     },
     deleteInstance,
-    async putObject(order, type, body, force) {
+    /** Makes or replaces an object of a type; instances keep the rule of `force`. */
+    async putObject(order: WriteOrder, type: string, body: JsonMap, force: boolean): Promise<WriteResult> {
       if (type === 'stack-instance') return submit(putInstanceDraft(nameIn(body), body, { force }), order);
       return submit(putObjectDraft(writableType(type), body), order);
     },
-    async deleteObject(order, type, name) {
+    async deleteObject(order: WriteOrder, type: string, name: string): Promise<WriteResult> {
       if (type === 'stack-instance') return deleteInstance(order, name);
       return submit(deleteObjectDraft(writableType(type), name), order);
     },
-    putClient: async (order, body) => submit(putClientDraft(body, order.by), order),
-    deleteClient: async (order, serial) => submit(deleteClientDraft(serial, order.by), order),
-    putTree: async (order, body: Json) => submit(putTreeDraft(body), order),
+    /** Registers a client, or changes the given fields of one. */
+    async putClient(order: WriteOrder, body: JsonMap): Promise<WriteResult> {
+      return submit(putClientDraft(body, order.by), order);
+    },
+    async deleteClient(order: WriteOrder, serial: string): Promise<WriteResult> {
+      return submit(deleteClientDraft(serial, order.by), order);
+    },
+    async putTree(order: WriteOrder, body: Json): Promise<WriteResult> {
+      return submit(putTreeDraft(body), order);
+    },
   };
 }
 

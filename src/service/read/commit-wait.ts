@@ -1,8 +1,8 @@
 // Holds reads that require a commit until that commit is followed. See docs/rest.md, answers.
-import { type Clock, within } from '../clock.ts';
-import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
-import { ServiceError } from '../model/service-error.ts';
-import { type ShareLimits, Shares } from '../shares.ts';
+import { type Clock, within } from '../../clock.ts';
+import type { DesiredState, RefusedCommit } from '../../desired/desired-state.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { type ShareLimits, Shares } from '../../shares.ts';
 
 interface CommitWaitOptions {
   /** Asks for a poll of the branch, and resolves once it is over. Throws like BranchView.newest. */
@@ -17,16 +17,7 @@ interface CommitWaitOptions {
 }
 
 /** Waits for commits to be followed, for reads. */
-export interface CommitWait {
-  /**
-   * Resolves once a commit, or one after it, is followed. Throws ServiceError `invalid_input` where the branch has no such
-   * commit, `not_ready` where it is not followed within 10 s or will not be, and `too_many_requests` where too many reads of
-   * the client wait already.
-   */
-  reached(commit: string, client: string): Promise<void>;
-  /** Rejects every waiting read. */
-  stop(): void;
-}
+export type CommitWait = ReturnType<typeof createCommitWait>;
 
 /** How long a read waits for its commit. */
 export const WAIT_MS = 10_000;
@@ -39,7 +30,7 @@ const QUESTIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 2 * WA
 type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly error: unknown };
 
 /** Returns the one place where reads wait. */
-export function createCommitWait(options: CommitWaitOptions): CommitWait {
+export function createCommitWait(options: CommitWaitOptions) {
   const { newest, isAncestor, desired, refused, clock } = options;
   const stopped = Promise.withResolvers<End>();
   const waits = new Shares(WAITS);
@@ -74,7 +65,12 @@ export function createCommitWait(options: CommitWaitOptions): CommitWait {
   }
 
   return {
-    async reached(commit, client) {
+    /**
+     * Resolves once a commit, or one after it, is followed. Throws ServiceError `invalid_input` where the branch has no such
+     * commit, `not_ready` where it is not followed within 10 s or will not be, and `too_many_requests` where too many reads of
+     * the client wait already.
+     */
+    async reached(commit: string, client: string): Promise<void> {
       if (desired()?.commit === commit) return;
       let isGone = false;
       const waiting = waits.run({ client, isGone: () => isGone }, () => arrival({ commit, client }));
@@ -83,7 +79,8 @@ export function createCommitWait(options: CommitWaitOptions): CommitWait {
       if (end === undefined) throw late(commit);
       if (end.kind === 'failed') throw end.error;
     },
-    stop() {
+    /** Rejects every waiting read. */
+    stop(): void {
       stopped.resolve({ kind: 'failed', error: new ServiceError('not_ready', 'The controller is stopping') });
     },
   };

@@ -1,18 +1,16 @@
 // Explains why instances are not done, and summarizes the progress of all of them. See docs/rest.md, stack instances
 // and operations.
-import type { RefusedCommit } from '../desired/desired-state.ts';
-import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
-import type { Client } from '../model/objects.ts';
-import { isError, type Problem } from '../model/problem.ts';
-import { sortNames } from '../model/sort-names.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
+import type { RefusedCommit } from '../../desired/desired-state.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
+import type { Client } from '../../model/objects.ts';
+import { isError, type Problem } from '../../model/problem.ts';
+import { sortNames } from '../../model/sort-names.ts';
+import { type Steps, visitAll } from '../../model/steps.ts';
+import { instanceNames, instanceStatus, type StallsOf } from '../read/instance-views.ts';
+import { type PresentView, type ProgressFacts, type View, viewAtMoment } from '../views.ts';
+import type { Outage, Overview, StateCounts, UnfollowedCommit, WaitingItem, Why } from './answers.ts';
 import { heldItems, heldReason, isApprovedAlready } from './held-items.ts';
-import { instanceNames, instanceStatus, type StallsOf } from './instance-views.ts';
-import type { Outage, Overview, StateCounts, UnfollowedCommit, WaitingItem, Why } from './operator.ts';
-import type { PresentView, View } from './recorded-rows.ts';
-import type { ProgressFacts } from './recorded-view.ts';
 import { countStates, StateCounter, serverItems, type WaitFacts } from './server-items.ts';
-import { viewAtMoment } from './view-at-moment.ts';
 
 /** The sources of the answers. */
 export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {

@@ -1,13 +1,40 @@
-// Builds from the rows what can be answered while nothing is active: a rewritten history waits for an approval, and the
-// recorded head is lost.
+// The moments that the service answers from: the present one, one whose rows are copied for a long answer, and, while nothing is active,
+// one that is built from the rows alone: a rewritten history waits for an approval, and the recorded head is lost.
 
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
+import { compareNames } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
+import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { PresentView, RecordedRows } from './recorded-rows.ts';
+import { type Steps, visitAll } from '../model/steps.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+
+/** The rows of one moment; those of the present one until something is awaited. */
+export interface RowsAtMoment {
+  server(name: string): ServerRow | undefined;
+  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined;
+  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]>;
+  readonly index: {
+    /** Names of the recorded servers of an instance, sorted. */
+    serversOf(instance: string): readonly string[];
+  };
+}
+
+/** One moment, as the service answers it. */
+export interface View<Desired> {
+  readonly desired: Desired;
+  readonly rows: RowsAtMoment;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** The present moment. */
+export interface PresentView<Desired> extends View<Desired> {
+  readonly rows: Ledger;
+}
 
 /** The facts that answers about the progress of instances are made of. */
 export interface ProgressFacts extends Pick<DesiredState, 'commit' | 'invalid' | 'problems' | 'places'> {
@@ -24,7 +51,7 @@ export interface ViewSources {
   readonly refused: () => RefusedCommit | undefined;
   /** Returns why nothing is followed yet, in words that every client may read. */
   readonly notReadyReason: () => string;
-  readonly rows: RecordedRows;
+  readonly rows: Ledger;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -64,7 +91,7 @@ const REPEATED =
   'This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller';
 
 /** Returns the facts as the rows tell them; undefined where no commit was ever followed. */
-function recordedView(rows: RecordedRows, now: number): PresentView<ProgressFacts> | undefined {
+function recordedView(rows: Ledger, now: number): PresentView<ProgressFacts> | undefined {
   const head = rows.read('head', 'head');
   if (head === undefined) return undefined;
   const units = new Map<string, Pick<Unit, 'type' | 'name'>>();
@@ -80,4 +107,46 @@ function recordedView(rows: RecordedRows, now: number): PresentView<ProgressFact
   const invalid = new Set(pinned.filter(([type]) => type === 'stack-instance').map(([, name]) => name));
   for (const instance of rows.list('held').keys()) invalid.delete(instance);
   return { desired: { commit: head.commit, units, clients, invalid, problems: [], places: new Map() }, rows, now };
+}
+
+type Copies = { readonly [Kind in RowKind]: ReadonlyMap<string, Rows[Kind]> };
+
+/** Copies the tables of rows at once, and returns work that results in a view of this moment. A row itself never changes. */
+export function viewAtMoment<Desired>({ desired, rows, now }: View<Desired>): Steps<View<Desired>> {
+  const copies: Copies = {
+    head: new Map(rows.list('head')),
+    pinned: new Map(rows.list('pinned')),
+    active: new Map(rows.list('active')),
+    terminating: new Map(rows.list('terminating')),
+    node: new Map(rows.list('node')),
+    held: new Map(rows.list('held')),
+    approval: new Map(rows.list('approval')),
+    removal: new Map(rows.list('removal')),
+    suspension: new Map(rows.list('suspension')),
+    rollout: new Map(rows.list('rollout')),
+    beginning: new Map(rows.list('beginning')),
+    commitStatus: new Map(rows.list('commitStatus')),
+    server: new Map(rows.list('server')),
+  };
+  return indexed({ desired, now, copies });
+}
+
+interface Moment<Desired> extends Pick<View<Desired>, 'desired' | 'now'> {
+  readonly copies: Copies;
+}
+
+function* indexed<Desired>({ desired, now, copies }: Moment<Desired>): Steps<View<Desired>> {
+  const servers = new Map<string, string[]>();
+  yield* visitAll(copies.server, ([name, { instance }]) => {
+    const names = servers.get(instance);
+    if (names === undefined) servers.set(instance, [name]);
+    else names.push(name);
+  });
+  const rows: RowsAtMoment = {
+    server: (name) => copies.server.get(name),
+    read: (kind, name) => copies[kind].get(name),
+    list: (kind) => copies[kind],
+    index: { serversOf: (instance) => (servers.get(instance) ?? []).toSorted(compareNames) },
+  };
+  return { desired, rows, now };
 }

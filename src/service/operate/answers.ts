@@ -1,15 +1,10 @@
-// Defines the operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. See
-// docs/rest.md, operations.
-import type { EventRange, InstanceEvent } from '../model/instance-event.ts';
-import type { JsonMap } from '../model/json.ts';
-import type { Client } from '../model/objects.ts';
-import type { Problem } from '../model/problem.ts';
-import type { HoldKind, Reason } from '../model/rows.ts';
-import type { Spec } from '../model/spec.ts';
-import type { InstanceStatus, State } from '../model/state.ts';
-import type { Steps } from '../model/steps.ts';
-import type { Caller } from './caller.ts';
-import type { PropertyDifference } from './property-differences.ts';
+// Defines what operations are asked, and what they answer. See docs/rest.md, operations.
+import type { InstanceEvent } from '../../model/instance-event.ts';
+import type { Json, JsonMap } from '../../model/json.ts';
+import type { HoldKind, Reason } from '../../model/rows.ts';
+import type { Spec } from '../../model/spec.ts';
+import type { InstanceStatus, State } from '../../model/state.ts';
+import type { Caller } from '../caller.ts';
 
 /** Something that does not happen before a person says yes. */
 export interface HeldItem {
@@ -29,6 +24,17 @@ export interface HeldItem {
 
 /** The number of servers in each state; states of no server are left out. */
 export type StateCounts = Readonly<Partial<Record<State, number>>>;
+
+/** One property in which a server differs from what is wanted. Long values are shortened. */
+export interface PropertyDifference {
+  readonly property: string;
+  /** The value that the last action left; null: none. */
+  readonly applied: Json;
+  /** The value that the last check found. */
+  readonly observed: Json;
+  /** The value of the active commit; null: none, as the server is not wanted or the property is gone. */
+  readonly wanted: Json;
+}
 
 /** Something that keeps an instance from being done. */
 export interface WaitingItem {
@@ -162,47 +168,4 @@ export type Target =
 export interface Order extends Caller {
   /** Kept with what it causes; may be empty. */
   readonly reason: string;
-}
-
-/**
- * Every operation is durable when it resolves, and answers with a sentence for a person. All throw ServiceError:
- * `not_ready` before the first good commit, `not_found` for what is not there, `conflict` where there is nothing to do.
- */
-export interface Operator {
-  held(): readonly HeldItem[];
-  /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
-  why(by: Client, instance: string): Why;
-  /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by {@link why}. */
-  overview(by: Client): Steps<Overview>;
-  /**
-   * Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself.
-   */
-  events(by: Client, instance: string, range: EventRange): Promise<InstanceEvents>;
-  /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
-  recorded(): Steps<RecordedState>;
-  /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
-  problems(): { readonly commit: string; readonly problems: readonly Problem[] };
-  /** Lets happen what is held under a digest. */
-  approve(order: Order, digest: string): Promise<string>;
-  /** Follows a rewritten history, at exactly this commit. */
-  acceptHistory(order: Order, commit: string): Promise<string>;
-  /** Starts no action of an instance, or of any where it is null, until it is resumed or until a time (RFC 3339). */
-  suspend(order: Order, what: { readonly instance: string | null; readonly until: string | null }): Promise<string>;
-  resume(order: Order, instance: string | null): Promise<string>;
-  /**
-   * Ends the waits of servers that failed. Where an instance or a server is named, also brings back what has drifted, and
-   * makes again what is gone.
-   */
-  retry(order: Order, target: Target): Promise<string>;
-  /**
-   * Takes over servers that were there before Treeline, or that another provider entry made; never deletes or replaces
-   * one. Where a provider entry is named, also accepts another place of it.
-   */
-  adopt(order: Order, target: Target): Promise<string>;
-  /** Forgets an unwanted server, and leaves it as it is. */
-  retain(order: Order, server: string): Promise<string>;
-  /** Deletes a server and creates it again. The request is the approval of it. */
-  replace(order: Order, server: string): Promise<string>;
-  /** Has servers checked as soon as there is capacity, whatever their drift policy. */
-  check(order: Order, target: Target): Promise<string>;
 }

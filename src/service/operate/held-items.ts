@@ -1,15 +1,16 @@
 // Lists everything that waits for an approval, as the API answers it.
-import type { RefusedCommit } from '../desired/desired-state.ts';
-import { isHealQueued } from '../machine/drift.ts';
-import { failuresDigest } from '../machine/hold-digests.ts';
-import { failuresMax } from '../machine/rollout.ts';
-import { compareNames } from '../model/names.ts';
-import type { HeldRow, RolloutRow } from '../model/rows.ts';
-import type { HeldItem } from './operator.ts';
-import type { RecordedRows, RowsAtMoment } from './recorded-rows.ts';
+import type { RefusedCommit } from '../../desired/desired-state.ts';
+import { isHealQueued } from '../../machine/drift.ts';
+import { failuresDigest } from '../../machine/hold-digests.ts';
+import { failuresMax } from '../../machine/rollout.ts';
+import { compareNames } from '../../model/names.ts';
+import type { HeldRow, RolloutRow } from '../../model/rows.ts';
+import type { Ledger } from '../../reconcile/ledger.ts';
+import type { RowsAtMoment } from '../views.ts';
+import type { HeldItem } from './answers.ts';
 
 /** Returns held instances by name, then what else is held. */
-export function heldItems(rows: RecordedRows, refused: RefusedCommit | undefined): readonly HeldItem[] {
+export function heldItems(rows: Ledger, refused: RefusedCommit | undefined): readonly HeldItem[] {
   const deletes = [...rows.list('held')]
     .sort(([a], [b]) => compareNames(a, b))
     .map(([instance, row]): HeldItem => {
@@ -38,7 +39,7 @@ function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {
 }
 
 /** Updates of a commit that wait because too many others of it have failed. */
-function failures(rows: RecordedRows): HeldItem[] {
+function failures(rows: Ledger): HeldItem[] {
   return [...rollouts(rows)].flatMap(([commit, rollout]) => {
     const digest = failuresDigest(commit);
     const resources = [...rows.index.failedUpdatesOf(commit)].sort(compareNames);
@@ -55,7 +56,7 @@ function failures(rows: RecordedRows): HeldItem[] {
 }
 
 /** Returns the recorded rollouts, and those of commits whose servers wait to be healed: their number is not known. */
-function rollouts(rows: RecordedRows): ReadonlyMap<string, RolloutRow> {
+function rollouts(rows: Ledger): ReadonlyMap<string, RolloutRow> {
   const found = new Map(rows.list('rollout'));
   for (const row of rows.list('server').values()) {
     if (isHealQueued(row) && !found.has(row.commit)) found.set(row.commit, { updates: 0 });

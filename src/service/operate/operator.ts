@@ -1,0 +1,252 @@
+// The operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. Checks what is asked, has the rows
+// changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
+
+import { liftsIn } from '../../desired/lifts.ts';
+import { problemsAndRemarks } from '../../desired/remarks.ts';
+import { historyDigest } from '../../machine/hold-digests.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
+import type { ToldWait } from '../../machine/wait.ts';
+import { nameAt } from '../../model/address.ts';
+import type { EventRange, InstanceEvent } from '../../model/instance-event.ts';
+import { compareNames } from '../../model/names.ts';
+import type { Client } from '../../model/objects.ts';
+import type { Problem } from '../../model/problem.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { sortNames } from '../../model/sort-names.ts';
+import { type Steps, visitAll } from '../../model/steps.ts';
+import { hasInstance, requireInstance, type StallsOf, unknownInstance } from '../read/instance-views.ts';
+import { activeView, heldView, type PresentView, type ProgressFacts, type View, viewAtMoment } from '../views.ts';
+import type {
+  HeldItem,
+  InstanceEvents,
+  Order,
+  Outage,
+  Overview,
+  RecordedServer,
+  RecordedState,
+  Why,
+} from './answers.ts';
+import { heldItems } from './held-items.ts';
+import type { WaitFacts } from './server-items.ts';
+import { askedBy, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
+import { type CallHolder, overviewOf, type PresentFacts, whyOf } from './why.ts';
+
+interface OperatorOptions extends ServerOperationsOptions {
+  /** See Follower. */
+  readonly isBefore: (commit: string, head: string) => Promise<boolean>;
+  readonly stallsOf: StallsOf;
+  /** Returns the wait of a server; undefined where it does not wait. */
+  readonly waitOf: (server: string) => ToldWait | undefined;
+  /** Returns the proxy that carries out the action of a server. Omitted: no proxy does. */
+  readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
+  /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
+  readonly checkFailureOf: WaitFacts['checkFailureOf'];
+  /** Returns why the last poll of the branch failed; undefined where it did not. */
+  readonly pollFailure: () => Outage | undefined;
+  /** Returns why the store cannot be written; undefined where it was written last. */
+  readonly storeFailure: () => Outage | undefined;
+  /** Returns why commit statuses cannot be sent. Omitted: none are. */
+  readonly statusFailure?: (() => Outage | undefined) | undefined;
+  /** What shows that another controller works with a store of which this one is a copy. Omitted: nothing does. */
+  readonly copied?: Outage | undefined;
+}
+
+/**
+ * Every operation is durable when it resolves, and answers with a sentence for a person. All throw ServiceError:
+ * `not_ready` before the first good commit, `not_found` for what is not there, `conflict` where there is nothing to do.
+ */
+export type Operator = ReturnType<typeof createOperator>;
+
+/** Returns the operator. */
+export function createOperator(options: OperatorOptions) {
+  return {
+    held: (): readonly HeldItem[] => heldIn(options),
+    /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
+    why(by: Client, instance: string): Why {
+      const facts = whyFacts(options);
+      requireInstance(facts.view, instance);
+      return whyOf(instance, by, facts);
+    },
+    /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
+    overview: (by: Client): Steps<Overview> => overviewOf(by, whyFacts(options)),
+    /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
+    events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
+      await viewEvents({ by, instance, range }, whyFacts(options).view),
+    /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
+    problems: (): CommitProblems => problemsIn(options),
+    /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
+    recorded: (): Steps<RecordedState> => recordedIn(whyFacts(options).view, heldIn(options)),
+    ...approvals(options),
+    ...suspensions(options),
+    ...serverOperations(options),
+  };
+}
+
+function whyFacts(options: OperatorOptions): PresentFacts {
+  const { stallsOf, waitOf, checkFailureOf, holderOf, statusFailure } = options;
+  const refused = options.refused();
+  const outages = {
+    pollFailure: options.pollFailure(),
+    storeFailure: options.storeFailure(),
+    statusFailure: statusFailure?.(),
+    copied: options.copied,
+  };
+  const recorded = heldView(options);
+  const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outages };
+  if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
+  // No server is looked at before something is active, so nothing is known of its waits.
+  const nothing = { stallsOf: () => undefined, waitOf: () => undefined, checkFailureOf: () => undefined };
+  return { view: recorded, isActive: false, refused, ...outages, ...nothing };
+}
+
+function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {
+  return heldItems(rows, refused());
+}
+
+interface CommitProblems {
+  readonly commit: string;
+  readonly problems: readonly Problem[];
+}
+
+/** Returns the problems of the newest commit; those of a commit that was not read, such as a rewritten history, are unknown. */
+function problemsIn(options: OperatorOptions): CommitProblems {
+  const refused = options.refused();
+  if (refused !== undefined && refused.problems.length > 0) {
+    const { commit, problems } = refused;
+    return { commit, problems };
+  }
+  const { desired } = activeView(options);
+  return { commit: desired.commit, problems: problemsAndRemarks(desired) };
+}
+
+function approvals(options: OperatorOptions) {
+  /** An approval is for what is held when it is written. */
+  function accept(order: Order, find: () => HeldItem): Promise<HeldItem> {
+    return options.requests.approve(find, askedBy(order));
+  }
+
+  return {
+    /** Lets happen what is held under a digest. */
+    async approve(order: Order, digest: string): Promise<string> {
+      const item = await accept(order, () => {
+        const held = heldIn(options).find((one) => one.digest === digest);
+        if (held !== undefined) return held;
+        const message = `Nothing is held under the digest "${digest}"; what is held may have changed: look at it again`;
+        throw new ServiceError('not_found', message);
+      });
+      return item.instance === null ? `Approved: ${item.kind}` : `The deletes of ${item.instance} are approved`;
+    },
+    /** Follows a rewritten history, at exactly this commit. */
+    async acceptHistory(order: Order, commit: string): Promise<string> {
+      const head = heldHead(options);
+      // The branch may have moved on since the person has read it.
+      const isHeld = head === commit || (head !== undefined && (await options.isBefore(commit, head)));
+      await accept(order, () => {
+        const held = heldIn(options).find(({ kind }) => kind === 'history');
+        if (isHeld && held !== undefined && heldHead(options) === head)
+          return { ...held, digest: historyDigest(commit) };
+        throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give its full id`);
+      });
+      return `The history is accepted at ${commit}`;
+    },
+  };
+}
+
+/** Returns the newest commit, where it is held as one of a rewritten history. */
+function heldHead({ refused }: OperatorOptions): string | undefined {
+  const newest = refused();
+  return newest?.hold?.kind === 'history' ? newest.commit : undefined;
+}
+
+interface Suspended {
+  readonly instance: string | null;
+  readonly until: string | null;
+}
+
+function suspensions(options: OperatorOptions) {
+  const { rows, requests, now } = options;
+  return {
+    /** Starts no action of an instance, or of any where it is null, until it is resumed or until a time (RFC 3339). */
+    async suspend(order: Order, { instance, until }: Suspended): Promise<string> {
+      const view = activeView(options);
+      if (instance !== null) requireInstance(view, instance);
+      if (until !== null && Date.parse(until) <= view.now) {
+        throw new ServiceError(
+          'invalid_input',
+          `"until" is ${until}, which is over: give a time that is still to come`,
+        );
+      }
+      await requests.suspend(instance, { ...askedBy(order), until });
+      return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until a person resumes it' : `until ${until}`}`;
+    },
+    async resume(order: Order, instance: string | null): Promise<string> {
+      if (suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
+        throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
+      }
+      await requests.resume(instance, askedBy(order));
+      return `${instance ?? 'Every instance'} is resumed`;
+    },
+  };
+}
+
+interface Asked {
+  readonly by: Client;
+  readonly instance: string;
+  readonly range: EventRange;
+}
+
+const ALL: EventRange = { after: 0, limit: Number.MAX_SAFE_INTEGER };
+
+/** Resolves with the events; throws `not_found` where there is neither the instance nor an event of it. */
+async function viewEvents({ by, instance, range }: Asked, view: PresentView<ProgressFacts>): Promise<InstanceEvents> {
+  const isThere = hasInstance(view, instance);
+  const [first] = (await view.rows.events(instance, { after: 0, limit: 1 })).events;
+  if (!isThere && first === undefined) throw unknownInstance(view, instance);
+  const { events: own, isGap } = await view.rows.events(instance, range);
+  const after = Math.max(range.after, first?.id ?? 0);
+  const { events: every } = await view.rows.events(EVERY_INSTANCE, { after, limit: range.limit });
+  // Of one that is gone: what concerned every instance later did not concern it.
+  const last = isThere ? undefined : (await view.rows.events(instance, ALL)).events.at(-1);
+  const ofItsTime = every.filter(({ id }) => last === undefined || id < last.id);
+  const page = [...own, ...ofItsTime].sort((a, b) => a.id - b.id).slice(0, range.limit);
+  return { events: page.map((event) => shownTo(by, event)), gap: isGap };
+}
+
+/** A proxy may read its own client record only. */
+function shownTo({ role, serial }: Client, event: InstanceEvent): InstanceEvent {
+  return role !== 'proxy' || event.client === serial ? event : { ...event, client: null };
+}
+
+/**
+ * Returns work that lists the recorded servers of the moment of this call, sorted by name. Records and actions under way are not
+ * part of it.
+ */
+function recordedIn(view: View<{ readonly commit: string }>, held: readonly HeldItem[]): Steps<RecordedState> {
+  return listServers(viewAtMoment(view), held);
+}
+
+function* listServers(
+  moment: Steps<View<{ readonly commit: string }>>,
+  held: readonly HeldItem[],
+): Steps<RecordedState> {
+  const { desired, rows } = yield* moment;
+  const instances = new Set(rows.list('held').keys());
+  const servers: RecordedServer[] = [];
+  yield* visitAll(yield* sortNames([...rows.list('server').keys()]), (name) => {
+    const row = rows.server(name);
+    if (row !== undefined) servers.push(recordedServer(name, row, instances));
+  });
+  const lifted = [...liftsIn(rows.list('held'))].map(nameAt).sort(compareNames);
+  return { commit: desired.commit, held, lifted, servers };
+}
+
+function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>): RecordedServer {
+  const { instance, key, index, state, reason, since, commit, generation, incarnation, provider } = row;
+  const { wanted, applied, mayExist, dirty, replacing, approved, outputs, policy } = row;
+  return {
+    ...{ name, instance, key, index, state, reason, since, commit, generation, incarnation, provider },
+    ...{ wanted, applied, mayExist, dirty, replacing, approved, held: held.has(instance) },
+    ...{ protected: policy.protected, deletion: policy.deletion, outputs },
+  };
+}

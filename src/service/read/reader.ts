@@ -1,0 +1,247 @@
+// Answers the reads of the API from the active desired state and the recorded rows.
+import type { DesiredState } from '../../desired/desired-state.ts';
+import { nodeAtMoment, nodeOf, nodesAtMoment, recordedNodes } from '../../desired/node-records.ts';
+import { addressOf } from '../../model/address.ts';
+import { emptyMap, isMap, type Json, type JsonMap } from '../../model/json.ts';
+import { compareNames, isTypeName, kindOf, type Role, TYPE_NAMES, type TypeName } from '../../model/names.ts';
+import type { Client, StackTemplate, TreeNode } from '../../model/objects.ts';
+import type { ExplainedRecord, ExplainedValue, NodeAtMoment, NodeRecord, RecordValue } from '../../model/record.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import { canonicalSerial } from '../../model/serial.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { sortNames } from '../../model/sort-names.ts';
+import type { InstanceStatus } from '../../model/state.ts';
+import { type Steps, visitAll } from '../../model/steps.ts';
+import { registryOf } from '../caller.ts';
+import { unknown, unknownKey, unknownNode } from '../refusals.ts';
+import { activeView, heldView, type PresentView, type View, type ViewSources, viewAtMoment } from '../views.ts';
+import {
+  type InstanceView,
+  instanceNames,
+  instanceStatus,
+  isInstance,
+  type ResourceStates,
+  resourceStates,
+  type Served,
+  type StallsOf,
+  unknownInstance,
+  viewInstance,
+  viewInstances,
+} from './instance-views.ts';
+
+interface ReaderOptions extends ViewSources {
+  /** Changes with every desired state that is shown. */
+  readonly desiredVersion: () => number;
+  readonly stallsOf: StallsOf;
+}
+
+/**
+ * The reads of the API. Answers are complete bodies of the interface (docs/rest.md), come from memory, and belong to one commit. Every
+ * method throws ServiceError: `not_ready` before the first good commit, `not_found` for a name that is not there. Lists are sorted by name.
+ */
+export type Reader = ReturnType<typeof createReader>;
+
+/** Returns the reader. Every answer is of one moment: nothing in it waits, or it is made of a copy of the rows. */
+export function createReader(options: ReaderOptions) {
+  const view = (): PresentView<DesiredState> => activeView(options);
+  return {
+    /** Full object id of the newest commit that is followed. */
+    commit: (): string => view().desired.commit,
+    /** Returns the same, or while nothing is active and a commit is held, that of the commit that was followed last. */
+    recordedCommit: (): string => (heldView(options) ?? view()).desired.commit,
+    /**
+     * Changes with the desired state that is shown and with every row: as long as it is the same, so are answers that are made of them
+     * alone. Never throws.
+     */
+    version: (): string => `${options.desiredVersion()}.${options.rows.version}`,
+    /**
+     * Returns the client with this canonical serial, as long as it is active; before the first commit none is.
+     * While nothing is active and a commit is held, the clients of the last desired state are registered.
+     */
+    registered: (serial: string): Client | undefined => clientIn(options, serial),
+    ...instanceReads(view, options.stallsOf),
+    ...objectReads(view),
+    ...nodeReads(view),
+  };
+}
+
+function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf) {
+  /** Returns the view in which an instance of that name is; throws where there is none. */
+  function viewWith(name: string): View<DesiredState> {
+    const seen = view();
+    if (isInstance(seen, name)) return seen;
+    throw unknownInstance(seen, name);
+  }
+
+  return {
+    /** Returns work that finds all of them, of the moment of this call. */
+    instances: (): Steps<readonly InstanceView[]> => viewInstances(viewAtMoment(view())),
+    instance(name: string): Served<InstanceView> {
+      const served = viewInstance(view(), name);
+      if (served !== undefined) return served;
+      throw unknownInstance(view(), name);
+    },
+    status: (name: string): InstanceStatus => instanceStatus(viewWith(name), name, stallsOf),
+    statusFull: (name: string): ResourceStates => resourceStates(viewWith(name), name),
+  };
+}
+
+function objectReads(view: () => View<DesiredState>) {
+  return {
+    templates: (): readonly StackTemplate[] => templatesOf(view().desired),
+    template(name: string): Served<StackTemplate> {
+      const { desired } = view();
+      return templateIn(desired, name) ?? unknown('stack template', name, templateNames(desired));
+    },
+    /** A proxy sees its own record only. */
+    clients: (by: Client, role: Role | undefined): readonly Client[] => clientsFor(view(), by, role),
+    /** Throws `not_allowed` where a proxy asks for another's. The serial may be spelled in any way; see model/serial.ts. */
+    client: (by: Client, serial: string): Served<Client> => clientFor(view(), by, serial),
+    types: (): readonly TypeName[] => TYPE_NAMES,
+    /** Returns work that finds all of a type, of the moment of this call; `type` may be `all`. Throws `not_found` for an unknown one. */
+    objects(type: string): Steps<readonly JsonMap[]> {
+      const named = typeNamed(type);
+      return viewObjects(viewAtMoment(view()), named);
+    },
+    object(type: string, name: string): Served<JsonMap> {
+      const served = viewObject(view(), typeNamed(type), name);
+      return served ?? unknown(kindOf(typeNamed(type)), name, objectNames(view(), typeNamed(type)));
+    },
+    tree(): Served<TreeNode> {
+      const { object, oid } = view().desired.catalog.tree;
+      return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid };
+    },
+  };
+}
+
+/** Returns the reads of nodes. `view` returns the present moment. */
+export function nodeReads(view: () => View<DesiredState>) {
+  function node(name: string): NodeAtMoment {
+    return nodeAtMoment(view(), name) ?? unknownNode(view(), name);
+  }
+
+  function explainedValue(name: string, key: string): ExplainedValue {
+    const { value, record } = node(name);
+    const explained = value(key);
+    if (explained !== undefined) return explained;
+    throw unknownKey(name, key, Object.keys(record()));
+  }
+
+  return {
+    /** Returns work that finds every node with a record, sorted by name, all of the moment of this call. */
+    nodes: (): Steps<readonly NodeAtMoment[]> => nodesAtMoment(view()),
+    record: (name: string): NodeRecord => node(name).record(),
+    explainedRecord: (name: string): ExplainedRecord => node(name).explained(),
+    value: (name: string, key: string): RecordValue => explainedValue(name, key).value,
+    explainedValue,
+  };
+}
+
+function clientIn({ desired, refused, rows }: ReaderOptions, serial: string): Client | undefined {
+  const active = desired();
+  if (active !== undefined) return registryOf(active)(serial);
+  if (refused()?.hold == null) return undefined;
+  return rows.read('active', `client/${serial}`)?.object as Client | undefined;
+}
+
+function templatesOf(desired: DesiredState): StackTemplate[] {
+  const names = [...templateNames(desired)].sort(compareNames);
+  return names.flatMap((name) => templateIn(desired, name)?.body ?? []);
+}
+
+function* templateNames(desired: DesiredState): Generator<string> {
+  for (const [name] of desired.catalog.templates) if (templateIn(desired, name) !== undefined) yield name;
+}
+
+function templateIn({ catalog, objects }: DesiredState, name: string): Served<StackTemplate> | undefined {
+  const entry = catalog.templates.has(name) ? objects.get(addressOf('stack-template', name))?.entry : undefined;
+  return entry === undefined ? undefined : { body: entry.object as StackTemplate, oid: entry.oid };
+}
+
+function clientFor({ desired }: View<DesiredState>, by: Client, serial: string): Served<Client> {
+  const canonical = canonicalSerial(serial) ?? serial;
+  if (by.role === 'proxy' && by.serial !== canonical) {
+    throw new ServiceError('not_allowed', 'A proxy may read its own client record only');
+  }
+  const entry = desired.clients.get(canonical)?.entry;
+  if (entry?.object == null) return unknown('client', serial, []);
+  return { body: entry.object, oid: entry.oid };
+}
+
+function clientsFor({ desired }: View<DesiredState>, by: Client, role: Role | undefined): Client[] {
+  const all = [...desired.clients.values()].flatMap(({ entry }) => entry.object ?? []);
+  return all
+    .filter((client) => by.role !== 'proxy' || client.serial === by.serial)
+    .filter((client) => role === undefined || client.role === role)
+    .sort((a, b) => (a.serial < b.serial ? -1 : 1));
+}
+
+function typeNamed(type: string): TypeName {
+  return isTypeName(type) ? type : unknown('type', type, TYPE_NAMES);
+}
+
+/** Returns work that finds all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
+function* viewObjects(moment: Steps<View<DesiredState>>, type: TypeName): Steps<readonly JsonMap[]> {
+  const view = yield* moment;
+  const found: JsonMap[] = [];
+  for (const each of typesOf(type)) {
+    const names = new Set<string>();
+    yield* visitAll(namesOfType(view, each), (name) => names.add(name));
+    yield* visitAll(yield* sortNames([...names]), (name) => {
+      const served = viewObject(view, each, name);
+      if (served !== undefined) found.push(served.body);
+    });
+  }
+  return found;
+}
+
+/** Returns one object, or undefined where there is none. */
+function viewObject(view: View<DesiredState>, type: TypeName, name: string): Served<JsonMap> | undefined {
+  if (type === 'stack-instance') {
+    const instance = viewInstance(view, name);
+    return instance === undefined ? undefined : { body: { ...instance.body } as JsonMap, oid: instance.oid };
+  }
+  const made = type === 'clientcert' ? viewServer(view, name) : undefined;
+  if (made !== undefined) return made;
+  const entry = view.desired.objects.get(addressOf(type, name))?.entry;
+  return entry !== undefined && isMap(entry.object) ? { body: entry.object, oid: entry.oid } : undefined;
+}
+
+/** Yields the names of all objects of a type, `all` included, in any order; some of them twice. */
+function* objectNames(view: View<DesiredState>, type: TypeName): Generator<string> {
+  for (const each of typesOf(type)) yield* namesOfType(view, each);
+}
+
+function typesOf(type: TypeName): readonly TypeName[] {
+  return type === 'all' ? TYPE_NAMES.filter((name) => name !== 'all').sort(compareNames) : [type];
+}
+
+function* namesOfType(view: View<DesiredState>, type: TypeName): Generator<string> {
+  if (type === 'stack-instance') {
+    yield* instanceNames(view);
+    return;
+  }
+  const start = addressOf(type, '');
+  for (const address of view.desired.objects.keys()) if (address.startsWith(start)) yield address.slice(start.length);
+  if (type === 'clientcert') yield* recordedNodes(view);
+}
+
+/** A server that a stack makes: its own properties under what its clientcert file says, and not the merged record. */
+function viewServer({ desired, rows }: View<DesiredState>, name: string): Served<JsonMap> | undefined {
+  const row = rows.server(name);
+  if (row === undefined) return undefined;
+  const node = desired.owners.has(name) ? nodeOf(desired, name) : undefined;
+  const oid = desired.objects.get(addressOf('clientcert', name))?.entry.oid ?? null;
+  if (node === undefined) return { body: { ...describe(name, lastDescription(row)), ...row.applied?.properties }, oid };
+  const own = emptyMap<Json>();
+  for (const { values } of node.own) Object.assign(own, values);
+  return { body: { ...own, ...describe(name, node.description) }, oid };
+}
+
+function describe(name: string, description: string): JsonMap {
+  return { name, type: 'clientcert', description };
+}
+
+function lastDescription(row: ServerRow): string {
+  return String(row.lastRecord?.description?.value ?? '');
+}
