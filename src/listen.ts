@@ -1,7 +1,7 @@
 // Starts and stops listeners. It does not handle requests.
-import { createServer, type Server as HttpServer, type ServerOptions } from 'node:http';
+import { createServer, type Server as HttpServer, type RequestListener, type ServerOptions } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
-import { limitConnections } from './connection-limit.ts';
+import { Connections } from './connections.ts';
 
 /** The address of a listener; port 0: any free one. */
 export interface ListenAddress {
@@ -17,12 +17,20 @@ export interface Listening extends ListenAddress {
   close(): Promise<void>;
 }
 
-/** Returns a server for small requests over plain HTTP, with limits. It does not listen yet. */
-export function createPlainServer(options: ServerOptions = {}): HttpServer {
+/** A server for small requests over plain HTTP. */
+export interface PlainServer {
+  readonly server: HttpServer;
+  readonly connections: Connections;
+}
+
+/** Returns a server that answers with `serve`, with limits. It does not listen yet. */
+export function createPlainServer(serve: RequestListener, options: ServerOptions = {}): PlainServer {
   const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
   const server = createServer({ maxHeaderSize: 8 * 1024, ...times, ...options });
-  limitConnections(server, { max: CONNECTIONS_MAX });
-  return server;
+  const connections = new Connections(server, { max: CONNECTIONS_MAX });
+  // Node answers an unknown Expect by itself, and not in JSON, unless this event is handled.
+  for (const event of ['request', 'checkExpectation'] as const) server.on(event, serve);
+  return { server, connections };
 }
 
 /**

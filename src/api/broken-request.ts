@@ -1,21 +1,12 @@
 // Answers requests that Node's parser refuses, in JSON as all others. For these there is only a socket, and no request
 // object.
 import { randomUUID } from 'node:crypto';
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { OpenConnection } from '../connections.ts';
 import { errorBodyOf, type Failure } from './errors.ts';
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
-
-/** The state of a connection whose next bytes cannot be parsed. */
-export interface Exchange {
-  /** The answers under way, oldest first; several where the client did not wait for the first. */
-  readonly answers: readonly ServerResponse[];
-  /** The last request that began on it, answered or not. */
-  readonly last: ServerResponse | undefined;
-  /** Ends the connection once the answers under way are sent; at once where there are none. */
-  retire(): void;
-}
 
 /**
  * Ends the connection of a request that could not be parsed, or did not come in time. The request is told why at once,
@@ -25,13 +16,14 @@ export interface Exchange {
 export function endBrokenRequest(
   error: NodeJS.ErrnoException,
   socket: Duplex,
-  { answers, last, retire }: Exchange,
+  connection: Pick<OpenConnection, 'unanswered' | 'last' | 'retire'>,
 ): void {
+  const { unanswered, last } = connection;
   // The rest of the last request is broken where it has not arrived as a whole; else a new request is.
   const broken = last === undefined || last.req.complete ? undefined : last;
   // Half an answer cannot become another one; only a broken connection tells the client.
   if (broken?.headersSent && !broken.writableEnded) socket.destroy();
-  else if (broken?.headersSent || answers.some((answer) => answer !== broken)) retire();
+  else if (broken?.headersSent || unanswered.some((answer) => answer !== broken)) connection.retire();
   else refuseBrokenRequest(error, socket);
 }
 

@@ -1,16 +1,16 @@
 // Creates the TLS listener: it verifies client certificates and limits times and connections. It does not know clients
 // or routes. See docs/rest.md, authentication and limits.
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../clock.ts';
-import { limitConnections } from '../connection-limit.ts';
+import { type ConnectionLimits, Connections, type OpenConnection } from '../connections.ts';
 import { type ListenAddress, listenOn } from '../listen.ts';
 import type { Logger } from '../log.ts';
 import { throttleLog } from '../log-throttle.ts';
 import { endBrokenRequest } from './broken-request.ts';
-import { type Connections, trackConnections } from './connections.ts';
+import { clientTurns } from './client-turns.ts';
 import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
 import { type Trust, trustOf, vouchesFor } from './tls/trust.ts';
 
@@ -46,8 +46,7 @@ interface ListenerOptions extends ListenAddress {
   readonly log: Logger;
   readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
-  /** See `limitConnections`. */
-  readonly connectionLimits?: Parameters<typeof limitConnections>[1];
+  readonly connectionLimits?: ConnectionLimits;
 }
 
 /** A TLS listener that accepts connections. */
@@ -79,17 +78,24 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     // The handler refuses a request without Host itself: Node's own answer is no JSON.
     requireHostHeader: false,
   });
-  limitConnections(server, options.connectionLimits ?? CONNECTION_LIMITS);
   server.timeout = limits.stallMs;
   const refusals = logRefusals(server, options);
   refuseAuthorities(server, refusals.refused);
-  const { handler } = options;
-  const connections = trackConnections(server, { handler, mayStay: (socket) => isLetIn(socket, trust) });
+  const handOn = (response: ServerResponse, connection: OpenConnection): void => {
+    clientTurns.take(connection.client ?? '', () => {
+      if (response.destroyed) return;
+      const { socket, isOld } = connection;
+      // Not when it came: a reload may have been while it waited.
+      if (!isOld || isLetIn(socket, trust)) options.handler(response.req, response);
+      else socket.destroySoon();
+    });
+  };
+  const connections = new Connections(server, options.connectionLimits ?? CONNECTION_LIMITS, handOn);
   server.on('clientError', (error, socket) => {
-    const exchange = connections.exchangeOn(socket);
+    const connection = connections.find(socket);
     // Node reports a failed handshake here too, and leaves ending it to us: there is no HTTP to answer with yet.
-    if (exchange === undefined) socket.destroy();
-    else endBrokenRequest(error, socket, exchange);
+    if (connection === undefined) socket.destroy();
+    else endBrokenRequest(error, socket, connection);
   });
   const { address, port } = await listenOn(server, options, 'api.port');
   return {

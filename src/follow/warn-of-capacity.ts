@@ -1,5 +1,6 @@
 // Warns in the log that the capacity of the store becomes short, before an instance is refused for it.
-import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import { EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { capacityUsed, ROWS_BYTES_MAX } from '../desired/store-capacity.ts';
 import type { Logger } from '../log.ts';
 

@@ -14,8 +14,7 @@ interface Health {
 
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
 export async function createManagement({ host, port, ready }: ManagementOptions): Promise<Listening> {
-  const server = createPlainServer();
-  server.on('request', (request, response) => send(response, healthOf(request, ready)));
+  const { server } = createPlainServer((request, response) => send(response, healthOf(request, ready)));
   const address = await listenOn(server, { host, port }, 'management.port');
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };
 }

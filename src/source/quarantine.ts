@@ -3,7 +3,8 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Lender, makePrivateDirectory } from '../git/bare-repository.ts';
+import type { Lender } from '../git/bare-repository.ts';
+import { makePrivateDirectory } from '../git/bare-repository.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
 import { notWhole, type PackLimits } from '../git/index-pack.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';

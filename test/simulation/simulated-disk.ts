@@ -1,6 +1,7 @@
 // A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
 import { finish } from '../../src/model/steps.ts';
-import { ALL_EVENTS, type KeptEvent, type Piece } from '../../src/store/database.ts';
+import type { KeptEvent, Piece } from '../../src/store/database.ts';
+import { ALL_EVENTS } from '../../src/store/database.ts';
 import { eventOf, keptEvent } from '../../src/store/event-log.ts';
 import { type KeptRow, keptRows } from '../../src/store/row-json.ts';
 import { type DocumentAdapter, DocumentReader } from '../../src/store/sqlite-adapter.ts';

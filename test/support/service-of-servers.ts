@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { isMap, type JsonMap } from '../../src/model/json.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { isMap } from '../../src/model/json.ts';
 
 /** The secret of the service. */
 export const SERVICE_SECRET = 'a secret of the service';

@@ -1,7 +1,6 @@
 // Serves a listener over plain HTTP for the push hooks of Git servers. A hook with a valid secret makes the follower
 // poll; its content is not read. See docs/operations.md, webhooks.
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../../listen.ts';
 import type { Logger } from '../../log.ts';
@@ -32,9 +31,13 @@ export async function createWebhook(options: WebhookOptions): Promise<Listening>
   await readSecretFile(options.secretFile);
   const polls = throttle(options.poll, { clock: options.clock, pauseMs: POLL_PAUSE_MS });
   const refusals = throttleLog(options.clock, (count) => options.log.warn({ count }, 'more hooks were refused'));
+  const serve = serveHooks({ ...options, refusals }, () => polls.ask());
   // This header has no use here, and Node's own answer is no JSON.
-  const server = createPlainServer({ requireHostHeader: false });
-  serveHooks(server, { ...options, refusals }, () => polls.ask());
+  const { server, connections } = createPlainServer(serve, { requireHostHeader: false });
+  server.on('clientError', (error, socket) => {
+    const { unanswered = [], last } = connections.find(socket) ?? {};
+    endBrokenRequest(error, socket, { unanswered, last, retire: () => void socket.destroy() });
+  });
   const { address, port } = await listenOn(server, options, 'webhook.port');
   return {
     host: address,
@@ -51,13 +54,8 @@ interface Hooks extends WebhookOptions {
   readonly refusals: LogThrottle;
 }
 
-function serveHooks(server: Server, options: Hooks, accepted: () => void): void {
-  const answering = new Set<ServerResponse>();
-  const last = new WeakMap<Duplex, ServerResponse>();
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    answering.add(response);
-    last.set(request.socket, response);
-    response.once('close', () => answering.delete(response));
+function serveHooks(options: Hooks, accepted: () => void) {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       checkRoute(request, response);
       await checkHook(request, options);
@@ -68,15 +66,7 @@ function serveHooks(server: Server, options: Hooks, accepted: () => void): void 
       // The client has gone away, or stopped in the middle.
       else response.destroy();
     }
-  }
-  // Node answers an unknown Expect by itself, and not in JSON, unless this event is handled.
-  server.on('request', serve);
-  server.on('checkExpectation', serve);
-  server.on('clientError', (error, socket) => {
-    const answers = [...answering].filter(({ req }) => req.socket === socket);
-    const retire = (): void => void socket.destroy();
-    endBrokenRequest(error, socket, { answers, last: last.get(socket), retire });
-  });
+  };
 }
 
 function checkRoute({ method, url = '/' }: IncomingMessage, response: ServerResponse): void {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { limitConnections } from '../src/connection-limit.ts';
+import { Connections } from '../src/connections.ts';
 import { closeAtOnce, listenOn } from '../src/listen.ts';
 
 const MAX = 3;
@@ -18,7 +18,7 @@ beforeEach(async () => {
     else if (request.method === 'POST') request.resume().on('end', () => response.end('ok'));
     else response.end('ok');
   });
-  limitConnections(server, { max: MAX });
+  new Connections(server, { max: MAX });
   ({ port } = await listenOn(server, { host: '127.0.0.1', port: 0 }));
   onTestFinished(() => closeAtOnce(server));
 });
