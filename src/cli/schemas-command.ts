@@ -9,8 +9,8 @@ import { print } from './output.ts';
 import { productPath } from './product-files.ts';
 import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
-/** The operators' files are no part of a stacks repository. */
-const NOT_FOR_REPOSITORIES = ['settings.schema.json', 'proxy-settings.schema.json'];
+/** The operators' files are no part of a stacks repository, and the table of problem codes is no schema. */
+const NOT_FOR_REPOSITORIES = ['settings.schema.json', 'proxy-settings.schema.json', 'problem-codes.json'];
 
 /** Adds the command. */
 export function addSchemasCommand(program: Command): void {
