@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { crc32, deflateSync } from 'node:zlib';
 import type { GitObject, ObjectType } from './git-object.ts';
-import { FIRST_BYTES, PACK_CHECKSUM_BYTES, PACK_HEADER_BYTES, WORD_BYTES } from './pack-format.ts';
+import { FIRST_BYTES, PACK_CHECKSUM_BYTES, PACK_HEADER_BYTES, WORD_BYTES } from './pack-files.ts';
 
 /** A pack and its index, as the bytes of both files. */
 interface EncodedPack {

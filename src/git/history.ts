@@ -130,3 +130,30 @@ function asDamage(error: unknown): unknown {
   if (!(error instanceof GitFailure) || typeof error.ending !== 'number') return error;
   return new DamagedCopyError(`the local copy of the repository is damaged: ${error.message}`, { cause: error });
 }
+
+interface WalkedLine {
+  readonly from: string;
+  readonly to: string;
+  /** At most as many as {@link lineBetween} returns. */
+  readonly commits: readonly ParsedCommit[];
+}
+
+/**
+ * The line that was walked last, if it was determined: a commit that is followed asks for the same one twice. Ids name
+ * contents, so nothing makes it invalid.
+ */
+export class LastLine {
+  #last: WalkedLine | undefined;
+
+  /** Returns what {@link lineBetween} returns. `to` is here, so every commit of the line is. */
+  async between(
+    objects: Pick<ObjectReader, 'readCommit'>,
+    from: string,
+    to: ParsedCommit,
+  ): Promise<readonly ParsedCommit[] | undefined> {
+    if (this.#last?.from === from && this.#last.to === to.oid) return this.#last.commits;
+    const commits = await lineBetween(objects, from, to);
+    if (commits !== undefined) this.#last = { from, to: to.oid, commits };
+    return commits;
+  }
+}

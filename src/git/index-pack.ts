@@ -2,8 +2,7 @@
 // referenced object exists. The pack is streamed; this process holds no object.
 import { stat } from 'node:fs/promises';
 import { GitError, GitFailure, runGit } from './git-process.ts';
-import { packBases } from './pack-files.ts';
-import { PACK_HEADER_BYTES } from './pack-format.ts';
+import { PACK_HEADER_BYTES, packBases } from './pack-files.ts';
 
 /** The limits of a pack. */
 export interface PackLimits {

@@ -1,8 +1,7 @@
-// Creates Git objects on top of existing ones. Keeps the new ones in memory, writes nothing.
+// Creates Git objects on top of existing ones. Keeps the new ones in memory, and trees for the next ones; writes nothing.
 import { type GitObject, type ObjectType, oidOf } from './git-object.ts';
 import type { ObjectReader } from './object-reader.ts';
 import { type RawEntry, splitTree } from './tree-bytes.ts';
-import type { TreeCache } from './tree-cache.ts';
 
 /** New objects in memory, on top of those of a repository. */
 export class NewObjects {
@@ -40,5 +39,34 @@ export class NewObjects {
     const { bytes } = await this.#present.read(oid, 'tree');
     this.#trees.add(oid, bytes);
     return bytes;
+  }
+}
+
+/**
+ * Trees that were read or made, as Git's bytes, up to a number of bytes; the one that was added first gives way. Writes go to
+ * the same few directories again and again. An id names one content, so nothing makes an entry invalid.
+ */
+export class TreeCache {
+  readonly #bytesMax: number;
+  readonly #trees = new Map<string, Buffer>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get(oid: string): Buffer | undefined {
+    return this.#trees.get(oid);
+  }
+
+  add(oid: string, bytes: Buffer): void {
+    if (this.#trees.has(oid)) return;
+    this.#trees.set(oid, bytes);
+    this.#bytes += bytes.length;
+    for (const [first, { length }] of this.#trees) {
+      if (this.#bytes <= this.#bytesMax) return;
+      this.#trees.delete(first);
+      this.#bytes -= length;
+    }
   }
 }

@@ -4,7 +4,15 @@ import { readdirSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GitError } from './git-process.ts';
-import { FIRST_BYTES, PACK_CHECKSUM_BYTES, PACK_HEADER_BYTES, WORD_BYTES } from './pack-format.ts';
+
+/** The length of a pack's header, which holds the number of objects. */
+export const PACK_HEADER_BYTES = 12;
+/** The length of the SHA-1 with which a pack ends, and its index too. */
+export const PACK_CHECKSUM_BYTES = 20;
+/** The length of a number in an index. */
+export const WORD_BYTES = 4;
+/** The number of values of an id's first byte; an index has a number for each. */
+export const FIRST_BYTES = 256;
 
 const OID_BYTES = 20;
 const INDEX_HEADER_BYTES = 8;

@@ -1,10 +1,10 @@
 // Selects the provider entry that is responsible for a server, from the operator's entries in their order. It does not
 // name the proxies that carry out the calls of the rest.
+import type { Answer } from '../model/call-result.ts';
 import { isSame } from '../model/json.ts';
 import type { Properties } from '../model/objects.ts';
 import type { ProviderSettings, ProxiedSettings } from '../model/settings.ts';
-import type { Provider, PulledProvider } from './provider.ts';
-import { createProxiedProvider } from './proxied.ts';
+import type { Call, Provider, PulledProvider } from './provider.ts';
 
 /** A provider and the settings for its calls. */
 export type ProviderEntry = ProxiedSettings & { readonly provider: Provider };
@@ -78,4 +78,35 @@ async function closeAll(entries: readonly ProviderEntry[]): Promise<void> {
   const closed = await Promise.allSettled(entries.map(({ provider }) => provider.close()));
   const failed = closed.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
+}
+
+/**
+ * Returns the provider of servers that proxies look after. It makes no call: a call waits until a proxy has reported how it
+ * ended; reconcile/proxy-work.ts gives the calls to proxies, and takes their reports. A call throws when its signal ends the wait; the proxy may carry it out all the same.
+ */
+function createProxiedProvider(): PulledProvider {
+  const calls = new Map<string, { readonly call: Call; readonly answer: (answer: Answer) => void }>();
+
+  async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    calls.set(call.resource, { call, answer: resolve });
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      calls.delete(call.resource);
+    }
+  }
+
+  return {
+    lostActionEnds: 'after its deadline',
+    isPulled: true,
+    perform,
+    callOf: (server) => calls.get(server)?.call,
+    answer: (server, answer) => calls.get(server)?.answer(answer),
+    close: () => Promise.resolve(),
+  };
 }

@@ -1,15 +1,14 @@
 // The local copy as the source of a branch knows it: whether it is intact, which head it has, and the commits of this process
 // that it gets without a fetch.
+
 import type { Clock } from '../clock.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
 import type { PackLimits } from '../git/index-pack.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
-import { countPacked, verifyChecksums } from '../git/pack-files.ts';
-import { PACK_HEADER_BYTES, WORD_BYTES } from '../git/pack-format.ts';
+import { countPacked, PACK_HEADER_BYTES, packBases, verifyChecksums, WORD_BYTES } from '../git/pack-files.ts';
 import type { Logger } from '../log.ts';
 import { RepeatedErrors } from '../repeated-errors.ts';
-import { adoptCommits } from './adopt-commits.ts';
-import { copyFailure, copyIn, isFull, readFollowed, writeFollowed } from './local-copy.ts';
+import { addPack, copyFailure, copyIn, isFull, readFollowed, writeFollowed } from './local-copy.ts';
 import type { PreparedCommits } from './publisher.ts';
 import type { Commit } from './source.ts';
 
@@ -149,4 +148,22 @@ export class FollowedCopy {
 /** Returns the metadata of a commit. */
 export function descriptionOf({ tree: _, ...description }: ParsedCommit): Commit {
   return description;
+}
+
+/**
+ * Returns the last of the commits, once all of them are in the local copy and durable. Returns undefined, and adds
+ * nothing, where the copy lacks their base or has `packsMax` packs: then they have to be fetched. Throws like
+ * {@link ObjectReader.readCommit}.
+ */
+export async function adoptCommits(
+  objects: ObjectReader,
+  { base, commits, pack, index }: PreparedCommits,
+  packsMax: number,
+): Promise<ParsedCommit | undefined> {
+  const head = commits.at(-1);
+  if (head === undefined || packBases(objects.gitDirectory).length >= packsMax) return undefined;
+  // The new objects refer to those of the base, and the copy holds whole histories.
+  if ((await objects.findCommit(base)) === undefined) return undefined;
+  await addPack(objects.gitDirectory, { pack, index, head });
+  return await objects.readCommit(head);
 }

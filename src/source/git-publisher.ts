@@ -1,13 +1,16 @@
 // Implements Publisher: pushes commits to a branch of the followed repository. Creates them in memory; locking, hooks
 // and the decision are left to git on the remote. See docs/decisions/0026-pushing.md.
+import { setImmediate } from 'node:timers/promises';
 import { type Clock, systemClock } from '../clock.ts';
-import { EditConflictError } from '../git/edit-tree.ts';
-import { checkPerson, type Person } from '../git/encode-commit.ts';
-import { TreeCache } from '../git/tree-cache.ts';
+import { EditConflictError, editTree } from '../git/edit-tree.ts';
+import { checkPerson, encodeCommit, type Person } from '../git/encode-commit.ts';
+import { encodePack } from '../git/encode-pack.ts';
+import { NewObjects, TreeCache } from '../git/new-objects.ts';
+import type { ObjectReader } from '../git/object-reader.ts';
+import { invariant } from '../model/invariant.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
 import type { GitSource } from './git-source.ts';
-import { prepareCommits } from './prepare-commits.ts';
-import type { NotPublished, Publisher } from './publisher.ts';
+import type { NewCommit, NotPublished, PreparedCommits, Publisher } from './publisher.ts';
 import { openTransport } from './remotes/open-transport.ts';
 import { SmartPusher } from './remotes/smart-pusher.ts';
 import { checkBranch, directorySteps } from './repository-url.ts';
@@ -95,4 +98,40 @@ export function createGitPublisher(options: GitPublisherOptions): Publisher {
 function notSent(error: unknown): NotPublished {
   if (!(error instanceof SourceError)) throw error;
   return { is: 'not sent', reason: error.message };
+}
+
+interface CommitOrder {
+  /** A commit of the local copy. */
+  readonly base: string;
+  readonly commits: readonly NewCommit[];
+  /** The path segments from the repository's root to the layout's directory. */
+  readonly directory: readonly string[];
+  readonly committer: Person;
+  /** Seconds since 1970, the time of all commits. */
+  readonly seconds: number;
+  /** Trees of earlier commits. */
+  readonly trees: TreeCache;
+}
+
+/**
+ * Returns the commits with all their new objects; undefined if the base is missing. Throws DamagedCopyError, and like
+ * {@link editTree}.
+ */
+export async function prepareCommits(present: ObjectReader, order: CommitOrder): Promise<PreparedCommits | undefined> {
+  const { base, commits, directory, committer, seconds, trees } = order;
+  invariant(commits.length > 0, 'there is something to commit');
+  const parent = await present.findCommit(base);
+  if (parent === undefined) return undefined;
+  const objects = new NewObjects(present, trees);
+  const made: string[] = [];
+  let { tree } = parent;
+  for (const { author, message, edits } of commits) {
+    const changes = edits.map(({ path, text }) => ({ steps: [...directory, ...path.split('/')], text }));
+    tree = await editTree(objects, tree, changes);
+    const before = made.at(-1) ?? base;
+    made.push(objects.make('commit', encodeCommit({ tree, parent: before, author, committer, seconds, message })));
+    // Yields to other work: a large directory takes a while.
+    await setImmediate();
+  }
+  return { is: 'prepared', base, commits: made, ...encodePack(objects.made) };
 }

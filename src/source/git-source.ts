@@ -1,8 +1,7 @@
 // Implements Source: follows one branch of a Git repository. It only reads from the repository, and checks nothing out.
 import { type Clock, systemClock } from '../clock.ts';
 import { isOid, type ParsedCommit } from '../git/git-object.ts';
-import { commonAncestors, type HistoryQuestion, isReachable, newCommits } from '../git/history.ts';
-import { LastLine } from '../git/last-line.ts';
+import { commonAncestors, type HistoryQuestion, isReachable, LastLine, newCommits } from '../git/history.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import type { Logger } from '../log.ts';
 import type { FollowedPlace } from '../model/rows.ts';

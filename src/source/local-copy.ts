@@ -5,8 +5,7 @@ import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from '../git/bare-repository.ts';
 import { isOid } from '../git/git-object.ts';
-import { packBases } from '../git/pack-files.ts';
-import { PACK_CHECKSUM_BYTES } from '../git/pack-format.ts';
+import { PACK_CHECKSUM_BYTES, packBases } from '../git/pack-files.ts';
 import { reasonOf } from '../model/quote.ts';
 import { SourceError } from './source.ts';
 

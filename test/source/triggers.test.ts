@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
-import { createBranchWatch } from '../../src/source/branch-watch.ts';
-import { createPollTimer } from '../../src/source/poll-timer.ts';
+import { createBranchWatch, createPollTimer } from '../../src/source/triggers.ts';
 import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

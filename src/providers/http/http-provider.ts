@@ -1,5 +1,6 @@
 // A provider that sends every call as a signed POST to a service of one origin, and polls for the end of long work.
-// docs/providers.md is the contract for authors of services.
+// Signed, so that a service knows who sent it, and that it is unchanged. docs/providers.md is the contract for authors of services.
+import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
 import type { Answer } from '../../model/call-result.ts';
@@ -10,7 +11,6 @@ import { encodeCall } from '../call-json.ts';
 import { plainText } from '../plain-text.ts';
 import type { Provider } from '../provider.ts';
 import { ExchangeError, type HttpReply, type HttpRequest, sendRequest } from './send-request.ts';
-import { signatureHeaders } from './signature.ts';
 
 /** The service that is asked, and its clock. */
 export interface HttpOptions extends ServiceSettings {
@@ -161,4 +161,27 @@ function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     });
     signal.addEventListener('abort', stop, { once: true });
   });
+}
+
+/** The header with the time of the request, in seconds since 1970. */
+const TIMESTAMP_HEADER = 'treeline-timestamp';
+/** The header with the signature: `sha256=` and 64 hexadecimal digits. */
+const SIGNATURE_HEADER = 'treeline-signature';
+
+/** What is signed, besides the time. */
+interface SignedParts {
+  readonly method: string;
+  readonly url: URL;
+  readonly body: string;
+}
+
+/** Returns the two headers of a request at `now`, milliseconds since 1970. docs/providers.md, signatures. */
+function signatureHeaders(parts: SignedParts, secret: Uint8Array, now: number): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(now / 1000));
+  return { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: `sha256=${sign(parts, secret, timestamp)}` };
+}
+
+function sign({ method, url, body }: SignedParts, secret: Uint8Array, timestamp: string): string {
+  const text = [timestamp, method, `${url.pathname}${url.search}`, body].join('\n');
+  return createHmac('sha256', secret).update(text).digest('hex');
 }

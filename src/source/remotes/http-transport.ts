@@ -3,9 +3,8 @@
 import { buffer } from 'node:stream/consumers';
 import type { RepositoryAccess } from '../../model/settings.ts';
 import { SourceError } from '../source.ts';
-import { connectionFailure } from './connection-failure.ts';
 import { checkEncryption, proxyLogins, readHttpSecrets } from './http-access.ts';
-import { BEGINNING_BYTES, checkAnswer } from './http-answer.ts';
+import { BEGINNING_BYTES, checkAnswer, connectionFailure } from './http-answer.ts';
 import { exchange, type HttpBodyReader, type HttpHead } from './http-exchange.ts';
 import { SentSecrets } from './sent-secrets.ts';
 import { LIST_BYTES_MAX, type Transport, type TransportAnswer, type TransportRequest } from './transport.ts';

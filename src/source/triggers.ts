@@ -1,6 +1,8 @@
-// Triggers a poll within milliseconds when a branch of a local repository moves. Only a hint: the next poll finds
-// changes that it misses (another ref storage, a network disk, too many watches).
+// Triggers of polls: at a fixed interval, and within milliseconds when a branch of a local repository moves. The latter is only a
+// hint: the interval finds the changes that it misses (another ref storage, a network disk, too many watches).
+
 import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
 import { type FileWatch, watchFiles } from '../file-watch.ts';
 import type { Logger } from '../log.ts';
 import { findGitDirectory, readBranch } from './remotes/git-directory.ts';
@@ -42,6 +44,27 @@ export function createBranchWatch({ path, branch, isKnown, log }: BranchWatchOpt
     async stop() {
       const watch = await opening;
       await watch?.close();
+    },
+  };
+}
+
+/** Returns a trigger that fires every `pollMs`, first after one interval. */
+export function createPollTimer(pollMs: number, clock: Clock): Trigger {
+  let cancel: (() => void) | undefined;
+  return {
+    start(poll) {
+      cancel?.();
+      const again = (): void => {
+        cancel = clock.after(pollMs, () => {
+          again();
+          poll();
+        });
+      };
+      again();
+    },
+    async stop() {
+      cancel?.();
+      cancel = undefined;
     },
   };
 }
