@@ -14,6 +14,19 @@ export interface CapacityOptions {
   readonly clock: Clock;
 }
 
+/** What a call, or the reservation for one, takes of the capacity. */
+interface Use {
+  readonly provider: string;
+  /** A check of a server at rest: such checks take at most half of the capacity. */
+  readonly isRoutine: boolean;
+}
+
+/** The calls that are claimed or reserved, and how many of them are routine checks. */
+interface Count {
+  all: number;
+  routine: number;
+}
+
 /** When a call was claimed, by both clocks. */
 export interface ClaimTime {
   readonly now: number;
@@ -23,15 +36,15 @@ export interface ClaimTime {
 /** The claims and reservations of calls. */
 export class Capacity {
   readonly #options: CapacityOptions;
-  /** The provider and claim time of every claimed call that has not ended, by server. */
-  readonly #inFlight = new Map<string, ClaimTime & { readonly provider: string }>();
-  /** The provider of every server with reserved capacity and no claimed call. */
-  readonly #reserved = new Map<string, string>();
-  /** Number of claims and reservations by provider. */
-  readonly #busy = new Map<string, number>();
-  /** Number of claimed calls that run here, and of claims and reservations that count towards the total. */
+  /** Every claimed call that has not ended, by server, the oldest first. */
+  readonly #inFlight = new Map<string, ClaimTime & Use>();
+  /** The reserved capacity of every server without a claimed call. */
+  readonly #reserved = new Map<string, Use>();
+  /** Claims and reservations by provider, and of all whose calls run here. */
+  readonly #busy = new Map<string, Count>();
+  readonly #total: Count = { all: 0, routine: 0 };
+  /** Number of claimed calls that run here. */
   #running = 0;
-  #total = 0;
   #isClosed = false;
 
   constructor(options: CapacityOptions) {
@@ -53,40 +66,69 @@ export class Capacity {
     return this.#inFlight.get(server);
   }
 
-  /** Returns true if one more call of this provider may be claimed now; by `server`, which may have a reservation. */
-  hasCapacity(provider: string, server?: string): boolean {
+  /**
+   * Returns true if one more call of this provider may be claimed now; by `server`, which may have a reservation. Routine
+   * checks take at most half of each limit.
+   */
+  hasCapacity(provider: string, { server = '', without = '', isRoutine = false }: CapacityRequest = {}): boolean {
     if (this.#isClosed) return false;
-    if (server !== undefined && this.#reserved.get(server) === provider) return true;
-    if (this.#isPulled(provider) || this.#total >= this.#options.concurrency) return false;
-    return (this.#busy.get(provider) ?? 0) < this.#options.concurrencyOf(provider);
+    const reserved = this.#reserved.get(server);
+    if (reserved?.provider === provider && (reserved.isRoutine || !isRoutine)) return true;
+    if (this.#isPulled(provider)) return false;
+    const { concurrency, concurrencyOf } = this.#options;
+    const released = this.#reserved.get(without)?.provider;
+    const ofAll = released === undefined || this.#isPulled(released) ? 0 : 1;
+    return (
+      isBelow(this.#total, concurrency + ofAll, isRoutine) &&
+      isBelow(this.#busy.get(provider), concurrencyOf(provider) + (released === provider ? 1 : 0), isRoutine)
+    );
   }
 
   /** Reserves capacity of a provider for a server. The provider must have capacity, or its calls run elsewhere. */
-  reserve(server: string, provider: string): void {
+  reserve(server: string, provider: string, isRoutine = false): void {
     this.release(server);
-    this.#reserved.set(server, provider);
-    this.#count(provider, 1);
+    const use = { provider, isRoutine };
+    this.#reserved.set(server, use);
+    this.#count(use, 1);
   }
 
   /** Releases the reservation of a server, if any. */
   release(server: string): void {
-    const provider = this.#reserved.get(server);
-    if (provider === undefined) return;
+    const use = this.#reserved.get(server);
+    if (use === undefined) return;
     this.#reserved.delete(server);
-    this.#count(provider, -1);
+    this.#count(use, -1);
   }
 
   /**
    * Claims capacity for a call that starts once its intent is durable. No other call for this server may be claimed
    * meanwhile.
    */
-  claim(server: string, provider: string): void {
+  claim(server: string, provider: string, isRoutine = false): void {
     invariant(!this.#inFlight.has(server), `two calls at once for ${server}`);
     this.release(server);
     const { clock } = this.#options;
-    this.#inFlight.set(server, { provider, now: clock.now(), monotonic: clock.monotonic() });
+    const use = { provider, isRoutine };
+    this.#inFlight.set(server, { ...use, now: clock.now(), monotonic: clock.monotonic() });
     if (!this.#isPulled(provider)) this.#running += 1;
-    this.#count(provider, 1);
+    this.#count(use, 1);
+  }
+
+  /** Returns true if the call in flight for this server is a routine check that runs here. */
+  isRoutineHere(server: string): boolean {
+    const claimed = this.#inFlight.get(server);
+    return claimed?.isRoutine === true && !this.#isPulled(claimed.provider);
+  }
+
+  /**
+   * Returns the servers whose routine checks run here and whose end gives that provider capacity, the longest running first:
+   * its own, or else those of others where the limit of all is reached and its own is not.
+   */
+  checksInTheWay(provider: string): readonly string[] {
+    const checks = [...this.#inFlight.keys()].filter((server) => this.isRoutineHere(server));
+    const own = checks.filter((server) => this.#inFlight.get(server)?.provider === provider);
+    const isFull = !isBelow(this.#busy.get(provider), this.#options.concurrencyOf(provider));
+    return isFull ? own : [...own, ...checks.filter((server) => !own.includes(server))];
   }
 
   /** Releases the claim of a call that has ended, or was not started. */
@@ -95,7 +137,7 @@ export class Capacity {
     if (claimed === undefined) return;
     this.#inFlight.delete(server);
     if (!this.#isPulled(claimed.provider)) this.#running -= 1;
-    this.#count(claimed.provider, -1);
+    this.#count(claimed, -1);
   }
 
   /** Accepts no more claims. */
@@ -107,8 +149,24 @@ export class Capacity {
     return this.#options.isPulled?.(provider) ?? false;
   }
 
-  #count(provider: string, by: number): void {
-    if (!this.#isPulled(provider)) this.#total += by;
-    this.#busy.set(provider, (this.#busy.get(provider) ?? 0) + by);
+  #count({ provider, isRoutine }: Use, by: number): void {
+    const busy = this.#busy.get(provider) ?? { all: 0, routine: 0 };
+    this.#busy.set(provider, busy);
+    for (const count of this.#isPulled(provider) ? [busy] : [busy, this.#total]) {
+      count.all += by;
+      if (isRoutine) count.routine += by;
+    }
   }
+}
+
+/** Who is to have the capacity, and for what. */
+export interface CapacityRequest {
+  readonly server?: string;
+  /** As if this server had no reservation. */
+  readonly without?: string;
+  readonly isRoutine?: boolean;
+}
+
+function isBelow({ all, routine }: Count = { all: 0, routine: 0 }, limit: number, isRoutine = false): boolean {
+  return all < limit && (!isRoutine || routine < Math.max(1, Math.floor(limit / 2)));
 }

@@ -1,5 +1,8 @@
 // Executes the decisions of passes: calls the provider, enforces the deadline, and reports the answer. It decides and
-// writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it.
+// writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it. The only
+// file that imports p-queue.
+
+import PQueue from 'p-queue';
 import type { Clock } from '../clock.ts';
 import { plainRecord } from '../hiera/record.ts';
 import type { Logger } from '../log.ts';
@@ -11,7 +14,6 @@ import type { NodeRecord } from '../model/record.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation } from '../model/state.ts';
 import type { Call, Provider } from '../providers/provider.ts';
-import { CallQueue } from './call-queue.ts';
 import { Capacity } from './capacity.ts';
 
 /** The fields of a provider entry that calls need. */
@@ -40,7 +42,7 @@ export interface ExecutorOptions {
 export class Executor {
   readonly capacity: Capacity;
   readonly #options: ExecutorOptions;
-  readonly #calls: CallQueue;
+  readonly #calls: PQueue;
   /**
    * The last action that was begun for a server and has not answered, and until when it may run, by the monotonic
    * clock.
@@ -55,8 +57,8 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    this.#calls = new CallQueue(options.concurrency);
     const { concurrency, clock, entryOf } = options;
+    this.#calls = new PQueue({ concurrency });
     this.capacity = new Capacity({
       ...{ concurrency, clock },
       concurrencyOf: (name) => entryOf(name)?.concurrency ?? 0,
@@ -85,9 +87,16 @@ export class Executor {
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
   }
 
-  /** Ends the check of a server that is in flight, since an action is to start. The action waits for its end. */
+  /** Ends the routine check of a server, if one is in flight here: the server needs an action, which waits for that. */
   endCheck(server: string): void {
-    this.#ends.get(server)?.abort(new CheckYielded('the check was ended, as an action is to start'));
+    if (this.capacity.isRoutineHere(server)) this.#ends.get(server)?.abort(new CheckEnded());
+  }
+
+  /** Ends one routine check that is in the way of an action of that provider, if there is one. */
+  endCheckFor(provider: string): void {
+    const isEnding = (server: string): boolean => this.#ends.get(server)?.signal.aborted !== false;
+    const server = this.capacity.checksInTheWay(provider).find((one) => !isEnding(one));
+    if (server !== undefined) this.endCheck(server);
   }
 
   /** Runs the action in a claimed server's row. The row must be durable before. */
@@ -107,7 +116,7 @@ export class Executor {
       this.#options.log.info({ actions, seconds }, 'waiting for the actions under way; a second signal stops at once');
     const timeUp = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(ms, timeUp.resolve);
-    await Promise.race([this.#calls.idle(), timeUp.promise]);
+    await Promise.race([this.#calls.onIdle(), timeUp.promise]);
     cancel();
     this.#stopReason = new Error('the controller is stopping');
     for (const end of this.#ends.values()) end.abort(this.#stopReason);
@@ -126,7 +135,7 @@ export class Executor {
     const isPulled = this.#options.entryOf(job.provider)?.provider.isPulled === true;
     // It runs elsewhere, and waits for no slot here.
     if (isPulled) void call();
-    else this.#calls.run(call);
+    else void this.#calls.add(call);
   }
 
   async #call(server: string, job: Job): Promise<Answer | undefined> {
@@ -153,7 +162,8 @@ export class Executor {
       const call = callOf(server, job, facts);
       return await Promise.race([entry.provider.perform(call, end.signal), overdue.promise]);
     } catch (error) {
-      if (!(end.signal.reason instanceof CheckYielded)) logUnanswered(server, job, { log, error });
+      if (end.signal.reason instanceof CheckEnded) return undefined;
+      logUnanswered(server, job, { log, error });
       if (job.kind === 'check') return noAnswer(error);
       this.#lostBecause.set(server, reasonOf(error));
       return undefined;
@@ -189,8 +199,8 @@ export class Executor {
   }
 }
 
-/** The reason of a check that was ended for an action. */
-class CheckYielded extends Error {}
+/** The reason for which a routine check ends without an answer: it is in the way of an action. */
+class CheckEnded extends Error {}
 
 interface Job {
   readonly row: ServerRow;

@@ -157,16 +157,14 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
   return mayReplace ? undefined : { kind: 'review' };
 }
 
-/** A server at rest is checked from time to time. A check that finds no capacity now is scheduled again. */
+/** A server at rest is checked from time to time. Its check waits for capacity behind all actions. */
 function decideRest(row: ServerRow, context: DecisionContext): Step {
   if (!context.isCheckDue || !isAtRest(row)) return { row, next: REST };
   const provider = context.providerFor(row);
   if (provider.name === null) return { row, next: REST };
-  if (context.hasCapacity(provider.name)) {
-    const tags = claimedTags(provider, context);
-    return { row, next: { kind: 'check', provider: provider.name, isRoutine: true, tags } };
-  }
-  return { row, next: provider.tags === undefined ? REST : { ...capacityOf(provider), isRoutine: true } };
+  if (!context.hasCapacity(provider.name, true)) return { row, next: { ...capacityOf(provider), isRoutine: true } };
+  const tags = claimedTags(provider, context);
+  return { row, next: { kind: 'check', provider: provider.name, isRoutine: true, tags } };
 }
 
 /**

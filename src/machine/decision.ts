@@ -11,7 +11,7 @@ export interface CapacityNext {
   readonly provider: string;
   /** The proxy tags of the server. */
   readonly tags?: readonly string[];
-  /** The call is a routine check of a server at rest: proxies take it after all actions. */
+  /** The call is a routine check of a server at rest: it comes after all actions. */
   readonly isRoutine?: true;
   /** The call is a create whose check is still fresh: proxies take it before all others. */
   readonly isChecked?: true;
@@ -99,8 +99,8 @@ export interface DecisionContext {
   readonly lostBecause?: string | undefined;
   /** An action or check of the server is in flight in this process. */
   readonly isInFlight: boolean;
-  /** Returns true if one more call of that provider may start now. */
-  readonly hasCapacity: (provider: string) => boolean;
+  /** Returns true if one more call of that provider may start now; `isRoutine`: a check of a server at rest. */
+  readonly hasCapacity: (provider: string, isRoutine?: boolean) => boolean;
   /** The proxy that asks for the next call; undefined if none does. */
   readonly claimant?: Claimant | undefined;
   /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */

@@ -32,6 +32,12 @@ export class CapacityLine {
     this.#entries.get(provider)?.servers.get(instance)?.delete(server);
   }
 
+  /** Returns true if a server waits for a provider with capacity, so that its turn is about to come. */
+  hasNext(hasCapacity: (provider: string) => boolean): boolean {
+    const isAwaited = ({ servers }: ProviderLine): boolean => servers.values().some(({ size }) => size > 0);
+    return this.#entries.entries().some(([provider, entry]) => hasCapacity(provider) && isAwaited(entry));
+  }
+
   /** Removes and returns the next server of a provider with capacity; undefined if there is none. */
   take(hasCapacity: (provider: string) => boolean): { readonly server: string; readonly provider: string } | undefined {
     for (let left = this.#order.size; left > 0; left -= 1) {

@@ -15,7 +15,6 @@ const FAILURES_SHOWN = 3;
 export interface CheckedEntry {
   readonly checkSeconds: number;
   readonly drift: DriftPolicy;
-  readonly concurrency: number;
 }
 
 /** Checks of a server that failed, one after the other. */
@@ -26,15 +25,12 @@ export interface CheckFailure {
   readonly message: string;
 }
 
-/** What a pass has decided about the check that it may start; `waits`: a proxy has to take it. */
-export type CheckStep = 'begins' | 'waits' | 'none';
-
 /** The plan of one server's next check. */
 export interface CheckPlan {
   readonly provider: string;
-  readonly instance: string;
-  /** `ready`: due, and waits for capacity. `offered`: the next pass, or the next proxy, may start it. */
-  phase: 'planned' | 'ready' | 'offered' | 'running';
+  /** When it is due, by the monotonic clock. From then on it waits for capacity. */
+  dueAt: number;
+  isRunning: boolean;
   /** A person asked for it: it takes place also where the policy is `off`. */
   isRequested: boolean;
   /** When this process has started, until a check was answered; undefined for a server that it has brought to rest. */
@@ -46,9 +42,9 @@ export interface CheckPlan {
 }
 
 /** Returns the plan of a server that was not planned before. */
-export function newPlan(provider: string, { instance }: ServerRow, startedAt: number | undefined): CheckPlan {
+export function newPlan(provider: string, startedAt: number | undefined): CheckPlan {
   const unfailed = { failures: 0, failure: undefined, isShown: false };
-  return { provider, instance, phase: 'planned', isRequested: false, startedAt, ...unfailed };
+  return { provider, dueAt: Number.POSITIVE_INFINITY, isRunning: false, isRequested: false, startedAt, ...unfailed };
 }
 
 /** Returns the provider entry that checks a server, or null if the server is not to be checked. */
@@ -62,15 +58,15 @@ export function checkerOf(
   return isRequested || driftPolicyOf(row, entry.drift) !== 'off' ? row.provider : null;
 }
 
-/** Notes how a check has ended: it was answered, or failed with an answer that tells nothing, or without any. */
-export function noteOutcome(plan: CheckPlan, answer: Answer | undefined, now: number): void {
-  const isAnswered = answer?.outcome === 'done' || answer?.outcome === 'absent';
+/** Records how a check has ended: it was answered, or failed. */
+export function recordEnd(plan: CheckPlan, answer: Answer, now: number): void {
+  const isAnswered = answer.outcome === 'done' || answer.outcome === 'absent';
   plan.failures = isAnswered ? 0 : plan.failures + 1;
   if (isAnswered) plan.startedAt = undefined;
   const first = { since: plan.startedAt ?? now, isSinceStart: plan.startedAt !== undefined };
   const { since, isSinceStart } = plan.failure ?? first;
-  plan.failure = isAnswered ? undefined : { since, isSinceStart, message: answer?.message ?? '' };
-  const isNews = plan.isRequested || answer?.isElsewhere === true || plan.failures >= FAILURES_SHOWN;
+  plan.failure = isAnswered ? undefined : { since, isSinceStart, message: answer.message };
+  const isNews = plan.isRequested || answer.isElsewhere === true || plan.failures >= FAILURES_SHOWN;
   plan.isShown = !isAnswered && (plan.isShown || isNews);
   plan.isRequested = false;
 }

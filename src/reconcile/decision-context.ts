@@ -1,5 +1,4 @@
 // Collects the facts that a decision about one server reads: rows of others, providers, capacity. Read-only.
-import type { Capacity } from '../execute/capacity.ts';
 import type {
   CheckEnd,
   Claimant,
@@ -32,7 +31,9 @@ export interface ContextSources extends ProviderSources {
   readonly graceMs: number;
   /** How many deletes and replacements without approval may be in progress or have happened within the last hour. */
   readonly removalsMax: () => number;
-  readonly capacity: Pick<Capacity, 'isInFlight' | 'hasCapacity'>;
+  readonly isInFlight: (server: string) => boolean;
+  /** Returns true if the next call of a server, or a check of it at rest, may take capacity of a provider now. */
+  readonly hasCapacity: (server: string, provider: string, isRoutine: boolean) => boolean;
   /** Returns how a server's last check by proxies with one of these tags ended, or by any; see FreshChecks. */
   readonly lastCheckOf: (server: string, own?: readonly string[]) => CheckEnd | undefined;
   /** Returns true if a scheduled or requested check of a server may start now. */
@@ -72,7 +73,7 @@ class LazyContext implements DecisionContext {
 
   constructor(name: string, around: ContextSources) {
     this.now = around.now;
-    this.isInFlight = around.capacity.isInFlight(name);
+    this.isInFlight = around.isInFlight(name);
     this.#name = name;
     this.#around = around;
     const recorded = around.ledger.server(name);
@@ -99,10 +100,10 @@ class LazyContext implements DecisionContext {
     return this.#around.claimantOf?.(this.#name);
   }
 
-  /** Capacity that is reserved for a proxy is of no use to another one, or without it. */
-  hasCapacity(provider: string): boolean {
+  /** Capacity that is reserved for a proxy is of no use to another one, or without it; a routine check takes it like an action. */
+  hasCapacity(provider: string, isRoutine = false): boolean {
     if (provider === PROXIED && this.claimant === undefined) return false;
-    return this.#around.capacity.hasCapacity(provider, this.#name);
+    return this.#around.hasCapacity(this.#name, provider, isRoutine && provider !== PROXIED);
   }
 
   witnessAwaitedUntil(row: ServerRow): number | undefined {

@@ -2,6 +2,7 @@
 // client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
 import type { Clock } from '../clock.ts';
 import { turnsOf, WorkTurns } from '../slices.ts';
+import { Latest } from './latest.ts';
 import { NameLine } from './name-line.ts';
 
 interface KeyedQueueOptions {
@@ -12,12 +13,6 @@ interface KeyedQueueOptions {
   readonly handle: (name: string) => Promise<void>;
   /** Lets other work run; default: one turn of the event loop. */
   readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
-}
-
-interface Timer {
-  /** By the monotonic clock. */
-  readonly time: number;
-  readonly cancel: () => void;
 }
 
 /** A queue of names that never handles one name twice at once. */
@@ -31,7 +26,10 @@ export class KeyedQueue {
   readonly #running = new Set<string>();
   /** Added while running; a subset of `#running`. */
   readonly #again = new Set<string>();
-  readonly #timers = new Map<string, Timer>();
+  /** Minus the time of each name that is added later, by the monotonic clock: the first one is the next. */
+  readonly #times = new Latest();
+  /** The one timer for all of them. */
+  #timer: { readonly time: number; readonly cancel: () => void } | undefined;
   /** True while names wait for a turn of the event loop: the slice of the present one is over. */
   #isInLine = false;
   #isStopped = false;
@@ -51,15 +49,14 @@ export class KeyedQueue {
 
   /** Returns true if `name` is due or running. */
   has(name: string): boolean {
-    const time = this.#timers.get(name)?.time ?? Number.POSITIVE_INFINITY;
+    const time = -(this.#times.get(name) ?? Number.NEGATIVE_INFINITY);
     return this.#running.has(name) || this.#waiting.has(name) || time <= this.#clock.monotonic();
   }
 
   /** Enqueues `name`. Drops an earlier `addAfter` of it: the pass sets a new one. */
   add(name: string): void {
     if (this.#isStopped) return;
-    this.#timers.get(name)?.cancel();
-    this.#timers.delete(name);
+    this.#setTime(name, undefined);
     if (this.#running.has(name)) this.#again.add(name);
     else this.#waiting.add(name);
     this.#startMore();
@@ -68,20 +65,46 @@ export class KeyedQueue {
   /** Enqueues `name` after `ms` milliseconds, in place of its last `addAfter`. */
   addAfter(name: string, ms: number): void {
     if (this.#isStopped) return;
-    this.#timers.get(name)?.cancel();
-    const cancel = this.#clock.after(ms, () => this.add(name));
-    this.#timers.set(name, { time: this.#clock.monotonic() + ms, cancel });
+    this.#setTime(name, this.#clock.monotonic() + Math.max(0, ms));
   }
 
   /** Accepts no more names, and resolves when all running handlers have ended. */
   stop(): Promise<void> {
     this.#isStopped = true;
-    for (const { cancel } of this.#timers.values()) cancel();
-    this.#timers.clear();
+    this.#timer?.cancel();
     this.#waiting.clear();
     this.#again.clear();
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #setTime(name: string, time: number | undefined): void {
+    this.#times.set(name, time === undefined ? undefined : -time);
+    this.#arm();
+  }
+
+  #arm(): void {
+    const next = this.#times.first();
+    const time = next === undefined ? undefined : -next.value;
+    if (time === this.#timer?.time) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (time === undefined) return;
+    // Timers take whole milliseconds: one that is rounded down would find nothing due.
+    const inMs = Math.max(0, Math.ceil(time - this.#clock.monotonic()));
+    this.#timer = { time, cancel: this.#clock.after(inMs, () => this.#onTime()) };
+  }
+
+  #onTime(): void {
+    this.#timer = undefined;
+    const now = this.#clock.monotonic();
+    const due: string[] = [];
+    for (let next = this.#times.first(); next !== undefined && -next.value <= now; next = this.#times.first()) {
+      due.push(next.name);
+      this.#times.set(next.name, undefined);
+    }
+    this.#arm();
+    for (const name of due) this.add(name);
   }
 
   #startMore(): void {

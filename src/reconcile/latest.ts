@@ -20,6 +20,12 @@ export class Latest {
     this.#rise(this.#entries.length - 1);
   }
 
+  /** Returns the number of a name; undefined if it has none. */
+  get(name: string): number | undefined {
+    const place = this.#places.get(name);
+    return place === undefined ? undefined : this.#entries[place]?.value;
+  }
+
   /** Returns a name with the largest number; undefined if there is none. */
   first(): { readonly name: string; readonly value: number } | undefined {
     return this.#entries[0];

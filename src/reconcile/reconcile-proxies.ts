@@ -54,8 +54,7 @@ export function reconcileProxies(parts: ProxyParts): ProxyWork | undefined {
     enqueue: (server) => queue.add(server),
     stepOf(server, tags) {
       const row = rowOf(server);
-      const granted = { isInFlight: (name: string) => capacity.isInFlight(name), hasCapacity: () => true };
-      const around = { ...sources, capacity: granted, claimantOf: () => ({ claim: ANY_CLAIM, tags }) };
+      const around = { ...sources, hasCapacity: () => true, claimantOf: () => ({ claim: ANY_CLAIM, tags }) };
       return row && !pass.hasResult(server) ? decide(row, decisionContextOf(server, around)) : undefined;
     },
     noteUnknown(id) {

@@ -88,7 +88,7 @@ export class Reconciler {
     tellHeldUpdates(options);
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers, capacity: this.#executor.capacity });
     const recordOf = knownRecords(ledger, options.recordOf);
-    this.checks = new ServerChecks({ ...options, recordOf, wake, executor: this.#executor });
+    this.checks = new ServerChecks({ ...options, recordOf, wake });
     const requestCheck = (server: string): void => void this.checks.schedule.request(server);
     this.#sites = new SiteWitness({ ledger, registry, clock, requestCheck, wake });
     this.#sources = this.#contextSources();
@@ -138,7 +138,6 @@ export class Reconciler {
     this.#sweep.stop();
     this.proxyWork?.stop();
     this.#wakeUps.stop();
-    this.checks.schedule.stop();
     await this.#executor.stop(ms);
     await this.#queue.stop();
   }
@@ -150,7 +149,6 @@ export class Reconciler {
     this.#options.ledger.index.setInFlight(server, false);
     this.#queue.add(server);
     this.#wakeUps.called(server);
-    this.checks.schedule.offer();
   }
 
   /** Never throws: the one place that catches a failed pass. */
@@ -170,7 +168,6 @@ export class Reconciler {
     }
     this.proxyWork?.passed(name, !this.#pass.hasResult(name));
     this.#wakeUps.passed(name);
-    this.checks.schedule.offer();
   }
 
   #contextSources(): ContextSources {
@@ -183,7 +180,8 @@ export class Reconciler {
         return clock.now();
       },
       removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
-      capacity: this.#executor.capacity,
+      isInFlight: (server) => this.#executor.capacity.isInFlight(server),
+      hasCapacity: (server, provider, isRoutine) => this.#wakeUps.hasCapacity(server, provider, isRoutine),
       lastCheckOf: (server, own) => this.checks.lastOf(server, own),
       isCheckDue: (server) => this.checks.schedule.isDue(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),

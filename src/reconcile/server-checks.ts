@@ -1,14 +1,12 @@
 // Knows how and when servers were checked: the age of the last check for creates, and the schedule of servers at rest.
 import type { Clock } from '../clock.ts';
-import type { Executor } from '../execute/executor.ts';
-import type { CheckEnd } from '../machine/decision.ts';
+import type { CheckEnd, Next } from '../machine/decision.ts';
 import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/responsibility.ts';
 import type { CallResult } from '../model/call-result.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
-import type { CheckStep } from './check-plan.ts';
 import { CheckSchedule } from './check-schedule.ts';
 import { type Checker, type ClockTimes, FreshChecks } from './fresh-checks.ts';
 import type { Ledger } from './ledger.ts';
@@ -16,13 +14,10 @@ import type { Ledger } from './ledger.ts';
 /** The parts that checks are scheduled with. */
 export interface ServerChecksOptions {
   readonly ledger: Pick<Ledger, 'server'>;
-  readonly registry: Pick<ProviderRegistry, 'byName' | 'match' | 'proxied'>;
+  readonly registry: Pick<ProviderRegistry, 'byName' | 'match'>;
   readonly clock: Clock;
-  readonly executor: Pick<Executor, 'capacity' | 'endCheck'>;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Concurrent calls of all provider entries. */
-  readonly concurrency: number;
   /** Returns the merged configuration of a server. Omitted: no proxy has servers. */
   readonly recordOf?: (server: string) => NodeRecord;
   /** Enqueues a server. */
@@ -33,6 +28,8 @@ export interface ServerChecksOptions {
 interface RunningCheck {
   /** The tags of the proxy that it asks; undefined if it asks none. */
   readonly asked: readonly string[] | undefined;
+  /** The server was at rest when it began. */
+  readonly isRoutine: boolean;
   readonly began: ClockTimes;
 }
 
@@ -46,13 +43,10 @@ export class ServerChecks {
 
   constructor(options: ServerChecksOptions) {
     this.#options = options;
-    const { ledger, registry, executor, clock } = options;
+    const { ledger, registry, clock } = options;
     this.#fresh = new FreshChecks(clock);
     this.schedule = new CheckSchedule({
-      ...{ ...options, capacity: executor.capacity, entryOf: (name) => registry.byName(name) },
-      isPulled: (name) => registry.proxied?.name === name,
-      rowOf: (server) => ledger.server(server),
-      endCall: (server) => executor.endCheck(server),
+      ...{ ...options, entryOf: (name) => registry.byName(name), rowOf: (server) => ledger.server(server) },
     });
   }
 
@@ -68,9 +62,9 @@ export class ServerChecks {
     });
   }
 
-  /** Notes that a check of a server begins, and the tags of the proxy that it asks. */
-  begin(server: string, asked: readonly string[] | undefined): void {
-    this.#running.set(server, { asked, began: this.#fresh.now });
+  /** Notes that a check of a server begins. */
+  begin(server: string, check: Omit<RunningCheck, 'began'>): void {
+    this.#running.set(server, { ...check, began: this.#fresh.now });
   }
 
   /** Returns the tags of the proxy that a running check of a server asks; undefined if it asks none. */
@@ -78,10 +72,10 @@ export class ServerChecks {
     return this.#running.get(server)?.asked;
   }
 
-  /** Notes the row that a pass has decided on; null: it is removed. See {@link CheckSchedule.follow}. */
-  follow(server: string, row: ServerRow | null, step: CheckStep): void {
+  /** Follows what a pass has decided. See {@link CheckSchedule.follow}. */
+  follow(server: string, row: ServerRow | null, next: Next): void {
     if (row === null) this.#fresh.forget(server);
-    this.schedule.follow(server, row, step);
+    this.schedule.follow(server, row, next);
   }
 
   /** Notes that an action on a server begins: its last check tells nothing any more. */
@@ -95,9 +89,10 @@ export class ServerChecks {
    * tell nothing of the server.
    */
   ended(server: string, result: CallResult | undefined): boolean {
-    const isRoutine = this.schedule.ended(server, result?.answer);
     const running = this.#running.get(server);
     this.#running.delete(server);
+    const isRoutine = running?.isRoutine === true;
+    if (isRoutine) this.schedule.ended(server, result?.answer);
     const asked = running?.asked ?? [];
     if (result?.kind === 'check' && running !== undefined && !fitsProxy(asked, this.#responsible(server))) return false;
     const outcome = result?.answer.outcome;

@@ -98,13 +98,14 @@ export class ServerPass {
 
   /** Throws if the row cannot be written; then nothing has happened. */
   async run(name: string): Promise<void> {
-    const { ledger, wakeUps, checks } = this.#options;
+    const { ledger, wakeUps, checks, executor } = this.#options;
     wakeUps.passing(name);
     const row = ledger.server(name);
     if (row === undefined) {
       this.#results.delete(name);
       wakeUps.begin(name, null, undefined);
-      checks.follow(name, null, 'none');
+      executor.endCheck(name);
+      checks.follow(name, null, { kind: 'rest' });
       await this.#emptied.forget();
       return;
     }
@@ -137,17 +138,19 @@ export class ServerPass {
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
-    const { executor, ledger, clock, wakeUps, checks, sites } = this.#options;
+    const { executor, ledger, clock, wakeUps, checks, sites, queue } = this.#options;
     const isRoutine = next.kind === 'check' && next.isRoutine === true;
     if (next.kind === 'check' || next.kind === 'run') {
-      executor.capacity.claim(name, next.provider);
+      executor.capacity.claim(name, next.provider, isRoutine);
       sites.begins(name);
       // A routine check does not count as a change in its group.
       if (!isRoutine) ledger.index.setInFlight(name, true);
     }
-    if (next.kind === 'capacity' && !next.isRoutine) checks.schedule.giveBack(next.provider);
-    const waits = next.kind === 'capacity' && next.isRoutine === true ? 'waits' : 'none';
-    checks.follow(name, after, isRoutine ? 'begins' : waits);
+    if (next.kind === 'capacity' && !next.isRoutine) executor.endCheckFor(next.provider);
+    checks.follow(name, after, next);
+    if (!checks.schedule.isPlanned(name)) executor.endCheck(name);
+    const checkMs = checks.schedule.msLeft(name);
+    if (checkMs !== undefined) queue.addAfter(name, checkMs);
     const reviewAt = clock.now() + REVIEW_MS;
     wakeUps.begin(name, after, after === null ? undefined : waitOf(next, after, reviewAt));
   }
@@ -183,7 +186,7 @@ export class ServerPass {
     const { executor, queue, checks, review, clock, sites } = this.#options;
     switch (next.kind) {
       case 'check':
-        checks.begin(name, next.tags);
+        checks.begin(name, { asked: next.tags, isRoutine: next.isRoutine === true });
         executor.check(name, row, next.provider);
         break;
       case 'run':

@@ -7,6 +7,14 @@ import { ProxyOffers } from './proxy-offers.ts';
 import type { SlotLines } from './slot-lines.ts';
 
 type Kind = Wait['kind'];
+type HasCapacity = (provider: string, isRoutine: boolean) => boolean;
+
+/** A server whose turn for capacity has come. */
+interface Granted {
+  readonly server: string;
+  readonly provider: string;
+  readonly isRoutine: boolean;
+}
 
 /** The wait of every server that waits, indexed by what it waits for. */
 export class Waiting {
@@ -18,7 +26,8 @@ export class Waiting {
   readonly #changes = new Map<string, Set<string>>();
   readonly #commits = new Map<string, Set<string>>();
   readonly #instances = new Map<string, Set<string>>();
-  readonly #capacity = new CapacityLine();
+  /** The servers that wait for capacity: routine checks come after all actions. */
+  readonly #capacity = { actions: new CapacityLine(), routine: new CapacityLine() };
   /** The servers that wait for a proxy. */
   readonly #offers: ProxyOffers;
   readonly #slots: SlotLines;
@@ -95,12 +104,17 @@ export class Waiting {
   }
 
   /** Ends the wait of the next server that gets capacity, and returns it; undefined if there is none. */
-  onCapacity(
-    hasCapacity: (provider: string) => boolean,
-  ): { readonly server: string; readonly provider: string } | undefined {
-    const next = this.#capacity.take(hasCapacity);
-    if (next !== undefined) this.end(next.server);
-    return next;
+  onCapacity(hasCapacity: HasCapacity): Granted | undefined {
+    const action = this.#capacity.actions.take((provider) => hasCapacity(provider, false));
+    const next = action ?? this.#capacity.routine.take((provider) => hasCapacity(provider, true));
+    if (next === undefined) return undefined;
+    this.end(next.server);
+    return { ...next, isRoutine: action === undefined };
+  }
+
+  /** Returns true if an action waits whose turn has come. */
+  hasActionFor(hasCapacity: HasCapacity): boolean {
+    return this.#capacity.actions.hasNext((provider) => hasCapacity(provider, false));
   }
 
   #endAll(names: Iterable<string> = []): readonly string[] {
@@ -115,7 +129,7 @@ export class Waiting {
     else if (wait.kind === 'failures') add(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') add(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.add(name, wait.tags, wait);
-    else if (wait.kind === 'capacity') this.#capacity.add(name, wait.provider, wait.instance);
+    else if (wait.kind === 'capacity') this.#line(wait).add(name, wait.provider, wait.instance);
     else if (wait.kind === 'slot') this.#slots.add(name, wait.group, wait.isAway);
   }
 
@@ -125,8 +139,12 @@ export class Waiting {
     else if (wait.kind === 'failures') remove(this.#commits, wait.commit, name);
     else if (wait.kind === 'instance') remove(this.#instances, wait.instance, name);
     else if (wait.kind === 'capacity' && wait.tags !== undefined) this.#offers.delete(name, wait.tags);
-    else if (wait.kind === 'capacity') this.#capacity.delete(name, wait.provider, wait.instance);
+    else if (wait.kind === 'capacity') this.#line(wait).delete(name, wait.provider, wait.instance);
     else if (wait.kind === 'slot') this.#slots.delete(name, wait.group);
+  }
+
+  #line({ isRoutine }: Extract<Wait, { readonly kind: 'capacity' }>): CapacityLine {
+    return isRoutine ? this.#capacity.routine : this.#capacity.actions;
   }
 }
 

@@ -103,10 +103,20 @@ export class WakeUps {
     this.#giveCapacity();
   }
 
+  /**
+   * Returns true if the next call of a server may take capacity of that provider now. A routine check takes none that an
+   * action waits for, also where it was reserved for the check before.
+   */
+  hasCapacity(server: string, provider: string, isRoutine: boolean): boolean {
+    const { capacity } = this.#options;
+    if (!capacity.hasCapacity(provider, { server, isRoutine })) return false;
+    return !isRoutine || !this.#waiting.hasActionFor((other) => capacity.hasCapacity(other, { without: server }));
+  }
+
   /** Gives a waiting server capacity for its next call, and wakes it. */
-  grant(server: string, provider: string): void {
+  grant(server: string, provider: string, isRoutine = false): void {
     this.#waiting.end(server);
-    this.#options.capacity.reserve(server, provider);
+    this.#options.capacity.reserve(server, provider, isRoutine);
     this.#given.add(server);
     this.#options.wake(server);
   }
@@ -160,8 +170,9 @@ export class WakeUps {
 
   #giveCapacity(): void {
     const { capacity } = this.#options;
-    const next = () => this.#waiting.onCapacity((provider) => capacity.hasCapacity(provider));
-    for (let found = next(); found !== undefined; found = next()) this.grant(found.server, found.provider);
+    const next = () => this.#waiting.onCapacity((provider, isRoutine) => capacity.hasCapacity(provider, { isRoutine }));
+    for (let found = next(); found !== undefined; found = next())
+      this.grant(found.server, found.provider, found.isRoutine);
   }
 
   #wakeAll(servers: readonly string[]): void {

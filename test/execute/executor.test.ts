@@ -276,8 +276,8 @@ describe('capacity', () => {
     executor.capacity.reserve('a', 'other');
     expect([
       executor.capacity.hasCapacity('other'),
-      executor.capacity.hasCapacity('other', 'b'),
-      executor.capacity.hasCapacity('other', 'a'),
+      executor.capacity.hasCapacity('other', { server: 'b' }),
+      executor.capacity.hasCapacity('other', { server: 'a' }),
     ]).toEqual([...[false, false, true]]);
     executor.capacity.claim('a', 'other');
     executor.capacity.release('a');
@@ -290,7 +290,7 @@ describe('capacity', () => {
     executor.capacity.reserve('d', 'other');
     expect([
       executor.capacity.hasCapacity('lab'),
-      executor.capacity.hasCapacity('lab', 'a'),
+      executor.capacity.hasCapacity('lab', { server: 'a' }),
       executor.capacity.hasCapacity('other'),
     ]).toEqual([...[false, true, false]]);
   });

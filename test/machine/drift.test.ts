@@ -316,7 +316,11 @@ describe('a due check', () => {
     expect(nextOf(done, { isCheckDue: true })).toEqual(check);
     expect(nextOf({ ...done, state: 'drifted' }, { isCheckDue: true })).toEqual(check);
     expect(nextOf(done)).toEqual({ kind: 'rest' });
-    expect(nextOf(done, { isCheckDue: true, hasCapacity: () => false })).toEqual({ kind: 'rest' });
+    const waiting = { kind: 'capacity', provider: 'lab', isRoutine: true };
+    expect(nextOf(done, { isCheckDue: true, hasCapacity: () => false })).toEqual(waiting);
+    expect(
+      nextOf(done, { isCheckDue: true, hasCapacity: (_: string, isRoutine?: boolean) => isRoutine !== true }),
+    ).toEqual(waiting);
     const none = { providerFor: () => ({ name: null, reason: { code: 'provider_changed', text: '' } }) };
     expect(nextOf(done, { isCheckDue: true, ...none })).toEqual({ kind: 'rest' });
   });

@@ -55,7 +55,7 @@ async function contextIn(
     now: NOW,
     graceMs: 30_000,
     removalsMax: () => 5,
-    capacity: { isInFlight, hasCapacity: (name) => name === 'lab' },
+    ...{ isInFlight, hasCapacity: (_server, name) => name === 'lab' },
     lastCheckOf: () => undefined,
     isCheckDue: () => false,
     lostMsLeft: () => undefined,

@@ -185,10 +185,8 @@ export class Model {
       row,
       decisionContextOf(name, {
         ...{ ledger, registry: REGISTRY, now: this.#now, graceMs: 0, removalsMax: () => Number.POSITIVE_INFINITY },
-        capacity: {
-          isInFlight: (server) => this.inFlight.has(server),
-          hasCapacity: () => this.inFlight.size < CALLS_MAX,
-        },
+        isInFlight: (server) => this.inFlight.has(server),
+        hasCapacity: () => this.inFlight.size < CALLS_MAX,
         lastCheckOf: (server) => this.#checks.of(server, CHECKER),
         isCheckDue: () => false,
         lostMsLeft: () => undefined,
