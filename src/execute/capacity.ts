@@ -27,24 +27,36 @@ interface Count {
   routine: number;
 }
 
-/** When a call was claimed, by both clocks. */
-export interface ClaimTime {
-  readonly now: number;
+/** A moment by the monotonic clock and by the wall clock. */
+export interface ClockTimes {
   readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** The call of a server that was claimed and has not ended: all that this process knows about it. */
+export interface CallInFlight extends Use {
+  /** Larger than that of every call that was claimed before. */
+  readonly number: number;
+  readonly claimed: ClockTimes;
+  /** The proxy tags of the server that the proxy has which a check asks; omitted if it asks none. */
+  readonly tags?: readonly string[] | undefined;
+  /** Ends it without an answer. */
+  readonly end: AbortController;
 }
 
 /** The claims and reservations of calls. */
 export class Capacity {
   readonly #options: CapacityOptions;
-  /** Every claimed call that has not ended, by server, the oldest first. */
-  readonly #inFlight = new Map<string, ClaimTime & Use>();
+  /** By server, the oldest first. */
+  readonly #calls = new Map<string, CallInFlight>();
   /** The reserved capacity of every server without a claimed call. */
   readonly #reserved = new Map<string, Use>();
   /** Claims and reservations by provider, and of all whose calls run here. */
   readonly #busy = new Map<string, Count>();
   readonly #total: Count = { all: 0, routine: 0 };
-  /** Number of claimed calls that run here. */
+  /** Number of claimed calls that run here, and of all that were ever claimed. */
   #running = 0;
+  #claims = 0;
   #isClosed = false;
 
   constructor(options: CapacityOptions) {
@@ -58,12 +70,22 @@ export class Capacity {
 
   /** Returns true if a call for this server was claimed and has not ended. */
   isInFlight(server: string): boolean {
-    return this.#inFlight.has(server);
+    return this.#calls.has(server);
   }
 
-  /** Returns when the call in flight for this server was claimed; undefined if there is none. */
-  claimedAt(server: string): ClaimTime | undefined {
-    return this.#inFlight.get(server);
+  /** Returns the call in flight for this server; undefined if there is none. */
+  callOf(server: string): CallInFlight | undefined {
+    return this.#calls.get(server);
+  }
+
+  /** Returns the calls in flight, the oldest first. */
+  calls(): Iterable<CallInFlight> {
+    return this.#calls.values();
+  }
+
+  /** The number of the call that was claimed last; 0 before the first one. */
+  get lastNumber(): number {
+    return this.#claims;
   }
 
   /**
@@ -104,40 +126,41 @@ export class Capacity {
    * Claims capacity for a call that starts once its intent is durable. No other call for this server may be claimed
    * meanwhile.
    */
-  claim(server: string, provider: string, isRoutine = false): void {
-    invariant(!this.#inFlight.has(server), `two calls at once for ${server}`);
+  claim(server: string, provider: string, { isRoutine = false, tags }: CheckTraits = {}): void {
+    invariant(!this.#calls.has(server), `two calls at once for ${server}`);
     this.release(server);
+    this.#claims += 1;
     const { clock } = this.#options;
-    const use = { provider, isRoutine };
-    this.#inFlight.set(server, { ...use, now: clock.now(), monotonic: clock.monotonic() });
+    const claimed = { monotonic: clock.monotonic(), wall: clock.now() };
+    const call = { provider, isRoutine, tags, number: this.#claims, claimed, end: new AbortController() };
+    this.#calls.set(server, call);
     if (!this.#isPulled(provider)) this.#running += 1;
-    this.#count(use, 1);
+    this.#count(call, 1);
   }
 
-  /** Returns true if the call in flight for this server is a routine check that runs here. */
-  isRoutineHere(server: string): boolean {
-    const claimed = this.#inFlight.get(server);
-    return claimed?.isRoutine === true && !this.#isPulled(claimed.provider);
+  /** Returns true for a routine check that runs here: it may be ended for an action. */
+  mayEnd({ provider, isRoutine, end }: CallInFlight): boolean {
+    return isRoutine && !end.signal.aborted && !this.#isPulled(provider);
   }
 
   /**
-   * Returns the servers whose routine checks run here and whose end gives that provider capacity, the longest running first:
-   * its own, or else those of others where the limit of all is reached and its own is not.
+   * Returns the routine check to end, so that an action of a provider has capacity: the oldest of that provider, or else of
+   * all where only their limit is reached. Undefined if there is none.
    */
-  checksInTheWay(provider: string): readonly string[] {
-    const checks = [...this.#inFlight.keys()].filter((server) => this.isRoutineHere(server));
-    const own = checks.filter((server) => this.#inFlight.get(server)?.provider === provider);
-    const isFull = !isBelow(this.#busy.get(provider), this.#options.concurrencyOf(provider));
-    return isFull ? own : [...own, ...checks.filter((server) => !own.includes(server))];
+  checkInTheWay(provider: string): CallInFlight | undefined {
+    const checks = [...this.#calls.values()].filter((call) => this.mayEnd(call));
+    const own = checks.find((call) => call.provider === provider);
+    const isBusy = !isBelow(this.#busy.get(provider), this.#options.concurrencyOf(provider));
+    return own ?? (isBusy ? undefined : checks[0]);
   }
 
   /** Releases the claim of a call that has ended, or was not started. */
   unclaim(server: string): void {
-    const claimed = this.#inFlight.get(server);
-    if (claimed === undefined) return;
-    this.#inFlight.delete(server);
-    if (!this.#isPulled(claimed.provider)) this.#running -= 1;
-    this.#count(claimed, -1);
+    const call = this.#calls.get(server);
+    if (call === undefined) return;
+    this.#calls.delete(server);
+    if (!this.#isPulled(call.provider)) this.#running -= 1;
+    this.#count(call, -1);
   }
 
   /** Accepts no more claims. */
@@ -166,6 +189,8 @@ export interface CapacityRequest {
   readonly without?: string;
   readonly isRoutine?: boolean;
 }
+
+type CheckTraits = Partial<Pick<CallInFlight, 'isRoutine' | 'tags'>>;
 
 function isBelow({ all, routine }: Count = { all: 0, routine: 0 }, limit: number, isRoutine = false): boolean {
   return all < limit && (!isRoutine || routine < Math.max(1, Math.floor(limit / 2)));

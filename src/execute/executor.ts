@@ -14,7 +14,7 @@ import type { NodeRecord } from '../model/record.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation } from '../model/state.ts';
 import type { Call, Provider } from '../providers/provider.ts';
-import { Capacity } from './capacity.ts';
+import { type CallInFlight, Capacity, type ClockTimes } from './capacity.ts';
 
 /** The fields of a provider entry that calls need. */
 export interface CallableEntry {
@@ -35,7 +35,16 @@ export interface ExecutorOptions {
   readonly entryOf: (provider: string) => CallableEntry | undefined;
   readonly recordOf: (server: string) => NodeRecord;
   /** Called once for every call; undefined: it ended without an answer. The server is no longer in flight. */
-  readonly onResult: (server: string, ended: CallResult | undefined) => void;
+  readonly onResult: (server: string, ended: CallResult | undefined, call: CallInFlight) => void;
+}
+
+/** The last action that was begun for a server, until it answers. */
+interface OpenAction {
+  readonly id: string;
+  /** Until when it may run, by the monotonic clock; undefined once the server is checked after it. */
+  ends: number | undefined;
+  /** Why it ended without an answer. */
+  lostBecause: string | undefined;
 }
 
 /** Runs checks and actions, at most one for a server. */
@@ -43,17 +52,7 @@ export class Executor {
   readonly capacity: Capacity;
   readonly #options: ExecutorOptions;
   readonly #calls: PQueue;
-  /**
-   * The last action that was begun for a server and has not answered, and until when it may run, by the monotonic
-   * clock.
-   */
-  readonly #unanswered = new Map<string, { readonly action: string; readonly ends: number }>();
-  /** Why the last call of a server ended without an answer. */
-  readonly #lostBecause = new Map<string, string>();
-  /** The abort controllers of all running calls, by server. */
-  readonly #ends = new Map<string, AbortController>();
-  /** The reason that ends all calls; undefined while running calls are still waited for. */
-  #stopReason: Error | undefined;
+  readonly #actions = new Map<string, OpenAction>();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -71,39 +70,39 @@ export class Executor {
    * more, undefined if this process did not begin it.
    */
   lostMsLeft(server: string, { id }: RunningAction): number | undefined {
-    const unanswered = this.#unanswered.get(server);
-    if (unanswered?.action !== id) return undefined;
-    return Math.max(0, unanswered.ends - this.#options.clock.monotonic());
+    const action = this.#actions.get(server);
+    if (action?.id !== id || action.ends === undefined) return undefined;
+    return Math.max(0, action.ends - this.#options.clock.monotonic());
   }
 
   /** Returns why the last action of a server ended without an answer; undefined if that is not known here. */
   lostBecause(server: string): string | undefined {
-    return this.#lostBecause.get(server);
+    return this.#actions.get(server)?.lostBecause;
   }
 
   /** Asks the provider whether a claimed server exists. */
   check(server: string, row: ServerRow, provider: string): void {
-    this.#unanswered.delete(server);
+    const action = this.#actions.get(server);
+    if (action !== undefined) action.ends = undefined;
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
   }
 
   /** Ends the routine check of a server, if one is in flight here: the server needs an action, which waits for that. */
   endCheck(server: string): void {
-    if (this.capacity.isRoutineHere(server)) this.#ends.get(server)?.abort(new CheckEnded());
+    const call = this.capacity.callOf(server);
+    if (call !== undefined && this.capacity.mayEnd(call)) call.end.abort(new CheckEnded());
   }
 
   /** Ends one routine check that is in the way of an action of that provider, if there is one. */
   endCheckFor(provider: string): void {
-    const isEnding = (server: string): boolean => this.#ends.get(server)?.signal.aborted !== false;
-    const server = this.capacity.checksInTheWay(provider).find((one) => !isEnding(one));
-    if (server !== undefined) this.endCheck(server);
+    this.capacity.checkInTheWay(provider)?.end.abort(new CheckEnded());
   }
 
   /** Runs the action in a claimed server's row. The row must be durable before. */
   run(server: string, row: ServerRow): void {
     invariant(row.action !== null, `${server} has no action to carry out`);
     const { operation, provider } = row.action;
-    this.#lostBecause.delete(server);
+    this.#actions.delete(server);
     this.#start(server, { row, provider, kind: 'action', operation });
   }
 
@@ -118,37 +117,40 @@ export class Executor {
     const cancel = this.#options.clock.after(ms, timeUp.resolve);
     await Promise.race([this.#calls.onIdle(), timeUp.promise]);
     cancel();
-    this.#stopReason = new Error('the controller is stopping');
-    for (const end of this.#ends.values()) end.abort(this.#stopReason);
+    for (const { end } of this.capacity.calls()) end.abort(new Error('the controller is stopping'));
   }
 
   #start(server: string, job: Job): void {
-    invariant(this.capacity.isInFlight(server), `a call for ${server} was not claimed`);
-    const call = async (): Promise<void> => {
-      const answer = await this.#call(server, job);
-      if (answer?.outcome === 'lost') this.#lostBecause.set(server, answer.message);
-      else if (answer !== undefined) this.#unanswered.delete(server);
+    const call = this.capacity.callOf(server);
+    invariant(call !== undefined, `a call for ${server} was not claimed`);
+    const run = async (): Promise<void> => {
+      const answer = await this.#call(server, job, call);
+      if (job.kind === 'action' && answer?.outcome === 'lost') this.#lose(server, answer.message);
+      else if (job.kind === 'action' && answer !== undefined) this.#actions.delete(server);
       this.capacity.unclaim(server);
       const { kind, provider } = job;
-      this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer });
+      this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer }, call);
     };
     const isPulled = this.#options.entryOf(job.provider)?.provider.isPulled === true;
     // It runs elsewhere, and waits for no slot here.
-    if (isPulled) void call();
-    else void this.#calls.add(call);
+    if (isPulled) void run();
+    else void this.#calls.add(run);
   }
 
-  async #call(server: string, job: Job): Promise<Answer | undefined> {
+  #lose(server: string, reason: string): void {
+    const action = this.#actions.get(server);
+    if (action !== undefined) action.lostBecause = reason;
+  }
+
+  async #call(server: string, job: Job, { claimed, end }: CallInFlight): Promise<Answer | undefined> {
     const entry = this.#options.entryOf(job.provider);
     if (entry === undefined) return undefined;
     const { clock, log, graceMs } = this.#options;
     // A check after a lost action has its own deadline: the action's may have passed long ago.
     const action = job.kind === 'action' ? job.row.action : null;
-    const leftMs = action === null ? entry.timeoutSeconds * 1000 : this.#msLeft(server, action, entry);
-    if (action !== null) {
-      this.#unanswered.set(server, { action: action.id, ends: clock.monotonic() + leftMs + graceMs });
-    }
-    const end = this.#newEnd(server);
+    const leftMs = action === null ? entry.timeoutSeconds * 1000 : this.#msLeft(claimed, action, entry);
+    const ends = clock.monotonic() + leftMs + graceMs;
+    if (action !== null) this.#actions.set(server, { id: action.id, ends, lostBecause: undefined });
     const overdue = Promise.withResolvers<never>();
     const timers = [
       // A report that comes late counts.
@@ -165,11 +167,10 @@ export class Executor {
       if (end.signal.reason instanceof CheckEnded) return undefined;
       logUnanswered(server, job, { log, error });
       if (job.kind === 'check') return noAnswer(error);
-      this.#lostBecause.set(server, reasonOf(error));
+      this.#lose(server, reasonOf(error));
       return undefined;
     } finally {
       for (const cancel of timers) cancel();
-      this.#ends.delete(server);
     }
   }
 
@@ -180,22 +181,13 @@ export class Executor {
     else this.#options.log.error({ server, operation, provider }, 'call does not end; its server waits for that');
   }
 
-  #newEnd(server: string): AbortController {
-    const end = new AbortController();
-    this.#ends.set(server, end);
-    if (this.#stopReason !== undefined) end.abort(this.#stopReason);
-    return end;
-  }
-
   /**
    * Measured by the monotonic clock from the claim, when the intent was written: setting the wall clock neither ends
    * nor prolongs a call, also while the intent became durable.
    */
-  #msLeft(server: string, { deadline }: RunningAction, { timeoutSeconds }: CallableEntry): number {
-    const { clock } = this.#options;
-    const claimed = this.capacity.claimedAt(server) ?? { now: clock.now(), monotonic: clock.monotonic() };
-    const wholeMs = Math.min(Date.parse(deadline) - claimed.now, timeoutSeconds * 1000);
-    return Math.max(0, wholeMs - (clock.monotonic() - claimed.monotonic));
+  #msLeft(claimed: ClockTimes, { deadline }: RunningAction, { timeoutSeconds }: CallableEntry): number {
+    const wholeMs = Math.min(Date.parse(deadline) - claimed.wall, timeoutSeconds * 1000);
+    return Math.max(0, wholeMs - (this.#options.clock.monotonic() - claimed.monotonic));
   }
 }
 

@@ -3,6 +3,7 @@
 // stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
 // docs/decisions/0018-a-check-before-every-create.md.
 import type { Clock } from '../clock.ts';
+import type { ClockTimes } from '../execute/capacity.ts';
 import type { CheckEnd } from '../machine/decision.ts';
 import { fitsProxy } from '../machine/responsibility.ts';
 
@@ -10,12 +11,6 @@ import { fitsProxy } from '../machine/responsibility.ts';
 const FRESH_MS = 30_000;
 /** A check that takes longer is slow: it is not known when in that time the provider has looked. */
 const SLOW_MS = 15_000;
-
-/** A moment by the monotonic clock and by the wall clock. */
-export interface ClockTimes {
-  readonly monotonic: number;
-  readonly wall: number;
-}
 
 /** Who is asked: a provider entry; for proxies also those tags of the server that the one which is asked has itself. */
 export interface Checker {

@@ -1,6 +1,7 @@
 // Drives every server to its wanted spec: a queue of names, one pass over a server at a time, and the events that
 // enqueue a name. server-pass.ts implements the pass.
 import type { Clock } from '../clock.ts';
+import type { CallInFlight } from '../execute/capacity.ts';
 import { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
 import type { SecretRules } from '../machine/call-outcome.ts';
@@ -81,7 +82,7 @@ export class Reconciler {
     this.#executor = new Executor({
       ...options,
       entryOf: (name) => registry.byName(name),
-      onResult: (server, result) => this.#onResult(server, result),
+      onResult: (server, result, call) => this.#onResult(server, result, call),
     });
     const wake = (server: string): void => this.#queue.add(server);
     const offers = new ProxyOffers();
@@ -90,7 +91,8 @@ export class Reconciler {
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake });
     const requestCheck = (server: string): void => void this.checks.schedule.request(server);
-    this.#sites = new SiteWitness({ ledger, registry, clock, requestCheck, wake });
+    const { capacity } = this.#executor;
+    this.#sites = new SiteWitness({ ledger, registry, clock, capacity, requestCheck, wake });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
@@ -142,9 +144,9 @@ export class Reconciler {
     await this.#queue.stop();
   }
 
-  #onResult(server: string, answered: CallResult | undefined): void {
-    const result = answered && this.#pass.judged(server, answered);
-    if (this.checks.ended(server, result) && result !== undefined) this.#pass.noteResult(server, result);
+  #onResult(server: string, answered: CallResult | undefined, call: CallInFlight): void {
+    const result = answered && this.#pass.judged(server, answered, call);
+    if (this.checks.ended(server, result, call) && result !== undefined) this.#pass.noteResult(server, result, call);
     this.proxyWork?.ended(server, result !== undefined);
     this.#options.ledger.index.setInFlight(server, false);
     this.#queue.add(server);

@@ -1,5 +1,6 @@
 // Knows how and when servers were checked: the age of the last check for creates, and the schedule of servers at rest.
 import type { Clock } from '../clock.ts';
+import type { CallInFlight } from '../execute/capacity.ts';
 import type { CheckEnd, Next } from '../machine/decision.ts';
 import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/responsibility.ts';
 import type { CallResult } from '../model/call-result.ts';
@@ -8,7 +9,7 @@ import type { NodeRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import { CheckSchedule } from './check-schedule.ts';
-import { type Checker, type ClockTimes, FreshChecks } from './fresh-checks.ts';
+import { type Checker, FreshChecks } from './fresh-checks.ts';
 import type { Ledger } from './ledger.ts';
 
 /** The parts that checks are scheduled with. */
@@ -24,21 +25,11 @@ export interface ServerChecksOptions {
   readonly wake: (server: string) => void;
 }
 
-/** A check that runs. */
-interface RunningCheck {
-  /** The tags of the proxy that it asks; undefined if it asks none. */
-  readonly asked: readonly string[] | undefined;
-  /** The server was at rest when it began. */
-  readonly isRoutine: boolean;
-  readonly began: ClockTimes;
-}
-
 /** All checks that this process has made or will make. */
 export class ServerChecks {
   /** The checks of servers at rest. */
   readonly schedule: CheckSchedule;
   readonly #fresh: FreshChecks;
-  readonly #running = new Map<string, RunningCheck>();
   readonly #options: ServerChecksOptions;
 
   constructor(options: ServerChecksOptions) {
@@ -62,16 +53,6 @@ export class ServerChecks {
     });
   }
 
-  /** Notes that a check of a server begins. */
-  begin(server: string, check: Omit<RunningCheck, 'began'>): void {
-    this.#running.set(server, { ...check, began: this.#fresh.now });
-  }
-
-  /** Returns the tags of the proxy that a running check of a server asks; undefined if it asks none. */
-  askedOf(server: string): readonly string[] | undefined {
-    return this.#running.get(server)?.asked;
-  }
-
   /** Follows what a pass has decided. See {@link CheckSchedule.follow}. */
   follow(server: string, row: ServerRow | null, next: Next): void {
     if (row === null) this.#fresh.forget(server);
@@ -88,20 +69,17 @@ export class ServerChecks {
    * failed try of the action that may have become due meanwhile, and proxies of a site that is not responsible any more
    * tell nothing of the server.
    */
-  ended(server: string, result: CallResult | undefined): boolean {
-    const running = this.#running.get(server);
-    this.#running.delete(server);
-    const isRoutine = running?.isRoutine === true;
+  ended(server: string, result: CallResult | undefined, call: CallInFlight): boolean {
+    const { isRoutine, tags: asked = [], claimed } = call;
     if (isRoutine) this.schedule.ended(server, result?.answer);
-    const asked = running?.asked ?? [];
-    if (result?.kind === 'check' && running !== undefined && !fitsProxy(asked, this.#responsible(server))) return false;
+    if (result?.kind === 'check' && !fitsProxy(asked, this.#responsible(server))) return false;
     const outcome = result?.answer.outcome;
     const isAnswered = outcome === 'done' || outcome === 'absent';
     // A create needs a check of its own: one answer to a routine check makes no server.
-    if (result?.kind === 'check' && !isRoutine && running !== undefined) {
+    if (result?.kind === 'check' && !isRoutine) {
       const checker = { provider: result.provider, tags: asked };
       const end = outcome === 'done' ? 'answered' : 'failed';
-      this.#fresh.note(server, outcome === 'absent' ? outcome : end, { checker, began: running.began });
+      this.#fresh.note(server, outcome === 'absent' ? outcome : end, { checker, began: claimed });
     }
     return result !== undefined && !(isRoutine && !isAnswered);
   }

@@ -1,6 +1,7 @@
 // Runs one pass over one server: reads its row, concludes its last call, decides, writes the row, and carries the
 // decision out. machine/decide.ts makes the decisions.
 import type { Clock } from '../clock.ts';
+import type { CallInFlight } from '../execute/capacity.ts';
 import type { Executor } from '../execute/executor.ts';
 import type { Logger } from '../log.ts';
 import type { ConcludeContext, SecretRules } from '../machine/call-outcome.ts';
@@ -65,11 +66,11 @@ export class ServerPass {
   }
 
   /** Returns the result of a call as it counts, with the site that it is from: one from another place than before is no answer. */
-  judged(name: string, result: CallResult): CallResult {
-    const { ledger, checks, log } = this.#options;
+  judged(name: string, result: CallResult, call?: CallInFlight): CallResult {
+    const { ledger, log } = this.#options;
     const row = ledger.server(name);
     if (row === undefined) return result;
-    const tags = result.kind === 'check' ? checks.askedOf(name) : row.proxyTags;
+    const tags = result.kind === 'check' ? call?.tags : row.proxyTags;
     const known = {
       under: (key: string) => ledger.index.foundAt(key),
       rowOf: (server: string) => ledger.server(server),
@@ -82,9 +83,9 @@ export class ServerPass {
     return judged;
   }
 
-  /** Notes how a call ended; the next pass concludes it. */
-  noteResult(name: string, result: CallResult): void {
-    this.#options.sites.ended(name, result);
+  /** Notes how a call ended, which this process has begun unless `call` is left out; the next pass concludes it. */
+  noteResult(name: string, result: CallResult, call?: CallInFlight): void {
+    this.#options.sites.ended(name, result, call);
     this.#results.set(name, result);
   }
 
@@ -110,7 +111,7 @@ export class ServerPass {
       return;
     }
     const { row: after, next } = this.#step(name, row);
-    if (after === null) this.#options.sites.forgets(name, row, this.#results.get(name));
+    if (after === null) this.#options.sites.forgets(row, this.#results.get(name));
     this.#prepare(name, after, next);
     if (after !== row) await this.#write(name, row, after);
     if (this.#results.delete(name)) this.#options.sites.passed(row);
@@ -138,11 +139,10 @@ export class ServerPass {
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
-    const { executor, ledger, clock, wakeUps, checks, sites, queue } = this.#options;
+    const { executor, ledger, clock, wakeUps, checks, queue } = this.#options;
     const isRoutine = next.kind === 'check' && next.isRoutine === true;
     if (next.kind === 'check' || next.kind === 'run') {
-      executor.capacity.claim(name, next.provider, isRoutine);
-      sites.begins(name);
+      executor.capacity.claim(name, next.provider, next.kind === 'check' ? { isRoutine, tags: next.tags } : {});
       // A routine check does not count as a change in its group.
       if (!isRoutine) ledger.index.setInFlight(name, true);
     }
@@ -186,7 +186,6 @@ export class ServerPass {
     const { executor, queue, checks, review, clock, sites } = this.#options;
     switch (next.kind) {
       case 'check':
-        checks.begin(name, { asked: next.tags, isRoutine: next.isRoutine === true });
         executor.check(name, row, next.provider);
         break;
       case 'run':

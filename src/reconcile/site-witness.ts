@@ -1,6 +1,7 @@
 // Tells whether a site answers rightly that servers are gone: whether others of it are found, and how many are gone. A
 // site is a provider entry, or the tags of proxies. docs/decisions/0020.
 import type { Clock } from '../clock.ts';
+import type { CallInFlight, Capacity } from '../execute/capacity.ts';
 import { countsAsGone, goneMax, isAtRest, isGoneToHeal, isMissed, siteOf } from '../machine/drift.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -26,6 +27,7 @@ interface SiteWitnessOptions {
   readonly ledger: Pick<Ledger, 'server' | 'index'>;
   readonly registry: Pick<ProviderRegistry, 'byName'>;
   readonly clock: Clock;
+  readonly capacity: Pick<Capacity, 'lastNumber'>;
   /** Has a server checked as soon as there is capacity. */
   readonly requestCheck: (server: string) => void;
   /** Enqueues a server. */
@@ -37,10 +39,8 @@ export class SiteWitness {
   readonly #options: SiteWitnessOptions;
   /** Sites of which a check or an update has found a server that began after the last one was found gone. */
   readonly #found = new Set<string>();
-  /** How often a server was found gone; by site, the last one of these; and by server, how many came before its running call. */
-  #absences = 0;
+  /** By site, the number of the last call that was begun when one of its servers was last found gone. */
   readonly #lastAbsence = new Map<string, number>();
-  readonly #before = new Map<string, number>();
   /** By site, servers that wait until another one is looked at. */
   readonly #waiting = new Map<string, Set<string>>();
   readonly #tries = new Map<string, Tries>();
@@ -51,15 +51,8 @@ export class SiteWitness {
     this.#options = options;
   }
 
-  /** Notes that a call for a server begins. */
-  begins(server: string): void {
-    this.#before.set(server, this.#absences);
-  }
-
-  /** Notes how a call has ended, before its row is written. */
-  ended(server: string, { kind, answer: { outcome } }: CallResult): void {
-    const before = this.#before.get(server) ?? -1;
-    this.#before.delete(server);
+  /** Notes how a call has ended, before its row is written; without `call` another process has begun it. */
+  ended(server: string, { kind, answer: { outcome } }: CallResult, call: CallInFlight | undefined): void {
     const row = this.#options.ledger.server(server);
     const site = row && siteOf(row);
     if (row === undefined || site === undefined) return;
@@ -67,16 +60,14 @@ export class SiteWitness {
     if (row.applied === null) return;
     const isFound = outcome === 'done' && (kind === 'check' || row.action?.operation === 'update');
     // A call that began before the site went away may have looked at it then.
-    if (isFound && !this.#found.has(site)) this.#finds(site, before >= (this.#lastAbsence.get(site) ?? 0));
+    if (isFound && !this.#found.has(site)) this.#finds(site, (call?.number ?? 0) > (this.#lastAbsence.get(site) ?? 0));
     if (outcome !== 'absent' || row.observed === null) return;
-    this.#absences += 1;
-    this.#lastAbsence.set(site, this.#absences);
+    this.#lastAbsence.set(site, this.#options.capacity.lastNumber);
     this.#found.delete(site);
   }
 
   /** Notes that the row of a server is about to be removed, and how its last call has ended, if one has. */
-  forgets(server: string, row: ServerRow, result: CallResult | undefined): void {
-    this.#before.delete(server);
+  forgets(row: ServerRow, result: CallResult | undefined): void {
     const site = siteOf(row);
     const isGone = row.applied !== null && result?.answer.outcome === 'absent';
     if (isGone && site !== undefined) this.#forgotten.set(site, this.#options.clock.monotonic());

@@ -49,7 +49,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, concurrency = 1) 
     wakeUps.passing(server);
     const begins = wakeUps.hasCapacity(server, entryName, isRoutine);
     const wait = { kind: 'capacity', provider: entryName, instance: row?.instance ?? '' } as const;
-    if (begins) executor.capacity.claim(server, entryName, isRoutine);
+    if (begins) executor.capacity.claim(server, entryName, { isRoutine });
     else if (!isRoutine) executor.endCheckFor(entryName);
     wakeUps.begin(server, row, begins ? undefined : { ...wait, ...(isRoutine ? { isRoutine } : {}) });
     if (begins && row !== null) executor.check(server, row, entryName);
