@@ -234,11 +234,11 @@ export class Database {
       // A reader in the middle of a backup is waited for.
       const opened = new DatabaseSync(path, { timeout: BUSY_MS, readOnly: isReadOnly });
       database = opened;
-      if (!isReadOnly && isEmpty(opened)) {
-        // A backup is one file, which can be read where nothing can be written.
-        opened.exec(`PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'}; BEGIN; ${SCHEMA} COMMIT`);
-      }
+      // A backup is one file, which can be read where nothing can be written. A store that was written as one gets its log here.
+      const journal = `PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'};`;
+      if (!isReadOnly && isEmpty(opened)) opened.exec(`${journal} BEGIN; ${SCHEMA} COMMIT`);
       this.#requireVersion(opened);
+      if (!isReadOnly) opened.exec(journal);
       if (!isReadOnly) this.#requireIntegrity(opened);
       opened.exec(
         `PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,

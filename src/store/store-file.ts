@@ -44,7 +44,7 @@ export async function backUpStore(directory: string, target: string): Promise<Ba
   const document = await readStore(directory);
   if (document === undefined) throw new StoreError(`There is no store in ${directory}. Nothing was backed up.`);
   try {
-    await writeFile(target, { document, use: 'backup' });
+    await writeFile(target, document);
   } catch (error) {
     const why = existsSync(dirname(target)) ? whyUnusable(error) : 'its folder is not there: make it first';
     throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
@@ -130,16 +130,14 @@ async function replaceStore(directory: string, { document, now, name, isKept }: 
     (file) => existsSync(join(directory, file)),
   );
   const folder = join(directory, `${name}-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`);
-  if (isKept) await keepAside(directory, folder, present);
   const path = storePath(directory);
-  await writeFile(path, {
-    document,
-    use: 'store',
-    isOver: () =>
-      removeFiles(
-        directory,
-        BESIDE.map((end) => basename(path) + end),
-      ),
+  await writeFile(path, document, async () => {
+    // Not before: each try that finds no room for the new file would leave another folder.
+    if (isKept) await keepAside(directory, folder, present);
+    await removeFiles(
+      directory,
+      BESIDE.map((end) => basename(path) + end),
+    );
   });
   await removeFiles(directory, FORMER_FILES);
   return isKept ? folder : null;
@@ -175,12 +173,10 @@ async function removeFiles(directory: string, names: readonly string[]): Promise
 
 /**
  * Writes a document into a file, first beside it and then in the place of one of that name; `isOver` is called in between,
- * once the new file is durable. Where it throws before, the old file is as it was.
+ * once the new file is durable. Where it throws before, the old file is as it was. The new one is written as a backup is: SQLite's
+ * log would keep what a full disk does not let into the file.
  */
-async function writeFile(
-  path: string,
-  { document, use, isOver }: { document: StoreDocument; use: DatabaseUse['use']; isOver?: () => Promise<void> },
-): Promise<void> {
+async function writeFile(path: string, document: StoreDocument, isOver?: () => Promise<void>): Promise<void> {
   const aside = `${path}.new`;
   const removeAside = (): Promise<void> =>
     removeFiles(
@@ -189,7 +185,7 @@ async function writeFile(
     );
   await removeAside();
   try {
-    const adapter = new SqliteAdapter({ path: aside, isReadOnly: false, use }, atOnce);
+    const adapter = new SqliteAdapter({ path: aside, isReadOnly: false, use: 'backup' }, atOnce);
     try {
       await adapter.read();
       await adapter.write(document);

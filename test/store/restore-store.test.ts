@@ -102,6 +102,14 @@ describe('a restored store', () => {
     expect(await textsOf()).toEqual(['b', 'c']);
   });
 
+  it('is whole in its one file: a full disk may let commits into the log beside a file, and not into the file', async () => {
+    await makeBackup(['a']);
+    await restore();
+    // How SQLite writes the file: 1 in place, 2 by way of a log.
+    expect(readFileSync(storePath(directory))[18]).toBe(1);
+    expect(await textsOf()).toEqual(['a']);
+  });
+
   it('takes the place of one without rows, and keeps nothing of it', async () => {
     await makeBackup(['a']);
     await (await createLowdbStore(directory)).close();
@@ -172,6 +180,15 @@ describe('nothing is restored', () => {
     directory = join(directory, 'file');
     writeFileSync(directory, '');
     await expect(restore()).rejects.toThrow(`The store in ${directory} could not be restored: EEXIST`);
+  });
+
+  it('where the new file cannot be written, and no try leaves a copy of the present files', async () => {
+    await makeBackup(['a']);
+    await commitEach([[writeText('x', 'x')]]);
+    mkdirSync(`${storePath(directory)}.new`);
+    await expect(restore({ force: true })).rejects.toThrow('could not be restored');
+    expect(readdirSync(directory).sort()).toEqual(['lock', 'store.sqlite', 'store.sqlite.new']);
+    expect(await textsOf()).toEqual(['x']);
   });
 
   it('while a controller has the store', async () => {
