@@ -3,8 +3,12 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { codeOf } from './store-error.ts';
 
+/** SQLite's default. */
+const PAGE_BYTES = 4096;
 const HEAD_BYTES = 32;
 const FRAME_HEAD_BYTES = 24;
+/** With a page. The head of the log says the length of pages too, which may be what is damaged. */
+const FRAME_BYTES = FRAME_HEAD_BYTES + PAGE_BYTES;
 /** Checksums of words in the order of a little-endian machine, of a big-endian one. https://sqlite.org/fileformat2.html#walformat */
 const MAGIC = [0x377f0682, 0x377f0683];
 const FRAMES_AT_ONCE = 64;
@@ -32,17 +36,15 @@ export function isLogDamaged(path: string): boolean {
 
 function commitsBehindDamage(file: number, head: Buffer): number {
   const isLittle = head.readUInt32BE(0) !== MAGIC[1];
-  const frameBytes = FRAME_HEAD_BYTES + head.readUInt32BE(8);
-  if (frameBytes > FRAME_HEAD_BYTES + 65_536) return Number.POSITIVE_INFINITY;
   let sum = checksum(head.subarray(0, 24), [0, 0], isLittle);
   let isGood = MAGIC.includes(head.readUInt32BE(0)) && isSum(head, 24, sum);
   let commits = 0;
-  const frames = Buffer.alloc(FRAMES_AT_ONCE * frameBytes);
+  const frames = Buffer.alloc(FRAMES_AT_ONCE * FRAME_BYTES);
   for (let at = HEAD_BYTES, read = -1; read !== 0; at += read) {
     read = readSync(file, frames, 0, frames.length, at);
-    read -= read % frameBytes;
-    for (let start = 0; start < read; start += frameBytes) {
-      const frame = frames.subarray(start, start + frameBytes);
+    read -= read % FRAME_BYTES;
+    for (let start = 0; start < read; start += FRAME_BYTES) {
+      const frame = frames.subarray(start, start + FRAME_BYTES);
       // Frames of the log's former use are left behind the end.
       const equalSalts = [8, 12].filter((salt) => frame.readUInt32BE(salt) === head.readUInt32BE(salt + 8)).length;
       if (equalSalts === 0) return commits;

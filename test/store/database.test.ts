@@ -106,6 +106,16 @@ describe('a flipped bit', () => {
     for (const result of results) if (result !== 3) expect(result).toMatch(/is damaged|another version/);
   });
 
+  it('anywhere in the head of the log of commits is told', () => {
+    const left = killed(4);
+    for (let bit = 0; bit < 32 * 8; bit++) {
+      const log = Buffer.from(left.log);
+      log[bit >> 3] = (log[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      leave({ ...left, log });
+      expect(found()).toContain('its log of commits is not as it was written');
+    }
+  });
+
   it('in a row is told with its name', () => {
     const database = open();
     commitUntil(database, 3);
