@@ -52,6 +52,7 @@ function noting(adapter: DocumentAdapter): DocumentAdapter {
     read: () => adapter.read(),
     write: (document) => adapter.write(document),
     commit: (revision, pieces) => adapter.commit(revision, noted(pieces)),
+    revision: () => adapter.revision(),
     close: () => adapter.close(),
   };
 }

@@ -15,6 +15,7 @@ export interface Requests {
   };
   finish: { readonly revision: number; readonly answer: { readonly bytes: number; readonly growth: number } };
   cancel: { readonly answer: undefined };
+  revision: { readonly answer: number };
   close: { readonly answer: undefined };
 }
 
@@ -47,6 +48,8 @@ function answerTo(request: Request): unknown {
       return database.finish(request.revision);
     case 'cancel':
       return database.cancel();
+    case 'revision':
+      return database.revision;
   }
 }
 

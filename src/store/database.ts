@@ -103,6 +103,7 @@ export class Database {
 
   /** The number of the last commit; 0 before the first. */
   get revision(): number {
+    this.#openAgain();
     return this.#told(() => Number(this.#open.statements.state.get()?.revision));
   }
 
@@ -140,6 +141,7 @@ export class Database {
 
   /** `isWhole`: what is there goes. */
   begin(isWhole: boolean): void {
+    this.#openAgain();
     this.#saved = { bytes: 0, growth: 0 };
     this.#lines = 0;
     this.#open.database.exec('BEGIN IMMEDIATE');
@@ -163,7 +165,6 @@ export class Database {
     } catch (error) {
       // A commit whose fsync failed may be in the log, where the next start would find it.
       database.close();
-      this.#open = this.#opened();
       if (this.revision !== revision) throw error;
     }
     return this.#saved;
@@ -176,7 +177,7 @@ export class Database {
 
   /** Moves everything into the one file, which alone is left. */
   close(): void {
-    this.#open.database.close();
+    if (this.#open.database.isOpen) this.#open.database.close();
   }
 
   #putRow([kind, name, value]: KeptRow, revision: number): void {
@@ -222,6 +223,11 @@ export class Database {
     } catch (error) {
       throw this.#failed(error);
     }
+  }
+
+  /** Where a commit has failed, and the file could not be opened then. */
+  #openAgain(): void {
+    if (!this.#open.database.isOpen) this.#open = this.#opened();
   }
 
   #opened(): { database: DatabaseSync; statements: Statements } {

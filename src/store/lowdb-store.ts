@@ -188,6 +188,7 @@ class LowdbStore implements Store {
     const { adapter, inSlices, lock, path } = this.#parts;
     lock.check();
     if (this.#unshown !== undefined) throw this.#unshown;
+    if (this.#failure !== undefined) await this.#regain();
     const document = this.#document;
     const revision = document.revision + 1;
     const events = await inSlices(document.events.number(accepted.flatMap((commit) => commit.events)));
@@ -203,6 +204,15 @@ class LowdbStore implements Store {
       this.#unshown = unshownError(path, error);
       throw this.#unshown;
     }
+  }
+
+  /**
+   * After a failure. The commit that failed may be in the file all the same; but nobody saw it, and those who made it were told that
+   * nothing was saved. So the document replaces it.
+   */
+  async #regain(): Promise<void> {
+    const { adapter, database } = this.#parts;
+    if ((await adapter.revision()) !== this.#document.revision) await database.write();
   }
 
   *#linesOf(accepted: readonly WaitingCommit[], events: readonly StoredEvent[]): Generator<KeptLine> {

@@ -28,9 +28,11 @@ export interface DocumentAdapter {
   write(document: StoreDocument): Promise<void>;
   /**
    * Saves all pieces or none, as the commit of that number, one more than the last. Resolves once they would survive a
-   * power cut. Where it throws, nothing was saved.
+   * power cut. Where it throws, nothing was saved, or `revision` is the given one.
    */
   commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved>;
+  /** The number of the last commit that is kept. It may be one more than that of the last that `commit` has resolved for, if a disk failed. */
+  revision(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -67,6 +69,10 @@ export class SqliteAdapter implements DocumentAdapter {
 
   commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved> {
     return this.#save(revision, pieces, 'commit');
+  }
+
+  revision(): Promise<number> {
+    return this.#ask('revision', {});
   }
 
   async close(): Promise<void> {

@@ -51,6 +51,7 @@ it('starts git for the local copy before it reads the store, and not again for t
     },
     write: (document) => adapter.write(document),
     commit: (revision, pieces) => adapter.commit(revision, pieces),
+    revision: () => adapter.revision(),
     close: () => adapter.close(),
   });
   const again = await startController(settings, { log: LOG, adapting });

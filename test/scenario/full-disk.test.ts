@@ -32,6 +32,7 @@ class FillingDisk {
     read: () => adapter.read(),
     write: (document) => adapter.write(document),
     commit: (revision, pieces) => adapter.commit(revision, this.#written(pieces)),
+    revision: () => adapter.revision(),
     close: () => adapter.close(),
   });
 

@@ -62,6 +62,7 @@ export class SimulatedDisk {
           growth,
         };
       },
+      revision: async () => this.#kept.revision,
       close: async () => undefined,
     };
   }

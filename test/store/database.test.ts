@@ -1,8 +1,8 @@
 // The file of a store after something else than Treeline wrote to it, after a crash in the middle of a commit, and on a full disk.
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Database, type Piece } from '../../src/store/database.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -206,6 +206,43 @@ describe('on a full disk', () => {
     expect(contentOf(database).rows).toHaveLength(3);
     database.close();
     expect(found()).toBe(3);
+  });
+});
+
+describe('a disk that fails', () => {
+  it('in the middle of a commit, and then when the file is opened again, is tried again later', () => {
+    const database = open();
+    commitUntil(database, 2);
+    const execute = DatabaseSync.prototype.exec;
+    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, statement) {
+      execute.call(this, statement);
+      if (statement !== 'COMMIT') return;
+      vi.restoreAllMocks();
+      renameSync(path, `${path}.away`);
+      mkdirSync(path);
+      throw new Error('disk I/O error');
+    });
+    expect(() => commitUntil(database, 3)).toThrow('EISDIR');
+    expect(() => database.begin(false)).toThrow('EISDIR');
+    database.cancel();
+    rmdirSync(path);
+    renameSync(`${path}.away`, path);
+    expect(database.revision).toBe(3);
+    commitUntil(database, 4);
+    database.close();
+    expect(found()).toBe(4);
+  });
+
+  it('and stays so, is no obstacle to an end', () => {
+    const database = open();
+    commitUntil(database, 2);
+    database.begin(false);
+    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(() => {
+      throw new Error('disk I/O error');
+    });
+    expect(() => database.finish(3)).toThrow('disk I/O error');
+    expect(() => database.close()).not.toThrow();
+    vi.restoreAllMocks();
   });
 });
 

@@ -9,6 +9,7 @@ import type { NewEvent } from '../../src/model/instance-event.ts';
 import type { Change } from '../../src/model/rows.ts';
 import { refuseNetwork } from '../../src/store/database.ts';
 import { createLowdbStore, type LowdbStoreOptions } from '../../src/store/lowdb-store.ts';
+import type { DocumentAdapter } from '../../src/store/sqlite-adapter.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { backUpStore, restoreStore, storePath } from '../../src/store/store-file.ts';
 import { describeStore } from '../contract/store.ts';
@@ -174,6 +175,36 @@ describe('files', () => {
     expect(store.savedBytes).toBeGreaterThan(3_000 * 2_000);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(5_000_000);
   });
+});
+
+it('takes out of the file a commit that is there although it failed, before it saves another', async () => {
+  const directory = temporaryDirectory();
+  let isFailing = false;
+  const adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
+    read: () => adapter.read(),
+    write: (document) => adapter.write(document),
+    commit: async (revision, pieces) => {
+      const saved = await adapter.commit(revision, pieces);
+      if (isFailing) throw new Error('disk I/O error');
+      return saved;
+    },
+    revision: () => adapter.revision(),
+    close: () => adapter.close(),
+  });
+  const store = await createLowdbStore(directory, { adapting });
+  await store.commit([writeText('a', 'one')], [eventOf('first')]);
+  isFailing = true;
+  const failing = store.commit([writeText('b', 'two'), writeText('a', null, store.read('node', 'a'))], [eventOf('no')]);
+  await expect(failing).rejects.toThrow('Nothing was saved');
+  isFailing = false;
+  await store.commit([writeText('c', 'three')]);
+  const { events } = await store.events('shop', { after: 0, limit: 100 });
+  await store.close();
+  const reopened = await createLowdbStore(directory);
+  expect([...reopened.list('node').keys()].sort()).toEqual(['a', 'c']);
+  expect((await reopened.events('shop', { after: 0, limit: 100 })).events).toEqual(events);
+  expect(reopened.rowBytes).toBe(store.rowBytes);
+  await reopened.close();
 });
 
 describe('dropped events', () => {
