@@ -3,8 +3,8 @@
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 
-/** The kind of the rows that hold the wanted specs of servers. It sorts after `server`. */
-export const WANTED_KIND = 'wanted';
+/** The kind of the rows that hold the wanted specs of servers. It sorts before `server`, since a server's row is read with its spec. */
+export const WANTED_KIND = 'desired';
 /** Stands in the JSON of a server in place of a spec that is the wanted one. */
 const WANTED = 'wanted';
 

@@ -110,7 +110,7 @@ function documentOf({ revision, rows, events }: Image): StoreDocument {
   const document = emptyStoreDocument();
   document.revision = revision;
   // As a database sorts them.
-  const sorted = [...rows.values()].sort(([a], [b]) => (a < b ? 1 : a > b ? -1 : 0));
+  const sorted = [...rows.values()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   finish(new DocumentReader(document, 'the simulated disk').add({ rows: sorted, events: [] }));
   document.events.restore([...events.values()].map(eventOf));
   return document;

@@ -49,7 +49,7 @@ describe('the rows of a server', () => {
       'server',
       { ...row, wanted: 'wanted', applied: 'wanted', action: { ...row.action, spec: 'wanted' } },
     ]);
-    expect(wanted).toEqual(['wanted', WANTED]);
+    expect(wanted).toEqual(['desired', WANTED]);
   });
 
   it('have another applied spec, and one that equals a wanted one that is gone', () => {
@@ -64,12 +64,12 @@ describe('the rows of a server', () => {
     expect(kept({ ...row, state: 'creating' }, row)).toHaveLength(1);
     expect(kept({ ...row, wanted: OTHER }, row)).toEqual([
       ['server', { ...row, wanted: 'wanted', applied: WANTED }],
-      ['wanted', OTHER],
+      ['desired', OTHER],
     ]);
-    expect(kept({ ...row, wanted: null }, row)[1]).toEqual(['wanted', null]);
+    expect(kept({ ...row, wanted: null }, row)[1]).toEqual(['desired', null]);
     expect(kept(null, row)).toEqual([
       ['server', null],
-      ['wanted', null],
+      ['desired', null],
     ]);
   });
 });
