@@ -89,7 +89,9 @@ const fields = fc.record(
 );
 
 describe('a store', () => {
-  it('finds every row again as it was, however rows were changed, and counts their bytes', async () => {
+  it('finds every row again as it was, however rows were changed, and counts their bytes', {
+    timeout: 120_000,
+  }, async () => {
     const steps = fc.array(
       fc.record({ name: fc.constantFrom('web-1', 'web-2'), keeps: fc.boolean(), row: fc.option(fields) }),
       {
