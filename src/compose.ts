@@ -1,5 +1,5 @@
 // Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
-import { startApi } from './api/api.ts';
+import { startApi } from './api/app.ts';
 import type { Listener } from './api/listener.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';

@@ -1,5 +1,5 @@
-// Builds the REST interface as one Express application, with its middleware in order. api.ts makes it listen.
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+// Builds the REST interface: the steps that every request passes, and the routes as one Express application, behind its TLS listener.
+import type { RequestListener } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import express, { type Express, type Request } from 'express';
 import type { Logger } from '../log.ts';
@@ -11,13 +11,13 @@ import type { Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import type { Writer } from '../service/write/writer.ts';
 import { type ShareLimits, Shares } from '../shares.ts';
-import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
-import { checkRequest } from './check-request.ts';
+import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { answerErrors } from './errors.ts';
-import { waitForMinCommit } from './min-commit.ts';
+import { type Listener, startListener } from './listener.ts';
 import { packAnswers } from './pack.ts';
 import { assignRequestId } from './present.ts';
 import { KeptAnswers, sendKept } from './reads.ts';
+import { checkRequest, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { hieraRoutes } from './routes/hiera.ts';
@@ -26,7 +26,8 @@ import { stackInstanceRoutes } from './routes/stacks-instances.ts';
 import { stackTemplateRoutes } from './routes/stacks-templates.ts';
 import { treeRoutes } from './routes/tree.ts';
 import { typeRoutes } from './routes/types.ts';
-import { refuseForeignOrigin } from './same-origin.ts';
+import { judgeClients } from './tls/judge-clients.ts';
+import type { TlsMaterial } from './tls/tls-material.ts';
 
 interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
@@ -86,24 +87,6 @@ export function createApp(options: AppOptions): RequestListener {
     request.url = path ?? '/';
     const step = path === undefined ? refuse : pass;
     step(request, response, () => routes(request, response));
-  };
-}
-
-/** Returns the step of these steps, one after the other. `fail` answers what one of them throws. */
-function passSteps(steps: readonly RequestStep[], fail: ReturnType<typeof answerErrors>) {
-  return (request: IncomingMessage, response: ServerResponse, last: () => void): void => {
-    const passFrom = (index: number): void => {
-      const next = (): void => passFrom(index + 1);
-      const failed = (error: unknown): void => fail(error, request, response, next);
-      try {
-        const step = steps[index];
-        if (step === undefined) last();
-        else step(request, response, next)?.catch(failed);
-      } catch (error) {
-        failed(error);
-      }
-    };
-    passFrom(0);
   };
 }
 
@@ -167,4 +150,26 @@ function adviceFor(path: string): string {
   if (below === undefined) return didYouMean(section, SECTIONS) ?? `everything is below ${SECTIONS.join(', ')}`;
   if (second === '') return `below it are ${below.join(', ')}`;
   return didYouMean(second, below) ?? `below ${section} are ${below.join(', ')}`;
+}
+
+interface ApiOptions extends Omit<AppOptions, 'judge'> {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly tls: TlsMaterial;
+}
+
+/** Returns the REST interface, which answers from now on. Throws where the address is taken or the TLS material is wrong. */
+export async function startApi(options: ApiOptions): Promise<Listener> {
+  const { host, port, tls, clock, log } = options;
+  const clients = judgeClients(tls);
+  const app = createApp({ ...options, judge: clients.judge });
+  const listener = await startListener({ host, port, tls, handler: app, log, clock });
+  return {
+    ...listener,
+    reload(next) {
+      listener.reload(next);
+      clients.reload(next);
+    },
+  };
 }

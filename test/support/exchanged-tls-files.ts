@@ -4,7 +4,7 @@ import { Agent, get, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { expect, onTestFinished, vi } from 'vitest';
-import { startApi } from '../../src/api/api.ts';
+import { startApi } from '../../src/api/app.ts';
 import { openTlsFiles } from '../../src/api/tls/tls-files.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { type Credential, createAuthority } from '../../src/development-pki.ts';

@@ -1,6 +1,6 @@
 // The REST interface on a free port, with an authority and one registered client a role.
 
-import { startApi } from '../../src/api/api.ts';
+import { startApi } from '../../src/api/app.ts';
 import type { Listener } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';

@@ -11,7 +11,6 @@ import { sendError } from '../errors.ts';
 import { sendEnvelope } from '../present.ts';
 import { readSecretFile, SecretFileError } from './secret-file.ts';
 import { isGenuine } from './signature.ts';
-import { throttle } from './throttle.ts';
 
 interface WebhookOptions extends ListenAddress {
   /** A path. Read again for each hook. */
@@ -122,4 +121,37 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   request.on('error', reject);
   request.on('close', () => reject(new Error('the request broke off')));
   return promise;
+}
+
+/** How often hooks make the follower poll: the first hook at once, later ones together at the end of a pause. */
+interface Throttle {
+  /** Asks for a poll. */
+  ask(): void;
+  /** Forgets a poll that is still to come. */
+  stop(): void;
+}
+
+/** Returns the limit: two calls of `poll` are at least `pauseMs` apart. */
+export function throttle(poll: () => void, { clock, pauseMs }: { clock: Clock; pauseMs: number }): Throttle {
+  let cancelPause: (() => void) | undefined;
+  let isAsked = false;
+
+  function callAndPause(): void {
+    isAsked = false;
+    cancelPause = clock.after(pauseMs, () => {
+      cancelPause = undefined;
+      if (isAsked) callAndPause();
+    });
+    poll();
+  }
+
+  return {
+    ask() {
+      if (cancelPause === undefined) callAndPause();
+      else isAsked = true;
+    },
+    stop() {
+      cancelPause?.();
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { throttle } from '../../../src/api/webhook/throttle.ts';
+import { throttle } from '../../../src/api/webhook/webhook.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 function limit() {
