@@ -1,9 +1,10 @@
 // Following and reconciling for the benchmark `cliffs`: commits of texts, rows in memory, and a provider that answers at
 // once. Time stands still, so nothing waits for it.
 
+import { createLog } from '../src/base/log.ts';
+import { createSlices } from '../src/base/slices.ts';
 import { CurrentState } from '../src/follow/current-state.ts';
 import { Follower } from '../src/follow/follower.ts';
-import { createLog } from '../src/log.ts';
 import type { Operation } from '../src/model/state.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../src/providers/provider-registry.ts';
@@ -13,7 +14,6 @@ import { Reconciler } from '../src/reconcile/reconciler.ts';
 import { Reviews } from '../src/reconcile/reviews.ts';
 import { stallsIn } from '../src/reconcile/stall-graph.ts';
 import { createReader, type Reader } from '../src/service/read/reader.ts';
-import { createSlices } from '../src/slices.ts';
 import { ManualClock } from '../test/support/manual-clock.ts';
 import { MemoryStore } from '../test/support/memory-store.ts';
 import { ScriptedProvider } from '../test/support/scripted-provider.ts';

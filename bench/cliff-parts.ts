@@ -1,5 +1,5 @@
 // The parts of the cases of the benchmark `cliffs`: files, a controller that follows them, and checks in the end.
-import { finish } from '../src/model/steps.ts';
+import { finish } from '../src/base/steps.ts';
 import type { TextChanges } from '../test/support/text-repository.ts';
 import { CliffCore } from './cliff-core.ts';
 

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createLog } from '../src/base/log.ts';
 import { type Controller, startController } from '../src/compose.ts';
-import { createLog } from '../src/log.ts';
 import { ProgramRunner } from '../src/programs/program-runner.ts';
 import { createExecProvider } from '../src/providers/exec/exec-provider.ts';
 import { loadSettings } from '../src/settings/load-settings.ts';

@@ -1,5 +1,6 @@
 // The pure pipeline from a commit to the desired state. Reconciling, the service and the command line all use it.
 
+import { finish, type Steps } from './base/steps.ts';
 import { catalogSteps, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
 import { selectActiveClients } from './desired/active-clients.ts';
@@ -17,7 +18,6 @@ import { isValidUnit, type Unit } from './desired/unit.ts';
 import { nameAt } from './model/address.ts';
 import { type Problem, sortProblems } from './model/problem.ts';
 import type { Snapshot } from './model/snapshot.ts';
-import { finish, type Steps } from './model/steps.ts';
 
 /** A commit that is followed, or the reason for which it is not; then the desired state is unchanged. */
 export type Derivation = FollowedDerivation | RefusedDerivation;

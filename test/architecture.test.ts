@@ -31,9 +31,9 @@ const TRIALS: readonly Trial[] = [
     rule: 'only what the table allows',
     files: {
       'src/store/a.ts': "import { b } from '../source/b.ts';",
-      'src/derive.ts': "import { a } from './clock.ts';",
+      'src/derive.ts': "import { a } from './base/clock.ts';",
     },
-    finds: ['src/store/a.ts:1 imports src/source/b.ts', 'src/derive.ts:1 imports src/clock.ts'],
+    finds: ['src/store/a.ts:1 imports src/source/b.ts', 'src/derive.ts:1 imports src/base/clock.ts'],
   },
   {
     rule: 'only what the table allows',
@@ -56,15 +56,16 @@ const TRIALS: readonly Trial[] = [
     rule: 'only what the table allows',
     files: {
       'src/git/a.ts':
-        "import { invariant } from '../model/invariant.ts';\nimport type { Snapshot } from '../model/snapshot.ts';",
-      'src/git/b.ts': "import { SourceError } from '../source/source.ts';\nimport type { Clock } from '../clock.ts';",
+        "import { invariant } from '../base/invariant.ts';\nimport type { Snapshot } from '../model/snapshot.ts';",
+      'src/git/b.ts':
+        "import { SourceError } from '../source/source.ts';\nimport type { Clock } from '../base/clock.ts';",
       'src/source/remotes/c.ts': "import { runGit } from '../../git/git-process.ts';",
       'src/store/d.ts': "import { runGit } from '../git/git-process.ts';",
     },
     finds: [
       'src/git/a.ts:2 imports src/model/snapshot.ts',
       'src/git/b.ts:1 imports src/source/source.ts',
-      'src/git/b.ts:2 imports src/clock.ts',
+      'src/git/b.ts:2 imports src/base/clock.ts',
       'src/store/d.ts:1 imports src/git/git-process.ts',
     ],
   },

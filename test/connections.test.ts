@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { Connections } from '../src/connections.ts';
-import { closeAtOnce, listenOn } from '../src/listen.ts';
+import { Connections } from '../src/base/connections.ts';
+import { closeAtOnce, listenOn } from '../src/base/listen.ts';
 
 const MAX = 3;
 

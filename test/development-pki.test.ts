@@ -11,7 +11,7 @@ import {
   issueClientCertificate,
   issueServerCertificate,
   needsRenewal,
-} from '../src/development-pki.ts';
+} from '../src/base/development-pki.ts';
 import { createCrl } from './support/create-crl.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -2,7 +2,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { watchFiles } from '../src/file-watch.ts';
+import { watchFiles } from '../src/base/file-watch.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 /** Watches `file` below the directory; returns how often it has changed so far. */

@@ -1,6 +1,7 @@
 // Limits in pairs: what one way admits, every other way admits too. Answers of providers: test/providers/answers-in-pairs.test.ts.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { finish } from '../src/base/steps.ts';
 import type { FileType } from '../src/catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../src/catalog/decode-text.ts';
 import { parseEntry } from '../src/catalog/parse-entry.ts';
@@ -9,7 +10,6 @@ import { isSame, type Json, type JsonMap } from '../src/model/json.ts';
 import { NAME_LENGTH_MAX, nameFault, TYPE_NAMES } from '../src/model/names.ts';
 import { isError } from '../src/model/problem.ts';
 import { ServiceError } from '../src/model/service-error.ts';
-import { finish } from '../src/model/steps.ts';
 import { desiredAfter } from '../src/service/write/check-edits.ts';
 import type { Draft } from '../src/service/write/draft.ts';
 import { putInstanceDraft, putObjectDraft, writableType } from '../src/service/write/drafts.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countLog, throttleLog } from '../src/log-throttle.ts';
+import { countLog, throttleLog } from '../src/base/throttles.ts';
 import { ManualClock } from './support/manual-clock.ts';
 
 test('of each interval ten lines are written, and the others are counted', () => {

@@ -1,6 +1,6 @@
 // Tests the log lines of errors: a foreseen failure is logged with its message and without its stack.
 import { expect, it } from 'vitest';
-import { createLog } from '../src/log.ts';
+import { createLog } from '../src/base/log.ts';
 import type { LogLevel } from '../src/model/settings.ts';
 import { SourceError } from '../src/source/source.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../schemas/settings.schema.json' with { type: 'json' };
-import { createAuthority } from '../src/development-pki.ts';
+import { createAuthority } from '../src/base/development-pki.ts';
 import { isMap } from '../src/model/json.ts';
 import { loadSettings } from '../src/settings/load-settings.ts';
 import { refusalsOf } from '../src/settings/refuse-settings.ts';

@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { finish } from '../src/base/steps.ts';
 import { FILE_BYTES_MAX } from '../src/catalog/decode-text.ts';
 import { wantsBlob } from '../src/catalog/load-catalog.ts';
 import { isObjectPath, placePath } from '../src/catalog/paths.ts';
@@ -14,7 +15,6 @@ import { isMap } from '../src/model/json.ts';
 import { isError, type Problem } from '../src/model/problem.ts';
 import { canonicalSerial } from '../src/model/serial.ts';
 import { ServiceError } from '../src/model/service-error.ts';
-import { finish } from '../src/model/steps.ts';
 import { desiredAfter } from '../src/service/write/check-edits.ts';
 import type { Draft } from '../src/service/write/draft.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RepeatedErrors } from '../src/repeated-errors.ts';
+import { RepeatedErrors } from '../src/base/throttles.ts';
 import { ManualClock } from './support/manual-clock.ts';
 
 function open() {

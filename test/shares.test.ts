@@ -1,7 +1,7 @@
 // What is limited is divided among clients: each has its share, and those who wait take turns.
 import { expect, it } from 'vitest';
+import { FairLine, type ShareLimits, Shares } from '../src/base/shares.ts';
 import type { ServiceError } from '../src/model/service-error.ts';
-import { FairLine, type ShareLimits, Shares } from '../src/shares.ts';
 
 /** Work that is at work until it is ended, in the order in which it began. */
 class Scene {

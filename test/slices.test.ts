@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Steps } from '../src/model/steps.ts';
-import { createSlices, turnsOf, WORK_SLICE_MS, WorkTurns } from '../src/slices.ts';
+import { createSlices, turnsOf, WORK_SLICE_MS, WorkTurns } from '../src/base/slices.ts';
+import type { Steps } from '../src/base/steps.ts';
 import { ManualClock } from './support/manual-clock.ts';
 
 /** Work of so many steps, each of which takes so long, and is noted with a letter. */

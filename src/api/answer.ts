@@ -1,8 +1,8 @@
 // Writes answers as JSON with their tag, in pieces of moderate length. Long ones are written in steps, so that other requests have their
 // turn. docs/decisions/0037-work-in-slices.md.
 import { createHash, type Hash, hash } from 'node:crypto';
+import { type Steps, visitAll } from '../base/steps.ts';
 import { isMap } from '../model/json.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 
 /** Characters that are written at once. A text that is not longer is one piece. */
 export const PIECE_LENGTH = 128 * 1024;

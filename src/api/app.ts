@@ -1,16 +1,17 @@
 // Builds the REST interface: the steps that every request passes, and the routes as one Express application, behind its TLS listener.
+
 import type { RequestListener } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import express, { type Express, type Request } from 'express';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../base/log.ts';
+import { type ShareLimits, Shares } from '../base/shares.ts';
+import { didYouMean } from '../base/wording.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { didYouMean } from '../model/suggest.ts';
 import type { Agent } from '../service/agent.ts';
 import type { Explainer } from '../service/explain/explainer.ts';
 import type { Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import type { Writer } from '../service/write/writer.ts';
-import { type ShareLimits, Shares } from '../shares.ts';
 import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { answerErrors } from './errors.ts';
 import { type Listener, startListener } from './listener.ts';

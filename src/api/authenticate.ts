@@ -4,16 +4,16 @@
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
-import { countLog } from '../log-throttle.ts';
-import { invariant } from '../model/invariant.ts';
+import type { Clock } from '../base/clock.ts';
+import { invariant } from '../base/invariant.ts';
+import type { Logger } from '../base/log.ts';
+import type { Asker } from '../base/shares.ts';
+import { countLog } from '../base/throttles.ts';
 import type { Client } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Caller, Registry } from '../service/caller.ts';
 import type { Reader } from '../service/read/reader.ts';
-import type { Asker } from '../shares.ts';
 import { fingerprintOf, type Peer, peerOf } from './peer.ts';
 
 /** The registry, and the judgement of certificates. */

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { OpenConnection } from '../connections.ts';
+import type { OpenConnection } from '../base/connections.ts';
 import { errorBodyOf, type Failure } from './errors.ts';
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';

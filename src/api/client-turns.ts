@@ -1,8 +1,8 @@
 // Has clients take turns in what is short, but often asked for: handling requests, and sending pieces of long answers.
 import { setImmediate } from 'node:timers/promises';
-import { systemClock } from '../clock.ts';
-import { FairLine } from '../shares.ts';
-import { WorkTurns } from '../slices.ts';
+import { systemClock } from '../base/clock.ts';
+import { FairLine } from '../base/shares.ts';
+import { WorkTurns } from '../base/slices.ts';
 
 /** So much of a turn of the event loop; enough for 40 common reads. */
 const TURN_MS = 2;

@@ -1,6 +1,6 @@
 // Defines every error of a request, and the one table from error code to HTTP status. See docs/rest.md, errors.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../base/log.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
 import { logOverShare, refusalOf } from './authenticate.ts';
 import { requestIdOf, writeJson } from './present.ts';

@@ -1,9 +1,9 @@
 // Parses the bodies of write requests: JSON objects with known fields. See docs/rest.md, requests.
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+import { Shares } from '../base/shares.ts';
+import { didYouMean } from '../base/wording.ts';
 import { fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
-import { didYouMean } from '../model/suggest.ts';
-import { Shares } from '../shares.ts';
 import { requireAllowed } from './authenticate.ts';
 import { clientTurns } from './client-turns.ts';
 import { fingerprintOf } from './peer.ts';

@@ -1,8 +1,8 @@
 // Reads query parameters: it checks each known one and ignores unknown ones.
 import type { IncomingMessage } from 'node:http';
+import { didYouMean } from '../base/wording.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { didYouMean } from '../model/suggest.ts';
 
 /** The part of Express's request that is read here. */
 type Queried = IncomingMessage & { readonly query: Readonly<Record<string, unknown>> };

@@ -2,11 +2,11 @@
 // the router is asked. docs/decisions/0032-reads.md.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
-import { systemClock } from '../clock.ts';
-import type { Steps } from '../model/steps.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Shares } from '../base/shares.ts';
+import { createSlices } from '../base/slices.ts';
+import type { Steps } from '../base/steps.ts';
 import type { Reader } from '../service/read/reader.ts';
-import type { Shares } from '../shares.ts';
-import { createSlices } from '../slices.ts';
 import { type PiecedAnswer, writeAnswer } from './answer.ts';
 import { askerOf } from './authenticate.ts';
 import { only } from './only.ts';

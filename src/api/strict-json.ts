@@ -1,8 +1,9 @@
 // Parses JSON as strictly as files: UTF-8 only, no duplicate keys, no numbers that would lose digits. RFC 8259 leaves
 // these cases to the parser, and any choice would write something else than was sent.
+
+import { quote, reasonOf } from '../base/wording.ts';
 import { below } from '../model/entry.ts';
 import { isExact, type Json } from '../model/json.ts';
-import { quote, reasonOf } from '../model/quote.ts';
 import { ServiceError } from '../model/service-error.ts';
 
 /** Enough to recognise a number that nothing here can hold. */

@@ -1,11 +1,12 @@
 // Checks what a schema cannot express about a single file: that the object agrees with its path, that its keys are
 // allowed, how long keys and texts are, and the words that other YAML readers take for true or false.
+
+import { quote } from '../base/wording.ts';
 import { below, type Entry, type Fault, type ProblemText, problemAt, problemFrom } from '../model/entry.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import { keyLengthFault, SELECTORS, textLengthFault } from '../model/keys.ts';
 import { isPlainTypeName } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 import type { NamedType } from './read-object.ts';
 import type { YamlDocument } from './yaml.ts';

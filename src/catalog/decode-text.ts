@@ -1,7 +1,7 @@
 // Decodes the bytes of a file: UTF-8 only, and up to the limit of a file.
 
+import { invariant } from '../base/invariant.ts';
 import type { Fault } from '../model/entry.ts';
-import { invariant } from '../model/invariant.ts';
 
 /** The maximum size of a file of the layout. */
 export const FILE_BYTES_MAX = 1024 * 1024;

@@ -1,13 +1,13 @@
 // Reads hierarchy.yaml: its defaults, and the rules that a schema cannot express. See docs/concepts.md, hierarchy.
+
+import { type PatternRefusal, patternRefusal, patternRefusals } from '../base/pattern.ts';
+import { didYouMean, quote } from '../base/wording.ts';
 import { type Entry, type Fault, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { SELECTORS } from '../model/keys.ts';
 import { isPlainTypeName, nameFault, type PlainTypeName } from '../model/names.ts';
 import type { Hierarchy, HierarchyLevel, MergeRule } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
-import { type PatternRefusal, patternRefusal, patternRefusals } from '../pattern.ts';
 
 const LEVEL_TYPES = ['common', 'environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
 

@@ -1,11 +1,12 @@
 // Loads the catalog of a snapshot: parses files that changed, reuses the others, and finds mistakes that involve
 // several files.
+
+import { finish, type Steps } from '../base/steps.ts';
 import { type Entry, isValidEntry, type ProblemText, problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy, TreeNode } from '../model/objects.ts';
 import { isError, sortProblems } from '../model/problem.ts';
 import { LAYOUT_BYTES_MAX, type Snapshot } from '../model/snapshot.ts';
-import { finish, type Steps } from '../model/steps.ts';
 import type { Catalog, FileEntry } from './catalog.ts';
 import { DEFAULT_HIERARCHY } from './hierarchy.ts';
 import { isOfType, nameEntries } from './name-entries.ts';

@@ -1,12 +1,11 @@
 // Classifies paths of the stacks repository: a path gives the type and the name of its object. See docs/concepts.md,
 // repository layout.
 
+import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import { isPlainTypeName, isTypeName, nameFault, TYPE_NAMES } from '../model/names.ts';
-import { quote, withForeignCharacter } from '../model/quote.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import type { FileMode } from '../model/snapshot.ts';
-import { didYouMean } from '../model/suggest.ts';
 import type { FileType } from './catalog.ts';
 
 /** A file that holds an object; `name` is the object's, `tree` and `hierarchy` for those two. */

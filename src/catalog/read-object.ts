@@ -1,6 +1,6 @@
 // Converts a value that fits its schema to an object of the model. It fills in the name and type from the path, and the
 // defaults.
-import { invariant } from '../model/invariant.ts';
+import { invariant } from '../base/invariant.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type PlainTypeName, ROLES } from '../model/names.ts';
 import type {

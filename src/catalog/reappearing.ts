@@ -1,8 +1,9 @@
 // Finds files of instances that a commit takes away among the files that it adds under other names: the same or nearly, as
 // git counts renames. Where the name makes an instance, it is a hand-over and not looked at. docs/decisions/0009.
+
+import { type Steps, visitAll } from '../base/steps.ts';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import type { Catalog } from './catalog.ts';
 import { isObjectPath, placePath } from './paths.ts';
 

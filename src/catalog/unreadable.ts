@@ -1,8 +1,9 @@
 // Finds objects that were active and cannot be read any more, because a link, a submodule, a folder or another
 // spelling stands in their place. Such an object is not removed: the catalog has it without content and with an error.
+
+import { quote } from '../base/wording.ts';
 import { addressOf } from '../model/address.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
 import type { Catalog, FileEntry, FileType } from './catalog.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
 import { unreadEntry } from './parse-entry.ts';

@@ -1,8 +1,8 @@
 // Describes how a value violates its schema: the value, the expected one, and what to write instead.
+
+import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
 import { below, type Fault } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
-import { quote, withForeignCharacter } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
 
 /** One broken rule of a schema. */
 export interface Violation {

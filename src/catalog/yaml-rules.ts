@@ -1,9 +1,9 @@
 // Defines the faults for the parts of YAML that Treeline refuses although a parser accepts them.
 
+import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import { isExact } from '../model/json.ts';
 import { isWellFormed } from '../model/keys.ts';
-import { quote } from '../model/quote.ts';
 
 /** The fault of a file without a value. */
 export const EMPTY_FILE: Fault = {

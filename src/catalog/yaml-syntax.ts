@@ -1,8 +1,8 @@
 // Explains YAML syntax errors to the author of the file. The parser's own words and places often name what it expected
 // next, and not what to change.
 
+import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
-import { quote } from '../model/quote.ts';
 
 interface SyntaxFault {
   readonly offset: number;

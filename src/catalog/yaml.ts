@@ -14,8 +14,8 @@ import {
   type ScalarEvent,
   YAMLException,
 } from 'js-yaml';
+import { invariant } from '../base/invariant.ts';
 import { below, type Fault, problemFrom } from '../model/entry.ts';
-import { invariant } from '../model/invariant.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
 import type { Place, Problem } from '../model/problem.ts';
 import { decodeText } from './decode-text.ts';

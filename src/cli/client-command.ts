@@ -6,7 +6,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { type Command, Option } from 'commander';
 import { useFault } from '../api/tls/certificate-use.ts';
-import { issueClientCertificate } from '../development-pki.ts';
+import { issueClientCertificate } from '../base/development-pki.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KeyPair } from '../development-pki.ts';
+import type { KeyPair } from '../base/development-pki.ts';
 import { CommandFailure } from './command-failure.ts';
 
 /** The name of the authority's files. */

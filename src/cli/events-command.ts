@@ -1,8 +1,8 @@
 // `treeline events`: prints what happened to an instance, and with --follow what happens to it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { shortOid } from '../base/wording.ts';
 import type { InstanceEvent } from '../model/instance-event.ts';
-import { shortOid } from '../model/short-oid.ts';
 import type { InstanceEvents } from '../service/operate/answers.ts';
 import { type Format, formatOption, print, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';

@@ -1,6 +1,6 @@
 // Formats and prints problems for people. Colours come from the caller, so that a file or a pipe gets none.
 import { styleText } from 'node:util';
-import { countOf } from '../model/count-words.ts';
+import { countOf } from '../base/wording.ts';
 import { isError, type Problem, placeOf, sortProblems } from '../model/problem.ts';
 import { EXIT_PROBLEMS } from './command-failure.ts';
 import { type Format, printAs, visibleLine } from './output.ts';

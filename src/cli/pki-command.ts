@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Command } from 'commander';
-import { createAuthority, issueServerCertificate, LOCAL_HOSTS } from '../development-pki.ts';
+import { createAuthority, issueServerCertificate, LOCAL_HOSTS } from '../base/development-pki.ts';
 import { CommandFailure } from './command-failure.ts';
 import {
   AUTHORITY_CREDENTIAL,

@@ -1,7 +1,7 @@
 // `treeline proxy`: runs the actions that a controller leaves to proxies, at a remote site. `treeline proxy check` prints
 // every mistake of its settings.
 import type { Command } from 'commander';
-import { createLog } from '../log.ts';
+import { createLog } from '../base/log.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
 import { ControllerRefusal } from '../proxy/controller-client.ts';
 import { loadProxySettings } from '../proxy/load-proxy-settings.ts';

@@ -1,5 +1,5 @@
 // Stops a controller on a signal; a second signal exits at once.
-import type { Logger } from '../log.ts';
+import type { Logger } from '../base/log.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** npm passes Ctrl-C on although the terminal has already done so: the second of such a pair means nothing. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { countOf } from '../model/count-words.ts';
+import { countOf } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
 import { print } from './output.ts';
 import { productPath } from './product-files.ts';

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { SecretFileError } from '../api/webhook/secret-file.ts';
+import { createLog } from '../base/log.ts';
 import { startController } from '../compose.ts';
-import { createLog } from '../log.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
 import { SourceError } from '../source/source.ts';

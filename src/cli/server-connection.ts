@@ -2,8 +2,8 @@
 import { request } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type Command, Option } from 'commander';
+import { reasonOf } from '../base/wording.ts';
 import { parseJson } from '../model/json.ts';
-import { reasonOf } from '../model/quote.ts';
 import { CommandFailure } from './command-failure.ts';
 import { checkCredentials, describeConnectionFailure } from './connection-failure.ts';
 import { findDemo } from './demo/settings-file.ts';

@@ -1,8 +1,8 @@
 // Resolves and reads paths against the directory in which the user called the command.
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { whyUnusable } from '../base/wording.ts';
 import { wantsBlob } from '../catalog/load-catalog.ts';
-import { whyUnusable } from '../model/quote.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { readDirectory } from '../source/directory-snapshot.ts';
 import { SourceError } from '../source/source.ts';

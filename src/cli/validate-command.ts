@@ -1,7 +1,7 @@
 // `treeline validate`: prints every mistake of a working directory at once, before it is committed, or of a commit. Offline.
 import { type Command, Option } from 'commander';
+import { didYouMean } from '../base/wording.ts';
 import { hasNoErrors } from '../model/problem.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { CommandFailure, EXIT_PROBLEMS } from './command-failure.ts';
 import { TERMINAL_PAINT } from './format-problem.ts';
 import { print, printEscaped } from './output.ts';

@@ -1,6 +1,6 @@
 // `treeline why`: prints why an instance is not done, and what to do about it.
 import type { Command } from 'commander';
-import { quote } from '../model/quote.ts';
+import { quote } from '../base/wording.ts';
 import type { PropertyDifference, WaitingItem, Why } from '../service/operate/answers.ts';
 import { belowHeading, type Format, firstLine, formatCounts, formatOption, printAs, tableLines } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';

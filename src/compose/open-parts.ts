@@ -2,9 +2,9 @@
 // reporter of commit statuses.
 
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 import type { CurrentState } from '../follow/current-state.ts';
-import type { Logger } from '../log.ts';
 import type { ProviderSettings, Settings } from '../model/settings.ts';
 import { ProgramRunner } from '../programs/program-runner.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';

@@ -1,5 +1,6 @@
 // Wires the parts that write to the repository, and those that wait until what was written is followed.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { RunInSlices } from '../base/slices.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { CurrentState } from '../follow/current-state.ts';
 import type { Follower } from '../follow/follower.ts';
@@ -12,7 +13,6 @@ import { createPreview } from '../service/write/preview.ts';
 import type { PublishParts } from '../service/write/publish-batch.ts';
 import { WriteQueue } from '../service/write/write-queue.ts';
 import { createWriter, type Writer } from '../service/write/writer.ts';
-import type { RunInSlices } from '../slices.ts';
 import type { Publisher } from '../source/publisher.ts';
 import type { Source } from '../source/source.ts';
 

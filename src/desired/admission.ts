@@ -1,10 +1,10 @@
 // Admission selects, for every instance, the newest valid version that is compatible with the others. A version that is
 // not is refused, and its instance pinned to the active version. docs/decisions/0002.
 
+import { type Steps, visitAll } from '../base/steps.ts';
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import type { Consequences } from './deletions.ts';
 import { cycleRefusals } from './dependency-cycles.ts';
 import type { Baseline } from './desired-state.ts';

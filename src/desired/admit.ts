@@ -1,9 +1,10 @@
 // Admits the newest valid version of each instance that is compatible with all others, within the limits for deletes
 // and capacity. An instance that is not admitted stays whole at its active version, or is excluded; nothing is computed
 // from files of two commits.
+
+import type { Steps } from '../base/steps.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
-import type { Steps } from '../model/steps.ts';
 import { Admission, type AdmittedSet } from './admission.ts';
 import {
   type Consequences,

@@ -1,4 +1,7 @@
 // Builds one unit from one catalog: expands an instance, or a clientcert, and merges the configuration of its nodes.
+
+import { invariant } from '../base/invariant.ts';
+import { listSharing } from '../base/lists.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Expansion, expandStack } from '../expand/expand-stack.ts';
 import type { HieraNode, ResolvedNode, SelectableObjects } from '../hiera/node.ts';
@@ -7,11 +10,9 @@ import { nearest } from '../hiera/select-layers.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
-import { invariant } from '../model/invariant.ts';
 import { isSame } from '../model/json.ts';
 import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
-import { listSharing } from '../model/shared-lists.ts';
 import type { WantedServer } from '../model/spec.ts';
 import { stackTooLarge } from './store-capacity.ts';
 import { TrackedReads } from './tracked-reads.ts';

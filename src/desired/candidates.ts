@@ -1,12 +1,13 @@
 // Builds all units of one commit, valid or not. A unit whose tracked reads are unchanged is reused.
+
+import type { Steps } from '../base/steps.ts';
+import { reasonOf } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { checkTemplate } from '../expand/check-template.ts';
 import { addressOf, splitAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { affecting, type Problem } from '../model/problem.ts';
-import { reasonOf } from '../model/quote.ts';
-import type { Steps } from '../model/steps.ts';
 import { blankUnit, buildClientcert, buildInstance } from './build-unit.ts';
 import type { DesiredState } from './desired-state.ts';
 import { hasSameReads } from './tracked-reads.ts';

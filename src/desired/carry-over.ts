@@ -1,9 +1,10 @@
 // Admits a commit that changes nothing which admission decides: every instance stays, makes the same servers and depends on
 // the same ones. So it looks at no servers of instances that did not change. admit.ts decides about all other commits.
+
+import { isSameList } from '../base/lists.ts';
+import type { Steps } from '../base/steps.ts';
 import { instanceAddress } from '../model/address.ts';
-import { isSameList } from '../model/is-same-list.ts';
 import type { WantedServer } from '../model/spec.ts';
-import type { Steps } from '../model/steps.ts';
 import { type AdmittedInstances, judged, type Proposal, type Safety, UNJUDGED } from './admit.ts';
 import { judgeDeletions } from './deletions.ts';
 import type { DesiredState } from './desired-state.ts';

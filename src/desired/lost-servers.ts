@@ -1,8 +1,9 @@
 // Refuses versions that would remove servers which must stay: servers of protected instances, and servers that are
 // handed over to an instance that cannot become active. docs/decisions/0009.
+
+import type { Steps } from '../base/steps.ts';
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
-import type { Steps } from '../model/steps.ts';
 import type { MissingServers } from './missing-servers.ts';
 import { handOverText, type ProtectedLoss, protectedText } from './refusal-texts.ts';
 import { isProtected, type Refusal } from './unit.ts';

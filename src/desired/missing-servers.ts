@@ -1,7 +1,8 @@
 // Explains why a server that is depended on is missing: no instance makes it, or the one that does cannot become
 // active.
+
+import { didYouMean } from '../base/wording.ts';
 import type { ProblemText } from '../model/entry.ts';
-import { didYouMean } from '../model/suggest.ts';
 import type { Unit } from './unit.ts';
 
 /** Number of missing names for which a similar name is searched. */

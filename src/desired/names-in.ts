@@ -1,9 +1,9 @@
 // Lists the names of all objects of a type in a commit, for suggestions. Computed once, since thousands of servers may
 // share a mistake.
 
+import { isSameList } from '../base/lists.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { splitAddress } from '../model/address.ts';
-import { isSameList } from '../model/is-same-list.ts';
 import { compareNames, type PlainTypeName } from '../model/names.ts';
 
 /** A type whose names are suggested. */

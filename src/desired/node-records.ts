@@ -1,4 +1,6 @@
 // Computes the records of nodes from the desired state, or, for an unwanted server, returns its last recorded one.
+
+import { type Steps, sortNames, visitAll } from '../base/steps.ts';
 import { explainLastRecord, explainNode } from '../hiera/explain-node.ts';
 import type { HieraNode } from '../hiera/node.ts';
 import {
@@ -15,8 +17,6 @@ import type { FilelessExplanation } from '../model/explanation.ts';
 import { fieldOf, isMap } from '../model/json.ts';
 import type { ExplainedRecord, NodeAtMoment } from '../model/record.ts';
 import type { NodeRow, ServerRow } from '../model/rows.ts';
-import { sortNames } from '../model/sort-names.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import type { Baseline, DesiredState } from './desired-state.ts';
 import { type Unit, unitAddress } from './unit.ts';
 

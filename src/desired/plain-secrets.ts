@@ -1,5 +1,7 @@
 // Finds secrets in plain text in every object of a commit, whether or not a node selects it: every reader of the
 // repository knows them already. See docs/concepts.md, merging.
+
+import type { Steps } from '../base/steps.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { layerOf } from '../hiera/layers.ts';
 import type { Layer } from '../hiera/node.ts';
@@ -8,7 +10,6 @@ import { secretsOf } from '../hiera/secrets.ts';
 import { type Entry, isValidEntry, type ValidEntry } from '../model/entry.ts';
 import type { Hierarchy, StackInstance, StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
-import type { Steps } from '../model/steps.ts';
 import { writtenLayers } from './written-layers.ts';
 
 /**

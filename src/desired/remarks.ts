@@ -1,14 +1,13 @@
 // Reports valid objects that are probably not intended: objects that no node selects, a registry without administrators,
 // a layout without instances. Warnings only: they pin no instance and refuse no write.
 
+import { didYouMean, quote } from '../base/wording.ts';
 import { isTreeType, treeIndex } from '../hiera/tree-index.ts';
 import { splitAddress } from '../model/address.ts';
 import { isValidEntry, problemAt } from '../model/entry.ts';
 import { kindOf } from '../model/names.ts';
 import type { TypedObject } from '../model/objects.ts';
 import { isError, type Problem, sortProblems } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { Unit } from './unit.ts';
 

@@ -1,9 +1,10 @@
 // Finds invalid instances whose servers cannot be determined, and unread files that may be meant as instances. Any
 // server that the same commit removes may be meant for one of them. docs/decisions/0009.
+
+import { type Steps, visitAll } from '../base/steps.ts';
+import { quoteSome } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { newUnreadInstances } from '../catalog/strays.ts';
-import { quoteSome } from '../model/quote.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import { isValidUnit, type Unit } from './unit.ts';
 
 /** The versions of the files of undetermined instances, by unit key. */

@@ -1,7 +1,8 @@
 // Tracks the version of each instance while an admission pins those that are not compatible. It does not know the
 // reasons.
+
+import { type Steps, visitAll } from '../base/steps.ts';
 import { instanceAddress, nameAt } from '../model/address.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import { Claims } from './claims.ts';
 import type { Baseline } from './desired-state.ts';
 import { isProtected, isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';

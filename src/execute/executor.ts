@@ -1,15 +1,13 @@
 // Executes the decisions of passes: calls the provider, enforces the deadline, and reports the answer. It decides and
 // writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it. The only
 // file that imports p-queue.
-
 import PQueue from 'p-queue';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { invariant } from '../base/invariant.ts';
+import type { Logger } from '../base/log.ts';
+import { momentOf, reasonOf } from '../base/wording.ts';
 import { plainRecord } from '../hiera/record.ts';
-import type { Logger } from '../log.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
-import { invariant } from '../model/invariant.ts';
-import { momentOf } from '../model/moment.ts';
-import { reasonOf } from '../model/quote.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation } from '../model/state.ts';

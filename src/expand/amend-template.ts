@@ -1,13 +1,13 @@
 // Amends a template for one instance: lays the additions over it, then takes the substractions away. Members of a group
 // that substractions retire (`resources.<group>.index: ["2"]`) are no part of that: their indexes are kept for the group.
+
+import { didYouMean, quote } from '../base/wording.ts';
 import { below, type Entry, lastStep, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { emptyMap, fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { RESOURCE_GROUP } from '../model/names.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { isIndex } from './group-fields.ts';
 import { MISTAKES_MAX } from './limits.ts';
 

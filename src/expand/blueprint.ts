@@ -1,13 +1,13 @@
 // Reads blueprints, which are resources with typed properties, tokenized texts and known places, from the resources of
 // an amended template, and reports resources of a wrong shape. The catalog has
 // checked the shape in the template's file; additions may contain anything.
+
+import { didYouMean, quote } from '../base/wording.ts';
 import { below, lastStep, type ProblemText, problemAt } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { isStructural, type StructuralProperty } from '../model/keys.ts';
 import { compareNames, RESOURCE_GROUP, SERVER } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import { GROUP_FIELDS, type GroupField, groupFieldDefault } from './group-fields.ts';
 import { type Token, tokenize } from './placeholders.ts';

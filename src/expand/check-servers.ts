@@ -1,11 +1,11 @@
 // Checks the servers of a stack once their values are known: that each has a valid name of its own, and that
 // `configuration_only` names properties. Names that two stacks share are refused by desired/admission.ts.
+
+import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
 import { problemAt } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { compareNames, nameFault } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { quote, withForeignCharacter } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Blueprint } from './blueprint.ts';
 import type { ResourceValues, ServerValues, WrittenName } from './compute-values.ts';

@@ -1,10 +1,10 @@
 // Finds what is wrong with a template before any value is known: alone, or as an instance amends it.
+
+import { didYouMean, quote } from '../base/wording.ts';
 import { below, type ProblemText, type ValidEntry } from '../model/entry.ts';
 import { isStructural } from '../model/keys.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { type AmendedTemplate, problemInTemplate, subtractedButUsed, templateAsWritten } from './amend-template.ts';
 import { type Blueprint, readBlueprints, type Text, textsOf } from './blueprint.ts';
 import { checkDependencyCycles, checkValueCycles } from './check-cycles.ts';

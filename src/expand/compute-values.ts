@@ -1,5 +1,5 @@
 // Computes the values of every server of a stack, by turning columns of properties into rows of servers.
-import { invariant } from '../model/invariant.ts';
+import { invariant } from '../base/invariant.ts';
 import { emptyMap } from '../model/json.ts';
 import type { StructuralProperty } from '../model/keys.ts';
 import type { Properties, PropertyValue } from '../model/objects.ts';

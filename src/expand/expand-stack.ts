@@ -1,10 +1,11 @@
 // Expands an instance and its template to servers. Each stage has its own file; this one defines their order.
+
+import { listSharing } from '../base/lists.ts';
 import { below, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import { compareNames, SERVER } from '../model/names.ts';
 import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import { affecting, hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
-import { listSharing } from '../model/shared-lists.ts';
 import { type AmendedTemplate, amendTemplate } from './amend-template.ts';
 import { type Blueprint, readBlueprints } from './blueprint.ts';
 import { checkConfigurationOnly, checkServerNames, configurationOnlyOf } from './check-servers.ts';

@@ -1,6 +1,7 @@
 // Defines the properties of a group itself: the allowed values and the defaults.
+
+import { quote } from '../base/wording.ts';
 import type { ProblemText } from '../model/entry.ts';
-import { quote } from '../model/quote.ts';
 import { MEMBERS_MAX } from './limits.ts';
 
 const PAUSE_SECONDS_MAX = 86_400;

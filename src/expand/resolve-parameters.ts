@@ -1,11 +1,11 @@
 // Resolves the parameters of a stack: the template declares them with defaults, the instance gives values.
+
+import { didYouMean, quote } from '../base/wording.ts';
 import { below, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import type { Json } from '../model/json.ts';
 import type { StackInstance } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import { quote } from '../model/quote.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Text } from './blueprint.ts';
 import { MISTAKES_MAX } from './limits.ts';

@@ -1,7 +1,8 @@
 // Computes the values of properties in columns: one property for all servers of a resource. A value that all members of
 // a group share is computed once. It stops at limits, since a file of 1 MiB can ask for gigabytes.
+
+import { invariant } from '../base/invariant.ts';
 import type { ProblemText } from '../model/entry.ts';
-import { invariant } from '../model/invariant.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';

@@ -1,14 +1,14 @@
 // Activates a desired state: one commit of the store writes every row that follows from it, then readers see it.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { RunInSlices } from '../base/slices.ts';
+import { type Steps, visitAll } from '../base/steps.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
-import type { Logger } from '../log.ts';
 import { isError, type Problem, placeAndCode } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import { beginningChange } from '../reconcile/earlier-controller.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
-import type { RunInSlices } from '../slices.ts';
 import type { CurrentState } from './current-state.ts';
 import { lastRecordsOf } from './last-records.ts';
 import { logProblems } from './log-problems.ts';

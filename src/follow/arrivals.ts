@@ -1,8 +1,8 @@
 // Keeps the requests that wait for a commit to be followed, and settles them after each poll. A write is answered once reads
 // show its commit or a later one.
 
+import { reasonOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
-import { reasonOf } from '../model/quote.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { CurrentState } from './current-state.ts';
 

@@ -1,8 +1,9 @@
 // One poll of the branch: fetches its newest commit and has it judged and followed, or notes why it is not. follower.ts says
 // when. follow-commit.ts decides about one commit.
+
+import type { Logger } from '../base/log.ts';
+import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
-import type { Logger } from '../log.ts';
-import { momentOf } from '../model/moment.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
 import type { Poll } from './activate.ts';
 import { isElsewhere } from './continuation.ts';

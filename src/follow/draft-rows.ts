@@ -1,8 +1,9 @@
 // The rows as the commits that come at once make them, before they are written: only the sum of their changes is, so no action
 // starts for one in between.
+
+import { type Steps, visitAll } from '../base/steps.ts';
 import { type CommitStamp, isForgotten, wantRow } from '../machine/want.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { RowIndex } from '../reconcile/row-index.ts';
 import type { ServerRowChange } from './hold-rows.ts';

@@ -1,14 +1,13 @@
 // Follows the branch: polls when asked to, has the newest commit followed, and tells those who wait what became of it.
 // branch-poll.ts does one poll.
 import { randomUUID } from 'node:crypto';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
+import { momentOf, reasonOf } from '../base/wording.ts';
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
-import type { Logger } from '../log.ts';
-import { momentOf } from '../model/moment.ts';
-import { reasonOf } from '../model/quote.ts';
 import type { Writings } from '../model/writing.ts';
 import { KeyedQueue } from '../reconcile/keyed-queue.ts';
-import { RepeatedErrors } from '../repeated-errors.ts';
 import type { PreparedCommits } from '../source/publisher.ts';
 import type { Trigger } from '../source/source.ts';
 import type { Poll } from './activate.ts';

@@ -1,14 +1,14 @@
 // Computes the rows of holds, approvals, suspensions and rollouts. Pure; desired/deletions.ts decides what is held.
 
+import { type Steps, visitAll } from '../base/steps.ts';
+import { momentOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { isHealQueued } from '../machine/drift.ts';
 import { failuresDigest, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { failuresMax, openUpdateOf } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
-import { momentOf } from '../model/moment.ts';
 import type { ApprovalRow, Change, HeldRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import type { RowIndex } from '../reconcile/row-index.ts';
 
 /** A change of a server's row that does not remove it. */

@@ -1,5 +1,5 @@
 // Logs the problems of the user's files.
-import type { Logger } from '../log.ts';
+import type { Logger } from '../base/log.ts';
 import { type Problem, placeOf } from '../model/problem.ts';
 
 const LOGGED_MAX = 20;

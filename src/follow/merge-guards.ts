@@ -1,10 +1,11 @@
 // Guards servers that are taken away although a commit which a merge brings from elsewhere protects or retains them: one by
 // one, that commit would have kept them. They are held, and a person decides. docs/decisions/0013.
+
+import type { RunInSlices } from '../base/slices.ts';
 import type { Reusable } from '../derive.ts';
 import type { Guard } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
 import { isProtected, isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
-import type { RunInSlices } from '../slices.ts';
 import type { Commit, Source } from '../source/source.ts';
 import { COMMITS_MAX } from './first-parents.ts';
 import { proposeAt } from './read-commit.ts';

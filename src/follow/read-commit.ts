@@ -1,12 +1,13 @@
 // Reads a commit of the branch and derives it.
+
+import { systemClock } from '../base/clock.ts';
+import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import { blobsToCompare, goneFiles, reappearing } from '../catalog/reappearing.ts';
-import { systemClock } from '../clock.ts';
 import { type Before, type Derivation, deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
 import { EMPTY_BASELINE } from '../desired/desired-state.ts';
 import type { Problem } from '../model/problem.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
-import { createSlices, type RunInSlices } from '../slices.ts';
 import type { AddedOrder, Source } from '../source/source.ts';
 
 /** Reads the files of commits. */

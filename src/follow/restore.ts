@@ -1,5 +1,9 @@
 // Restores the desired state that was active before this process started, from the rows and the recorded commits. It reads
 // only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost.
+
+import { invariant } from '../base/invariant.ts';
+import type { RunInSlices } from '../base/slices.ts';
+import { type Steps, visitAll } from '../base/steps.ts';
 import { isObjectPath, placePath } from '../catalog/paths.ts';
 import { deriveSteps, type FollowedDerivation, proposeSteps, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -9,14 +13,11 @@ import { isValidUnit, type Unit, unitAddress } from '../desired/unit.ts';
 import { isWantedAs } from '../machine/want.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
-import { invariant } from '../model/invariant.ts';
 import type { StackInstance } from '../model/objects.ts';
 import { isError } from '../model/problem.ts';
 import type { HeadRow } from '../model/rows.ts';
 import type { WantedServer } from '../model/spec.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import type { RunInSlices } from '../slices.ts';
 import type { Source } from '../source/source.ts';
 import { HEAD } from './object-rows.ts';
 import { proposeAt, readCommit } from './read-commit.ts';

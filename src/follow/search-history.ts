@@ -1,14 +1,15 @@
 // Finds the desired state where the rows are lost: it follows the history again, from the last commit in which everything was
 // valid that is not valid now. Versions are activated in the order of their commits, so only compatible ones are joined.
+
+import type { Clock } from '../base/clock.ts';
+import type { RunInSlices } from '../base/slices.ts';
+import { type Steps, visitAll } from '../base/steps.ts';
 import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
-import type { Clock } from '../clock.ts';
 import type { Derivation, Reusable } from '../derive.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit, type Unit } from '../desired/unit.ts';
 import { orContentError } from '../model/snapshot.ts';
 import type { WantedServer } from '../model/spec.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
-import type { RunInSlices } from '../slices.ts';
 import type { Source } from '../source/source.ts';
 import { COMMITS_MAX, firstParents } from './first-parents.ts';
 import { deriveAt, proposeAt } from './read-commit.ts';

@@ -1,6 +1,8 @@
 // Compares a new desired state with the rows, and returns the changes that make the rows say what is wanted now. Pure.
 // All of them are committed together with the new head, so no crash leaves half a commit.
 
+import { type Steps, visitAll } from '../base/steps.ts';
+import { momentOf } from '../base/wording.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { isLetGo } from '../machine/decide.ts';
@@ -9,10 +11,8 @@ import { keptRemovals } from '../machine/removals.ts';
 import { withoutKnownSecrets } from '../machine/secret-values.ts';
 import { type CommitStamp, firstRow, formerRow, isForgotten, unwantRow, wantRow } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
-import { momentOf } from '../model/moment.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { Change, FollowedPlace, RowKind, Rows, ServerRow } from '../model/rows.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { secretRulesOf } from './active-secrets.ts';
 import {

@@ -1,16 +1,17 @@
 // Derives and judges the steps of the branch, one after the other, each upon what the ones before it have made of the desired
 // state and of a draft of the rows. Writes nothing.
+
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { RunInSlices } from '../base/slices.ts';
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
-import type { Clock } from '../clock.ts';
 import { judge, type RefusedDerivation } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
-import type { Logger } from '../log.ts';
 import { nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import type { RunInSlices } from '../slices.ts';
 import { afterRefused, type CommitStep, type DerivedStep, type FollowedStep } from './commit-steps.ts';
 import type { CurrentState } from './current-state.ts';
 import { DraftRows, type RowView } from './draft-rows.ts';

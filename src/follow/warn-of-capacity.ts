@@ -1,8 +1,9 @@
 // Warns in the log that the capacity of the store becomes short, before an instance is refused for it.
+
+import type { Logger } from '../base/log.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { capacityUsed, ROWS_BYTES_MAX } from '../desired/store-capacity.ts';
-import type { Logger } from '../log.ts';
 
 /** The warning is logged each time the capacity used grows beyond this percentage. */
 const WARNINGS = [90, 75];

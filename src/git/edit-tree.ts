@@ -1,6 +1,6 @@
 // Edits files of a tree: creates the blobs and the directories above them, and leaves all other entries unchanged.
 // Independent of the content of files.
-import { invariant } from '../model/invariant.ts';
+import { invariant } from '../base/invariant.ts';
 import { GitError } from './git-process.ts';
 import type { NewObjects } from './new-objects.ts';
 import { isDirectory, joinTree, type RawEntry } from './tree-bytes.ts';

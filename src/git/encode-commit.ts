@@ -1,6 +1,6 @@
 // Encodes a commit as Git's bytes. Rejects names that would forge a header: git's own tools would not write such a
 // commit, but accept it.
-import { invariant } from '../model/invariant.ts';
+import { invariant } from '../base/invariant.ts';
 
 /** The author or committer of a commit. */
 export interface Person {

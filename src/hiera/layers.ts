@@ -1,8 +1,9 @@
 // Turns sources of configuration keys (a file, a server's properties, a provider's outputs) into layers.
 // select-layers.ts chooses the layers of a node.
+
+import { invariant } from '../base/invariant.ts';
 import { below, type Entry, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
-import { invariant } from '../model/invariant.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
 import { DESCRIBING_FIELDS, isStructural, PROXY_TAG, recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { TypedObject } from '../model/objects.ts';

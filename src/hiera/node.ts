@@ -1,4 +1,6 @@
 // Defines the configuration of one node before merging: its layers in order, by reference to the files that hold them.
+
+import type { ShareList } from '../base/lists.ts';
 import type { Entry, ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer, Origin } from '../model/expanded.ts';
 import type { JsonMap } from '../model/json.ts';
@@ -6,7 +8,6 @@ import type { PlainTypeName } from '../model/names.ts';
 import type { Hierarchy, TreeNode, TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
-import type { ShareList } from '../model/shared-lists.ts';
 
 /** The values of a layer by key. Null removes what more general layers set. */
 export type LayerValues = Readonly<Record<string, RecordValue | null>>;

@@ -1,5 +1,7 @@
 // Resolves the configuration layers of one node, and reports every mistake in them: in the keys that a stack's server sets
 // itself, and in values that break a rule of hierarchy.yaml. The catalog checks what applies to every file.
+
+import { quote, withForeignCharacter } from '../base/wording.ts';
 import { below, type Entry, isValidEntry, type ProblemText, problemAt } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { emptyMap, type JsonMap } from '../model/json.ts';
@@ -7,7 +9,6 @@ import { recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
-import { quote, withForeignCharacter } from '../model/quote.ts';
 import { layerOf, problemInLayer, propertiesLayer } from './layers.ts';
 import type { HieraNode, Layer, NodeOwner, ResolvedNode, SelectableObjects } from './node.ts';
 import { type Secrets, secretsOf } from './secrets.ts';

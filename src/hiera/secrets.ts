@@ -1,7 +1,8 @@
 // Tells which keys hold secrets, and checks their values. See docs/concepts.md, hierarchy.
+
+import { compilePatterns, type PatternList } from '../base/pattern.ts';
 import type { Json } from '../model/json.ts';
 import type { Hierarchy } from '../model/objects.ts';
-import { compilePatterns, type PatternList } from '../pattern.ts';
 import type { Layer } from './node.ts';
 
 /** Stands for a value of a secret key that is not shown. */

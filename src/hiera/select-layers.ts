@@ -1,14 +1,14 @@
 // Selects the layers that a node shares with others, in the order of the hierarchy: reads the names by which it selects
 // them, finds the objects, and checks that the tree's levels form one path. See docs/concepts.md, hierarchy and tree.
+
+import { didYouMean, quote, quoteSome } from '../base/wording.ts';
 import { addressOf } from '../model/address.ts';
 import { isValidEntry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import { compareNames, nameFault, type PlainTypeName } from '../model/names.ts';
 import type { HierarchyLevel, TreeNode } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
-import { quote, quoteSome } from '../model/quote.ts';
 import type { RecordValue } from '../model/record.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { layerOf, problemInLayer } from './layers.ts';
 import type { Layer, SelectableObjects } from './node.ts';
 import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';

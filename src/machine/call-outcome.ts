@@ -1,8 +1,9 @@
 // Builds the rows that actions and checks share when they end: retry after a delay, give up, or continue with the spec
 // that is wanted now. Pure; used by conclude.ts and drift.ts.
+
+import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import type { Json, JsonMap } from '../model/json.ts';
-import { momentOf } from '../model/moment.ts';
 import type { DriftPolicy, Properties } from '../model/objects.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';

@@ -1,5 +1,6 @@
 // Decides the next step of one server. Pure: takes a row and its decision context, returns the next row and the wait.
-import { momentOf } from '../model/moment.ts';
+
+import { momentOf } from '../base/wording.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';

@@ -1,8 +1,9 @@
 // Compares what a check observed with what is wanted of a server at rest, and reports or heals the difference. Pure;
 // conclude.ts calls it. docs/concepts.md, drift; docs/decisions/0019-drift.md.
+
+import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
-import { momentOf } from '../model/moment.ts';
 import type { DriftPolicy } from '../model/objects.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';

@@ -1,10 +1,11 @@
 // Makes the events of a commit of the store from its changes and their cause. Pure, and the only place that makes events;
 // reconcile/ledger.ts commits them together with the rows. docs/decisions/0036.
+
+import { type Steps, visitAll } from '../base/steps.ts';
+import { momentOf } from '../base/wording.ts';
 import type { NewEvent } from '../model/instance-event.ts';
-import { momentOf } from '../model/moment.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import { isSameReason, reasonText } from './reasons.ts';
 import { EVERY_INSTANCE } from './suspension.ts';
 

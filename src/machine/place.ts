@@ -1,9 +1,10 @@
 // Compares the place that an answer names with where its server was found before: an answer from elsewhere, such as a
 // folder whose disk is not mounted, tells nothing of the server. Pure. docs/decisions/0020.
+
+import { quote } from '../base/wording.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame } from '../model/json.ts';
 import { PROXIED } from '../model/names.ts';
-import { quote } from '../model/quote.ts';
 import type { ServerPlace, ServerRow } from '../model/rows.ts';
 import { mayBeThere } from './existence.ts';
 import { fitsProxy } from './responsibility.ts';

@@ -1,6 +1,7 @@
 // Counts the deletes and replacements that no person approved, for the delete budget. Pure.
 // docs/concepts.md, the delete budget; docs/decisions/0011.
-import { momentOf } from '../model/moment.ts';
+
+import { momentOf } from '../base/wording.ts';
 import type { Change, RemovalRow, ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 

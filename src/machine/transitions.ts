@@ -1,7 +1,7 @@
 // Defines the states of a server and all transitions between them, and applies an event to a row. No other file produces a
 // state: every change goes through `transition`. Pure: the caller passes the time. ARCHITECTURE.md shows this table; a test
 // keeps the two equal.
-import { invariant } from '../model/invariant.ts';
+import { invariant } from '../base/invariant.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 

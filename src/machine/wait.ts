@@ -1,5 +1,6 @@
 // Describes the wait of a server, and its text for people. A waiting server waits for one thing at a time.
-import { momentOf } from '../model/moment.ts';
+
+import { momentOf } from '../base/wording.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { Next } from './decision.ts';
 import { failuresDigest } from './hold-digests.ts';

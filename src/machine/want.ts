@@ -1,6 +1,7 @@
 // Applies a commit to the row of one server. Pure; decide.ts acts on the result.
+
+import { momentOf } from '../base/wording.ts';
 import { isSame } from '../model/json.ts';
-import { momentOf } from '../model/moment.ts';
 import { compareNames } from '../model/names.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { ExplainedRecord } from '../model/record.ts';

@@ -1,6 +1,6 @@
 // Serves health checks over plain HTTP: liveness and readiness. It knows nothing about stacks.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../listen.ts';
+import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
 
 interface ManagementOptions extends ListenAddress {
   /** True once reads are served from a good commit, else why not, for a person. */

@@ -1,4 +1,6 @@
 // Tells the state after a merge: at once, and once a person has approved what waits.
+
+import { finish } from '../base/steps.ts';
 import { type Derivation, judgeAgain } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
@@ -6,7 +8,6 @@ import type { DesiredState } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { compareNames } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
-import { finish } from '../model/steps.ts';
 import type { PlannedHold, ServerChange } from './plan.ts';
 
 type Followed = Extract<Derivation, { isFollowed: true }>;

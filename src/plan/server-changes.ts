@@ -1,9 +1,10 @@
 // Compares the servers of two desired states as reconciling compares them: what is created, updated, deleted or left.
+
+import { quote, quoteSome } from '../base/wording.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
-import { quote, quoteSome } from '../model/quote.ts';
 import type { WantedServer } from '../model/spec.ts';
 import {
   type CauseLine,

@@ -1,6 +1,6 @@
 // The messages between a process and its helper process. Both are of the same version, since one starts the other. Of the
 // streams of a program nothing is sent that the other side has not asked for, so that neither holds more than a piece of each.
-import { reasonOf } from '../model/quote.ts';
+import { reasonOf } from '../base/wording.ts';
 import { LaunchError } from './launch.ts';
 import { OutputError, type ProgramEnd, type ProgramOrder } from './run-program.ts';
 import type { CallDirectory } from './running-calls.ts';

@@ -3,7 +3,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { quote, reasonOf } from '../model/quote.ts';
+import { quote, reasonOf } from '../base/wording.ts';
 import { MARK_VARIABLE } from './linux-processes.ts';
 import { type ProgramStart, spawnProgram } from './spawn-program.ts';
 

@@ -3,7 +3,7 @@
 // what an earlier controller or proxy has left, before any begins.
 import { mkdirSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { reasonOf } from '../model/quote.ts';
+import { reasonOf } from '../base/wording.ts';
 import { readCallRecords } from './call-records.ts';
 import { endProcesses } from './end-processes.ts';
 import { HelperClient, type HelperLimits } from './helper-client.ts';

@@ -1,7 +1,7 @@
 // Records the process group of every running call in a directory, and sweeps up processes that calls have left. What an
 // earlier process has left there was ended before; see program-runner.ts.
 import { randomUUID } from 'node:crypto';
-import { reasonOf } from '../model/quote.ts';
+import { reasonOf } from '../base/wording.ts';
 import { CallRecords } from './call-records.ts';
 import { endProcesses } from './end-processes.ts';
 

@@ -1,9 +1,10 @@
 // Reads the answer of a program or service: one JSON object, version 1. Checks its whole shape, since its values reach
 // rows and records. docs/providers.md describes it.
+
+import { quote, quoteSome } from '../base/wording.ts';
 import type { Answer, AnswerOutcome } from '../model/call-result.ts';
 import { emptyMap, isExact, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts';
-import { quote, quoteSome } from '../model/quote.ts';
 import { plainText } from './plain-text.ts';
 
 /** The largest answer, in bytes. */

@@ -3,8 +3,8 @@
 // while the provider works, each change writes a few of them to the new file.
 import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { SharedTexts } from '../base/lists.ts';
 import type { Properties } from '../model/objects.ts';
-import { SharedTexts } from '../model/shared-texts.ts';
 import { type SimulatedServer, serverLine, serverLines } from './simulated-lines.ts';
 
 /** Actions remembered per server. A repeated call is one of the last. */

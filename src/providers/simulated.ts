@@ -2,7 +2,7 @@
 // seed gives the same failures. For demos, rehearsals and tests; its servers outlive the controller, as real ones do.
 
 import { createHash } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Answer, AnswerOutcome } from '../model/call-result.ts';
 import type { Properties } from '../model/objects.ts';
 import type { Operation } from '../model/state.ts';

@@ -1,10 +1,9 @@
 // Carries out one claimed action: runs its program until the deadline, tells the controller that it is at work, and keeps
 // how it ended.
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { momentOf, reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
-import { momentOf } from '../model/moment.ts';
-import { reasonOf } from '../model/quote.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
 import type { ClaimedAction } from '../service/agent.ts';
 import { type KeptClaim, type KeptClaims, NO_FILE } from './claimed-work.ts';

@@ -5,9 +5,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
-import { reasonOf } from '../model/quote.ts';
 
 /** The file of a claim that is not on disk: nothing of it was begun. */
 export const NO_FILE = 'none';

@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { createSecureContext } from 'node:tls';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../base/log.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
 import { plainText } from '../providers/plain-text.ts';
 import type { ProxyTlsFiles } from './proxy-settings.ts';

@@ -1,8 +1,8 @@
 // The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and carries
 // them out. It opens no port, and goes on while the line is cut.
 import { randomUUID } from 'node:crypto';
-import { type Clock, pause } from '../clock.ts';
-import type { Logger } from '../log.ts';
+import { type Clock, pause } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 import { hasProcessList } from '../programs/linux-processes.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { AgentAction, ClaimedAction } from '../service/agent.ts';

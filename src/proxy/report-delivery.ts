@@ -1,9 +1,9 @@
 // Sends reports until the controller has answered them: the line may be cut for as long as it likes. A report is kept on
 // disk until then; one that the controller refuses is of an action that it has given up.
-import { type Clock, pause } from '../clock.ts';
-import type { Logger } from '../log.ts';
+import { type Clock, pause } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { reasonOf } from '../base/wording.ts';
 import type { JsonMap } from '../model/json.ts';
-import { reasonOf } from '../model/quote.ts';
 import { retryable } from './claimed-run.ts';
 import type { KeptClaim, KeptClaims } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';

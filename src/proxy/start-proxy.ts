@@ -1,6 +1,6 @@
 // Starts a proxy: builds its parts and wires them.
 import { join } from 'node:path';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import type { ProviderSettings } from '../model/settings.ts';
 import { ProgramRunner } from '../programs/program-runner.ts';
 import { createExecProvider } from '../providers/exec/exec-provider.ts';

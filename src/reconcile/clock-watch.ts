@@ -1,8 +1,8 @@
 // Detects jumps of the wall clock: it was set, or the machine slept. Waits are measured by the monotonic clock, but
 // rows hold wall-clock time. After a step the rows are corrected and all servers enqueued: what is due may be another one.
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
-import { RepeatedErrors } from '../repeated-errors.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
 
 /** How often the two clocks are compared. */
 const COMPARE_MS = 1_000;

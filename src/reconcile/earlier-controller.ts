@@ -1,7 +1,8 @@
 // Keeps actions from beginning where an earlier controller may have begun one of which this store knows nothing: a lost store
 // starts over, a restored or copied one is behind the world. docs/decisions/0007-a-lost-store.md.
+
+import { momentOf } from '../base/wording.ts';
 import type { EarlierWait, ResponsibleEntry } from '../machine/decision.ts';
-import { momentOf } from '../model/moment.ts';
 import type { BeginningRow, Change, ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,5 +1,5 @@
 // Removes the rows of unwanted instances after their last server is gone.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Change } from '../model/rows.ts';
 import type { Ledger } from './ledger.ts';
 

@@ -2,7 +2,8 @@
 // another party creates meanwhile is not taken over. In memory: after a restart no check counts. The monotonic clock
 // stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
 // docs/decisions/0018-a-check-before-every-create.md.
-import type { Clock } from '../clock.ts';
+
+import type { Clock } from '../base/clock.ts';
 import type { ClockTimes } from '../execute/capacity.ts';
 import type { CheckEnd } from '../machine/decision.ts';
 import { fitsProxy } from '../machine/responsibility.ts';

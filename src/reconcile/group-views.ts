@@ -1,5 +1,5 @@
 // Provides the groups of servers as their members see them: members that are away, and free slots.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { GroupSlots } from '../machine/circles.ts';
 import { awayMax, type GroupView, groupOf, hasSlot } from '../machine/rollout.ts';
 import type { ServerRow } from '../model/rows.ts';

@@ -1,7 +1,8 @@
 // Queues names for passes. It holds names, never events: a pass reads from the rows what has happened. After
 // client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
-import type { Clock } from '../clock.ts';
-import { turnsOf, WorkTurns } from '../slices.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { turnsOf, WorkTurns } from '../base/slices.ts';
 import { Latest } from './latest.ts';
 import { NameLine } from './name-line.ts';
 

@@ -1,9 +1,10 @@
 // Joins the store and an index over its rows that is never behind it, for reconciling.
+
+import type { RunInSlices } from '../base/slices.ts';
+import { type Steps, visitAll } from '../base/steps.ts';
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
-import type { RunInSlices } from '../slices.ts';
 import type { Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
 

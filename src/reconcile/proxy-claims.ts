@@ -1,10 +1,10 @@
 // Holds the claims of proxies: those that wait for the pass which begins the call, and those whose call is in progress.
 // The claim of an action is in its row as well, and outlives the controller; that of a check does not.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { momentOf } from '../base/wording.ts';
 import type { Claimant } from '../machine/decision.ts';
 import { fitsProxy } from '../machine/responsibility.ts';
-import { momentOf } from '../model/moment.ts';
 import type { ProxyClaim, RunningAction, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Call, PulledProvider } from '../providers/provider.ts';

@@ -1,6 +1,6 @@
 // Remembers the reports of proxies: a proxy that did not get the answer repeats its report, and gets the same answer.
 // In memory and bounded: a forgotten report is refused like one of an action that was given up.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { digestOf, stopping } from './proxy-claims.ts';
 

@@ -1,6 +1,6 @@
 // Gives the calls of servers that proxies look after to proxies, and takes their reports. service/create-agent.ts decides
 // which client may ask for what.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { callOf } from '../execute/executor.ts';
 import type { Step } from '../machine/decision.ts';
 import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/responsibility.ts';

@@ -1,14 +1,14 @@
 // Builds the part of reconciling that concerns proxies, out of the parts of the reconciler.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
 import type { Executor } from '../execute/executor.ts';
 import { plainRecord } from '../hiera/record.ts';
-import type { Logger } from '../log.ts';
 import { decide } from '../machine/decide.ts';
 import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
-import { RepeatedErrors } from '../repeated-errors.ts';
 import { type ContextSources, decisionContextOf } from './decision-context.ts';
 import { unknownActionSign } from './earlier-controller.ts';
 import type { KeyedQueue } from './keyed-queue.ts';

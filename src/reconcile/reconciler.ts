@@ -1,9 +1,11 @@
 // Drives every server to its wanted spec: a queue of names, one pass over a server at a time, and the events that
 // enqueue a name. server-pass.ts implements the pass.
-import type { Clock } from '../clock.ts';
+
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
 import type { CallInFlight } from '../execute/capacity.ts';
 import { Executor } from '../execute/executor.ts';
-import type { Logger } from '../log.ts';
 import type { SecretRules } from '../machine/call-outcome.ts';
 import { decide } from '../machine/decide.ts';
 import { removalsMax, serverCount } from '../machine/removals.ts';
@@ -14,7 +16,6 @@ import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
-import { RepeatedErrors } from '../repeated-errors.ts';
 import type { CommitGate } from './commit-gate.ts';
 import { type ContextSources, decisionContextOf } from './decision-context.ts';
 import { KeyedQueue } from './keyed-queue.ts';

@@ -1,13 +1,13 @@
 // Writes what people ask of the recorded rows: approvals, suspensions, retries, adoptions. Each is one exclusive commit of the
 // store, and the servers that it concerns are enqueued. src/service/operate/operator.ts decides who may ask what.
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { momentOf } from '../base/wording.ts';
 import { isMade } from '../machine/existence.ts';
 import { deletesDigest } from '../machine/hold-digests.ts';
 import { type Cause, type OperationTarget, operationEvent } from '../machine/instance-events.ts';
 import type { Removal } from '../machine/removals.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
-import { momentOf } from '../model/moment.ts';
 import type { Change, HoldKind, ServerRow } from '../model/rows.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';

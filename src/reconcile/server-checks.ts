@@ -1,5 +1,6 @@
 // Knows how and when servers were checked: the age of the last check for creates, and the schedule of servers at rest.
-import type { Clock } from '../clock.ts';
+
+import type { Clock } from '../base/clock.ts';
 import type { CallInFlight } from '../execute/capacity.ts';
 import type { CheckEnd, Next } from '../machine/decision.ts';
 import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/responsibility.ts';

@@ -1,9 +1,11 @@
 // Runs one pass over one server: reads its row, concludes its last call, decides, writes the row, and carries the
 // decision out. machine/decide.ts makes the decisions.
-import type { Clock } from '../clock.ts';
+
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
 import type { CallInFlight } from '../execute/capacity.ts';
 import type { Executor } from '../execute/executor.ts';
-import type { Logger } from '../log.ts';
 import type { ConcludeContext, SecretRules } from '../machine/call-outcome.ts';
 import { conclude } from '../machine/conclude.ts';
 import { decide } from '../machine/decide.ts';
@@ -15,7 +17,6 @@ import { waitOf } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
-import { RepeatedErrors } from '../repeated-errors.ts';
 import { presenceSign } from './earlier-controller.ts';
 import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';

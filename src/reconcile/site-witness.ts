@@ -1,6 +1,7 @@
 // Tells whether a site answers rightly that servers are gone: whether others of it are found, and how many are gone. A
 // site is a provider entry, or the tags of proxies. docs/decisions/0020.
-import type { Clock } from '../clock.ts';
+
+import type { Clock } from '../base/clock.ts';
 import type { CallInFlight, Capacity } from '../execute/capacity.ts';
 import { countsAsGone, goneMax, isAtRest, isGoneToHeal, isMissed, siteOf } from '../machine/drift.ts';
 import type { CallResult } from '../model/call-result.ts';

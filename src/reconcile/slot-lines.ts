@@ -1,6 +1,6 @@
 // Queues the members of groups that wait for a rollout slot. Wakes as many as there are free slots. A slot stays
 // reserved for the woken member until its pass ends, or until it has the capacity that it waits for.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { NameLine } from './name-line.ts';
 
 interface Line {

@@ -1,7 +1,7 @@
 // Builds the graph of waits from the rows: in the order that decide.ts keeps, but with all needs of a server and not
 // only the first. Read-only.
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { firstHolder, includesSorted } from '../machine/holders.ts';
 import { effectiveState } from '../machine/reasons.ts';
 import { awayMax, groupOf } from '../machine/rollout.ts';

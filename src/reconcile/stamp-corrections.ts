@@ -2,7 +2,7 @@
 // server may wait only because the clock was ahead when the row was written, and what counts for an hour or a day counts so
 // long, however far the clock is set forward. Pure.
 
-import { momentOf } from '../model/moment.ts';
+import { momentOf } from '../base/wording.ts';
 import type { Change, RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 

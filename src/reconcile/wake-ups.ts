@@ -1,9 +1,9 @@
 // Ends waits: watches written rows and ended calls, and wakes exactly the servers that may continue. Also distributes
 // shared limits among waiting servers: slots of groups and capacity of providers.
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 import type { Capacity } from '../execute/capacity.ts';
-import type { Logger } from '../log.ts';
 import { isOrderWait } from '../machine/circles.ts';
 import { isAtRest } from '../machine/drift.ts';
 import { groupOf } from '../machine/rollout.ts';

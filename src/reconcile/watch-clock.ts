@@ -1,6 +1,6 @@
 // Corrects recorded times at a start, and whenever the clock is set. See clock-watch.ts and stamp-corrections.ts.
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../log.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 import { type ClockStep, ClockWatch } from './clock-watch.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';

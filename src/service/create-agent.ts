@@ -1,11 +1,11 @@
 // Implements agent.ts: it shows proxies what is their own, and takes their claims and reports.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { type ShareLimits, Shares } from '../base/shares.ts';
 import type { Answer } from '../model/call-result.ts';
 import type { Client } from '../model/objects.ts';
 import type { ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Call } from '../providers/provider.ts';
-import { type ShareLimits, Shares } from '../shares.ts';
 import type { Agent, AgentAction } from './agent.ts';
 
 interface OfferedCall {

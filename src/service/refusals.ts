@@ -1,9 +1,9 @@
 // Refuses what there is not, with the name that was perhaps meant.
 
+import { withSuggestion } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { recordedNodes } from '../desired/node-records.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { withSuggestion } from '../model/suggest.ts';
 import type { View } from './views.ts';
 
 /** Throws ServiceError `not_found` for a name that is not among the known ones. `what`: the kind of the object. */

@@ -1,6 +1,7 @@
 // The moments that the service answers from: the present one, one whose rows are copied for a long answer, and, while nothing is active,
 // one that is built from the rows alone: a rewritten history waits for an approval, and the recorded head is lost.
 
+import { type Steps, visitAll } from '../base/steps.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
@@ -9,7 +10,6 @@ import type { Client } from '../model/objects.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 
 /** The rows of one moment; those of the present one until something is awaited. */

@@ -3,10 +3,10 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
+import { quote } from '../base/wording.ts';
 import { below, type Fault } from '../model/entry.ts';
 import { PROXIED } from '../model/names.ts';
 import type { DriftPolicy, PropertyValue } from '../model/objects.ts';
-import { quote } from '../model/quote.ts';
 import type { ImplementationSettings, ProviderSettings, RetryPolicy, SimulatedSettings } from '../model/settings.ts';
 import { addressFault, type PlacedFault, placedFault } from './refuse-settings.ts';
 

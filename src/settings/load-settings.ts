@@ -4,6 +4,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import schema from '../../schemas/settings.schema.json' with { type: 'json' };
+import { quote, whyUnusable } from '../base/wording.ts';
 import { FILE_BYTES_MAX } from '../catalog/decode-text.ts';
 import { compileSchema } from '../catalog/schemas.ts';
 import { parseYaml, type YamlDocument } from '../catalog/yaml.ts';
@@ -11,7 +12,6 @@ import { problemFrom } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
 import { PROXIED } from '../model/names.ts';
 import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
-import { quote, whyUnusable } from '../model/quote.ts';
 import type {
   DeleteBudget,
   LogLevel,

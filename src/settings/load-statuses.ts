@@ -1,8 +1,8 @@
 // Reads the setting `statuses`: takes the forge and the project from the repository's URL where they are left out, and
 // tells which addresses cannot be used.
 import { resolve } from 'node:path';
+import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
-import { quote } from '../model/quote.ts';
 import type { RepositorySettings, StatusesSettings } from '../model/settings.ts';
 import { parseRepositoryUrl } from '../source/repository-url.ts';
 import { SourceError } from '../source/source.ts';

@@ -1,7 +1,7 @@
 // Lists the files that the settings name, and detects secrets in files that every user of the machine can read or in the
 // environment, and programs that every user can change. They still work, so this is logged and not refused.
 import { stat } from 'node:fs/promises';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../base/log.ts';
 import type { ProviderSettings, SecretPlace, Settings } from '../model/settings.ts';
 
 /** A file that the settings name. */

@@ -1,6 +1,6 @@
 // Sets a deadline for work on a remote: isomorphic-git waits for ever for some answers, which would block following the
 // branch and stopping the controller.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { untilAborted } from '../git/until-aborted.ts';
 import { SourceError } from './source.ts';
 

@@ -1,5 +1,5 @@
 // Finds the last changes of files below one directory of a repository, within limits of commits and time.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { findLastChanges } from '../git/last-change.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
 import type { ChangeLimits, LastFileChanges } from './source.ts';

@@ -1,13 +1,12 @@
 // The local copy as the source of a branch knows it: whether it is intact, which head it has, and the commits of this process
 // that it gets without a fetch.
-
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
 import type { ParsedCommit } from '../git/git-object.ts';
 import type { PackLimits } from '../git/index-pack.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
 import { countPacked, PACK_HEADER_BYTES, packBases, verifyChecksums, WORD_BYTES } from '../git/pack-files.ts';
-import type { Logger } from '../log.ts';
-import { RepeatedErrors } from '../repeated-errors.ts';
 import { addPack, copyFailure, copyIn, isFull, readFollowed, writeFollowed } from './local-copy.ts';
 import type { PreparedCommits } from './publisher.ts';
 import type { Commit } from './source.ts';

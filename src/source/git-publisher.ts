@@ -1,13 +1,13 @@
 // Implements Publisher: pushes commits to a branch of the followed repository. Creates them in memory; locking, hooks
 // and the decision are left to git on the remote. See docs/decisions/0026-pushing.md.
 import { setImmediate } from 'node:timers/promises';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { invariant } from '../base/invariant.ts';
 import { EditConflictError, editTree } from '../git/edit-tree.ts';
 import { checkPerson, encodeCommit, type Person } from '../git/encode-commit.ts';
 import { encodePack } from '../git/encode-pack.ts';
 import { NewObjects, TreeCache } from '../git/new-objects.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
-import { invariant } from '../model/invariant.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
 import type { GitSource } from './git-source.ts';
 import type { NewCommit, NotPublished, PreparedCommits, Publisher } from './publisher.ts';

@@ -1,9 +1,9 @@
 // Implements Source: follows one branch of a Git repository. It only reads from the repository, and checks nothing out.
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
 import { isOid, type ParsedCommit } from '../git/git-object.ts';
 import { commonAncestors, type HistoryQuestion, isReachable, LastLine, newCommits } from '../git/history.ts';
 import type { ObjectReader } from '../git/object-reader.ts';
-import type { Logger } from '../log.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
 import type { Snapshot } from '../model/snapshot.ts';

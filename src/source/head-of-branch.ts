@@ -1,6 +1,7 @@
 // Finds the head of the followed branch among the branches that a remote has.
+
+import { didYouMean } from '../base/wording.ts';
 import { compareNames } from '../model/names.ts';
-import { didYouMean } from '../model/suggest.ts';
 import { SourceError } from './source.ts';
 
 const BRANCHES_NAMED_MAX = 10;

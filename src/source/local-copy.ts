@@ -3,10 +3,10 @@
 import { existsSync, renameSync } from 'node:fs';
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { reasonOf } from '../base/wording.ts';
 import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from '../git/bare-repository.ts';
 import { isOid } from '../git/git-object.ts';
 import { PACK_CHECKSUM_BYTES, packBases } from '../git/pack-files.ts';
-import { reasonOf } from '../model/quote.ts';
 import { SourceError } from './source.ts';
 
 /** What the system says of a disk that takes nothing more, and git after it. */

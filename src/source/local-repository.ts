@@ -3,12 +3,12 @@
 import { existsSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../base/clock.ts';
+import { quote } from '../base/wording.ts';
 import { isOid, type ParsedCommit } from '../git/git-object.ts';
 import { GitFailure } from '../git/git-process.ts';
 import { commitAt, commonAncestors, hasPath, newCommits } from '../git/history.ts';
 import { DamagedCopyError, ObjectReader } from '../git/object-reader.ts';
-import { quote } from '../model/quote.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import { findFileChanges } from './find-file-changes.ts';
 import { findGitDirectory } from './remotes/git-directory.ts';

@@ -2,9 +2,9 @@
 // hint: the interval finds the changes that it misses (another ref storage, a network disk, too many watches).
 
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
-import { type FileWatch, watchFiles } from '../file-watch.ts';
-import type { Logger } from '../log.ts';
+import type { Clock } from '../base/clock.ts';
+import { type FileWatch, watchFiles } from '../base/file-watch.ts';
+import type { Logger } from '../base/log.ts';
 import { findGitDirectory, readBranch } from './remotes/git-directory.ts';
 import type { Trigger } from './source.ts';
 

@@ -1,8 +1,8 @@
 // Computes the commit status `apply`: is done what the commit changed? docs/operations.md, commit statuses, has the table.
+
+import { countOf, shortOid } from '../base/wording.ts';
 import type { Stall } from '../machine/stall.ts';
-import { countOf } from '../model/count-words.ts';
 import type { CommitStatus } from '../model/rows.ts';
-import { shortOid } from '../model/short-oid.ts';
 import type { State } from '../model/state.ts';
 import type { Progress } from './commit-progress.ts';
 

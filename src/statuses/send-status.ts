@@ -1,8 +1,8 @@
 // Sends one commit status and tells what became of it. Token and authorities are read for each request, so that rotated ones
 // count at once. Redirects are not followed. No message holds the token or anything else that the forge says.
 import { readFile, stat } from 'node:fs/promises';
-import type { Clock } from '../clock.ts';
-import { reasonOf } from '../model/quote.ts';
+import type { Clock } from '../base/clock.ts';
+import { reasonOf } from '../base/wording.ts';
 import type { StatusesSettings } from '../model/settings.ts';
 import { proxyLogins } from '../source/remotes/http-access.ts';
 import { exchange, type HttpHead } from '../source/remotes/http-exchange.ts';

@@ -1,5 +1,6 @@
 // Remembers which statuses the forge accepted last: in memory, and in the store, so that a restart sends nothing twice.
-import { momentOf } from '../model/moment.ts';
+
+import { momentOf } from '../base/wording.ts';
 import type { Change, CommitStatus, CommitStatusRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { WantedStatus } from './wanted-statuses.ts';

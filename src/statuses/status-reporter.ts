@@ -1,9 +1,9 @@
 // Sends commit statuses to a forge: compares what should be shown with what the forge accepted last, and sends what
 // differs, one at a time. Nothing waits for it, and nothing that it meets fails anything else. It keeps no queue: what should be
 // shown follows from the desired state and the rows at any time, after a restart too. docs/operations.md, commit statuses.
-import type { Logger } from '../log.ts';
-import { momentOf } from '../model/moment.ts';
-import { RepeatedErrors } from '../repeated-errors.ts';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
+import { momentOf } from '../base/wording.ts';
 import { retryMs } from './pace.ts';
 import type { Delivery, SendStatus } from './send-status.ts';
 import { type UnsentOptions, UnsentStatuses } from './unsent-statuses.ts';

@@ -1,5 +1,5 @@
 // Tells what the forge has to be told, and when: what should be shown beside what was accepted last.
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { Pace } from './pace.ts';
 import { SentStatuses } from './sent-statuses.ts';
 import { type FactSources, StatusFactsReader } from './status-facts.ts';

@@ -1,7 +1,8 @@
 // Computes the commit status `validate`: is what the commit says right? The description has counts only: problems quote
 // files, and a forge may show statuses to all.
+
+import { countOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
-import { countOf } from '../model/count-words.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { CommitStatus } from '../model/rows.ts';
 

@@ -1,11 +1,12 @@
 // Queues commits for the disk. All commits that arrive during a write go into the next write together. It decides which
 // commits conflict; the owner of the queue does the writing.
+
+import { invariant } from '../base/invariant.ts';
+import type { RunInSlices } from '../base/slices.ts';
+import { type Steps, visitAll } from '../base/steps.ts';
 import type { NewEvent } from '../model/instance-event.ts';
-import { invariant } from '../model/invariant.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
-import type { RunInSlices } from '../slices.ts';
 import { type KeptRow, keptRows } from './row-json.ts';
 import type { Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';

@@ -3,7 +3,7 @@
 import { closeSync, openSync, statfsSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { reasonOf } from '../model/quote.ts';
+import { reasonOf } from '../base/wording.ts';
 import { isLogDamaged } from './check-wal.ts';
 import type { KeptRow } from './row-json.ts';
 import { newerVersion, StoreError } from './store-error.ts';

@@ -1,7 +1,7 @@
 // Holds the events of the embedded store in memory: numbers them, drops the oldest, returns pages. It does not write them.
 
+import { type Steps, visitAll } from '../base/steps.ts';
 import type { EventPage, EventRange, InstanceEvent, NewEvent } from '../model/instance-event.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
 import { ALL_EVENTS, type KeptEvent } from './database.ts';
 
 /** How many events are kept. */

@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { reasonOf } from '../model/quote.ts';
+import { reasonOf } from '../base/wording.ts';
 import { StoreError } from './store-error.ts';
 
 const FILE_MODE = 0o600;

@@ -1,9 +1,9 @@
 // Keeps equal parts of rows once that were read from files, as those of rows that this process has made are. Pure.
+
+import { listSharing, SharedTexts } from '../base/lists.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
 import { sharedOutputs } from '../model/outputs.ts';
 import type { ServerRow } from '../model/rows.ts';
-import { listSharing } from '../model/shared-lists.ts';
-import { SharedTexts } from '../model/shared-texts.ts';
 import type { ServerPolicy, Spec } from '../model/spec.ts';
 import type { Row } from './row-json.ts';
 

@@ -3,11 +3,11 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import type { RunInSlices } from '../base/slices.ts';
+import { type Steps, visitAll } from '../base/steps.ts';
+import { reasonOf } from '../base/wording.ts';
 import type { Json } from '../model/json.ts';
-import { reasonOf } from '../model/quote.ts';
 import type { Spec } from '../model/spec.ts';
-import { type Steps, visitAll } from '../model/steps.ts';
-import type { RunInSlices } from '../slices.ts';
 import { type DatabaseUse, type Piece, ROW_FRAME_BYTES, type Saved } from './database.ts';
 import type { Reply, Request, Requests } from './database-thread.ts';
 import { eventOf, keptEvent } from './event-log.ts';

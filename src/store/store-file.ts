@@ -5,10 +5,10 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { reasonOf, whyUnusable } from '../model/quote.ts';
+import type { RunInSlices } from '../base/slices.ts';
+import { finish } from '../base/steps.ts';
+import { reasonOf, whyUnusable } from '../base/wording.ts';
 import type { Change } from '../model/rows.ts';
-import { finish } from '../model/steps.ts';
-import type { RunInSlices } from '../slices.ts';
 import type { DatabaseUse } from './database.ts';
 import { makeDirectory, syncDirectory } from './files.ts';
 import { FORMER_FILES, readFormerBackup, readFormerStore } from './former-store.ts';

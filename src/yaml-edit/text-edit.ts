@@ -1,5 +1,5 @@
 // Collects the replacements of one edit of a YAML text, and the reasons why it is impossible.
-import { invariant } from '../model/invariant.ts';
+import { invariant } from '../base/invariant.ts';
 import type { Json } from '../model/json.ts';
 import type { Indents } from './write-yaml.ts';
 import { type CollectionNode, type LayoutEntry, lineNumber } from './yaml-layout.ts';

@@ -1,7 +1,7 @@
 // The layout of a YAML file: where its parts stand in the text, as offsets in UTF-16 units. The parser `yaml` finds them; what
 // a scalar means is for the reader of the file to say.
 import { type Pair, type ParsedNode, parseDocument, Scalar, YAMLMap, YAMLSeq } from 'yaml';
-import { invariant } from '../model/invariant.ts';
+import { invariant } from '../base/invariant.ts';
 
 /** How a scalar is written. */
 type ScalarStyle = 'plain' | 'single' | 'double' | 'literal' | 'folded';

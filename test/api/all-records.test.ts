@@ -1,8 +1,8 @@
 // The answer with all records: computed in slices, once for all who ask, and again once something changed.
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { withResult } from '../../src/base/steps.ts';
 import type { ExplainedRecord, NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
-import { withResult } from '../../src/model/steps.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 let api: TestApi;

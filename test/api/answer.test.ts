@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { writeInSteps } from '../../src/api/answer.ts';
-import { finish, withResult } from '../../src/model/steps.ts';
+import { finish, withResult } from '../../src/base/steps.ts';
 
 const item = fc.oneof(fc.jsonValue(), fc.constant(undefined));
 const body = fc.oneof(

@@ -1,6 +1,6 @@
 // Every route by every identity: test/support/route-table.ts has the rows, and this holds it against the application.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
+import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { EXCEPTIONS, pathsOf, ROUTES, type Row, routesOfApplication } from '../support/route-table.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { isMap } from '../../src/model/json.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { createOpensslPki, type Issued, type OpensslPki } from '../support/openssl-pki.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import express from 'express';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { answerErrors, type ErrorCode, errorBodyOf } from '../../src/api/errors.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/base/log.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { sendRaw } from '../support/https-client.ts';
 import { listenInTest } from '../support/listen-in-test.ts';

@@ -11,8 +11,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, tes
 import { clientTurns } from '../../src/api/client-turns.ts';
 import { startListener, type TimeLimits } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
-import { type Credential, createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
-import { createLog } from '../../src/log.ts';
+import { type Credential, createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { createLog } from '../../src/base/log.ts';
 import { createCrl } from '../support/create-crl.ts';
 import { createHttpsClient, keepAlive, sendRaw } from '../support/https-client.ts';
 import { ManualClock } from '../support/manual-clock.ts';

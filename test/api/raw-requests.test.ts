@@ -8,8 +8,8 @@ import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startListener } from '../../src/api/listener.ts';
 import { sendJson } from '../../src/api/present.ts';
-import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
-import { createLog } from '../../src/log.ts';
+import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { createLog } from '../../src/base/log.ts';
 import { sendRaw } from '../support/https-client.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 

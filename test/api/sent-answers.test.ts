@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { AnswerText } from '../../src/api/answer.ts';
 import { clientTurns } from '../../src/api/client-turns.ts';
 import { SentAnswers } from '../../src/api/sent-answers.ts';
-import type { Steps } from '../../src/model/steps.ts';
+import type { Steps } from '../../src/base/steps.ts';
 import type { AgentAction } from '../../src/service/agent.ts';
 import type { InstanceView } from '../../src/service/read/instance-views.ts';
 import { ACTION } from '../support/sample-agent.ts';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
+import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 let api: TestApi;

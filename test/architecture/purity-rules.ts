@@ -1,7 +1,7 @@
 // Rules on purity: what the pure stages must not import, and which files may read the clock or create a state.
 import { type ESTree, Visitor } from 'rolldown/utils';
 import { STATES } from '../../src/model/state.ts';
-import { PURE } from './import-rules.ts';
+import { isPure } from './import-rules.ts';
 import { type Finding, type Rule, ruleOfFile } from './rule.ts';
 import { folderOf, type SourceFile } from './source-file.ts';
 
@@ -16,12 +16,12 @@ const TIMED = ['follow', 'reconcile', 'execute', 'service'];
 const pureUses = ruleOfFile({
   title: 'pure stages touch no clock, disk, log, network, chance or process',
   instead: 'take it as an argument: reconcile/, service/ and cli/ know the time and the environment',
-  find: (file) => (PURE.includes(folderOf(file.path)) ? usesOf(file, [...OUTSIDE, ...ASKING]) : []),
+  find: (file) => (isPure(file.path) ? usesOf(file, [...OUTSIDE, ...ASKING]) : []),
 });
 
 const timeHandedIn = ruleOfFile({
   title: 'time and chance are handed in',
-  instead: 'take a Clock (src/clock.ts) or a function as an argument; compose.ts brings the real ones',
+  instead: 'take a Clock (src/base/clock.ts) or a function as an argument; compose.ts brings the real ones',
   find: (file) => (TIMED.includes(folderOf(file.path)) ? usesOf(file, [...TIMERS, ...ASKING]) : []),
 });
 

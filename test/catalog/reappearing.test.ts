@@ -1,8 +1,8 @@
 // How alike two files are, and which of the added ones are looked at. test/reconcile/hand-over.test.ts has what follows.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { blobsToCompare, type GoneFile, reappearing, similarity } from '../../src/catalog/reappearing.ts';
-import { finish } from '../../src/model/steps.ts';
 import { snapshotOf } from './snapshots.ts';
 
 function linesOf(count: number, from = 0): string {

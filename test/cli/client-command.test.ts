@@ -4,14 +4,14 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { parseEntry } from '../../src/catalog/parse-entry.ts';
-import { addClientCommand } from '../../src/cli/client-command.ts';
 import {
   type Credential,
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
-} from '../../src/development-pki.ts';
+} from '../../src/base/development-pki.ts';
+import { parseEntry } from '../../src/catalog/parse-entry.ts';
+import { addClientCommand } from '../../src/cli/client-command.ts';
 import { isValidEntry } from '../../src/model/entry.ts';
 import { treeline } from '../support/command-line.ts';
 import { runController } from '../support/running-controller.ts';

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
-import { createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
-import { listenOn } from '../../src/listen.ts';
+import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { listenOn } from '../../src/base/listen.ts';
 import { BUNDLED, plainEnvironment } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -4,8 +4,8 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
+import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { getFrom } from '../../src/cli/server-connection.ts';
-import { createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -1,8 +1,8 @@
 // The demo finds free ports, and binds them seconds later: what happens where another program was faster.
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { listenOn } from '../../src/base/listen.ts';
 import { startOnFreePorts } from '../../src/cli/demo-command.ts';
-import { listenOn } from '../../src/listen.ts';
 
 /** Returns the port of another program, which runs until the test ends. */
 async function takenPort(): Promise<number> {

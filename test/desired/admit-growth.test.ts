@@ -1,12 +1,12 @@
 // Counts that the cost of admission grows with the servers and needs of units, and that an invalid unit is not built again
 // without a change.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
+import { didYouMean } from '../../src/base/wording.ts';
 import { admitInstances } from '../../src/desired/admit.ts';
 import { judgeDeletions } from '../../src/desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import type { Unit } from '../../src/desired/unit.ts';
-import { finish } from '../../src/model/steps.ts';
-import { didYouMean } from '../../src/model/suggest.ts';
 import { processorMs } from '../support/processor-time.ts';
 import { deletionFacts } from './facts.ts';
 import { instanceFile, one, stacksRepository, WRONG } from './stacks.ts';

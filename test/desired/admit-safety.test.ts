@@ -1,9 +1,9 @@
 // Tests the admission of deletes: held ones, protected ones, and the instances that wait because of them.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { admitInstances, type Safety } from '../../src/desired/admit.ts';
 import type { DeletionFacts } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { finish } from '../../src/model/steps.ts';
 import { describeProblems } from '../support/entries.ts';
 import type { TextRepository } from '../support/text-repository.ts';
 import { deletionFacts, removalsOf } from './facts.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { admitInstances } from '../../src/desired/admit.ts';
 import { buildInstances } from '../../src/desired/candidates.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
-import { finish } from '../../src/model/steps.ts';
 import { describeProblems } from '../support/entries.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { instanceFile, one, ownersIn, stacksRepository, two, WRONG } from './stacks.ts';

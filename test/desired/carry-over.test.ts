@@ -1,6 +1,7 @@
 // Tests which commits are admitted by what is active already, that admission comes to the same result, and that servers of
 // instances that did not change are not looked at.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { type AdmittedInstances, admitInstances, type Safety } from '../../src/desired/admit.ts';
 import { carryOver } from '../../src/desired/carry-over.ts';
 import type { DeletionFacts } from '../../src/desired/deletions.ts';
@@ -8,7 +9,6 @@ import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { ROWS_BYTES_MAX } from '../../src/desired/store-capacity.ts';
 import type { Unit } from '../../src/desired/unit.ts';
 import type { WantedServer } from '../../src/model/spec.ts';
-import { finish } from '../../src/model/steps.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { deletionFacts, removalsOf } from './facts.ts';
 import { instanceFile, one, stacksRepository, WRONG } from './stacks.ts';

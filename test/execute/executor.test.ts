@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
 import { Executor } from '../../src/execute/executor.ts';
-import { createLog } from '../../src/log.ts';
 import type { Answer, CallResult } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { answerOf, at, LARGE, rowIn, running, SMALL } from '../reconcile/build.ts';

@@ -1,17 +1,17 @@
 // Tests the activation of a desired state: one commit of the store, shown only after it, and every concerned server enqueued.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import { createSlices, type RunInSlices } from '../../src/base/slices.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { activate } from '../../src/follow/activate.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { CommitFollower } from '../../src/follow/follow-commit.ts';
 import { OwnPushes } from '../../src/follow/own-pushes.ts';
-import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Change } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { createSlices, type RunInSlices } from '../../src/slices.ts';
 import { deletionFacts } from '../desired/facts.ts';
 import { instanceFile, one, stacksRepository, TEMPLATES, two } from '../desired/stacks.ts';
 import { ManualClock } from '../support/manual-clock.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { HeldDeletes } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import {
@@ -12,7 +13,6 @@ import {
 import { deletesDigest, failuresDigest } from '../../src/machine/hold-digests.ts';
 import { keptRemovals, REMOVAL_MS } from '../../src/machine/removals.ts';
 import type { ApprovalRow, HeldRow, ServerRow } from '../../src/model/rows.ts';
-import { finish } from '../../src/model/steps.ts';
 import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { removalsOf } from '../desired/facts.ts';
 import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';

@@ -1,9 +1,9 @@
 // Others are served while the files of a large commit are parsed.
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { createSlices, WorkTurns } from '../../src/base/slices.ts';
 import { EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import { deriveAt } from '../../src/follow/read-commit.ts';
-import { createSlices, WorkTurns } from '../../src/slices.ts';
 import { TREE } from '../catalog/snapshots.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TextSource } from '../support/text-source.ts';

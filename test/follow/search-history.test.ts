@@ -1,9 +1,9 @@
 // A first start derives the newest commit once, where nothing is wrong in it.
 import { expect, test } from 'vitest';
+import { createSlices } from '../../src/base/slices.ts';
 import { EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import { deriveAt } from '../../src/follow/read-commit.ts';
 import { formerServers, searchHistory } from '../../src/follow/search-history.ts';
-import { createSlices } from '../../src/slices.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TextSource } from '../support/text-source.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { finish } from '../../src/model/steps.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';

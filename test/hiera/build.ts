@@ -1,4 +1,6 @@
 // Builds what the configuration hierarchy starts from out of YAML texts, so that every place in a test is a real one.
+
+import { listSharing } from '../../src/base/lists.ts';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import type { SelectableObjects } from '../../src/hiera/node.ts';
 import { below, type Entry } from '../../src/model/entry.ts';
@@ -7,7 +9,6 @@ import { emptyMap, isMap, type JsonMap } from '../../src/model/json.ts';
 import { isPlainTypeName } from '../../src/model/names.ts';
 import type { Hierarchy, HierarchyLevel, Properties, TreeNode, TypedObject } from '../../src/model/objects.ts';
 import type { Problem } from '../../src/model/problem.ts';
-import { listSharing } from '../../src/model/shared-lists.ts';
 
 /** Returns the entry of a file below `types/`; its type and name are those of `path`. */
 export function objectEntry(path: string, text: string, problems: readonly Problem[] = []) {

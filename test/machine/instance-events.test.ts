@@ -1,8 +1,8 @@
 // The events that a change of rows makes: which changes are told, and with what text.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { type Cause, eventsOf } from '../../src/machine/instance-events.ts';
 import type { Change, RunningAction, ServerRow } from '../../src/model/rows.ts';
-import { finish } from '../../src/model/steps.ts';
 import { at, LARGE, NOW, rowIn, SMALL, SOON } from '../reconcile/build.ts';
 
 const PASS: Cause = { kind: 'pass', now: NOW };

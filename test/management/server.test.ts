@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Listening } from '../../src/listen.ts';
+import type { Listening } from '../../src/base/listen.ts';
 import { createManagement } from '../../src/management/server.ts';
 
 let ready: true | string;

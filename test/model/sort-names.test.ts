@@ -1,9 +1,8 @@
 // Names sorted in steps.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { finish, sortNames } from '../../src/base/steps.ts';
 import { compareNames } from '../../src/model/names.ts';
-import { sortNames } from '../../src/model/sort-names.ts';
-import { finish } from '../../src/model/steps.ts';
 
 it('sorts as the sort of a list does, names that occur twice included', () => {
   fc.assert(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { finish, visitAll, withResult } from '../../src/model/steps.ts';
+import { finish, visitAll, withResult } from '../../src/base/steps.ts';
 
 function stepsOf(count: number): { readonly visited: readonly number[]; readonly steps: number } {
   const visited: number[] = [];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { didYouMean } from '../../src/base/wording.ts';
 import { compareNames } from '../../src/model/names.ts';
-import { didYouMean } from '../../src/model/suggest.ts';
 
 /** Optimal string alignment, from the table of all prefixes. */
 function distanceOf(a: string, b: string): number {

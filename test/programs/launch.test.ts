@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/base/log.ts';
 import { readCallRecords } from '../../src/programs/call-records.ts';
 import { LaunchError, launch } from '../../src/programs/launch.ts';
 import { identityOf } from '../../src/programs/linux-processes.ts';

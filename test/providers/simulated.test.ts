@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { Call, Provider } from '../../src/providers/provider.ts';
 import { createSimulatedProvider, type SimulatedOptions } from '../../src/providers/simulated.ts';
 import { SimulatedServers } from '../../src/providers/simulated-servers.ts';

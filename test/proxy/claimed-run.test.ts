@@ -1,6 +1,6 @@
 // One claimed action in a proxy: when its program is ended, and what is kept of it.
 import { expect, it } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { carryOut } from '../../src/proxy/claimed-run.ts';
 import { ClaimedWork } from '../../src/proxy/claimed-work.ts';

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createAuthority, issueClientCertificate } from '../../src/development-pki.ts';
+import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -2,8 +2,8 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { createLog } from '../../src/log.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLog } from '../../src/base/log.ts';
 import { emptyMap, type JsonMap } from '../../src/model/json.ts';
 import type { ProviderSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';

@@ -1,6 +1,6 @@
 // Other settings at the next start: another URL, branch or directory than the one that was followed; or rows of elsewhere.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1", size: small }

@@ -1,8 +1,8 @@
 // Approvals and what may come between them and their use: a restart, another commit, another approval.
 
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';
-import { finish } from '../../src/model/steps.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { Core } from './core.ts';
 

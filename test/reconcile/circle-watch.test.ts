@@ -1,6 +1,6 @@
 // How many servers one search for circles concerns.
 import { expect, it } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/base/log.ts';
 import type { Wait } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { CircleWatch } from '../../src/reconcile/circle-watch.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/base/log.ts';
 import { type ClockStep, ClockWatch } from '../../src/reconcile/clock-watch.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

@@ -1,12 +1,13 @@
 // Following and reconciling together, with what people do about it: commits of texts, rows in memory, a provider that does
 // as it is told, and a clock that stands still until it is moved.
 import { afterEach, expect } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import { createSlices } from '../../src/base/slices.ts';
 import { activeReferences, activeSecrets } from '../../src/follow/active-secrets.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
 import { registeredProxies } from '../../src/follow/proxy-clients.ts';
 import { safetyOf, withApproval } from '../../src/follow/safety.ts';
-import { createLog } from '../../src/log.ts';
 import { toldWait, waitReason } from '../../src/machine/wait.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
 import type { JsonMap } from '../../src/model/json.ts';
@@ -33,7 +34,6 @@ import { createFileHistory } from '../../src/service/explain/file-history.ts';
 import type { HeldItem, Order, Outage } from '../../src/service/operate/answers.ts';
 import { createOperator, type Operator } from '../../src/service/operate/operator.ts';
 import { createReader, type Reader } from '../../src/service/read/reader.ts';
-import { createSlices } from '../../src/slices.ts';
 import { allowed } from '../support/allowed.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';

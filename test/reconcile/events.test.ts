@@ -1,8 +1,8 @@
 // The events of an instance, as following, reconciling and people make them.
 
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
-import { finish } from '../../src/model/steps.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 import { answering, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';

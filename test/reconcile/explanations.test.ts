@@ -1,9 +1,9 @@
 // Explanations by a controller: with outputs, of pinned and unwanted servers, and of what an approval would change.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { finish } from '../../src/model/steps.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 

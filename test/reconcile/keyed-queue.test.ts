@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
+import { WORK_SLICE_MS } from '../../src/base/slices.ts';
 import { KeyedQueue } from '../../src/reconcile/keyed-queue.ts';
-import { WORK_SLICE_MS } from '../../src/slices.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 /** A queue whose handling of a name ends when the test says so. */

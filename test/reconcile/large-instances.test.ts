@@ -1,7 +1,7 @@
 // Counts the work for a large instance: it grows with servers and dependencies, not with their square.
 
 import { expect, test, vi } from 'vitest';
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import { Core } from './core.ts';
 
 const SERVERS = 300;

@@ -1,6 +1,6 @@
 // The local copy is lost, and the branch was rewritten meanwhile: the recorded head is nowhere any more.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import { SourceError } from '../../src/source/source.ts';
 import { Core } from './core.ts';
 

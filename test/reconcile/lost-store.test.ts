@@ -1,7 +1,7 @@
 // A first start, or one after the store was lost: only versions that get along are joined, and one defect stops nobody else.
 
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import { Core } from './core.ts';
 import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 

@@ -1,6 +1,7 @@
 // Reconciling without its loop: rows in a map, a provider that answers what it is told to, and a world outside that
 // remembers what really happened. It watches the promises that must hold at every moment; the end is the test's to judge.
 
+import { invariant } from '../../src/base/invariant.ts';
 import { conclude } from '../../src/machine/conclude.ts';
 import { decide } from '../../src/machine/decide.ts';
 import type { Step } from '../../src/machine/decision.ts';
@@ -8,7 +9,6 @@ import { adoptedRow, replacedRow, replaceRefusal, retriedRow } from '../../src/m
 import { awayMax, groupOf } from '../../src/machine/rollout.ts';
 import { firstRow, unwantRow, wantRow } from '../../src/machine/want.ts';
 import type { Answer } from '../../src/model/call-result.ts';
-import { invariant } from '../../src/model/invariant.ts';
 import { isSame } from '../../src/model/json.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Spec, WantedServer } from '../../src/model/spec.ts';

@@ -1,9 +1,9 @@
 // Sites that answer like real ones: what they observe is partial, spelled otherwise, more than was asked for, or the secret
 // that a reference stands for. Nothing is updated, replaced or healed without end for that, and no secret is kept.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Client } from '../../src/model/objects.ts';
-import { finish } from '../../src/model/steps.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import { allowed } from '../support/allowed.ts';
 import type { TextChanges } from '../support/text-repository.ts';

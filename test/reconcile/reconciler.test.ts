@@ -1,7 +1,7 @@
 // The loop itself, over rows in memory and a provider that does as it is told: intent before action, nobody forgotten.
 
 import { describe, expect, it } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/base/log.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';

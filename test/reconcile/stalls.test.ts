@@ -1,8 +1,8 @@
 // Instances that only a person can bring on: their status says what is wrong, and not that they are under way.
 
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { Operation } from '../../src/model/state.ts';
-import { finish } from '../../src/model/steps.ts';
 import { untilAborted } from '../support/scripted-provider.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';

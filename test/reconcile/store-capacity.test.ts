@@ -1,10 +1,10 @@
 // Tests the store's capacity for servers: what exceeds it is refused alone, admitted once it fits, and announced before.
 import { describe, expect, it, test, vi } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { reservedBytes } from '../../src/desired/store-capacity.ts';
 import { lastRecordsOf } from '../../src/follow/last-records.ts';
 import { warnOfCapacity } from '../../src/follow/warn-of-capacity.ts';
-import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { instanceFile, one, stacksRepository, TEMPLATES } from '../desired/stacks.ts';
 import { MemoryStore } from '../support/memory-store.ts';

@@ -1,6 +1,6 @@
 // Objects that cannot be read, over restarts, over a lost store, and where somebody writes beside them.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import { deleteInstanceDraft, putInstanceDraft } from '../../src/service/write/drafts.ts';
 import { linkTo } from '../catalog/snapshots.ts';

@@ -1,7 +1,7 @@
 // Capacity and slots that are given to a server while a pass over it is under way.
 import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
 import { Executor } from '../../src/execute/executor.ts';
-import { createLog } from '../../src/log.ts';
 import type { Wait } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Credential, issueClientCertificate } from '../../src/development-pki.ts';
+import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Reply } from '../support/https-client.ts';
 import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';

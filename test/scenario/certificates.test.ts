@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { expect, test } from 'vitest';
 import { TlsFilesError } from '../../src/api/tls/tls-files.ts';
-import { issueServerCertificate } from '../../src/development-pki.ts';
+import { issueServerCertificate } from '../../src/base/development-pki.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { createCrl } from '../support/create-crl.ts';
 import { keepAlive } from '../support/https-client.ts';

@@ -2,10 +2,10 @@
 // part of them written; everything else is real.
 import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import { finish } from '../../src/base/steps.ts';
 import { type Controller, startController } from '../../src/compose.ts';
-import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import { finish } from '../../src/model/steps.ts';
 import type { Overview } from '../../src/service/operate/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import type { Piece } from '../../src/store/database.ts';

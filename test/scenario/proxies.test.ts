@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { issueClientCertificate } from '../../src/development-pki.ts';
+import { issueClientCertificate } from '../../src/base/development-pki.ts';
 import { ROOT } from '../support/command-line.ts';
 import { createHttpsClient, type HttpsClient, keepAll } from '../support/https-client.ts';
 import { type Relay, startRelay } from '../support/relay.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import { pausingSlices } from '../support/pausing-slices.ts';
 import { ADMINISTRATOR, open, PROXY, refusal, Service, SHOP } from './service.ts';
 

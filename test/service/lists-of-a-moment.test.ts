@@ -1,6 +1,6 @@
 // Lists are made in steps, and are of the moment at which they were asked for, whatever changes between two steps.
 import { expect, it } from 'vitest';
-import { finish, type Steps } from '../../src/model/steps.ts';
+import { finish, type Steps } from '../../src/base/steps.ts';
 import { Core } from '../reconcile/core.ts';
 
 const INSTANCES = 150;

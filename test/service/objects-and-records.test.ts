@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import { nodeReads } from '../../src/service/read/reader.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
 import { open, refusal, SHOP } from './service.ts';

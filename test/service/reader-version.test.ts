@@ -1,8 +1,8 @@
 // The version of the reader decides how long an answer is kept: while it is the same, the answer has to be the same.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { TYPE_NAMES } from '../../src/model/names.ts';
-import { finish } from '../../src/model/steps.ts';
 import type { Reader } from '../../src/service/read/reader.ts';
 import { pausingSlices } from '../support/pausing-slices.ts';
 import { open, refusal, type Service, SHOP } from './service.ts';

@@ -1,7 +1,7 @@
 // The recorded servers, as programs read them that compare a desired state with them.
 
 import { expect, it } from 'vitest';
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import { Core } from '../reconcile/core.ts';
 import { SHOP, shopFiles } from '../reconcile/shop.ts';
 

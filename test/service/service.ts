@@ -1,14 +1,15 @@
 // A controller's memory for tests of what reads it: commits are followed, and rows are changed by hand.
+
+import type { RunInSlices } from '../../src/base/slices.ts';
+import { finish } from '../../src/base/steps.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { finish } from '../../src/model/steps.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { createReader, type Reader } from '../../src/service/read/reader.ts';
-import type { RunInSlices } from '../../src/slices.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { PLACE } from '../support/rows.ts';

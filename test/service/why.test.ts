@@ -1,8 +1,8 @@
 // Tests the answers of `why`: every reason names what is waited for, since when, until when, and what to do.
 
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
-import { finish } from '../../src/model/steps.ts';
 import type { WaitingItem, Why } from '../../src/service/operate/answers.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';

@@ -1,8 +1,9 @@
 // Collects the effects of a merge in the words of a plan: the actions that sites were asked for, the records that changed,
 // and what is held.
+
+import { finish } from '../../src/base/steps.ts';
 import { isSame } from '../../src/model/json.ts';
 import type { NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
-import { finish } from '../../src/model/steps.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import type { HeldItem } from '../../src/service/operate/answers.ts';
 import type { World } from './world.ts';

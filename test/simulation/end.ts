@@ -1,12 +1,12 @@
 // The end of a run: faults are over, people answer what they are asked, time passes; then everything has to be as the
 // newest commit wants it, or to wait for somebody who is named.
 
+import { finish } from '../../src/base/steps.ts';
 import { failuresDigest } from '../../src/machine/hold-digests.ts';
 import { isBlockedFor, reasonText } from '../../src/machine/reasons.ts';
 import { isWaiting } from '../../src/machine/stall.ts';
 import { waitReason } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { finish } from '../../src/model/steps.ts';
 import { siteOfRow } from './build-sites.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';

@@ -1,5 +1,5 @@
 // A clock for one controller: timers go by simulated time, and what it says the time is may be set forward and back.
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 
 /** What every clock of a run says when the run begins. */

@@ -1,5 +1,5 @@
 // A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
-import { finish } from '../../src/model/steps.ts';
+import { finish } from '../../src/base/steps.ts';
 import type { KeptEvent, Piece } from '../../src/store/database.ts';
 import { ALL_EVENTS } from '../../src/store/database.ts';
 import { eventOf, keptEvent } from '../../src/store/event-log.ts';

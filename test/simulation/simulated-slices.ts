@@ -1,6 +1,6 @@
 // Slices of long work as chance has them: a controller pauses in the middle of derivations and activations, and other events
 // happen meanwhile. In the real one that takes thousands of servers.
-import type { RunInSlices } from '../../src/slices.ts';
+import type { RunInSlices } from '../../src/base/slices.ts';
 import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/base/log.ts';
 import { createGitPublisher } from '../../src/source/git-publisher.ts';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
 import { ContentError, SourceError } from '../../src/source/source.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { ObjectReader } from '../../src/git/object-reader.ts';
 import { headOfBranch } from '../../src/source/head-of-branch.ts';
 import { copyIn } from '../../src/source/local-copy.ts';

@@ -2,8 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
-import { createLog } from '../../src/log.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { createLog } from '../../src/base/log.ts';
 import { createBranchWatch, createPollTimer } from '../../src/source/triggers.ts';
 import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

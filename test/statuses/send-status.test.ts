@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import net from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { StatusesSettings } from '../../src/model/settings.ts';
 import { createSendStatus, type Delivery } from '../../src/statuses/send-status.ts';
 import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';

@@ -1,9 +1,9 @@
 // Tests that the facts of commit statuses are of one moment: a large commit is shown before what counts its servers has all of
 // them.
 import { expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
-import { finish } from '../../src/model/steps.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { StatusFactsReader } from '../../src/statuses/status-facts.ts';
 import { wantedStatuses } from '../../src/statuses/wanted-statuses.ts';

@@ -1,6 +1,6 @@
 // A core whose commit statuses go to a list instead of a forge.
-import type { Clock } from '../../src/clock.ts';
-import { createLog } from '../../src/log.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import type { Delivery } from '../../src/statuses/send-status.ts';

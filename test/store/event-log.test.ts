@@ -1,7 +1,7 @@
 // The limits of kept events, and what is read back.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
-import { finish } from '../../src/model/steps.ts';
 import { ALL_EVENTS } from '../../src/store/database.ts';
 import { EventLog, eventOf, keptEvent } from '../../src/store/event-log.ts';
 

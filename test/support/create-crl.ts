@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { createPrivateKey, webcrypto } from 'node:crypto';
 import { AuthorityKeyIdentifierExtension, Extension, X509Certificate, X509CrlGenerator } from '@peculiar/x509';
-import type { KeyPair } from '../../src/development-pki.ts';
+import type { KeyPair } from '../../src/base/development-pki.ts';
 import { canonicalSerial } from '../../src/model/serial.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

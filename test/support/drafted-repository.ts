@@ -1,9 +1,9 @@
 // A repository of texts to which drafts are written as the write queue does it: asked for their edits, checked, committed.
 import { expect } from 'vitest';
+import { invariant } from '../../src/base/invariant.ts';
+import { finish } from '../../src/base/steps.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
-import { invariant } from '../../src/model/invariant.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../../src/model/service-error.ts';
-import { finish } from '../../src/model/steps.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
 import { type Judging, type TextChanges, TextRepository } from './text-repository.ts';

@@ -1,8 +1,9 @@
 // Entries for tests of the pure stages, read from YAML by the catalog itself, and problems in a form to compare.
+
+import { invariant } from '../../src/base/invariant.ts';
 import { isOfType } from '../../src/catalog/name-entries.ts';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
 import { type Entry, isValidEntry } from '../../src/model/entry.ts';
-import { invariant } from '../../src/model/invariant.ts';
 import type { StackInstance, StackTemplate } from '../../src/model/objects.ts';
 import type { Problem } from '../../src/model/problem.ts';
 

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import https from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createAuthority, issueServerCertificate } from '../../src/development-pki.ts';
+import { createAuthority, issueServerCertificate } from '../../src/base/development-pki.ts';
 import type { StatusesSettings } from '../../src/model/settings.ts';
 import { listenInTest } from './listen-in-test.ts';
 import { temporaryDirectory } from './temporary-directory.ts';

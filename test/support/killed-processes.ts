@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
-import { issueClientCertificate } from '../../src/development-pki.ts';
+import { issueClientCertificate } from '../../src/base/development-pki.ts';
 import { ROOT } from './command-line.ts';
 import type { FileChanges } from './git-repository.ts';
 import { createHttpsClient } from './https-client.ts';

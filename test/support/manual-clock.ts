@@ -1,5 +1,5 @@
 // A clock that stands still until a test moves it. Time passes by `advance`; `setWall` sets the clock on the wall only.
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 
 export class ManualClock implements Clock {
   #monotonic = 0;

@@ -1,8 +1,9 @@
 // A store without a disk, for tests of what stands on one. test/contract/memory-store.test.ts holds it to the contract.
+
+import { finish } from '../../src/base/steps.ts';
 import type { EventPage, EventRange, NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { finish } from '../../src/model/steps.ts';
 import { EventLog, keptEvent } from '../../src/store/event-log.ts';
 import type { Store } from '../../src/store/store.ts';
 

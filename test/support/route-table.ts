@@ -2,8 +2,8 @@
 // one without a row fails in test/api/authorization-matrix.test.ts.
 import type { Router } from 'express';
 import { createRoutes } from '../../src/api/app.ts';
-import { systemClock } from '../../src/clock.ts';
-import { createLog } from '../../src/log.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLog } from '../../src/base/log.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
 import { ACTION, createSampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';

@@ -1,6 +1,7 @@
 // Runs work in one go.
-import { finish } from '../../src/model/steps.ts';
-import type { RunInSlices } from '../../src/slices.ts';
+
+import type { RunInSlices } from '../../src/base/slices.ts';
+import { finish } from '../../src/base/steps.ts';
 
 /** Runs work that nothing interrupts. */
 export const runAtOnce: RunInSlices = async (steps) => finish(steps);

@@ -2,8 +2,8 @@
 // administrator. What it did outside is read from the file of the simulated provider.
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
-import { createLog } from '../../src/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings } from '../../src/model/settings.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';

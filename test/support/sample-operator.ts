@@ -1,8 +1,8 @@
 // An operator for tests of the API: it holds and finds nothing, and remembers what it was asked.
 
+import { withResult } from '../../src/base/steps.ts';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { withResult } from '../../src/model/steps.ts';
 import type { Overview, Why } from '../../src/service/operate/answers.ts';
 import type { Operator } from '../../src/service/operate/operator.ts';
 import { COMMIT } from './sample-reader.ts';

@@ -1,11 +1,12 @@
 // A reader with fixed answers, written by hand, for tests of what lies in front of it. The registry can be changed.
+
+import { withResult } from '../../src/base/steps.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../src/model/names.ts';
 import type { Client, StackTemplate, TreeNode } from '../../src/model/objects.ts';
 import type { ExplainedRecord, ExplainedValue, NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import { canonicalSerial } from '../../src/model/serial.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { withResult } from '../../src/model/steps.ts';
 import type { InstanceView } from '../../src/service/read/instance-views.ts';
 import type { Reader } from '../../src/service/read/reader.ts';
 

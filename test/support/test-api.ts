@@ -3,15 +3,15 @@
 import { startApi } from '../../src/api/app.ts';
 import type { Listener } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import {
   type Credential,
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
   type KeyPair,
-} from '../../src/development-pki.ts';
-import { createLog } from '../../src/log.ts';
+} from '../../src/base/development-pki.ts';
+import { createLog } from '../../src/base/log.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';

@@ -1,9 +1,10 @@
 // A stacks repository made of texts, followed commit by commit as the follower does it: each is derived upon the desired state
 // that the one before left, and reads only what changed.
+
+import { invariant } from '../../src/base/invariant.ts';
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import { type Before, type Derivation, derive } from '../../src/derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
-import { invariant } from '../../src/model/invariant.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import type { Snapshot } from '../../src/model/snapshot.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';

@@ -1,6 +1,6 @@
 // A branch made of texts, for tests of what follows one: no Git, no disk, no waiting. Reads what it is asked for only.
 import { posix } from 'node:path';
-import { invariant } from '../../src/model/invariant.ts';
+import { invariant } from '../../src/base/invariant.ts';
 import type { FollowedPlace } from '../../src/model/rows.ts';
 import {
   type AddedOrder,

@@ -7,7 +7,7 @@ import {
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
-} from '../../src/development-pki.ts';
+} from '../../src/base/development-pki.ts';
 import { createCrl } from './create-crl.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

@@ -1,9 +1,9 @@
 // Routes of docs/rest.md, explanations. Like `/hiera`, every client may read them; what an approval would do is not active
 // yet, and is shown to those only who are shown the problems of a commit in full.
 import { type Request, type Response, Router } from 'express';
+import type { Shares } from '../../base/shares.ts';
 import type { Explainer } from '../../service/explain/explainer.ts';
 import type { Reader } from '../../service/read/reader.ts';
-import type { Shares } from '../../shares.ts';
 import { writeAnswer } from '../answer.ts';
 import { askerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';

@@ -1,10 +1,10 @@
 // Routes of docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key
 // and nothing else.
 import { Router } from 'express';
+import type { Shares } from '../../base/shares.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { NodeAtMoment } from '../../model/record.ts';
-import type { Steps } from '../../model/steps.ts';
 import type { Reader } from '../../service/read/reader.ts';
-import type { Shares } from '../../shares.ts';
 import { AnswerWriter, type PiecedAnswer } from '../answer.ts';
 import { only } from '../only.ts';
 import { queryFlag } from '../query.ts';

@@ -1,6 +1,7 @@
 // Routes of docs/rest.md, operations.
 import { setImmediate } from 'node:timers/promises';
 import { type Request, type Response, Router } from 'express';
+import { type ShareLimits, Shares } from '../../base/shares.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { canonicalSerial } from '../../model/serial.ts';
@@ -10,7 +11,6 @@ import type { Order, Target } from '../../service/operate/answers.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import { WITHHELD } from '../../service/operate/why.ts';
 import type { Reader } from '../../service/read/reader.ts';
-import { type ShareLimits, Shares } from '../../shares.ts';
 import { writeInSteps } from '../answer.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';

@@ -1,10 +1,10 @@
 // Routes of docs/rest.md, stack instances.
 import { Router } from 'express';
+import type { Shares } from '../../base/shares.ts';
 import type { EventRange } from '../../model/instance-event.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
-import type { Shares } from '../../shares.ts';
 import { writeAnswer, writeInSteps } from '../answer.ts';
 import { askerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';

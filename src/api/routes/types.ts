@@ -1,13 +1,13 @@
 // Routes of docs/rest.md, types. `all` is a view of the other types: it can be read and not written.
 import { type NextFunction, type Request, type Response, Router } from 'express';
+import type { Shares } from '../../base/shares.ts';
+import type { Steps } from '../../base/steps.ts';
+import { didYouMean } from '../../base/wording.ts';
 import type { JsonMap } from '../../model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../model/names.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { Steps } from '../../model/steps.ts';
-import { didYouMean } from '../../model/suggest.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
-import type { Shares } from '../../shares.ts';
 import { writeInSteps } from '../answer.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';

@@ -1,8 +1,7 @@
 // Tells why a certificate cannot be used now, or not for that: its dates, and the purposes that it was made for. Whose it is,
 // and who has signed it, is judged elsewhere.
 import type { X509Certificate } from 'node:crypto';
-import { momentOf } from '../../model/moment.ts';
-import { reasonOf } from '../../model/quote.ts';
+import { momentOf, reasonOf } from '../../base/wording.ts';
 import { keyUsageOf } from './der.ts';
 
 /** What a certificate is shown as. */

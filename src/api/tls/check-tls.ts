@@ -2,7 +2,7 @@
 // It reads no files. See docs/operations.md, certificates.
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { reasonOf } from '../../model/quote.ts';
+import { reasonOf } from '../../base/wording.ts';
 import { periodFault, purposeFault } from './certificate-use.ts';
 import { certificateFields } from './der.ts';
 import { readCertificates, readRevocationLists } from './pem.ts';

@@ -1,6 +1,6 @@
 // Schedules polls of something that changes at unknown times: soon after a sign of change, and at an interval without
 // one. It runs one poll at a time.
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 interface DebouncedPollOptions {
   readonly clock: Clock;

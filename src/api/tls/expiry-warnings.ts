@@ -1,7 +1,6 @@
 // Logs once a day which certificates and lists expire soon or have expired. The caller passes the time.
-
-import type { Logger } from '../../log.ts';
-import { momentOf } from '../../model/moment.ts';
+import type { Logger } from '../../base/log.ts';
+import { momentOf } from '../../base/wording.ts';
 import type { Expiry, TlsPart } from './check-tls.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

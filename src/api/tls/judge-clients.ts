@@ -16,7 +16,7 @@ export function judgeClients(tls: TlsMaterial): ClientJudge {
   let trust = trustOf(tls);
   // Signatures are verified once a connection, not once a request.
   let judged = new WeakMap<X509Certificate, CertificateJudgement>();
-  /** Those of connections that have asked, by whatever material. What connections.ts hands on of others is let in by the present one. */
+  /** Those of connections that have asked, by whatever material. What base/connections.ts hands on of others is let in by the present one. */
   const asked = new WeakSet<X509Certificate>();
   return {
     judge(certificate) {

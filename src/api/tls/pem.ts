@@ -1,7 +1,7 @@
 // Finds the blocks of a PEM text (RFC 7468). Node and OpenSSL skip what they cannot read; here that is an error,
 // because a truncated file must not count as one that trusts or revokes fewer.
 import { X509Certificate } from 'node:crypto';
-import { reasonOf } from '../../model/quote.ts';
+import { reasonOf } from '../../base/wording.ts';
 import { parseRevocationList, type RevocationList } from './revocation-list.ts';
 
 interface Kind<Value> {

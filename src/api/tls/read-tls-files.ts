@@ -1,6 +1,6 @@
 // Reads the files of a listener. check-tls.ts checks their content.
 import { readFile, stat } from 'node:fs/promises';
-import { reasonOf } from '../../model/quote.ts';
+import { reasonOf } from '../../base/wording.ts';
 import type { TlsFault, TlsPart } from './check-tls.ts';
 import type { TlsMaterial } from './tls-material.ts';
 

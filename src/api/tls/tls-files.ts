@@ -1,10 +1,10 @@
 // Follows the files of a listener: it uses new content soon after a change, and never content that is wrong. Two files
 // cannot change at one moment, so it reads them together and accepts only a set that fits together. See
 // docs/operations.md, certificates.
-import type { Clock } from '../../clock.ts';
-import { type FileWatch, watchFiles } from '../../file-watch.ts';
-import type { Logger } from '../../log.ts';
-import { reasonOf } from '../../model/quote.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type FileWatch, watchFiles } from '../../base/file-watch.ts';
+import type { Logger } from '../../base/log.ts';
+import { reasonOf } from '../../base/wording.ts';
 import { type CheckedTls, checkTls, type Expiry, type TlsFault, type TlsPart } from './check-tls.ts';
 import { DebouncedPoll } from './debounced-poll.ts';
 import { ExpiryWarnings } from './expiry-warnings.ts';

@@ -1,6 +1,6 @@
 // Reads the secret that Treeline shares with the Git server, from the operator's file.
 import { readFile, stat } from 'node:fs/promises';
-import { reasonOf } from '../../model/quote.ts';
+import { reasonOf } from '../../base/wording.ts';
 
 /** The file cannot be used. Its message says why, and nothing of what is in it. */
 export class SecretFileError extends Error {

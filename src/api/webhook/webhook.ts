@@ -1,10 +1,10 @@
 // Serves a listener over plain HTTP for the push hooks of Git servers. A hook with a valid secret makes the follower
 // poll; its content is not read. See docs/operations.md, webhooks.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '../../clock.ts';
-import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../../listen.ts';
-import type { Logger } from '../../log.ts';
-import { type LogThrottle, throttleLog } from '../../log-throttle.ts';
+import type { Clock } from '../../base/clock.ts';
+import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../../base/listen.ts';
+import type { Logger } from '../../base/log.ts';
+import { type LogThrottle, throttleLog } from '../../base/throttles.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { endBrokenRequest } from '../broken-request.ts';
 import { sendError } from '../errors.ts';

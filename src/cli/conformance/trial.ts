@@ -1,11 +1,10 @@
 // Calls the tested provider for the cases of the conformance test, and checks its answers; takes a server from its create to
 // its delete, as several cases need it.
 import { randomUUID } from 'node:crypto';
+import { momentOf, quote } from '../../base/wording.ts';
 import type { Answer, AnswerOutcome } from '../../model/call-result.ts';
 import { isSame } from '../../model/json.ts';
-import { momentOf } from '../../model/moment.ts';
 import type { Properties } from '../../model/objects.ts';
-import { quote } from '../../model/quote.ts';
 import type { Spec } from '../../model/spec.ts';
 import type { Operation } from '../../model/state.ts';
 import { encodeCall } from '../../providers/call-json.ts';

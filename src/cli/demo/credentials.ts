@@ -7,7 +7,7 @@ import {
   issueServerCertificate,
   type KeyPair,
   needsRenewal,
-} from '../../development-pki.ts';
+} from '../../base/development-pki.ts';
 import type { Role } from '../../model/names.ts';
 import {
   AUTHORITY_CREDENTIAL,

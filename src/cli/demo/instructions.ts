@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
+import { finish } from '../../base/steps.ts';
 import type { Controller } from '../../compose.ts';
-import { finish } from '../../model/steps.ts';
 import type { DemoCredentials } from './credentials.ts';
 import type { LocalServer } from './local-servers.ts';
 

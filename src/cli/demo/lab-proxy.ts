@@ -7,7 +7,7 @@ import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../base/log.ts';
 import { loadProxySettings } from '../../proxy/load-proxy-settings.ts';
 import { SettingsError } from '../../settings/load-settings.ts';
 import { expecting } from '../command-failure.ts';

@@ -1,5 +1,7 @@
 // Opens the working directory and commits of the repository around it, and explains a node as they define it: without a
 // controller, so that outputs of providers are not known.
+
+import { didYouMean, shortOid } from '../../base/wording.ts';
 import { type Derivation, derive } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
@@ -8,9 +10,7 @@ import { filesIn } from '../../hiera/explain-node.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';
 import { isError, sortProblems } from '../../model/problem.ts';
-import { shortOid } from '../../model/short-oid.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
-import { didYouMean } from '../../model/suggest.ts';
 import { changeOf, unknownChange } from '../../service/explain/file-history.ts';
 import { type LocalRepository, openLocalRepository } from '../../source/local-repository.ts';
 import { SourceError } from '../../source/source.ts';

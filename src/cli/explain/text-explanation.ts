@@ -1,6 +1,7 @@
 // Formats an explanation for people: one key with all layers, a whole record with the layers that set each key, or the
 // differences between two explanations of one node.
-import { countOf } from '../../model/count-words.ts';
+
+import { countOf, shortOid } from '../../base/wording.ts';
 import type {
   ExplainedKey,
   ExplainedLayer,
@@ -13,7 +14,6 @@ import type {
 } from '../../model/explanation.ts';
 import { fieldOf } from '../../model/json.ts';
 import type { RecordValue } from '../../model/record.ts';
-import { shortOid } from '../../model/short-oid.ts';
 import { tableLines, visibleLine } from '../output.ts';
 
 const USED = '*';

@@ -2,6 +2,8 @@
 // A controller needs no such search: it follows each commit. Where such an instance is protected only because the commits of
 // the branch join in one merge, the plan says so: each one counts where the forge fast-forwards or rebases instead.
 // docs/decisions/0012 and 0034.
+
+import type { RunInSlices } from '../../base/slices.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isProtected, isValidUnit, type Unit } from '../../desired/unit.ts';
 import { COMMITS_MAX, firstParentLine } from '../../follow/first-parents.ts';
@@ -9,7 +11,6 @@ import { deriveAt } from '../../follow/read-commit.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { Plan } from '../../plan/plan.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
-import type { RunInSlices } from '../../slices.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import type { Commit, Source } from '../../source/source.ts';
 

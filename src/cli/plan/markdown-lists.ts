@@ -1,6 +1,7 @@
 // Writes what a plan says as sections of Markdown: access, safety, servers, renames, configuration, problems, invalid
 // instances, and what would be held.
-import { countOf, grouped } from '../../model/count-words.ts';
+
+import { countOf, grouped } from '../../base/wording.ts';
 import { isError, type Problem, placeOf } from '../../model/problem.ts';
 import type {
   AccessChange,

@@ -1,7 +1,7 @@
 // Writes a plan as Markdown for the comment of a pull request. What may do harm stands first; what is long is folded;
 // the whole stays below the limit of a comment. Holds no times, so that an equal plan gives an equal text.
-import { countOf, grouped } from '../../model/count-words.ts';
-import { shortOid } from '../../model/short-oid.ts';
+
+import { countOf, grouped, shortOid } from '../../base/wording.ts';
 import type { Plan } from '../../plan/plan.ts';
 import {
   accessSection,

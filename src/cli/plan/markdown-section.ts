@@ -1,6 +1,6 @@
 // Writes sections of a Markdown text: a heading, a list, the rest of a long list folded, and within a length. Nothing is
 // cut inside an item or an element: items are left out whole, and counted.
-import { countOf } from '../../model/count-words.ts';
+import { countOf } from '../../base/wording.ts';
 
 /** Lines of a list that are shown unfolded. */
 const LINES_MAX = 12;

@@ -1,8 +1,9 @@
 // Writes what others have named or written as Markdown in which it is text and nothing else: no markup, no HTML, no link,
 // no mention of a person, no reference to an issue. Everything doubtful stands in a code span, where GitHub, GitLab and
 // Gitea look for none of these. Values stand there as JSON, cut, and of two long ones only what differs.
+
+import { countOf } from '../../base/wording.ts';
 import { SECRET_VALUE } from '../../hiera/secrets.ts';
-import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
 import type { Difference } from '../../plan/plan.ts';
 import { missingIn, secretText } from './plan-headline.ts';

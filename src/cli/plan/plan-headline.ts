@@ -1,6 +1,7 @@
 // Writes what the text and the Markdown of a plan have in common: the counts of all that it does, in one line with which both
 // begin, the items that one list has and another has not, and the change of a secret.
-import { countOf } from '../../model/count-words.ts';
+
+import { countOf } from '../../base/wording.ts';
 import type { Json } from '../../model/json.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { Difference, Plan, ServerChange } from '../../plan/plan.ts';

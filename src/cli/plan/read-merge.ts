@@ -1,4 +1,6 @@
 // Reads what a plan of a merge needs from a repository: the state in force at base, and the files after the merge.
+
+import { finish } from '../../base/steps.ts';
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
@@ -19,7 +21,6 @@ import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import { orContentError, type Snapshot } from '../../model/snapshot.ts';
-import { finish } from '../../model/steps.ts';
 import { mergeAncestors, mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/safety-of-servers.ts';

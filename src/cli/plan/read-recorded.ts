@@ -1,8 +1,9 @@
 // Reads a plan that is compared with the recorded servers of a running controller.
+
+import { quote } from '../../base/wording.ts';
 import type { HeldBefore } from '../../desired/deletions.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { Problem } from '../../model/problem.ts';
-import { quote } from '../../model/quote.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import type { Plan } from '../../plan/plan.ts';
 import { planApproval, planFailures } from '../../plan/plan-approval.ts';

@@ -1,10 +1,9 @@
 // Formats a plan for people: access, safety and deletes first. Equal changes are one entry, however many servers they
 // concern.
+
+import { countOf, quote, shortOid } from '../../base/wording.ts';
 import { SECRET_VALUE } from '../../hiera/secrets.ts';
-import { countOf } from '../../model/count-words.ts';
 import type { Json } from '../../model/json.ts';
-import { quote } from '../../model/quote.ts';
-import { shortOid } from '../../model/short-oid.ts';
 import type {
   AccessChange,
   ConfigurationChange,

@@ -1,7 +1,7 @@
 // A provider that runs a program for every call, without a shell: the call comes as JSON on its standard input, the
 // answer is JSON on its standard output. docs/providers.md is the contract for authors of programs.
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../base/log.ts';
 import type { Answer } from '../../model/call-result.ts';
 import { LaunchError, type Program } from '../../programs/launch.ts';
 import { hasProcessList } from '../../programs/linux-processes.ts';

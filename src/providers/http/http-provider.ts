@@ -2,9 +2,9 @@
 // Signed, so that a service knows who sent it, and that it is unchanged. docs/providers.md is the contract for authors of services.
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { quote, reasonOf } from '../../base/wording.ts';
 import type { Answer } from '../../model/call-result.ts';
-import { quote, reasonOf } from '../../model/quote.ts';
 import type { ServiceSettings } from '../../model/settings.ts';
 import { AnswerError, readAnswer } from '../answer-json.ts';
 import { encodeCall } from '../call-json.ts';

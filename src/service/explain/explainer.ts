@@ -1,5 +1,7 @@
 // Explains records: all layers of a node, and what an approval would change of its record, from the active desired state, the rows and the
 // history of the repository. See docs/rest.md, explanations.
+
+import { finish } from '../../base/steps.ts';
 import { judgeAgain } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -8,7 +10,6 @@ import { compareExplanations, filesIn } from '../../hiera/explain-node.ts';
 import type { ExplanationDifference, FilelessExplanation, NodeExplanation } from '../../model/explanation.ts';
 import type { Hierarchy } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { finish } from '../../model/steps.ts';
 import type { HeldItem } from '../operate/answers.ts';
 import { heldItems } from '../operate/held-items.ts';
 import { unknownKey, unknownNode } from '../refusals.ts';

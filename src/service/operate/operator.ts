@@ -1,6 +1,7 @@
 // The operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. Checks what is asked, has the rows
 // changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
 
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { liftsIn } from '../../desired/lifts.ts';
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
@@ -13,8 +14,6 @@ import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { sortNames } from '../../model/sort-names.ts';
-import { type Steps, visitAll } from '../../model/steps.ts';
 import { hasInstance, requireInstance, type StallsOf, unknownInstance } from '../read/instance-views.ts';
 import { activeView, heldView, type PresentView, type ProgressFacts, type View, viewAtMoment } from '../views.ts';
 import type {

@@ -1,11 +1,11 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
+import { momentOf } from '../../base/wording.ts';
 import { differingNames, shortenedValue } from '../../machine/drift.ts';
 import { mayBeThere } from '../../machine/existence.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
 import type { ToldWait } from '../../machine/wait.ts';
 import { fieldOf } from '../../model/json.ts';
-import { momentOf } from '../../model/moment.ts';
 import { compareNames } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';

@@ -1,4 +1,6 @@
 // The operations on servers: finds the servers that are meant, has their rows changed, and answers in a sentence.
+
+import { withSuggestion } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isAtRest } from '../../machine/drift.ts';
 import {
@@ -15,7 +17,6 @@ import {
 } from '../../machine/requests.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { withSuggestion } from '../../model/suggest.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
 import type { Asked, RowChange, RowRequests } from '../../reconcile/row-requests.ts';
 import { hasInstance, requireInstance } from '../read/instance-views.ts';

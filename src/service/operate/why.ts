@@ -1,11 +1,11 @@
 // Explains why instances are not done, and summarizes the progress of all of them. See docs/rest.md, stack instances
 // and operations.
+
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import { sortNames } from '../../model/sort-names.ts';
-import { type Steps, visitAll } from '../../model/steps.ts';
 import { instanceNames, instanceStatus, type StallsOf } from '../read/instance-views.ts';
 import { type PresentView, type ProgressFacts, type View, viewAtMoment } from '../views.ts';
 import type { Outage, Overview, StateCounts, UnfollowedCommit, WaitingItem, Why } from './answers.ts';

@@ -1,8 +1,8 @@
 // Holds reads that require a commit until that commit is followed. See docs/rest.md, answers.
-import { type Clock, within } from '../../clock.ts';
+import { type Clock, within } from '../../base/clock.ts';
+import { type ShareLimits, Shares } from '../../base/shares.ts';
 import type { DesiredState, RefusedCommit } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { type ShareLimits, Shares } from '../../shares.ts';
 
 interface CommitWaitOptions {
   /** Asks for a poll of the branch, and resolves once it is over. Throws like BranchView.newest. */

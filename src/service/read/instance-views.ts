@@ -1,5 +1,8 @@
 // Builds the views of instances: the active document, and the state of every server that still exists.
 // Names the instance that was meant where there is none of a name.
+
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
+import { withSuggestion } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { effectiveState } from '../../machine/reasons.ts';
 import { rollUp } from '../../machine/roll-up.ts';
@@ -11,10 +14,7 @@ import { emptyMap } from '../../model/json.ts';
 import type { StackInstance } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { sortNames } from '../../model/sort-names.ts';
 import type { InstanceStatus, State } from '../../model/state.ts';
-import { type Steps, visitAll } from '../../model/steps.ts';
-import { withSuggestion } from '../../model/suggest.ts';
 import type { ProgressFacts, View } from '../views.ts';
 
 /** Resource key, then server name, then its state. A group without members is an empty map. */

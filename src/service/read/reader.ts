@@ -1,4 +1,6 @@
 // Answers the reads of the API from the active desired state and the recorded rows.
+
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { nodeAtMoment, nodeOf, nodesAtMoment, recordedNodes } from '../../desired/node-records.ts';
 import { addressOf } from '../../model/address.ts';
@@ -9,9 +11,7 @@ import type { ExplainedRecord, ExplainedValue, NodeAtMoment, NodeRecord, RecordV
 import type { ServerRow } from '../../model/rows.ts';
 import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { sortNames } from '../../model/sort-names.ts';
 import type { InstanceStatus } from '../../model/state.ts';
-import { type Steps, visitAll } from '../../model/steps.ts';
 import { registryOf } from '../caller.ts';
 import { unknown, unknownKey, unknownNode } from '../refusals.ts';
 import { activeView, heldView, type PresentView, type View, type ViewSources, viewAtMoment } from '../views.ts';

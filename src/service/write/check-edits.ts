@@ -1,6 +1,7 @@
 // Checks whether a write may be committed: it derives the commit, and refuses only mistakes that the parent does not
 // have. So a mistake of one team does not block the writes of another.
 import { createHash } from 'node:crypto';
+import type { Steps } from '../../base/steps.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { entryOfDocument } from '../../catalog/parse-entry.ts';
@@ -14,7 +15,6 @@ import { isMap } from '../../model/json.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
 import type { Snapshot, SnapshotFile } from '../../model/snapshot.ts';
-import type { Steps } from '../../model/steps.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits, usersText } from './refusal.ts';
 

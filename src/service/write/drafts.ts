@@ -1,4 +1,6 @@
 // Turns requests into drafts: the changes of each write to the files. See docs/rest.md, writes.
+
+import { quote } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { nodeOf } from '../../desired/node-records.ts';
 import type { Unit } from '../../desired/unit.ts';
@@ -8,7 +10,6 @@ import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../..
 import { keyLengthFault, textLengthFault } from '../../model/keys.ts';
 import { isPlainTypeName, kindOf, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
-import { quote } from '../../model/quote.ts';
 import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
 import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
 import type { Draft, FileEdit } from './draft.ts';

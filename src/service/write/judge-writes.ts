@@ -1,12 +1,12 @@
 // Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
 import { setImmediate } from 'node:timers/promises';
+import type { RunInSlices } from '../../base/slices.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { Steps } from '../../model/steps.ts';
-import type { RunInSlices } from '../../slices.ts';
 import type { NewCommit } from '../../source/publisher.ts';
 import { registryOf } from '../caller.ts';
 import { desiredAfter } from './check-edits.ts';

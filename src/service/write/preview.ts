@@ -1,10 +1,10 @@
 // Computes the result of a write without committing it. See docs/rest.md, dry runs.
-import { type Clock, within } from '../../clock.ts';
+import { type Clock, within } from '../../base/clock.ts';
+import { type ShareLimits, Shares } from '../../base/shares.ts';
+import type { RunInSlices } from '../../base/slices.ts';
 import { judge } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { type ShareLimits, Shares } from '../../shares.ts';
-import type { RunInSlices } from '../../slices.ts';
 import type { BranchView } from './branch-view.ts';
 import type { Draft, FileEdit, Preview, WriteOrder } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';

@@ -1,11 +1,11 @@
 // Publishes the writes of one batch in one push, each as its own commit. After a lost race it judges them again on the
 // new content. It answers no write before the result of the push is known.
-import { type Clock, pause, within } from '../../clock.ts';
+import { type Clock, pause, within } from '../../base/clock.ts';
+import type { RunInSlices } from '../../base/slices.ts';
+import { reasonOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { reasonOf } from '../../model/quote.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Writing, Writings } from '../../model/writing.ts';
-import type { RunInSlices } from '../../slices.ts';
 import type { PreparedCommits, Publisher, PushOutcome } from '../../source/publisher.ts';
 import type { BranchView } from './branch-view.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';

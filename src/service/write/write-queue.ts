@@ -1,9 +1,9 @@
 // Queues all writes of the branch and publishes waiting writes together, so that twenty writers cost little more than
 // one. publish-batch.ts publishes a batch.
 
-import { within } from '../../clock.ts';
+import { within } from '../../base/clock.ts';
+import { FairLine } from '../../base/shares.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { FairLine } from '../../shares.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 import { PendingWrite, type TakeBack } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';

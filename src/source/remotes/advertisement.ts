@@ -3,8 +3,8 @@
 // docs/decisions/0025-fetching.md.
 
 import type { HttpClient } from 'isomorphic-git';
+import { reasonOf } from '../../base/wording.ts';
 import { isOid } from '../../git/git-object.ts';
-import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
 import type { Transport } from './transport.ts';
 

@@ -4,7 +4,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { reasonOf } from '../../model/quote.ts';
+import { reasonOf } from '../../base/wording.ts';
 import type { RepositoryAccess, SecretPlace } from '../../model/settings.ts';
 import { SourceError } from '../source.ts';
 import type { SentLogin } from './sent-secrets.ts';

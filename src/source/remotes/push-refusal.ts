@@ -1,5 +1,5 @@
 // Classifies a remote's refusal of a push: the branch has moved, or a person has to act on the remote first.
-import { reasonOf } from '../../model/quote.ts';
+import { reasonOf } from '../../base/wording.ts';
 import type { PushOutcome } from '../publisher.ts';
 
 interface PushRefusal {

@@ -1,8 +1,9 @@
 // Reaches a repository over ssh: runs Git's service on the host, and speaks with it. ~/.ssh configures keys, known hosts and
 // jumps as for any other use. No git runs here for that, so none of git's own settings count.
+
+import { reasonOf } from '../../base/wording.ts';
 import { inherit } from '../../git/git-environment.ts';
 import { GitFailure, type GitOrder, streamGit } from '../../git/git-process.ts';
-import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
 import { decodePercent } from './http-access.ts';
 import { FLUSH, LENGTH_DIGITS, packetLength } from './packet-line.ts';

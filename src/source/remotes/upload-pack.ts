@@ -1,9 +1,9 @@
 // Encodes the request of a fetch for one commit, and extracts the pack from the answer. See gitprotocol-pack, "Packfile
 // Negotiation". Sends nothing itself, and holds at most one piece of the answer.
 
+import { reasonOf } from '../../base/wording.ts';
 import { freeBytes } from '../../git/free-bytes.ts';
 import { notWhole } from '../../git/index-pack.ts';
-import { reasonOf } from '../../model/quote.ts';
 import { SourceError } from '../source.ts';
 import { FLUSH, LENGTH_DIGITS, lineIn, packetLength, packetLine } from './packet-line.ts';
 

@@ -9,7 +9,7 @@ import {
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
-} from '../../../src/development-pki.ts';
+} from '../../../src/base/development-pki.ts';
 import { createCrl } from '../../support/create-crl.ts';
 import { createOpensslPki, type Wish } from '../../support/openssl-pki.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Expiry } from '../../../src/api/tls/check-tls.ts';
 import { ExpiryWarnings } from '../../../src/api/tls/expiry-warnings.ts';
-import { createLog } from '../../../src/log.ts';
+import { createLog } from '../../../src/base/log.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;

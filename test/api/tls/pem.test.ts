@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readCertificates, readRevocationLists } from '../../../src/api/tls/pem.ts';
-import { type Credential, createAuthority } from '../../../src/development-pki.ts';
+import { type Credential, createAuthority } from '../../../src/base/development-pki.ts';
 import { createCrl } from '../../support/create-crl.ts';
 
 const now = Date.now();

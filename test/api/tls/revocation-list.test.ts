@@ -4,7 +4,7 @@ import { webcrypto, X509Certificate } from 'node:crypto';
 import { X509CertificateGenerator, X509CrlGenerator } from '@peculiar/x509';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parseRevocationList } from '../../../src/api/tls/revocation-list.ts';
-import { createAuthority, issueClientCertificate } from '../../../src/development-pki.ts';
+import { createAuthority, issueClientCertificate } from '../../../src/base/development-pki.ts';
 
 type Algorithm = webcrypto.RsaHashedKeyGenParams & webcrypto.EcKeyGenParams;
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { BasicConstraintsExtension, X509Certificate as Certificate, X509CertificateGenerator } from '@peculiar/x509';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { trustOf, vouchesFor } from '../../../src/api/tls/trust.ts';
-import { type Credential, createAuthority, issueClientCertificate } from '../../../src/development-pki.ts';
+import { type Credential, createAuthority, issueClientCertificate } from '../../../src/base/development-pki.ts';
 import { createCrl } from '../../support/create-crl.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -9,8 +9,8 @@ import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { SecretFileError } from '../../../src/api/webhook/secret-file.ts';
 import { createWebhook } from '../../../src/api/webhook/webhook.ts';
-import type { Listening } from '../../../src/listen.ts';
-import { createLog } from '../../../src/log.ts';
+import type { Listening } from '../../../src/base/listen.ts';
+import { createLog } from '../../../src/base/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createLog } from '../../../src/log.ts';
+import { createLog } from '../../../src/base/log.ts';
 import type { Answer } from '../../../src/model/call-result.ts';
 import type { JsonMap } from '../../../src/model/json.ts';
 import { ProgramRunner } from '../../../src/programs/program-runner.ts';

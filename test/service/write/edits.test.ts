@@ -1,8 +1,8 @@
 // Tests the edits of a write: the file, the lines, and that an unchanged body edits nothing.
 
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../../src/base/steps.ts';
 import { isMap, type JsonMap } from '../../../src/model/json.ts';
-import { finish } from '../../../src/model/steps.ts';
 import { Ledger } from '../../../src/reconcile/ledger.ts';
 import { createReader } from '../../../src/service/read/reader.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';

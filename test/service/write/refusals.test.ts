@@ -1,8 +1,8 @@
 // Tests the refusals of writes, with code and message, and that a mistake of the parent commit is no refusal.
 import { describe, expect, it } from 'vitest';
+import { invariant } from '../../../src/base/invariant.ts';
+import { finish } from '../../../src/base/steps.ts';
 import { derive } from '../../../src/derive.ts';
-import { invariant } from '../../../src/model/invariant.ts';
-import { finish } from '../../../src/model/steps.ts';
 import { desiredAfter } from '../../../src/service/write/check-edits.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';
 import {

@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createAuthority, issueServerCertificate, type KeyPair } from '../../../src/development-pki.ts';
+import { createAuthority, issueServerCertificate, type KeyPair } from '../../../src/base/development-pki.ts';
 import type { RepositoryAccess } from '../../../src/model/settings.ts';
 import { createGitSource, type GitSource } from '../../../src/source/git-source.ts';
 import { checkEncryption, NO_ACCESS, readHttpSecrets } from '../../../src/source/remotes/http-access.ts';

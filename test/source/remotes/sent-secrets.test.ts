@@ -3,7 +3,7 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createLog } from '../../../src/log.ts';
+import { createLog } from '../../../src/base/log.ts';
 import type { RepositoryAccess } from '../../../src/model/settings.ts';
 import { SentSecrets } from '../../../src/source/remotes/sent-secrets.ts';
 import { followOverHttp } from '../../support/followed-repository.ts';

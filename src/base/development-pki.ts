@@ -16,7 +16,7 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { canonicalFingerprint, canonicalSerial } from './model/serial.ts';
+import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 
 /** The names of this machine for local clients. */
 export const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '::1'];

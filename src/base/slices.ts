@@ -1,7 +1,7 @@
 // Runs long work in slices, so that requests are answered in between. docs/decisions/0037-work-in-slices.md.
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
-import type { Steps } from './model/steps.ts';
+import type { Steps } from './steps.ts';
 
 /** Other work runs after so many milliseconds. All slices of one turn of the event loop share them. */
 export const WORK_SLICE_MS = 8;

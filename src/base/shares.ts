@@ -1,6 +1,6 @@
 // Divides among clients what is limited: each client has its share, and clients that wait take turns. Knows neither requests
 // nor what the work is. docs/decisions/0031-shares.md.
-import { ServiceError } from './model/service-error.ts';
+import { ServiceError } from '../model/service-error.ts';
 
 /** What waits, by client. Clients take turns; of one client, what came first is first. */
 export class FairLine<Item> {

@@ -1,5 +1,6 @@
-// Limits the log lines that clients can cause: a listener may refuse thousands of requests per second.
+// Throttles lines of the log: those that strangers cause, and those of an error that repeats.
 import type { Clock } from './clock.ts';
+import { reasonOf } from './wording.ts';
 
 /** Lines per kind and interval. */
 const LINES_MAX = 10;
@@ -64,4 +65,46 @@ export function countLog(clock: Clock): (key: string, write: (count: number) => 
       if (since > 0) write(since);
     });
   };
+}
+
+const QUIET_MS = 60_000;
+/** Beyond this number the oldest errors are dropped. */
+const KEPT_MAX = 100;
+
+/** The fields that are logged with an error. */
+interface Told {
+  /** How often it occurred since its last line; undefined if it did not. */
+  readonly repeated: number | undefined;
+}
+
+interface LoggedError {
+  readonly toldAt: number;
+  repeated: number;
+}
+
+/** Counts the repetitions of errors between the lines of the log. */
+export class RepeatedErrors {
+  readonly #clock: Clock;
+  /** By message, oldest first. */
+  readonly #known = new Map<string, LoggedError>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the fields to log with an error, or undefined if it was logged within the last minute. */
+  tell(error: unknown): Told | undefined {
+    const words = reasonOf(error);
+    const now = this.#clock.monotonic();
+    const known = this.#known.get(words);
+    if (known !== undefined && now - known.toldAt < QUIET_MS) {
+      known.repeated += 1;
+      return undefined;
+    }
+    this.#known.delete(words);
+    this.#known.set(words, { toldAt: now, repeated: 0 });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > KEPT_MAX && oldest !== undefined) this.#known.delete(oldest);
+    return { repeated: known?.repeated || undefined };
+  }
 }

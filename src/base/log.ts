@@ -1,6 +1,6 @@
 // Creates the log: pino, one JSON object per line on standard output.
 import { type Logger, pino } from 'pino';
-import type { LogLevel } from './model/settings.ts';
+import type { LogLevel } from '../model/settings.ts';
 
 export type { Logger } from 'pino';
 

@@ -1,7 +1,25 @@
-// Keeps equal texts and lists of them once, where many values are read from a file: of the servers of a group, most are equal.
-import { isSameList } from './is-same-list.ts';
-import { emptyMap } from './json.ts';
-import type { Properties, PropertyValue } from './objects.ts';
+// Compares lists item by item, and keeps equal ones once, with equal texts: of the servers of a group, most are equal.
+import { emptyMap } from '../model/json.ts';
+import type { Properties, PropertyValue } from '../model/objects.ts';
+
+/** Returns the list that it was given, or the one before if that has the same items. It keeps one list. */
+export type ShareList = <Item>(list: readonly Item[]) => readonly Item[];
+
+/** Returns a function that shares lists. */
+export function listSharing(): ShareList {
+  let last: readonly unknown[] = [];
+  return <Item>(list: readonly Item[]): readonly Item[] => {
+    // Both hold the same items, so they have the same type.
+    if (isSameList(list, last)) return last as readonly Item[];
+    last = list;
+    return list;
+  };
+}
+
+/** Returns true if both lists have the same items in the same order. Equal objects count as different ones. */
+export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a === b || (a.length === b.length && a.every((item, index) => item === b[index]));
+}
 
 /** So many texts are remembered; then it starts over. The servers of a group stand near each other in every file. */
 const TEXTS_MAX = 10_000;

@@ -1,0 +1,144 @@
+// Words messages: quotes what users have written with a limited length, counts, abbreviates ids, formats times, says why a file
+// cannot be used, and suggests the nearest name.
+import type { Json } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
+
+const TEXT_MAX = 80;
+const NAMES_MAX = 5;
+
+/** Returns a value as JSON, truncated after 80 characters; a text is truncated within its quotes. */
+export function quote(value: Json): string {
+  if (typeof value === 'string') return JSON.stringify(cut(value));
+  return cut(JSON.stringify(value));
+}
+
+/** Returns names quoted and joined by commas: the first five, and the number of the others. */
+export function quoteSome(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).map(quote).join(', ');
+  return names.length <= NAMES_MAX ? shown : `${shown} and ${names.length - NAMES_MAX} more`;
+}
+
+/** Returns words that name the first character of a name outside of ASCII, ` with U+200B`: it may look like another, or like nothing. */
+export function withForeignCharacter(name: string): string {
+  const code = /[^\0-\x7e]/u.exec(name)?.[0].codePointAt(0);
+  return code === undefined ? '' : ` with U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+function cut(text: string): string {
+  return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX)}…`;
+}
+
+/** Returns the message of an error, to be quoted inside another message. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+const WHY_UNUSABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'it is not there',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of its path is a file and no folder',
+  EEXIST: 'it is there already',
+  ENOSPC: 'no space is left on its disk',
+  EROFS: 'its file system is read-only',
+};
+
+/** Returns why a file that the person named cannot be read or written, without its path. */
+export function whyUnusable(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error ? String(error.code) : '';
+  return (Object.hasOwn(WHY_UNUSABLE, code) ? WHY_UNUSABLE[code] : undefined) ?? error.message;
+}
+
+const DISTANCE_MAX = 2;
+/** No name of an object is longer; a longer value is not a misspelt name. */
+const LENGTH_MAX = 250;
+/** More candidates are not looked at: a client that asks for names that are not there makes others wait. */
+const CANDIDATES_MAX = 1_000;
+
+/**
+ * Returns `did you mean "x"?` for the nearest candidate within edit distance 2 (1 if both have five characters at
+ * most), or null. Of several equally near ones it is the first by code unit. The first 1,000 candidates are looked at; the
+ * work is small for those of another length.
+ */
+export function didYouMean(name: string, candidates: Iterable<string>): string | null {
+  if (name.length > LENGTH_MAX) return null;
+  const wanted = name.toLowerCase();
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  let seen = 0;
+  for (const candidate of candidates) {
+    if (++seen > CANDIDATES_MAX) break;
+    if (candidate === name || Math.abs(candidate.length - name.length) > DISTANCE_MAX) continue;
+    const limit = Math.min(best?.distance ?? DISTANCE_MAX, limitFor(name, candidate));
+    const distance = editDistance(wanted, candidate.toLowerCase(), limit);
+    if (distance > limit) continue;
+    if (best === undefined || distance < best.distance || compareNames(candidate, best.name) < 0) {
+      best = { name: candidate, distance };
+    }
+  }
+  return best === undefined ? null : `did you mean "${best.name}"?`;
+}
+
+/** Returns a message that ends with what {@link didYouMean} says of a name, if anything. */
+export function withSuggestion(message: string, name: string, candidates: Iterable<string>): string {
+  const hint = didYouMean(name, candidates);
+  return hint === null ? message : `${message}; ${hint}`;
+}
+
+/** Half of a short name is another name: `nope` is not `name`. */
+function limitFor(a: string, b: string): number {
+  const length = Math.max(a.length, b.length);
+  if (Math.min(a.length, b.length) === 0 || length < 2) return 0;
+  return length < 6 ? 1 : DISTANCE_MAX;
+}
+
+/**
+ * Returns the Levenshtein distance with swapped neighbours counted once, or any number above `limit` if it is above. Follows
+ * each way of correcting the first difference with one change less: with a limit of 2 there are at most sixteen.
+ */
+function editDistance(a: string, b: string, limit: number, atA = 0, atB = 0): number {
+  let [i, j] = [atA, atB];
+  while (i < a.length && a.charCodeAt(i) === b.charCodeAt(j)) {
+    i += 1;
+    j += 1;
+  }
+  const [restA, restB] = [a.length - i, b.length - j];
+  if (restA === 0 || restB === 0) return Math.max(restA, restB);
+  if (limit === 0 || Math.abs(restA - restB) > limit) return limit + 1;
+  const isSwapped = a.charCodeAt(i) === b.charCodeAt(j + 1) && a.charCodeAt(i + 1) === b.charCodeAt(j);
+  return (
+    1 +
+    Math.min(
+      editDistance(a, b, limit - 1, i + 1, j + 1),
+      editDistance(a, b, limit - 1, i + 1, j),
+      editDistance(a, b, limit - 1, i, j + 1),
+      isSwapped ? editDistance(a, b, limit - 1, i + 2, j + 2) : limit,
+    )
+  );
+}
+
+/** Returns `1 server`, `5,000 servers`; of another noun than one with an `s`, its plural is given. */
+export function countOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${grouped(count)} ${count === 1 ? noun : plural}`;
+}
+
+/** Returns `5,000`. */
+export function grouped(count: number): string {
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+const LENGTH = 12;
+
+/** Returns the first characters of a commit's id, as people are shown it. */
+export function shortOid(oid: string): string {
+  return oid.slice(0, LENGTH);
+}
+
+/** The last time that was formatted: many rows are stamped within a millisecond. */
+let last = { ms: 0, text: '1970-01-01T00:00:00.000Z' };
+
+/** Returns a time as RFC 3339 with milliseconds. */
+export function momentOf(ms: number): string {
+  if (last.ms !== ms) last = { ms, text: new Date(ms).toISOString() };
+  return last.text;
+}
