@@ -1,6 +1,6 @@
 // Keeps the rows and events of a store in a SQLite file. It blocks its thread: database-thread.ts runs it in one of its own.
 // SQLite checks neither its pages nor whether all are there, so each row has a checksum, and the file knows their number.
-import { closeSync, openSync, statfsSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import { reasonOf } from '../base/wording.ts';
@@ -234,17 +234,21 @@ export class Database {
     const { path, isReadOnly, use, pagesMax = PAGES_MAX } = this.#use;
     let database: DatabaseSync | undefined;
     try {
-      // SQLite gives the files beside it the same mode.
-      if (!isReadOnly) closeSync(openSync(path, 'a', FILE_MODE));
-      if (!isReadOnly && isLogDamaged(path)) throw this.#damaged('its log of commits is not as it was written');
+      if (!isReadOnly && !existsSync(path)) {
+        if (existsSync(`${path}-wal`)) throw this.#damaged('it is missing, though its log of commits is there');
+        makeEmpty(path);
+      }
+      // Its error says more than SQLite's.
+      if (!isReadOnly) closeSync(openSync(path, 'r+'));
+      // SQLite would take it for a new one, and remove its log.
+      if (statSync(path, { throwIfNoEntry: false })?.size === 0) throw this.#damaged('it has 0 bytes');
+      if (isLogDamaged(path)) throw this.#damaged('its log of commits is not as it was written');
       // A reader in the middle of a backup is waited for.
       const opened = new DatabaseSync(path, { timeout: BUSY_MS, readOnly: isReadOnly });
       database = opened;
-      // A backup is one file, which can be read where nothing can be written. A store that was written as one gets its log here.
-      const journal = `PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'};`;
-      if (!isReadOnly && isEmpty(opened)) opened.exec(`${journal} BEGIN; ${SCHEMA} COMMIT`);
       this.#requireVersion(opened);
-      if (!isReadOnly) opened.exec(journal);
+      // A backup is one file, which can be read where nothing can be written. A store that was written as one gets its log here.
+      if (!isReadOnly) opened.exec(`PRAGMA journal_mode = ${use === 'store' ? 'WAL' : 'DELETE'}`);
       if (!isReadOnly) this.#requireIntegrity(opened);
       opened.exec(
         `PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,
@@ -314,8 +318,20 @@ function pragma(database: DatabaseSync, name: 'user_version' | 'application_id')
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
-function isEmpty(database: DatabaseSync): boolean {
-  return database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables === 0;
+/** Makes a file without rows. It is whole from the moment at which it has its name: one of 0 bytes is damaged, and not new. */
+function makeEmpty(path: string): void {
+  const aside = `${path}.empty`;
+  rmSync(aside, { force: true });
+  // SQLite gives the files beside it the same mode.
+  closeSync(openSync(aside, 'wx', FILE_MODE));
+  const database = new DatabaseSync(aside);
+  try {
+    database.exec(`PRAGMA journal_mode = OFF; BEGIN; ${SCHEMA} COMMIT`);
+  } finally {
+    database.close();
+  }
+  // The name is durable with the first commit: SQLite makes the names of its logs so.
+  renameSync(aside, path);
 }
 
 /** Of a row or an event: its key, and what it holds. */

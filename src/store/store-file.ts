@@ -216,7 +216,7 @@ async function readFile(use: DatabaseUse): Promise<StoreDocument> {
  */
 async function readStore(directory: string, isReadOnly = true): Promise<StoreDocument | undefined> {
   const path = storePath(directory);
-  if (!existsSync(path)) return await readFormerStore(directory);
+  if (![path, `${path}-wal`].some((file) => existsSync(file))) return await readFormerStore(directory);
   try {
     return await readFile({ path, isReadOnly, use: 'store' });
   } catch (error) {

@@ -59,7 +59,7 @@ describe('a backup', () => {
     const left = await killedStore();
     const before = ['store.sqlite', 'store.sqlite-wal'].map((name) => readFileSync(join(left, name)));
     await backUpStore(left, target);
-    expect(await textsIn(target)).toEqual({ a: 'a', b: 'b' });
+    expect(await textsIn(target)).toEqual({ a: 'a', b: 'b', c: 'c' });
     expect(['store.sqlite', 'store.sqlite-wal'].map((name) => readFileSync(join(left, name)))).toEqual(before);
   });
 
@@ -109,6 +109,15 @@ describe('no backup is left', () => {
     expect(await refusal()).toContain(`The store ${storePath(directory)} is damaged`);
   });
 
+  it('of one whose log of commits is damaged, though nobody has opened it since it was killed', async () => {
+    await commitText('a');
+    directory = await killedStore();
+    const log = readFileSync(`${storePath(directory)}-wal`);
+    log[8] = (log[8] ?? 0) ^ 1;
+    writeFileSync(`${storePath(directory)}-wal`, log);
+    expect(await refusal()).toContain('its log of commits is not as it was written');
+  });
+
   it('of one whose file cannot be read', async () => {
     mkdirSync(storePath(directory));
     expect(await refusal()).toContain(`The store in ${directory} cannot be read: disk I/O error`);
@@ -142,10 +151,10 @@ describe('readBackup', () => {
   });
 });
 
-/** Returns a directory as a controller leaves it that is killed after it has committed another text. */
+/** Returns a directory as a controller leaves it that is killed after it has committed two texts. */
 async function killedStore(): Promise<string> {
   const store = await createLowdbStore(directory);
-  await store.commit([writeText('b', 'b')]);
+  for (const text of ['b', 'c']) await store.commit([writeText(text, text)]);
   const left = temporaryDirectory();
   for (const name of ['store.sqlite', 'store.sqlite-wal']) copyFileSync(join(directory, name), join(left, name));
   await store.close();

@@ -162,6 +162,12 @@ describe('refused is a file', () => {
   it.each([
     ['of another program', () => writeFileSync(path, 'hello\n'.repeat(100)), 'file is not a database'],
     ['that is cut off', () => truncateSync(path, 8192), 'is damaged'],
+    ['that is empty', () => truncateSync(path, 0), 'it has 0 bytes'],
+    [
+      'that is gone, with its log still there',
+      () => renameSync(path, `${path}-wal`),
+      'it is missing, though its log of commits is there',
+    ],
     ['that lacks rows', () => execute("DELETE FROM rows WHERE name = 'row-2'"), '5 rows and events are there of 6'],
     ['of another SQLite program', () => execute('PRAGMA application_id = 7'), 'it is no file of Treeline'],
     [
