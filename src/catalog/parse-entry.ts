@@ -46,7 +46,7 @@ export function entryOfDocument(
     return { ...stray, text };
   }
   const lengths = checkLengths(path, document);
-  const misfits = checkSchema(placed.type, path, document).filter(({ pointer }) => !lengths.isBeyond(pointer));
+  const violations = checkSchema(placed.type, path, document).filter(({ pointer }) => !lengths.isBeyond(pointer));
   const file: FileEntry = {
     path,
     oid,
@@ -54,10 +54,10 @@ export function entryOfDocument(
     text,
     bytes: text === null ? 0 : Buffer.byteLength(text),
     object: null,
-    problems: [...withoutEchoes(document.problems, misfits), ...lengths.problems],
+    problems: [...joinProblems(document.problems, violations), ...lengths.problems],
     locate: document.locate,
   };
-  if (misfits.length > 0 || lengths.problems.length > 0 || !isMap(document.value))
+  if (violations.length > 0 || lengths.problems.length > 0 || !isMap(document.value))
     return { ...file, problems: capped(file.problems) };
   const { object, problems } = readAndCheck(file, placed, document.value);
   const words = checkBooleanWords({ path, type: placed.type }, document, document.value);
@@ -136,13 +136,13 @@ function readAndCheck(
 }
 
 /** Joins both lists; of two messages about the same mistake the one that says more stays. */
-function withoutEchoes(refused: readonly Problem[], misfits: readonly Problem[]): readonly Problem[] {
+function joinProblems(refused: readonly Problem[], violations: readonly Problem[]): readonly Problem[] {
   const errors = new Set(refused.filter(isError).map(({ pointer }) => pointer));
-  const misfitting = new Set(misfits.map(({ pointer }) => pointer));
+  const violated = new Set(violations.map(({ pointer }) => pointer));
   return [
-    ...refused.filter((problem) => isError(problem) || !misfitting.has(problem.pointer)),
+    ...refused.filter((problem) => isError(problem) || !violated.has(problem.pointer)),
     // A field may well be missing because the part of the file that held it was refused.
-    ...misfits.filter(({ code, pointer }) => !errors.has(pointer) && !(errors.size > 0 && code === 'missing_field')),
+    ...violations.filter(({ code, pointer }) => !errors.has(pointer) && !(errors.size > 0 && code === 'missing_field')),
   ];
 }
 

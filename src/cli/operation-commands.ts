@@ -19,20 +19,22 @@ const TARGETS = 'an instance, --resource, --provider, --all';
 export function addOperationCommands(program: Command): void {
   addShowing(program);
   asking(program, 'approve <digest>', 'let happen what is held under a digest; see treeline held').action(
-    (digest: string, options: Asking) => ask(options, 'approve', { digest }),
+    (digest: string, options: Asking) => sendOperation(options, 'approve', { digest }),
   );
   asking(program, 'accept-history <commit>', 'follow a rewritten history, at exactly this commit').action(
-    (commit: string, options: Asking) => ask(options, 'accept-history', { commit }),
+    (commit: string, options: Asking) => sendOperation(options, 'accept-history', { commit }),
   );
   asking(program, 'suspend [instance]', 'start no action of an instance, or of any')
     .option('--all', 'every instance')
     .option('--until <time>', 'when it ends by itself, such as 2026-11-20T18:00:00Z')
     .action((instance: string | undefined, { until, ...options }: Aiming & { readonly until?: string }) =>
-      ask(options, 'suspend', { ...wholeOf(instance, options), until }),
+      sendOperation(options, 'suspend', { ...wholeOf(instance, options), until }),
     );
   asking(program, 'resume [instance]', 'end the suspension of an instance, or the one of all')
     .option('--all', 'the suspension of every instance')
-    .action((instance: string | undefined, options: Aiming) => ask(options, 'resume', wholeOf(instance, options)));
+    .action((instance: string | undefined, options: Aiming) =>
+      sendOperation(options, 'resume', wholeOf(instance, options)),
+    );
   aiming(
     program,
     'retry [instance]',
@@ -40,12 +42,12 @@ export function addOperationCommands(program: Command): void {
   )
     .option('--provider <name>', 'all servers of a provider entry')
     .action((instance: string | undefined, options: Aiming) =>
-      ask(options, 'retry', targetOf(instance, options, TARGETS)),
+      sendOperation(options, 'retry', targetOf(instance, options, TARGETS)),
     );
   aiming(program, 'adopt [instance]', 'take over servers that were there before, or that another entry made')
     .option('--provider <name>', 'all servers of a provider entry, also where it answers from another place now')
     .action((instance: string | undefined, options: Aiming) =>
-      ask(options, 'adopt', targetOf(instance, options, TARGETS)),
+      sendOperation(options, 'adopt', targetOf(instance, options, TARGETS)),
     );
   addRequests(program);
   addCheck(program);
@@ -53,14 +55,14 @@ export function addOperationCommands(program: Command): void {
 
 function addRequests(program: Command): void {
   asking(program, 'retain <server>', 'forget a server that no commit wants, and leave it as it is').action(
-    (resource: string, options: Asking) => ask(options, 'retain', { resource }),
+    (resource: string, options: Asking) => sendOperation(options, 'retain', { resource }),
   );
   asking(program, 'replace <server>', 'delete a server and create it again')
     .addHelpText(
       'after',
       '\nWhat is stored on the server is lost with it. The request is the approval of that, so it counts against no delete budget.',
     )
-    .action((resource: string, options: Asking) => ask(options, 'replace', { resource }));
+    .action((resource: string, options: Asking) => sendOperation(options, 'replace', { resource }));
 }
 
 /** `treeline check`: an instance or a server, and never every server. */
@@ -68,7 +70,7 @@ function addCheck(program: Command): void {
   asking(program, 'check [instance]', 'compare servers with what was applied now, whatever their drift policy')
     .option('--resource <server>', 'only this server')
     .action((instance: string | undefined, options: Aiming) =>
-      ask(options, 'check', targetOf(instance, options, CHECKED)),
+      sendOperation(options, 'check', targetOf(instance, options, CHECKED)),
     );
 }
 
@@ -102,7 +104,11 @@ function aiming(program: Command, usage: string, description: string): Command {
     .option('--all', 'every server');
 }
 
-async function ask(options: Asking, operation: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+async function sendOperation(
+  options: Asking,
+  operation: string,
+  body: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const { reason } = options;
   const answer = await postTo(options, `/operations/${operation}`, {
     ...body,

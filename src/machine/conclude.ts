@@ -151,10 +151,10 @@ function concludeCheck(row: ServerRow, result: CallResult, at: ConcludeContext):
   return fail(row, { isFinal: outcome === 'failed', reason, at });
 }
 
-type Told = Pick<CallResult, 'answer' | 'provider'>;
+type ProviderAnswer = Pick<CallResult, 'answer' | 'provider'>;
 
 /** The check has determined whether the server exists, and no outcome was lost. */
-function concludePresence(row: ServerRow, { answer, provider }: Told, at: ConcludeContext): ServerRow {
+function concludePresence(row: ServerRow, { answer, provider }: ProviderAnswer, at: ConcludeContext): ServerRow {
   const isOfOthers = row.adopting && answer.outcome === 'absent' && mayBeElsewhere(row, provider, at);
   if ((row.adopting && row.applied !== null) || isOfOthers) return takeOver(row, { answer, provider }, at);
   // The server is applied by now, or the row no longer needs the answer.
@@ -188,7 +188,7 @@ function mayBeElsewhere(row: ServerRow, provider: string, { proxyTags }: Conclud
 }
 
 /** Another provider entry takes the server over, as a person asked for. Where it finds nothing, all stays as it is. */
-function takeOver(row: ServerRow, { answer, provider }: Told, at: ConcludeContext): ServerRow {
+function takeOver(row: ServerRow, { answer, provider }: ProviderAnswer, at: ConcludeContext): ServerRow {
   if (row.wanted === null || row.state !== 'pending') return { ...row, adopting: false, checked: true };
   if (answer.outcome === 'done') return adopt({ ...row, provider }, row.wanted, { answer, at });
   const reason: Reason = { code: 'provider_changed', text: notFoundText(row.provider, provider) };

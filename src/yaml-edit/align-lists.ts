@@ -56,7 +56,7 @@ function alignMiddle(old: readonly Item[], wanted: readonly Item[]): readonly nu
   for (const [to, item] of wanted.entries()) {
     const isPaired = (): boolean => {
       const was = old[from];
-      return was !== undefined && worth(from, to) === kinship(was, item) + worth(from + 1, to + 1);
+      return was !== undefined && worth(from, to) === weighPair(was, item) + worth(from + 1, to + 1);
     };
     while (!isPaired() && from < old.length && worth(from, to) === worth(from + 1, to)) from++;
     aligned.push(isPaired() ? from++ : -1);
@@ -71,14 +71,14 @@ function worthTable(old: readonly Item[], wanted: readonly Item[]): (from: numbe
   const at = (from: number, to: number): number => table[from * width + to] ?? 0;
   for (const [from, was] of [...old.entries()].reverse()) {
     for (const [to, is] of [...wanted.entries()].reverse()) {
-      const paired = kinship(was, is) + at(from + 1, to + 1);
+      const paired = weighPair(was, is) + at(from + 1, to + 1);
       table[from * width + to] = Math.max(paired, at(from + 1, to), at(from, to + 1));
     }
   }
   return at;
 }
 
-function kinship(was: Item, is: Item): number {
+function weighPair(was: Item, is: Item): number {
   if (was.value === is.value) return SAME;
   return typeof was.name === 'string' && was.name === is.name ? NAMESAKE : ANY;
 }

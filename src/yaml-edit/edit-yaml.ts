@@ -34,7 +34,7 @@ const BYTE_ORDER_MARK = '\uFEFF';
 /** Deeper values are refused before any recursion: no file can hold them. */
 const DEPTH_MAX = 64;
 
-const MISFIT = 'the way the file is written, other values in it would change, too';
+const OTHERS_CHANGE = 'the way the file is written, other values in it would change, too';
 
 /**
  * Returns the file changed so that it reads as `wanted`. Lines of keys and items that stay the same are not touched:
@@ -71,8 +71,8 @@ export function editYaml<Document extends Parsed>(
 /** Returns the file if it reads as it should. */
 function proven<Document extends Parsed>(file: ParsedFile<Document>, wanted: JsonMap): Edited<Document> {
   const fault = faultOf(file.document);
-  if (fault !== undefined) return { ok: false, reason: `${MISFIT}: ${fault}` };
-  return isSame(file.document.value, wanted) ? { ok: true, file } : { ok: false, reason: MISFIT };
+  if (fault !== undefined) return { ok: false, reason: `${OTHERS_CHANGE}: ${fault}` };
+  return isSame(file.document.value, wanted) ? { ok: true, file } : { ok: false, reason: OTHERS_CHANGE };
 }
 
 function faultOf({ problems }: Parsed): string | undefined {
@@ -98,7 +98,7 @@ function editContent(content: string, old: JsonMap, wanted: JsonMap): EditedText
   const isOpen = !content.endsWith('\n');
   const text = isOpen ? content + eol : content;
   const layout = readLayout(text);
-  if (layout === null || typeof layout === 'string') return { ok: false, reason: layout ?? MISFIT };
+  if (layout === null || typeof layout === 'string') return { ok: false, reason: layout ?? OTHERS_CHANGE };
   const edit: TextEdit = { text, eol, indents: indentsOf(text, layout), splices: [], refusals: [] };
   const { start, end } = layout;
   changeValue(edit, { parent: null, entry: { key: '', start, end, slot: null, node: layout } }, { old, wanted });

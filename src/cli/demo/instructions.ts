@@ -158,16 +158,16 @@ function pushAndWait(): readonly string[] {
 
 /** Git refuses to commit without a name. */
 async function identity(from: string): Promise<readonly string[]> {
-  if ((await ask(from, 'config', 'user.email')) !== undefined) return [];
+  if ((await gitOutput(from, 'config', 'user.email')) !== undefined) return [];
   return [`  git -C ${CLONE} config user.name "Your Name"`, `  git -C ${CLONE} config user.email you@example.org`];
 }
 
 async function isCloneOf(folder: string, repository: string): Promise<boolean> {
-  return existsSync(join(folder, '.git')) && (await ask(folder, 'config', 'remote.origin.url')) === repository;
+  return existsSync(join(folder, '.git')) && (await gitOutput(folder, 'config', 'remote.origin.url')) === repository;
 }
 
 /** Returns what git prints, as the user has set it up; undefined where it ends with a failure. */
-async function ask(folder: string, ...args: readonly string[]): Promise<string | undefined> {
+async function gitOutput(folder: string, ...args: readonly string[]): Promise<string | undefined> {
   try {
     const { stdout } = await promisify(execFile)('git', ['-C', folder, ...args], { timeout: GIT_TIMEOUT_MS });
     return stdout.trim();
