@@ -1,13 +1,12 @@
 // Builds the REST interface: the steps that every request passes, and the routes as one Express application, behind its TLS listener.
-
 import type { RequestListener } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import express, { type Express, type Request } from 'express';
+import type { Agent } from '../agents/agent.ts';
 import type { Logger } from '../base/log.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import { didYouMean } from '../base/wording.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { Agent } from '../service/agent.ts';
 import type { Explainer } from '../service/explain/explainer.ts';
 import type { Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';

@@ -1,12 +1,11 @@
 // `treeline proxy`: runs the actions that a controller leaves to proxies, at a remote site. `treeline proxy check` prints
 // every mistake of its settings.
 import type { Command } from 'commander';
+import { ControllerRefusal } from '../agents/controller-client.ts';
+import { loadProxySettings, type ProxySettings } from '../agents/load-proxy-settings.ts';
+import { startProxy } from '../agents/start-proxy.ts';
 import { createLog } from '../base/log.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
-import { ControllerRefusal } from '../proxy/controller-client.ts';
-import { loadProxySettings } from '../proxy/load-proxy-settings.ts';
-import type { ProxySettings } from '../proxy/proxy-settings.ts';
-import { startProxy } from '../proxy/start-proxy.ts';
 import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';

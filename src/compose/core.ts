@@ -1,5 +1,7 @@
 // Builds all parts except the listeners: those that follow the repository, drive the servers, read and write.
 import { readdir } from 'node:fs/promises';
+import { type Agent, createAgent } from '../agents/agent.ts';
+import { ProxyWork } from '../agents/proxy-work.ts';
 import { invariant } from '../base/invariant.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
@@ -22,8 +24,6 @@ import { Reviews } from '../reconcile/reviews.ts';
 import { RowRequests } from '../reconcile/row-requests.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
 import { watchClock } from '../reconcile/watch-clock.ts';
-import type { Agent } from '../service/agent.ts';
-import { createAgent } from '../service/create-agent.ts';
 import { createExplainer, type Explainer } from '../service/explain/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
 import type { Outage } from '../service/operate/answers.ts';
@@ -82,6 +82,8 @@ export interface WiredCore extends Core {
   readonly current: CurrentState;
   readonly ledger: Ledger;
   readonly reconciler: Reconciler;
+  /** Answers proxies; undefined if the registry has no entry for them. */
+  readonly agent: Agent | undefined;
 }
 
 /** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
@@ -110,9 +112,9 @@ export async function composeCore(
   opened.defer(async () => await reporter?.stop());
   opened.adopt(core.reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
   opened.adopt(core.follower, (it) => it.stop());
-  const { proxyWork: work } = core.reconciler;
-  invariant(work !== undefined, 'the registry has no entry for proxies');
-  return { ...core, agent: createAgent({ work, clock, registered: (serial) => core.reader.registered(serial) }) };
+  const { agent } = core;
+  invariant(agent !== undefined, 'the registry has no entry for proxies');
+  return { ...core, agent };
 }
 
 /** Returns what an earlier controller has left in the directory of a store that is gone, in words; undefined: nothing. */
@@ -128,32 +130,23 @@ async function earlierFiles(directory: string): Promise<string | undefined> {
 
 /** Resolves with the core of these parts; it does not follow the repository yet. The simulator uses it too. */
 export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
-  const { store, registry, source, triggers, clock, log, random, inSlices = createSlices(clock) } = outside;
+  const { store, registry, source, triggers, clock, log, inSlices = createSlices(clock) } = outside;
   const current = new CurrentState();
   const ledger = new Ledger(store, inSlices);
   if (outside.sign !== undefined) await ledger.commit(beginningChange(ledger, clock.now(), outside.sign));
   const gate = new CommitGate();
   const reviews = new Reviews(ledger.list('approval').size > 0);
   const review = (): void => reviews.ask();
-  const shown = { desired: () => current.get(), refused: () => current.refused };
-  const views = { ...shown, notReadyReason: () => follower.notReadyReason, rows: ledger, now: () => clock.now() };
+  const views = {
+    ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
+    notReadyReason: () => follower.notReadyReason,
+  };
   const stallsOf = stallsIn(ledger, clock);
   const reader = createReader({ ...views, stallsOf, desiredVersion: () => current.version });
-  const { concurrency, graceSeconds, deleteBudget } = outside.execution;
+  const { deleteBudget } = outside.execution;
   const shared = { ledger, gate, clock, log, deleteBudget, yieldToOthers: outside.yieldToOthers };
-  const reconciler = new Reconciler({
-    ...shared,
-    registry,
-    concurrency,
-    graceMs: graceSeconds * 1000,
-    random,
-    recordOf: activeRecords(current, ledger),
-    proxies: registeredProxies(current),
-    isSecret: activeSecrets(current),
-    isReference: activeReferences(current),
-    review,
-    isActive: () => current.get() !== undefined,
-  });
+  const reconciler = wireReconciler(outside, { ...shared, current, review });
+  const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
   const { watch, corrected } = watchClock({
     ...{ ...shared, reconciler, compareMs: outside.compareMs },
     waitMsMax: waitMsMaxOf(outside.execution),
@@ -169,7 +162,7 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   const operator = createOperator({
     ...{ ...views, stallsOf },
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
-    holderOf: (server) => reconciler.proxyWork?.holderOf(server),
+    holderOf: (server) => work?.holderOf(server),
     ...checkOperations(reconciler),
     ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
     isBefore: (commit, head) => follower.isBefore(commit, head),
@@ -182,10 +175,32 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     safetyWith: (digest) => withApproval(safety(), digest),
   });
   const stopWaiting = (): Promise<void> => {
-    reconciler.proxyWork?.stop();
+    work?.stop();
     return stopWriting();
   };
-  return { reader, operator, explainer, writer, commits, follower, stopWaiting, current, ledger, reconciler };
+  const agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });
+  const core = { reader, operator, explainer, writer, commits, follower, stopWaiting };
+  return { ...core, current, ledger, reconciler, agent };
+}
+
+/** Returns the part that drives the servers. */
+function wireReconciler(
+  { registry, random, execution }: OutsideParts,
+  parts: Pick<ConstructorParameters<typeof Reconciler>[0], 'gate' | 'clock' | 'log' | 'review' | 'yieldToOthers'> & {
+    readonly ledger: Ledger;
+    readonly current: CurrentState;
+  },
+): Reconciler {
+  const { current, ledger } = parts;
+  const { concurrency, graceSeconds, deleteBudget } = execution;
+  return new Reconciler({
+    ...{ ...parts, registry, concurrency, deleteBudget, graceMs: graceSeconds * 1000, random },
+    recordOf: activeRecords(current, ledger),
+    proxies: registeredProxies(current),
+    isSecret: activeSecrets(current),
+    isReference: activeReferences(current),
+    isActive: () => current.get() !== undefined,
+  });
 }
 
 /** Returns the history of the local copy. Where that cannot be read, an explanation has no commits. */

@@ -229,7 +229,7 @@ export function callOf(
   const spec = row.action?.spec ?? row.wanted ?? row.applied;
   return {
     operation,
-    action: `${server}.${row.action?.id ?? `${row.incarnation}.check`}`,
+    action: callIdOf(server, row),
     resource: server,
     kind: spec?.kind ?? '',
     properties: spec?.properties ?? {},
@@ -238,6 +238,11 @@ export function callOf(
     outputs: row.applied === null ? null : row.outputs,
     deadline: momentOf(facts.deadline),
   };
+}
+
+/** Returns the id of the call for a server; `row` holds the action, or is as it is for a check. */
+export function callIdOf(server: string, { action, incarnation }: ServerRow): string {
+  return `${server}.${action?.id ?? `${incarnation}.check`}`;
 }
 
 /** A check changes nothing, so one that ends without an answer is simply retried. */

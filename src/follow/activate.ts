@@ -26,7 +26,7 @@ export interface Poll {
 export interface ActivationParts {
   readonly ledger: Ledger;
   readonly current: CurrentState;
-  readonly reconciler: Pick<Reconciler, 'enqueue'> & Partial<Pick<Reconciler, 'proxyWork'>>;
+  readonly reconciler: Pick<Reconciler, 'enqueue'> & Partial<Pick<Reconciler, 'isAwaitingProxy'>>;
   readonly clock: Clock;
   readonly inSlices: RunInSlices;
 }
@@ -101,7 +101,7 @@ function* enqueueConcerned(
     if (kind === 'held' && value === null) ledger.index.serversOf(name).forEach(enqueue);
   });
   yield* visitAll(serversOfProxies(ledger, { before, desired }), (name) => {
-    if (reconciler.proxyWork?.isAwaiting(name)) enqueue(name);
+    if (reconciler.isAwaitingProxy?.(name)) enqueue(name);
   });
 }
 

@@ -122,7 +122,7 @@ export class CheckSchedule {
     return plan;
   }
 
-  /** Neither the check begins nor does it wait for capacity: nobody is responsible for it now. */
+  /** Neither the check begins nor does it wait for capacity: no entry is responsible for it now. */
   #refuse(plan: CheckPlan): void {
     plan.isRequested = false;
     this.#planNext(plan);

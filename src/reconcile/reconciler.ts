@@ -1,28 +1,30 @@
 // Drives every server to its wanted spec: a queue of names, one pass over a server at a time, and the events that
 // enqueue a name. server-pass.ts implements the pass.
-
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import type { CallInFlight } from '../execute/capacity.ts';
-import { Executor } from '../execute/executor.ts';
+import { callOf, Executor } from '../execute/executor.ts';
 import type { SecretRules } from '../machine/call-outcome.ts';
 import { decide } from '../machine/decide.ts';
 import { removalsMax, serverCount } from '../machine/removals.ts';
 import type { Wait } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
+import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
-import type { ServerRow } from '../model/rows.ts';
+import type { RunningAction, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { DeleteBudget } from '../model/settings.ts';
+import type { Call } from '../providers/provider.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import { type CallClaim, ClaimedPasses, claimedId } from './claimed-passes.ts';
 import type { CommitGate } from './commit-gate.ts';
 import { type ContextSources, decisionContextOf } from './decision-context.ts';
+import type { EarlierSources } from './earlier-controller.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import { ProxyOffers } from './proxy-offers.ts';
-import type { ProxyWork } from './proxy-work.ts';
-import { knownRecords, reconcileProxies } from './reconcile-proxies.ts';
+import { knownRecords, proxyTagsFor } from './responsible-provider.ts';
 import { ServerChecks } from './server-checks.ts';
 import { ServerPass } from './server-pass.ts';
 import { SiteWitness } from './site-witness.ts';
@@ -58,10 +60,27 @@ interface ReconcilerOptions extends SecretRules {
   readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
+/** A call that a proxy may claim, as it would be if it began now. */
+export interface OfferedCall {
+  readonly call: Call;
+  readonly row: ServerRow;
+}
+
+/** Is told of calls. */
+export interface CallWatcher {
+  /** A call of a server has ended, with an answer or without. */
+  readonly ended: (server: string, isAnswered: boolean) => void;
+  /** A pass over a server has ended, and it is recorded how its last call ended. */
+  readonly concluded: (server: string) => void;
+}
+
+/** The claim of a prospective call. */
+const ANY_CLAIM = { lease: '', client: '' };
+
 /** Brings every server to its wanted spec. */
 export class Reconciler {
-  /** The work of proxies; undefined if the registry has no entry for them. */
-  readonly proxyWork: ProxyWork | undefined;
+  /** The servers that wait for a proxy. */
+  readonly offers = new ProxyOffers();
   readonly #options: ReconcilerOptions;
   readonly #queue: KeyedQueue;
   readonly #executor: Executor;
@@ -71,6 +90,8 @@ export class Reconciler {
   readonly #sites: SiteWitness;
   readonly #sources: ContextSources;
   readonly #sweep: Sweep;
+  readonly #claims: ClaimedPasses;
+  #watcher: CallWatcher | undefined;
   readonly #errors: RepeatedErrors;
   /** Servers whose last pass failed and is retried. */
   readonly #failed = new Set<string>();
@@ -86,24 +107,23 @@ export class Reconciler {
       onResult: (server, result, call) => this.#onResult(server, result, call),
     });
     const wake = (server: string): void => this.#queue.add(server);
-    const offers = new ProxyOffers();
     tellHeldUpdates(options);
-    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers, capacity: this.#executor.capacity });
+    const { capacity } = this.#executor;
+    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers: this.offers, capacity });
+    this.#claims = new ClaimedPasses({
+      clock,
+      grant: (server) => this.#wakeUps.grant(server, PROXIED),
+      isInFlight: (server) => capacity.isInFlight(server),
+    });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake });
     const requestCheck = (server: string): void => void this.checks.schedule.request(server);
-    const { capacity } = this.#executor;
     this.#sites = new SiteWitness({ ledger, registry, clock, capacity, requestCheck, wake });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
       contextOf: (server) => decisionContextOf(server, this.#sources),
-      checks: this.checks,
-      sites: this.#sites,
-    });
-    this.proxyWork = reconcileProxies({
-      ...{ ledger, registry, clock, log, recordOf, offers, executor: this.#executor, wakeUps: this.#wakeUps },
-      ...{ queue: this.#queue, pass: this.#pass, sources: this.#sources },
+      ...{ checks: this.checks, sites: this.#sites, claims: this.#claims },
     });
     this.#sweep = new Sweep({
       ...{ ...options, wake, servers: () => (options.isActive() ? ledger.list('server').keys() : []) },
@@ -136,10 +156,85 @@ export class Reconciler {
     }
   }
 
+  /** Has a pass over a server decide once more. */
+  wake(server: string): void {
+    this.#queue.add(server);
+  }
+
+  /** Returns true if a server waits for a proxy, or has none. */
+  isAwaitingProxy(server: string): boolean {
+    const reason = this.#options.ledger.server(server)?.reason?.code;
+    return this.#awaitedTags(server) !== undefined || reason === 'no_proxy' || reason === 'provider_changed';
+  }
+
+  /** Returns the tags of the proxies that are responsible for a server. */
+  proxyTagsFor(server: string): readonly string[] {
+    return proxyTagsFor(server, this.#options.ledger.server(server), this.#sources);
+  }
+
+  /** Returns true if a call for this server was begun here and has not ended. */
+  isInFlight(server: string): boolean {
+    return this.#executor.capacity.isInFlight(server);
+  }
+
+  /** Returns when an action of a server that this process does not run can no longer be running, milliseconds since 1970. */
+  lostActionEnds(server: string, action: RunningAction): number {
+    return decisionContextOf(server, this.#sources).lostActionEnds(action);
+  }
+
+  /** What tells how long an action of an earlier controller may run. */
+  get earlierSources(): EarlierSources {
+    return this.#sources;
+  }
+
+  /**
+   * Returns the call that a pass over a server would give to a proxy with these tags now. Undefined if it would give none, and
+   * while a pass has to conclude its last call.
+   */
+  nextCallFor(server: string, own: readonly string[]): OfferedCall | undefined {
+    const { ledger, registry, clock } = this.#options;
+    const recorded = ledger.server(server);
+    if (recorded === undefined || this.#pass.hasResult(server)) return undefined;
+    const granted = { hasCapacity: () => true, claimantOf: () => ({ claim: ANY_CLAIM, tags: own }) };
+    const step = decide(recorded, decisionContextOf(server, { ...this.#sources, ...granted }));
+    const { row, next } = step;
+    if (row === null || claimedId(server, step) === undefined) return undefined;
+    const operation = next.kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
+    const deadline = clock.now() + (registry.proxied?.timeoutSeconds ?? 0) * 1000;
+    const record = this.#sources.recordOf?.(server) ?? {};
+    return { call: callOf(server, { row, operation }, { record, deadline }), row };
+  }
+
+  /** Returns true if a claim for the next call of a server is open. */
+  isClaimed(server: string): boolean {
+    return this.#claims.has(server);
+  }
+
+  /** Runs a pass with a claim in its context; see {@link ClaimedPasses.run}. */
+  claim(server: string, claim: CallClaim): Promise<void> {
+    return this.#claims.run(server, claim);
+  }
+
+  /** Refuses the claims that are open. */
+  refuseClaims(): void {
+    this.#claims.stop();
+  }
+
+  /** Has the next pass conclude a call that this process did not begin. */
+  conclude(server: string, result: CallResult): void {
+    this.#pass.noteResult(server, this.#pass.judged(server, result));
+    this.#queue.add(server);
+  }
+
+  /** Has a watcher told of calls, in place of an earlier one. */
+  watchCalls(watcher: CallWatcher): void {
+    this.#watcher = watcher;
+  }
+
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#sweep.stop();
-    this.proxyWork?.stop();
+    this.#claims.stop();
     this.#wakeUps.stop();
     await this.#executor.stop(ms);
     await this.#queue.stop();
@@ -148,7 +243,7 @@ export class Reconciler {
   #onResult(server: string, answered: CallResult | undefined, call: CallInFlight): void {
     const result = answered && this.#pass.judged(server, answered, call);
     if (this.checks.ended(server, result, call) && result !== undefined) this.#pass.noteResult(server, result, call);
-    this.proxyWork?.ended(server, result !== undefined);
+    this.#watcher?.ended(server, result !== undefined);
     this.#options.ledger.index.setInFlight(server, false);
     this.#queue.add(server);
     this.#wakeUps.called(server);
@@ -158,10 +253,7 @@ export class Reconciler {
   async #handle(name: string): Promise<void> {
     try {
       this.#failed.delete(name);
-      await this.#options.gate.shared(() => {
-        this.proxyWork?.claims.passing(name);
-        return this.#pass.run(name);
-      });
+      await this.#options.gate.shared(() => this.#pass.run(name));
     } catch (error) {
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
       const told = isConflict ? undefined : this.#errors.tell(error);
@@ -169,8 +261,17 @@ export class Reconciler {
       this.#failed.add(name);
       this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);
     }
-    this.proxyWork?.passed(name, !this.#pass.hasResult(name));
+    this.#claims.passed(name);
+    if (!this.#pass.hasResult(name)) this.#watcher?.concluded(name);
+    const tags = this.#awaitedTags(name);
+    if (tags !== undefined) this.offers.wake(tags);
     this.#wakeUps.passed(name);
+  }
+
+  /** Returns the tags of a server that waits for a proxy; undefined if it does not. */
+  #awaitedTags(server: string): readonly string[] | undefined {
+    const wait = this.#wakeUps.waitOf(server);
+    return wait?.kind === 'capacity' ? wait.tags : undefined;
   }
 
   #contextSources(): ContextSources {
@@ -178,7 +279,7 @@ export class Reconciler {
     return {
       ...{ ledger, registry, graceMs, recordOf: knownRecords(ledger, recordOf) },
       ...(proxies === undefined ? {} : { proxies }),
-      claimantOf: (server) => this.proxyWork?.claims.pendingOf(server),
+      claimantOf: (server) => this.#claims.claimantOf(server),
       get now() {
         return clock.now();
       },

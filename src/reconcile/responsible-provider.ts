@@ -1,5 +1,6 @@
 // Chooses the provider entry that is responsible for a server's row, and for proxies the tags, from the settings and the
 // registered proxies. Read-only.
+import { plainRecord } from '../hiera/record.ts';
 import type { ResponsibleEntry, ResponsibleProvider } from '../machine/decision.ts';
 import {
   fitsProxy,
@@ -17,6 +18,7 @@ import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import type { Ledger } from './ledger.ts';
 
 /** The parts that the choice of a provider reads. */
 export interface ProviderSources {
@@ -31,6 +33,31 @@ export interface ProviderSources {
 export function providerFor(name: string, row: ServerRow, sources: ProviderSources): ResponsibleProvider {
   const responsible = responsibleProvider(sources.registry, row);
   return responsible.name === PROXIED ? responsibleProxy(name, row, { ...sources, entry: responsible }) : responsible;
+}
+
+/** Returns the tags of the proxies that are responsible for a server; of a new one, those that its record names. */
+export function proxyTagsFor(
+  name: string,
+  row: ServerRow | undefined,
+  { recordOf }: Pick<ProviderSources, 'recordOf'>,
+): readonly string[] {
+  const present = proxyTagsOf(recordOf?.(name) ?? {});
+  return (row && responsibleTags(row, present)) ?? present;
+}
+
+/** Returns a function from a server to its record, or to the last recorded one where it has none. */
+export function knownRecords(
+  ledger: Pick<Ledger, 'server'>,
+  recordOf: (server: string) => NodeRecord,
+): (server: string) => NodeRecord {
+  return (server) => {
+    try {
+      return recordOf(server);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      return plainRecord(ledger.server(server)?.lastRecord ?? {});
+    }
+  };
 }
 
 /**

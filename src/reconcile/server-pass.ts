@@ -1,6 +1,5 @@
 // Runs one pass over one server: reads its row, concludes its last call, decides, writes the row, and carries the
 // decision out. machine/decide.ts makes the decisions.
-
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
@@ -17,6 +16,7 @@ import { waitOf } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
+import type { ClaimedPasses } from './claimed-passes.ts';
 import { presenceSign } from './earlier-controller.ts';
 import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
@@ -39,6 +39,8 @@ export interface ServerPassOptions extends SecretRules {
   readonly wakeUps: WakeUps;
   readonly queue: Pick<KeyedQueue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
+  /** The claims of proxies, each part of the context of one pass. */
+  readonly claims: Pick<ClaimedPasses, 'accepts'>;
   /** Is told which calls begin, and which rows passes decide on. */
   readonly checks: ServerChecks;
   /** Tells whether sites answer rightly that servers are gone. */
@@ -135,7 +137,9 @@ export class ServerPass {
     const own = entry && { ...factsOf(entry), proxyTags: result?.tags };
     const concluded = result !== undefined && own !== undefined ? conclude(row, result, { ...facts, ...own }) : row;
     if (concluded === null) return { row: null, next: { kind: 'rest' } };
-    return decide(result === undefined ? concluded : withPlace(concluded, result), contextOf(name));
+    const judged = result === undefined ? concluded : withPlace(concluded, result);
+    const step = decide(judged, contextOf(name));
+    return this.#options.claims.accepts(name, step) ? step : decide(judged, contextOf(name));
   }
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */

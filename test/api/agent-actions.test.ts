@@ -1,7 +1,7 @@
 // What proxies ask for and report over real TLS: how large an answer may become, and what a large report may cost.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { AgentAction } from '../../src/agents/agent.ts';
 import { clientTurns } from '../../src/api/client-turns.ts';
-import type { AgentAction } from '../../src/service/agent.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 

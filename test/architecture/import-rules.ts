@@ -49,8 +49,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   follow: [...PURE, 'reconcile', 'base'],
   service: [...PURE, 'reconcile', 'base'],
   statuses: [...PURE, 'source', 'base'],
-  api: ['model', 'service', 'base'],
-  proxy: ['model', 'catalog', 'schemas', 'programs', 'providers', 'service', 'store', 'settings', 'base'],
+  api: ['model', 'agents/agent.ts', 'service', 'base'],
+  agents: [
+    ...[...PURE, 'schemas', 'programs', 'providers', 'service/caller.ts', 'store', 'reconcile'],
+    ...['settings', 'base'],
+  ],
   management: ['model', 'service', 'base'],
   'compose.ts': ANYTHING,
   compose: ANYTHING,

@@ -1,6 +1,8 @@
 // Following and reconciling together, with what people do about it: commits of texts, rows in memory, a provider that does
 // as it is told, and a clock that stands still until it is moved.
 import { afterEach, expect } from 'vitest';
+import { type Agent, createAgent } from '../../src/agents/agent.ts';
+import { ProxyWork } from '../../src/agents/proxy-work.ts';
 import { createLog } from '../../src/base/log.ts';
 import { createSlices } from '../../src/base/slices.ts';
 import { activeReferences, activeSecrets } from '../../src/follow/active-secrets.ts';
@@ -27,8 +29,6 @@ import { RowRequests } from '../../src/reconcile/row-requests.ts';
 import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
 import { watchClock } from '../../src/reconcile/watch-clock.ts';
-import type { Agent } from '../../src/service/agent.ts';
-import { createAgent } from '../../src/service/create-agent.ts';
 import { createExplainer, type Explainer } from '../../src/service/explain/explainer.ts';
 import { createFileHistory } from '../../src/service/explain/file-history.ts';
 import type { HeldItem, Order, Outage } from '../../src/service/operate/answers.ts';
@@ -164,6 +164,8 @@ export class Core {
       isActive: () => current.get() !== undefined,
     });
     const reconciler = this.#reconciler;
+    const { proxied: entry } = registry;
+    const work = entry && new ProxyWork({ entry, reconciler, ledger, clock, log });
     this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;
     this.follower = new Follower({
       ...shared,
@@ -178,7 +180,7 @@ export class Core {
     this.operator = createOperator({
       ...views,
       ...{ stallsOf, waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
-      holderOf: (name) => reconciler.proxyWork?.holderOf(name),
+      holderOf: (name) => work?.holderOf(name),
       checkFailureOf: (name) => reconciler.checks.schedule.failureOf(name),
       requestCheck: (name) => reconciler.checks.schedule.request(name),
       ...{ requests: this.requests, statusFailure: () => this.statusFailure },
@@ -192,7 +194,6 @@ export class Core {
       history: createFileHistory((commit, paths) => source.lastChanges(commit, paths)),
       safetyWith: (digest) => withApproval(safetyOf(ledger, { budget: deleteBudget, now: clock.now() }), digest),
     });
-    const work = reconciler.proxyWork;
     this.agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });
     this.follower.start();
     OPENED.add(this);

@@ -2,9 +2,9 @@
 // controller or the line between them fails.
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
+import type { Agent, AgentAction, ClaimedAction } from '../../src/agents/agent.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Agent, AgentAction, ClaimedAction } from '../../src/service/agent.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';

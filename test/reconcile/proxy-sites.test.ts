@@ -1,8 +1,8 @@
 // Servers whose ProxyTag changes, so that proxies of another site would get them: those that made them do not lose them,
 // and the others make no second one.
 import { describe, expect, it } from 'vitest';
+import type { AgentAction } from '../../src/agents/agent.ts';
 import type { Client } from '../../src/model/objects.ts';
-import type { AgentAction } from '../../src/service/agent.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';

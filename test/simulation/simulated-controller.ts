@@ -1,15 +1,13 @@
 // The controllers of a run: one at a time, with the real parts, that starts, is killed at any moment, and starts again from
 // what its store and its local copy still hold.
 
+import type { Agent } from '../../src/agents/agent.ts';
 import type { Logger } from '../../src/base/log.ts';
 import type { RunInSlices } from '../../src/base/slices.ts';
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import { renewIncarnations, restoredAt } from '../../src/follow/renew-incarnations.ts';
 import type { ExecutionSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import type { Agent } from '../../src/service/agent.ts';
-import { createAgent } from '../../src/service/create-agent.ts';
-import type { Reader } from '../../src/service/read/reader.ts';
 import type { Trigger } from '../../src/source/source.ts';
 import { createPollTimer } from '../../src/source/triggers.ts';
 import { openStore } from '../../src/store/lowdb-store.ts';
@@ -164,9 +162,7 @@ export class SimulatedController {
       yieldToOthers: oneTurn,
     });
     this.core = core;
-    const { proxyWork: work } = core.reconciler;
-    const registered: Reader['registered'] = (serial) => core.reader.registered(serial);
-    this.agent = work && createAgent({ work, clock, registered });
+    this.agent = core.agent;
     core.follower.start();
   }
 

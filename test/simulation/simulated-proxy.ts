@@ -1,14 +1,15 @@
 // A machine at a remote site with a real proxy agent on it. The line to the controller is simulated: slow, cut, with answers
 // that are lost and requests that come twice. The disk of the machine outlives the agent; its programs do not.
+
+import type { Agent } from '../../src/agents/agent.ts';
+import type { KeptClaim, KeptClaims } from '../../src/agents/claimed-work.ts';
+import { ControllerRefusal, type SentRequest } from '../../src/agents/controller-client.ts';
+import { ProxyAgent, type ProxyAgentOptions } from '../../src/agents/proxy-agent.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { ProviderSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import type { KeptClaim, KeptClaims } from '../../src/proxy/claimed-work.ts';
-import { ControllerRefusal, type SentRequest } from '../../src/proxy/controller-client.ts';
-import { ProxyAgent, type ProxyAgentOptions } from '../../src/proxy/proxy-agent.ts';
-import type { Agent } from '../../src/service/agent.ts';
 import { allowed } from '../support/allowed.ts';
 import { drawn } from './chance.ts';
 import type { Life } from './scheduler.ts';

@@ -1,8 +1,9 @@
 // Watches every call to a site: never two for one server, and no two servers of one name. It tells the watchers of creates,
 // deletes, drift and rates of each call.
+
+import type { AgentAction } from '../../src/agents/agent.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Call } from '../../src/providers/provider.ts';
-import type { AgentAction } from '../../src/service/agent.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import type { SiteServer, SiteWatch } from './simulated-site.ts';

@@ -1,9 +1,9 @@
 // Watches what a controller gives to proxies and takes from them: nothing of other tags, nothing for a removed client, no
 // action for two of them, no claim without its intent, and no report of what was given up.
 import { createHash } from 'node:crypto';
+import type { AgentAction, ClaimedAction } from '../../src/agents/agent.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import type { AgentAction, ClaimedAction } from '../../src/service/agent.ts';
 import { isGone } from './edit-files.ts';
 import type { World } from './world.ts';
 

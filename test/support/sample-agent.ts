@@ -1,6 +1,7 @@
 // An agent for tests of the API: it offers one action, and remembers what it was asked.
+
+import type { Agent, AgentAction } from '../../src/agents/agent.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Agent, AgentAction } from '../../src/service/agent.ts';
 
 export const ACTION: AgentAction = {
   ...{ id: 'shop-web.5.create', operation: 'create', resource: 'shop-web', instance: 'shop', group: 'web' },

@@ -1,5 +1,6 @@
 // Routes of docs/rest.md, agent: proxies ask for actions, claim them, and report how they ended.
 import { type Request, type RequestHandler, type Response, Router } from 'express';
+import type { Agent, AgentAction } from '../../agents/agent.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { Shares } from '../../base/shares.ts';
 import { createSlices } from '../../base/slices.ts';
@@ -7,7 +8,6 @@ import type { Steps } from '../../base/steps.ts';
 import type { Answer } from '../../model/call-result.ts';
 import { isMap, type JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { Agent, AgentAction } from '../../service/agent.ts';
 import { type AnswerText, cutText } from '../answer.ts';
 import { askerOf, callerOf, clientOf, type RequestStep, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';

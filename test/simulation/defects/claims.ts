@@ -7,14 +7,14 @@ export const CLAIM_DEFECTS: readonly PlantedDefect[] = [
     title: 'a report of an action that was given up is accepted',
     edits: [
       {
-        file: 'src/reconcile/proxy-claims.ts',
+        file: 'src/agents/proxy-work.ts',
         find: "if (row?.action?.claim === undefined || row.state === 'unknown' || `",
         replace: 'if (row?.action?.claim === undefined || `',
       },
       {
-        file: 'src/reconcile/proxy-claims.ts',
-        find: 'return lostActionEnds(server, row.action) > clock.now() ? row.action.claim : undefined;',
-        replace: 'return lostActionEnds(server, row.action) > 0 ? row.action.claim : undefined;',
+        file: 'src/agents/proxy-work.ts',
+        find: 'return reconciler.lostActionEnds(server, row.action) > clock.now() ? row.action.claim : undefined;',
+        replace: 'return reconciler.lostActionEnds(server, row.action) > 0 ? row.action.claim : undefined;',
       },
     ],
   },
@@ -23,9 +23,9 @@ export const CLAIM_DEFECTS: readonly PlantedDefect[] = [
     title: 'a report with the lease of an earlier claim is accepted',
     edits: [
       {
-        file: 'src/reconcile/proxy-claims.ts',
-        find: 'claim.client !== client || !isSameDigest(claim.lease, digestOf(lease))) return false;',
-        replace: 'claim.client !== client) return false;',
+        file: 'src/agents/proxy-work.ts',
+        find: 'claim?.client === client && isSameDigest(claim.lease, digestOf(lease));',
+        replace: 'claim?.client === client;',
       },
     ],
   },
@@ -34,9 +34,9 @@ export const CLAIM_DEFECTS: readonly PlantedDefect[] = [
     title: 'two proxies that claim the same action both get it',
     edits: [
       {
-        file: 'src/reconcile/proxy-claims.ts',
-        find: 'const isSame = held?.request === request && held.claim.client === client;',
-        replace: 'const isSame = held !== undefined && client !== undefined;',
+        file: 'src/agents/proxy-work.ts',
+        find: 'if (isSame && current.claim.client === order.client) return',
+        replace: 'if (isSame || current !== undefined) return',
       },
     ],
   },
@@ -56,7 +56,7 @@ export const CLAIM_DEFECTS: readonly PlantedDefect[] = [
     title: 'a report is answered before it is recorded',
     edits: [
       {
-        file: 'src/reconcile/proxy-work.ts',
+        file: 'src/agents/proxy-work.ts',
         find: 'await this.#reports.recorded(report);',
         replace: 'void this.#reports.recorded(report).catch(() => undefined);',
       },
@@ -67,7 +67,7 @@ export const CLAIM_DEFECTS: readonly PlantedDefect[] = [
     title: 'a claim that waits while a commit removes its client is granted',
     edits: [
       {
-        file: 'src/service/create-agent.ts',
+        file: 'src/agents/agent.ts',
         find: "return client?.role === 'proxy' ? tagsOf(client) : undefined;",
         replace: 'return tagsOf(client ?? by);',
       },

@@ -88,8 +88,8 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
       },
       {
         file: 'src/reconcile/server-checks.ts',
-        find: "result?.kind === 'check' && !isRoutine &&",
-        replace: "result?.kind === 'check' &&",
+        find: "result?.kind === 'check' && !isRoutine)",
+        replace: "result?.kind === 'check')",
       },
     ],
   },

@@ -2,13 +2,13 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { ClaimedWork } from '../../src/agents/claimed-work.ts';
+import { ControllerClient, ControllerRefusal } from '../../src/agents/controller-client.ts';
+import { ReportDelivery } from '../../src/agents/report-delivery.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { ANSWER_BYTES_MAX, readAnswer } from '../../src/providers/answer-json.ts';
-import { ClaimedWork } from '../../src/proxy/claimed-work.ts';
-import { ControllerClient, ControllerRefusal } from '../../src/proxy/controller-client.ts';
-import { ReportDelivery } from '../../src/proxy/report-delivery.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi } from '../support/test-api.ts';

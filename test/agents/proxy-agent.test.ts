@@ -2,14 +2,14 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { ClaimedWork, type KeptClaims, StorageError } from '../../src/agents/claimed-work.ts';
+import type { SentRequest } from '../../src/agents/controller-client.ts';
+import { ProxyAgent, type ProxyAgentOptions } from '../../src/agents/proxy-agent.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import { emptyMap, type JsonMap } from '../../src/model/json.ts';
 import type { ProviderSettings } from '../../src/model/settings.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import { ClaimedWork, type KeptClaims, StorageError } from '../../src/proxy/claimed-work.ts';
-import type { SentRequest } from '../../src/proxy/controller-client.ts';
-import { ProxyAgent, type ProxyAgentOptions } from '../../src/proxy/proxy-agent.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -1,13 +1,34 @@
-// Loads the settings of a proxy: checks them against schemas/proxy-settings.schema.json, and fills in defaults. Reports
-// all mistakes at once.
-
+// The settings of a proxy, complete and with absolute paths. Loading checks them against schemas/proxy-settings.schema.json,
+// fills in defaults, and reports all mistakes at once.
 import { resolve } from 'node:path';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
 import { compileSchema } from '../catalog/schemas.ts';
-import type { LogLevel } from '../model/settings.ts';
+import type { LogLevel, ProviderSettings } from '../model/settings.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from '../settings/load-providers.ts';
 import { readSettings } from '../settings/load-settings.ts';
-import type { ProxySettings, ProxyTlsFiles } from './proxy-settings.ts';
+
+/** The settings of a proxy. */
+export interface ProxySettings {
+  /** Address of the controller, without a slash at its end. */
+  readonly server: string;
+  /** Paths of PEM files. */
+  readonly tls: ProxyTlsFiles;
+  readonly directory: string;
+  /** Concurrent actions and checks. */
+  readonly concurrency: number;
+  /** In order: the first match wins. All of them run programs. */
+  readonly providers: readonly ProviderSettings[];
+  /** How long a stop waits for running actions. */
+  readonly shutdownSeconds: number;
+  readonly log: { readonly level: LogLevel };
+}
+
+/** The paths of the certificate, its key, and the authority of the controller. */
+export interface ProxyTlsFiles {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
 
 /** The shape that the schema allows. */
 interface Written {

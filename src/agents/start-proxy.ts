@@ -9,8 +9,8 @@ import { makeDirectory } from '../store/files.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { ClaimedWork } from './claimed-work.ts';
 import { ControllerClient } from './controller-client.ts';
+import type { ProxySettings } from './load-proxy-settings.ts';
 import { ProxyAgent, type ProxyAgentOptions } from './proxy-agent.ts';
-import type { ProxySettings } from './proxy-settings.ts';
 
 const ONE_PROXY = 'Two proxies must not share it: stop the other one, or give this one a directory of its own.';
 

@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
-import type { ClaimedAction } from '../service/agent.ts';
+import type { ClaimedAction } from './agent.ts';
 import { type KeptClaim, type KeptClaims, NO_FILE } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 

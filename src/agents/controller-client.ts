@@ -7,7 +7,7 @@ import { createSecureContext } from 'node:tls';
 import type { Logger } from '../base/log.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
 import { plainText } from '../providers/plain-text.ts';
-import type { ProxyTlsFiles } from './proxy-settings.ts';
+import type { ProxyTlsFiles } from './load-proxy-settings.ts';
 
 /**
  * How long the controller may take to begin its answer, beyond what it waits for actions. Counted from the start of the

@@ -7,7 +7,9 @@ import type { JsonMap } from '../model/json.ts';
 import { retryable } from './claimed-run.ts';
 import type { KeptClaim, KeptClaims } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
-import { pauseMs } from './pauses.ts';
+
+const PAUSE_FIRST_MS = 500;
+const PAUSE_MS_MAX = 30_000;
 
 /** The action is unknown, or was given up: the controller will never take a report of it. */
 const GIVEN_UP: readonly number[] = [404, 409];
@@ -111,4 +113,13 @@ export class ReportDelivery {
       return '';
     }
   }
+}
+
+/**
+ * Returns the pause between requests after that many failures in a row, in milliseconds: longer each time, with jitter, so that
+ * many proxies do not come back at the same moment.
+ */
+export function pauseMs(failures: number, random: () => number = Math.random): number {
+  const longest = Math.min(PAUSE_MS_MAX, PAUSE_FIRST_MS * 2 ** Math.min(failures, 10));
+  return longest * (0.5 + 0.5 * random());
 }

@@ -1,10 +1,10 @@
 // One claimed action in a proxy: when its program is ended, and what is kept of it.
 import { expect, it } from 'vitest';
+import { carryOut } from '../../src/agents/claimed-run.ts';
+import { ClaimedWork } from '../../src/agents/claimed-work.ts';
+import { ControllerRefusal, type SentRequest } from '../../src/agents/controller-client.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import { carryOut } from '../../src/proxy/claimed-run.ts';
-import { ClaimedWork } from '../../src/proxy/claimed-work.ts';
-import { ControllerRefusal, type SentRequest } from '../../src/proxy/controller-client.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';

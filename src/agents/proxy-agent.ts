@@ -3,16 +3,16 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { isMap, type JsonMap } from '../model/json.ts';
 import { hasProcessList } from '../programs/linux-processes.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
-import type { AgentAction, ClaimedAction } from '../service/agent.ts';
+import type { AgentAction, ClaimedAction } from './agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';
 import { type KeptClaims, NO_FILE, StorageError } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
-import { pauseMs } from './pauses.ts';
-import { readClaimed, readOffered } from './read-claimed.ts';
-import { ReportDelivery } from './report-delivery.ts';
+import { pauseMs, ReportDelivery } from './report-delivery.ts';
 
+const OPERATIONS: readonly unknown[] = ['check', 'create', 'update', 'delete'];
 /** How long one request waits for actions. */
 const WAIT_SECONDS = 30;
 const LIMIT_MAX = 100;
@@ -213,4 +213,29 @@ export class ProxyAgent {
       }
     }
   }
+}
+
+/** Returns the offered actions. Throws if the answer has another form. */
+function readOffered({ actions }: JsonMap): readonly AgentAction[] {
+  if (!Array.isArray(actions)) throw new Error('the controller offers no list of actions; are the versions the same?');
+  return actions.map(readAction);
+}
+
+/** Returns the claimed action. Throws if the answer has another form. */
+function readClaimed({ lease, deadline, action }: JsonMap): ClaimedAction {
+  if (typeof lease === 'string' && typeof deadline === 'string') return { lease, deadline, action: readAction(action) };
+  throw new Error('the controller has answered a claim without a lease; are the versions the same?');
+}
+
+function readAction(value: unknown): AgentAction {
+  const isAction =
+    isMap(value) &&
+    [value.id, value.resource, value.kind].every((text) => typeof text === 'string') &&
+    OPERATIONS.includes(value.operation) &&
+    isMap(value.properties) &&
+    isMap(value.record) &&
+    typeof value.timeoutSeconds === 'number' &&
+    value.timeoutSeconds > 0;
+  if (isAction) return value as JsonMap as unknown as AgentAction;
+  throw new Error('the controller offers an action of another form; are the versions the same?');
 }

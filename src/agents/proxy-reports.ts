@@ -1,8 +1,9 @@
 // Remembers the reports of proxies: a proxy that did not get the answer repeats its report, and gets the same answer.
 // In memory and bounded: a forgotten report is refused like one of an action that was given up.
+import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { digestOf, stopping } from './proxy-claims.ts';
+import { stopping } from '../reconcile/claimed-passes.ts';
 
 const REPORTS_MAX = 10_000;
 const KEPT_MS = 3_600_000;
@@ -91,4 +92,9 @@ export class ProxyReports {
       this.#known.delete(lease);
     }
   }
+}
+
+/** Returns the digest of a secret text, for comparing and storing. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

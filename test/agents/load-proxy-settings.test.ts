@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
-import { loadProxySettings } from '../../src/proxy/load-proxy-settings.ts';
+import { loadProxySettings } from '../../src/agents/load-proxy-settings.ts';
 import { SettingsError } from '../../src/settings/load-settings.ts';
 import { treeline } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -1,47 +1,79 @@
-// Implements agent.ts: it shows proxies what is their own, and takes their claims and reports.
+// The work of proxies as they see it: they ask for actions, claim them, and report how they ended.
+// Each is shown what is its own. See docs/rest.md, agent.
 import type { Clock } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import type { Answer } from '../model/call-result.ts';
-import type { Client } from '../model/objects.ts';
-import type { ServerRow } from '../model/rows.ts';
+import type { JsonMap } from '../model/json.ts';
+import type { Client, Properties } from '../model/objects.ts';
+import type { NodeRecord } from '../model/record.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { Call } from '../providers/provider.ts';
-import type { Agent, AgentAction } from './agent.ts';
+import type { Spec } from '../model/spec.ts';
+import type { Operation } from '../model/state.ts';
+import type { OfferedCall } from '../reconcile/reconciler.ts';
+import type { Caller } from '../service/caller.ts';
+import type { ProxyWork } from './proxy-work.ts';
 
-interface OfferedCall {
-  readonly call: Call;
-  readonly row: ServerRow;
-}
-
-interface HeldCall {
+/** An action or check, as a proxy is shown it. */
+export interface AgentAction {
+  /** Equal for repeated tries of the same step. */
   readonly id: string;
-  readonly lease: string;
-  readonly client: string;
-}
-
-interface ClaimOrder {
-  readonly client: string;
-  readonly request: string | null;
-  readonly ownTags: () => readonly string[] | undefined;
-}
-
-/** The calls that proxies carry out; reconcile/proxy-work.ts implements it. */
-export interface AgentWork {
-  /** The time limit of a call. */
+  readonly operation: Operation;
+  /** The server's name. */
+  readonly resource: string;
+  readonly instance: string;
+  /** The resource key of its template. */
+  readonly group: string;
+  readonly kind: string;
+  readonly generation: number;
+  /** Failed tries of this step. */
+  readonly attempt: number;
+  readonly properties: Properties;
+  readonly record: NodeRecord;
+  /** The spec that the last success applied, or null. */
+  readonly applied: Spec | null;
+  readonly outputs: JsonMap | null;
   readonly timeoutSeconds: number;
-  isFor(server: string, own: readonly string[]): boolean;
-  offered(tags: readonly string[], limit: number): readonly OfferedCall[];
-  hasOffer(tags: readonly string[]): boolean;
-  watch(tags: readonly string[], wake: () => void): () => void;
-  claim(server: string, id: string, order: ClaimOrder): Promise<OfferedCall & { readonly lease: string }>;
-  /** Returns false if the client does not hold the call, or it was given up. */
-  report(server: string, held: HeldCall, answer: Answer): Promise<boolean>;
-  heartbeat(server: string, held: HeldCall): boolean;
+}
+
+/** An action that belongs to a proxy until its deadline. */
+export interface ClaimedAction {
+  /** A secret of the proxy: heartbeats and the report name it. */
+  readonly lease: string;
+  /** RFC 3339, with milliseconds. */
+  readonly deadline: string;
+  /** The action to carry out: that of the newest commit, whatever was offered before. */
+  readonly action: AgentAction;
+}
+
+/**
+ * A proxy sees and takes the actions of servers whose tags it has. All others throw ServiceError `not_found`, as those
+ * that do not exist.
+ */
+export interface Agent {
+  /** Returns at most `limit` actions that the client may claim now. */
+  actions(by: Client, limit: number): readonly AgentAction[];
+  /**
+   * Resolves once there may be actions for the client, after `ms` at the latest, or when `signal` fires. Throws
+   * `too_many_requests` if it waits too often already, and `not_ready` when the controller stops.
+   */
+  wait(by: Client, ms: number, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves once the client may carry the action out; its intent is durable then. A repeat of the same `request` gets
+   * the same answer. Throws `conflict` if a proxy holds it, or it is not to be done now.
+   */
+  claim(caller: Caller, id: string, request: string | null): Promise<ClaimedAction>;
+  /** Notes that the client is at work. Throws `conflict` if it does not hold the action, or it was given up. */
+  heartbeat(by: Client, id: string, lease: string): void;
+  /**
+   * Resolves once it is recorded how the action ended. A repeat of the same report succeeds as well. Throws `conflict`
+   * if the client does not hold the action, or it was given up.
+   */
+  report(by: Client, id: string, result: { readonly lease: string; readonly answer: Answer }): Promise<void>;
 }
 
 /** The work of proxies, and the registry of clients. */
 export interface AgentOptions {
-  readonly work: AgentWork;
+  readonly work: ProxyWork;
   readonly clock: Clock;
   /** Returns the registered client of a serial. */
   readonly registered: (serial: string) => Client | undefined;
@@ -69,7 +101,7 @@ export function createAgent(options: AgentOptions): Agent {
       return { lease: claimed.lease, deadline: claimed.call.deadline, action: actionOf(claimed, work) };
     },
     heartbeat(by, id, lease) {
-      if (!work.heartbeat(serverIn(id), { id, lease, client: by.serial })) throw notHeld(work, by, id);
+      if (!work.isHeld(serverIn(id), { id, lease, client: by.serial })) throw notHeld(work, by, id);
     },
     async report(by, id, { lease, answer }) {
       const isAccepted = await work.report(serverIn(id), { id, lease, client: by.serial }, answer);
@@ -98,7 +130,7 @@ async function waitForOffer({ work, clock }: AgentOptions, by: Client, { ms, sig
   }
 }
 
-function actionOf({ call, row }: OfferedCall, { timeoutSeconds }: AgentWork): AgentAction {
+function actionOf({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWork): AgentAction {
   const { operation, action: id, resource, kind, properties, record, applied, outputs } = call;
   const { instance, key: group, generation, attempt } = row;
   return {
@@ -124,13 +156,13 @@ function serverIn(id: string): string {
   return server;
 }
 
-function ownServer(work: AgentWork, by: Client, id: string): string {
+function ownServer(work: ProxyWork, by: Client, id: string): string {
   const server = serverIn(id);
   if (!work.isFor(server, tagsOf(by))) throw unknownAction(id);
   return server;
 }
 
-function notHeld(work: AgentWork, by: Client, id: string): ServiceError {
+function notHeld(work: ProxyWork, by: Client, id: string): ServiceError {
   if (!work.isFor(serverIn(id), tagsOf(by))) return unknownAction(id);
   return new ServiceError('conflict', `${id} is not held with this lease, or was given up`);
 }

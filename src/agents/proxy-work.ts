@@ -1,0 +1,284 @@
+// Gives the calls of servers that proxies look after to proxies, and takes their reports. A claim is a pass of the reconciler
+// with that claim in its context; who has the lease of its call may report its result. agent.ts decides which client may ask
+// for what. The claim of an action is in its row as well, and outlives the controller; that of a check does not.
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
+import { momentOf } from '../base/wording.ts';
+import { fitsProxy } from '../machine/responsibility.ts';
+import type { Answer } from '../model/call-result.ts';
+import { PROXIED } from '../model/names.ts';
+import type { ProxyClaim, ServerRow } from '../model/rows.ts';
+import { ServiceError } from '../model/service-error.ts';
+import type { PulledProvider } from '../providers/provider.ts';
+import type { ProxiedEntry } from '../providers/provider-registry.ts';
+import { stopping } from '../reconcile/claimed-passes.ts';
+import { unknownActionSign } from '../reconcile/earlier-controller.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import type { OfferedCall, Reconciler } from '../reconcile/reconciler.ts';
+import { digestOf, ProxyReports } from './proxy-reports.ts';
+
+/** A request of a proxy for the next call of a server. */
+export interface ClaimOrder {
+  /** Serial of the client. */
+  readonly client: string;
+  /** Chosen by the client: a repeat of its last request gets the same answer. Null: no repeat is recognised. */
+  readonly request: string | null;
+  /** Returns the tags of the client now; undefined if it may have no calls any more. */
+  readonly ownTags: () => readonly string[] | undefined;
+}
+
+/** A call that a proxy is to carry out. */
+interface ClaimedCall extends OfferedCall {
+  /** Known to the proxy only: its report names it. */
+  readonly lease: string;
+}
+
+/** The call of a server that a client says it holds. */
+interface HeldCall {
+  readonly id: string;
+  readonly lease: string;
+  /** Serial of the client. */
+  readonly client: string;
+}
+
+/** The claim of a call: open until its pass has begun the call, and then until the call ends. */
+interface CurrentClaim {
+  readonly id: string;
+  readonly claim: ProxyClaim;
+  readonly request: string | null;
+  readonly answer: Promise<ClaimedCall>;
+  isBegun: boolean;
+}
+
+/** The parts that the work of proxies is made with. */
+export interface ProxyWorkOptions {
+  readonly entry: ProxiedEntry;
+  readonly reconciler: Reconciler;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The work of proxies: offers, claims and reports. */
+export class ProxyWork {
+  readonly #options: ProxyWorkOptions;
+  readonly #provider: PulledProvider;
+  readonly #reports: ProxyReports;
+  readonly #errors: RepeatedErrors;
+  /** By server. */
+  readonly #claims = new Map<string, CurrentClaim>();
+  /** When the proxy of the last call of each server was last heard of. */
+  readonly #heard = new Map<string, { readonly id: string; readonly time: string }>();
+  #isStopped = false;
+
+  constructor(options: ProxyWorkOptions) {
+    this.#options = options;
+    this.#provider = options.entry.provider;
+    this.#reports = new ProxyReports(options.clock);
+    this.#errors = new RepeatedErrors(options.clock);
+    options.reconciler.watchCalls({
+      ended: (server, isAnswered) => this.#ended(server, isAnswered),
+      concluded: (server) => this.#reports.passed(server),
+    });
+  }
+
+  /** The time limit of a call. */
+  get timeoutSeconds(): number {
+    return this.#options.entry.timeoutSeconds;
+  }
+
+  /** Returns true if a proxy with the tags `own` looks after a recorded server. */
+  isFor(server: string, own: readonly string[]): boolean {
+    return this.#row(server) !== undefined && fitsProxy(this.#options.reconciler.proxyTagsFor(server), own);
+  }
+
+  /** Returns at most `limit` calls that a proxy with these tags may claim now, those that wait longest first. */
+  offered(tags: readonly string[], limit: number): readonly OfferedCall[] {
+    const found = this.#find(tags, limit);
+    for (const { call } of found) this.#options.reconciler.offers.rotate(call.resource, tags);
+    return found;
+  }
+
+  /** Returns true if a proxy with these tags may claim a call now. Throws `not_ready` when the controller stops. */
+  hasOffer(tags: readonly string[]): boolean {
+    return this.#find(tags, 1).length > 0;
+  }
+
+  /** Calls `wake` when there may be more to offer to a proxy with these tags, until the returned function is called. */
+  watch(tags: readonly string[], wake: () => void): () => void {
+    return this.#options.reconciler.offers.watch(tags, wake);
+  }
+
+  /**
+   * Returns the call that now belongs to the client, once its intent is durable. Throws `conflict` if it is another's, or not
+   * to be done now.
+   */
+  async claim(server: string, id: string, order: ClaimOrder): Promise<ClaimedCall> {
+    if (this.#isStopped) throw stopping();
+    const current = this.#claims.get(server);
+    const isSame = order.request !== null && current?.request === order.request;
+    if (isSame && current.claim.client === order.client) return await current.answer;
+    if (!this.#isFree(server) || isRunning(this.#row(server)))
+      throw new ServiceError('conflict', `A proxy carries out ${id} already, or another action on ${server}`);
+    const lease = randomBytes(32).toString('base64url');
+    const claim = { lease: digestOf(lease), client: order.client };
+    const answer = this.#begin(server, { id, claim, ownTags: order.ownTags }, lease);
+    const begun = { id, claim, request: order.request, answer, isBegun: false };
+    this.#claims.set(server, begun);
+    try {
+      return await answer;
+    } finally {
+      // It was refused.
+      if (!begun.isBegun && this.#claims.get(server) === begun) this.#claims.delete(server);
+    }
+  }
+
+  /**
+   * Resolves with true once the answer of a call is recorded, also if it was before. With false if the client does not
+   * hold the call, or it was given up.
+   */
+  async report(server: string, held: HeldCall, answer: Answer): Promise<boolean> {
+    if (this.#isStopped) throw stopping();
+    const content = digestOf(JSON.stringify([server, held.id, held.client, answer]));
+    const known = this.#reports.of(held.lease);
+    if (known?.content === content) {
+      await this.#reports.recorded(known);
+      return true;
+    }
+    if (known !== undefined || !this.isHeld(server, held)) return false;
+    const report = this.#reports.begin(server, held.lease, content);
+    if (this.#provider.callOf(server) !== undefined) this.#provider.answer(server, answer);
+    else {
+      this.#ended(server, true);
+      this.#options.reconciler.conclude(server, { kind: 'action', provider: PROXIED, answer });
+    }
+    await this.#reports.recorded(report);
+    return true;
+  }
+
+  /** Returns true if a client holds this call of a server with that lease, and the call was not given up. */
+  isHeld(server: string, { id, lease, client }: HeldCall): boolean {
+    const claim = this.#claimOf(server, id);
+    const isHeld = claim?.client === client && isSameDigest(claim.lease, digestOf(lease));
+    if (isHeld) this.#hear(server, id);
+    else this.#recordUnknown(id);
+    return isHeld;
+  }
+
+  /** Returns the serial of the proxy that carries out the call of a server, and when it was last heard of, if any does. */
+  holderOf(server: string): { readonly client: string; readonly heard: string | null } | undefined {
+    const action = this.#row(server)?.action;
+    const current = this.#begunClaim(server);
+    const client = current?.claim.client ?? action?.claim?.client;
+    if (client === undefined) return undefined;
+    const heard = this.#heard.get(server);
+    return { client, heard: heard?.id === (current?.id ?? `${server}.${action?.id}`) ? heard.time : null };
+  }
+
+  /** Refuses what waits, and all that comes. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#options.reconciler.refuseClaims();
+    this.#reports.stop();
+    this.#options.reconciler.offers.wake();
+  }
+
+  /** Has a pass begin the call, and returns it with its lease. */
+  async #begin(
+    server: string,
+    { id, claim, ownTags }: Pick<ClaimOrder, 'ownTags'> & Pick<CurrentClaim, 'id' | 'claim'>,
+    lease: string,
+  ): Promise<ClaimedCall> {
+    await this.#options.reconciler.claim(server, {
+      id,
+      claimant: () => {
+        const tags = ownTags();
+        return tags !== undefined && this.isFor(server, tags) ? { claim, tags } : undefined;
+      },
+    });
+    const call = this.#provider.callOf(server);
+    const row = this.#row(server);
+    const current = this.#claims.get(server);
+    if (call === undefined || row === undefined || current === undefined)
+      throw new ServiceError('conflict', `${server} needs nothing now; ask for actions again`);
+    current.isBegun = true;
+    this.#hear(server, id);
+    return { lease, call, row };
+  }
+
+  #ended(server: string, isAnswered: boolean): void {
+    if (this.#begunClaim(server) !== undefined) this.#claims.delete(server);
+    this.#heard.delete(server);
+    this.#reports.ended(server, isAnswered);
+  }
+
+  #find(tags: readonly string[], limit: number): readonly OfferedCall[] {
+    if (this.#isStopped) throw stopping();
+    const { reconciler } = this.#options;
+    const found: OfferedCall[] = [];
+    const changed: string[] = [];
+    for (const server of reconciler.offers.for(tags)) {
+      const isOpen = this.isFor(server, tags) && this.#isFree(server);
+      const offer = isOpen ? reconciler.nextCallFor(server, tags) : undefined;
+      if (offer === undefined) changed.push(server);
+      else if (found.push(offer) >= limit) break;
+    }
+    // Their facts have changed: their next pass finds out what they wait for now.
+    for (const server of changed) reconciler.wake(server);
+    return found;
+  }
+
+  /** Returns true if no proxy has the call of a server, nor asks for it. */
+  #isFree(server: string): boolean {
+    const { reconciler } = this.#options;
+    return !reconciler.isClaimed(server) && !reconciler.isInFlight(server);
+  }
+
+  #row(server: string): ServerRow | undefined {
+    return this.#options.ledger.server(server);
+  }
+
+  #begunClaim(server: string): CurrentClaim | undefined {
+    const current = this.#claims.get(server);
+    return current?.isBegun === true ? current : undefined;
+  }
+
+  /** An action that began before the controller was started is held by its row until it is given up. */
+  #claimOf(server: string, id: string): ProxyClaim | undefined {
+    const current = this.#begunClaim(server);
+    if (current !== undefined) return current.id === id ? current.claim : undefined;
+    const { reconciler, clock } = this.#options;
+    const row = this.#row(server);
+    if (row?.action?.claim === undefined || row.state === 'unknown' || `${server}.${row.action.id}` !== id)
+      return undefined;
+    return reconciler.lostActionEnds(server, row.action) > clock.now() ? row.action.claim : undefined;
+  }
+
+  #hear(server: string, id: string): void {
+    this.#heard.set(server, { id, time: momentOf(this.#options.clock.now()) });
+  }
+
+  /** Records that a proxy says it holds an action which is not held here, where that shows an earlier controller. */
+  #recordUnknown(id: string): void {
+    const { reconciler, ledger, log } = this.#options;
+    const signs = unknownActionSign(id, PROXIED, reconciler.earlierSources);
+    if (signs.length === 0) return;
+    ledger.commit(signs).catch((error) => {
+      const told = this.#errors.tell(error);
+      const text = 'an action of an earlier controller could not be noted';
+      if (told) log.error({ err: error, action: id, ...told }, text);
+    });
+  }
+}
+
+/** Returns true if an action was begun, here or before the start of the controller, and is not given up. */
+function isRunning(row: ServerRow | undefined): boolean {
+  return row?.action != null && row.state !== 'unknown';
+}
+
+function isSameDigest(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,112 @@
+// Passes that a proxy asks for: its claim is part of the context of the decision, and the pass begins the call that it names
+// or refuses it. agents/proxy-work.ts answers the proxies.
+import type { Clock } from '../base/clock.ts';
+import { callIdOf } from '../execute/executor.ts';
+import type { Claimant, Step } from '../machine/decision.ts';
+import { PROXIED } from '../model/names.ts';
+import { ServiceError } from '../model/service-error.ts';
+
+/** How long a claim waits for its pass. */
+const CLAIM_MS = 10_000;
+
+/** A claim for the next call of a server. */
+export interface CallClaim {
+  /** The id of the call: the claim is for no other one. */
+  readonly id: string;
+  /** Returns the proxy now; undefined if it may not have the calls of this server any more. */
+  readonly claimant: () => Claimant | undefined;
+}
+
+interface OpenClaim extends CallClaim {
+  readonly begun: PromiseWithResolvers<void>;
+  /** Its pass has decided to begin the call: the claim can no longer be refused for want of time. */
+  isAccepted: boolean;
+}
+
+interface ClaimedPassesOptions {
+  readonly clock: Clock;
+  /** Gives a server capacity for its next call, and enqueues it. */
+  readonly grant: (server: string) => void;
+  readonly isInFlight: (server: string) => boolean;
+}
+
+/** The claims that wait for their pass, by server. */
+export class ClaimedPasses {
+  readonly #options: ClaimedPassesOptions;
+  readonly #open = new Map<string, OpenClaim>();
+
+  constructor(options: ClaimedPassesOptions) {
+    this.#options = options;
+  }
+
+  /** Returns true if a claim waits for its pass. */
+  has(server: string): boolean {
+    return this.#open.has(server);
+  }
+
+  /**
+   * Resolves once a pass has begun the call, and its intent is durable. Throws `conflict` if it is not to be done now, and
+   * `not_ready` if its pass does not come in time. No other claim for this server may be open.
+   */
+  async run(server: string, claim: CallClaim): Promise<void> {
+    const open: OpenClaim = { ...claim, begun: Promise.withResolvers(), isAccepted: false };
+    this.#open.set(server, open);
+    const cancel = this.#options.clock.after(CLAIM_MS, () => {
+      if (!open.isAccepted) this.#refuse(server, open, new ServiceError('not_ready', 'Too busy now; try again'));
+    });
+    this.#options.grant(server);
+    await open.begun.promise.finally(cancel);
+  }
+
+  /** Returns the proxy that asks for the next call of a server and may have it; undefined if none does. */
+  claimantOf(server: string): Claimant | undefined {
+    return this.#open.get(server)?.claimant();
+  }
+
+  /** Returns false if a claim is open and the pass would begin another call, or none; then the claim is refused. */
+  accepts(server: string, step: Step): boolean {
+    const open = this.#open.get(server);
+    if (open === undefined) return true;
+    open.isAccepted = claimedId(server, step) === open.id;
+    if (!open.isAccepted) this.#refuse(server, open, notNow(open.id));
+    return open.isAccepted;
+  }
+
+  /** Answers the claim that the pass over a server was for. */
+  passed(server: string): void {
+    const open = this.#open.get(server);
+    if (open?.isAccepted !== true) return;
+    if (this.#options.isInFlight(server)) {
+      this.#open.delete(server);
+      open.begun.resolve();
+    } else {
+      this.#refuse(server, open, new ServiceError('conflict', `${server} needs nothing now; ask for actions again`));
+    }
+  }
+
+  /** Refuses all claims that wait. */
+  stop(): void {
+    for (const [server, open] of this.#open) this.#refuse(server, open, stopping());
+  }
+
+  #refuse(server: string, { begun }: OpenClaim, error: ServiceError): void {
+    this.#open.delete(server);
+    begun.reject(error);
+  }
+}
+
+/** Returns the id of the call of a proxy that a step begins; undefined if it begins none. */
+export function claimedId(server: string, { row, next }: Step): string | undefined {
+  const isCall = next.kind === 'check' || next.kind === 'run';
+  return row !== null && isCall && next.provider === PROXIED ? callIdOf(server, row) : undefined;
+}
+
+/** Returns the error of a claim for a call that is not to be made now. */
+export function notNow(id: string): ServiceError {
+  return new ServiceError('conflict', `${id} is not to be done now; ask for actions again`);
+}
+
+/** Returns the error of requests that come while the controller stops. */
+export function stopping(): ServiceError {
+  return new ServiceError('not_ready', 'The controller is stopping');
+}
