@@ -3,14 +3,10 @@
 import { finish, type Steps } from './base/steps.ts';
 import { catalogSteps, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
-import { selectActiveClients } from './desired/active-clients.ts';
-import { selectActiveObjects } from './desired/active-objects.ts';
-import { type AdmittedInstances, admitInstances, type Proposal, type Safety } from './desired/admit.ts';
+import { knownObjects, nothingLeft, selectActiveClients, selectActiveObjects } from './desired/active-versions.ts';
+import { type AdmittedInstances, admitInstances, carryOver, type Proposal, type Safety } from './desired/admit.ts';
 import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './desired/candidates.ts';
-import { carryOver } from './desired/carry-over.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
-import { knownObjects } from './desired/known-objects.ts';
-import { nothingLeft } from './desired/nothing-left.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
 import { problemsAndRemarks } from './desired/remarks.ts';
 import { newlyUndetermined, undeterminedIn } from './desired/undetermined.ts';

@@ -2,8 +2,7 @@
 // the commits from a local repository, and what is recorded from a running controller where one is named.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isError } from '../model/problem.ts';
-import type { Plan } from '../plan/plan.ts';
-import { hasNoEffect } from '../plan/plan-digest.ts';
+import { hasNoEffect, type Plan } from '../plan/plan.ts';
 import { planMerge } from '../plan/plan-merge.ts';
 import type { RecordedState } from '../service/operate/answers.ts';
 import { DELETE_BUDGET } from '../settings/load-settings.ts';

@@ -7,11 +7,14 @@ import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import { momentOf } from '../base/wording.ts';
 import type { Safety } from '../desired/admit.ts';
-import { activeRecords } from '../follow/active-records.ts';
-import { activeReferences, activeSecrets } from '../follow/active-secrets.ts';
-import { CurrentState } from '../follow/current-state.ts';
+import {
+  activeRecords,
+  activeReferences,
+  activeSecrets,
+  CurrentState,
+  registeredProxies,
+} from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
-import { registeredProxies } from '../follow/proxy-clients.ts';
 import { safetyOf, withApproval } from '../follow/safety.ts';
 import { toldWait } from '../machine/wait.ts';
 import type { Settings } from '../model/settings.ts';

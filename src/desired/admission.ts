@@ -6,12 +6,10 @@ import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Consequences } from './deletions.ts';
-import { cycleRefusals } from './dependency-cycles.ts';
 import type { Baseline } from './desired-state.ts';
-import { handOverRefusals, protectedRefusals } from './lost-servers.ts';
 import { MissingServers } from './missing-servers.ts';
-import { lostClaims } from './name-conflicts.ts';
 import { OutsideNeeds } from './outside-needs.ts';
+import { cycleRefusals, handOverRefusals, lostClaims, protectedRefusals } from './refusals.ts';
 import { isValidUnit, type Refusal, type Unit } from './unit.ts';
 import { Versions } from './versions.ts';
 

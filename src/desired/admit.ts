@@ -2,9 +2,11 @@
 // and capacity. An instance that is not admitted stays whole at its active version, or is excluded; nothing is computed
 // from files of two commits.
 
+import { isSameList } from '../base/lists.ts';
 import type { Steps } from '../base/steps.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
+import type { WantedServer } from '../model/spec.ts';
 import { Admission, type AdmittedSet } from './admission.ts';
 import {
   type Consequences,
@@ -12,11 +14,11 @@ import {
   type DeletionFacts,
   isSameJudgement,
   judgeDeletions,
+  liftsOf,
 } from './deletions.ts';
-import type { Baseline, Limits } from './desired-state.ts';
-import { liftsOf } from './lifts.ts';
+import type { Baseline, DesiredState, Limits } from './desired-state.ts';
 import { capacityRefusals, hasCapacityFor } from './store-capacity.ts';
-import type { Refusal, Unit } from './unit.ts';
+import { isRetaining, isValidUnit, type Refusal, type Unit } from './unit.ts';
 
 /** The active instances, the problems of those that are pinned, and the judgement of deletes. */
 export interface AdmittedInstances extends AdmittedSet {
@@ -86,7 +88,7 @@ export function* admitInstances(
 
 const NONE: ReadonlySet<string> = new Set();
 /** The judgement of deletes where nothing limits them. */
-export const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, holdsFor: () => false };
+const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, holdsFor: () => false };
 
 /**
  * Returns the consequences to judge: of a waiting instance those that its newest version would have, of the others
@@ -127,10 +129,7 @@ interface Judged {
 }
 
 /** Returns the judgement, and a function that tells whether other facts lead to the same one. */
-export function judged(
-  judgement: DeleteJudgement,
-  facts: Judged,
-): DeleteJudgement & Pick<AdmittedInstances, 'holdsFor'> {
+function judged(judgement: DeleteJudgement, facts: Judged): DeleteJudgement & Pick<AdmittedInstances, 'holdsFor'> {
   const { consequences, safety } = facts;
   const waits = (name: string): boolean => consequences.isPinned(name) && !judgement.held.has(name);
   // A lift is remembered while the deletes that it allows are held, or wait for held ones.
@@ -199,4 +198,65 @@ function* attempt({ candidates, baseline, safety, waiting }: AdmissionInput): St
     if (late.length === 0) return { admission, problems, limits: { isShort } };
     for (const refusal of late) protectedUnits.set(refusal.key, refusal);
   }
+}
+
+/**
+ * Returns what {@link admitInstances} returns for a commit that changes nothing which admission decides: every instance stays,
+ * makes the same servers and depends on the same ones. So no servers of unchanged instances are looked at. Undefined where an
+ * instance came, went or changed its servers, one is refused or held, or the store is short of capacity.
+ */
+export function* carryOver(
+  { candidates, undetermined }: Proposal,
+  baseline: DesiredState,
+  safety?: Safety,
+): Steps<AdmittedInstances | undefined> {
+  const bytes = safety?.recordedBytes ?? 0;
+  if (!(yield* areCompatible(candidates, baseline))) return undefined;
+  if (!hasCapacityFor(candidates.values(), { baseline, bytes })) return undefined;
+  yield;
+  const { owners } = baseline;
+  const limits = { isShort: false };
+  const admitted = { units: candidates, owners, refused: NONE, problems: [], limits };
+  if (safety === undefined) return { ...admitted, ...UNJUDGED };
+  const consequences = {
+    removed: new Map(),
+    handedOver: new Map(),
+    specOf: (server: string) => candidates.get(owners.get(server) ?? '')?.servers.get(server)?.spec,
+    retains: (instance: string) => isRetaining(candidates.get(instanceAddress(instance))),
+    isPinned: () => false,
+    undetermined,
+  };
+  const judgement = judgeDeletions(consequences, safety.deletions);
+  if (judgement.held.size > 0) return undefined;
+  return { ...admitted, ...judged(judgement, { units: candidates, limits, consequences, baseline, safety }) };
+}
+
+/** Returns true if all candidates are compatible because the active versions are. */
+function* areCompatible(candidates: ReadonlyMap<string, Unit>, baseline: DesiredState): Steps<boolean> {
+  // One that is refused stays active though it needs what is gone, or is in a circle.
+  if (baseline.invalid.size > 0 || baseline.held.size > 0) return false;
+  const active = [...baseline.units].filter(([, { type }]) => type === 'stack-instance');
+  if (active.length !== candidates.size) return false;
+  for (const [key, unit] of active) {
+    const candidate = candidates.get(key);
+    if (candidate === unit) continue;
+    if (candidate === undefined || !isValidUnit(candidate) || !hasSameTies(candidate, unit)) return false;
+    yield;
+  }
+  return true;
+}
+
+/** Returns true if both versions make the same servers, with the same dependencies. */
+function hasSameTies(unit: Unit, active: Unit): boolean {
+  if (unit.servers.size !== active.servers.size || !isSameList(neededBy(unit), neededBy(active))) return false;
+  return [...unit.servers].every(([name, server]) => hasSameDependencies(server, active.servers.get(name)));
+}
+
+function hasSameDependencies({ spec }: WantedServer, active: WantedServer | undefined): boolean {
+  return active !== undefined && isSameList(spec.dependsOn, active.spec.dependsOn);
+}
+
+/** Returns the dependencies on servers of other instances, as pairs. */
+function neededBy({ outside }: Unit): readonly string[] {
+  return outside.flatMap(({ of, server }) => [of, server]);
 }

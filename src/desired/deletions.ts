@@ -1,11 +1,12 @@
 // Judges which deletes of a commit wait for a person's approval. docs/concepts.md, wrong commits. Pure: the caller
 // passes rows and limits.
+// Lifted protections that take effect only later are recorded with the deletes that are held until then.
 import { deletesDigest } from '../machine/hold-digests.ts';
 import type { Removal } from '../machine/removals.ts';
+import { instanceAddress, nameAt } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { HeldRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import type { Lifts } from './lifts.ts';
 import { undeterminedText } from './undetermined.ts';
 
 /** The facts about deletes and replacements from rows and settings. */
@@ -228,4 +229,35 @@ function removalsByInstance(
 
 function sum(removals: ReadonlyMap<string, readonly Removal[]>): number {
   return [...removals.values()].reduce((total, { length }) => total + length, 0);
+}
+
+/** The lifts recorded with held deletes. */
+interface Lifts {
+  /** The instance itself was protected, and a commit has lifted that. */
+  readonly isLifted?: boolean;
+  /** Names of other instances whose protection was lifted too, and that are pinned while this one is held. */
+  readonly lifts?: readonly string[];
+}
+
+/** Returns the keys of the units with a recorded lift, from the holds by instance. */
+export function liftsIn(held: Iterable<readonly [string, Lifts]>): ReadonlySet<string> {
+  const names = [...held].flatMap(([instance, { isLifted = false, lifts = [] }]) => [
+    ...(isLifted ? [instance] : []),
+    ...lifts,
+  ]);
+  return new Set(names.map((name) => instanceAddress(name)));
+}
+
+/**
+ * Returns the lifts to record with the held deletes of an instance. `unprotected`: keys of the units whose protection
+ * is lifted. `waits`: returns true if an instance is pinned and not held itself.
+ */
+export function liftsOf(
+  instance: string,
+  unprotected: ReadonlySet<string>,
+  waits: (instance: string) => boolean,
+): Lifts {
+  const names = [...unprotected].map((key) => nameAt(key));
+  const lifts = names.filter((name) => name !== instance && waits(name)).sort();
+  return { ...(names.includes(instance) ? { isLifted: true } : {}), ...(lifts.length > 0 ? { lifts } : {}) };
 }

@@ -1,9 +1,9 @@
 // Defines the unit that becomes active as a whole: an instance with its servers, or a hand-written clientcert.
-
 import type { HieraNode } from '../hiera/node.ts';
 import { addressOf } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
+import { compareNames } from '../model/names.ts';
 import type { StackInstance, TypedObject } from '../model/objects.ts';
 import { hasNoErrors, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
@@ -74,4 +74,20 @@ export function isProtected({ entry: { object } }: Unit): boolean {
 export function isRetaining(unit: Unit | undefined): boolean {
   const object = unit?.entry.object ?? null;
   return object !== null && 'deletion' in object && object.deletion === 'retain';
+}
+
+type KnownParts = Pick<Unit, 'name' | 'entry' | 'commit' | 'time'>;
+
+/**
+ * Returns an instance of which only the servers are known, by name, as where rows have them and no commit that can be read has.
+ * It has no nodes: their records are not known.
+ */
+export function unitOfServers(known: KnownParts, servers: ReadonlyMap<string, WantedServer>): Unit {
+  const origin = { entry: known.entry, pointer: '' };
+  const outside = [...servers.values()].flatMap(({ name: of, spec }) =>
+    spec.dependsOn.filter((server) => !servers.has(server)).map((server) => ({ server, of, origin })),
+  );
+  const keys = [...new Set([...servers.values()].map(({ key }) => key))].sort(compareNames);
+  const nothing = { nodes: new Map(), problems: [], inputs: new Map(), namesSeen: new Map() };
+  return { type: 'stack-instance', ...known, keys, servers, outside, ...nothing };
 }

@@ -3,18 +3,15 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { RunInSlices } from '../base/slices.ts';
 import { type Steps, visitAll } from '../base/steps.ts';
-import type { Baseline, DesiredState } from '../desired/desired-state.ts';
-import { isError, type Problem, placeAndCode } from '../model/problem.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { capacityUsed, ROWS_BYTES_MAX } from '../desired/store-capacity.ts';
+import { isError, type Problem, placeAndCode, placeOf } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import { beginningChange } from '../reconcile/earlier-controller.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
-import type { CurrentState } from './current-state.ts';
-import { lastRecordsOf } from './last-records.ts';
-import { logProblems } from './log-problems.ts';
-import { serversOfProxies } from './proxy-clients.ts';
+import { type CurrentState, proxyTagsIn } from './current-state.ts';
 import { syncChanges } from './sync.ts';
-import { warnOfCapacity } from './warn-of-capacity.ts';
 
 /** One poll of the branch; its operation id goes through the log of everything that follows from it. */
 export interface Poll {
@@ -76,10 +73,8 @@ async function record(
   { desired, changes: known }: JudgedState,
   { place, before, last = before, newest, clientOf = () => null }: Activation,
 ): Promise<readonly Change[]> {
-  const lastRecord = lastRecordsOf(last);
   const now = clock.now();
-  const synced =
-    known ?? (await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now, lastRecord })));
+  const synced = known ?? (await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now })));
   const changes = [...synced, ...beginningChange(ledger, now)];
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
@@ -105,6 +100,37 @@ function* enqueueConcerned(
   });
 }
 
+type Clients = DesiredState['clients'];
+
+/**
+ * Yields the servers whose proxy may be another one after a commit: all of an instance that it changes, or of every
+ * instance if other proxies are registered. None without `before`.
+ */
+function* serversOfProxies(
+  ledger: Pick<Ledger, 'list' | 'index'>,
+  { before, desired }: { readonly before: DesiredState | undefined; readonly desired: DesiredState },
+): Generator<string> {
+  if (before === undefined) return;
+  if (haveOtherTags(before.clients, desired.clients)) {
+    yield* ledger.list('server').keys();
+    return;
+  }
+  for (const [key, { type, name }] of desired.units) {
+    const isChanged = before.units.get(key) !== desired.units.get(key);
+    if (isChanged && type === 'stack-instance') yield* ledger.index.serversOf(name);
+  }
+}
+
+function haveOtherTags(before: Clients, after: Clients): boolean {
+  return before !== after && JSON.stringify(sortedTags(before)) !== JSON.stringify(sortedTags(after));
+}
+
+function sortedTags(clients: Clients): readonly string[] {
+  return proxyTagsIn(clients)
+    .map((tags) => JSON.stringify([...tags].sort()))
+    .sort();
+}
+
 /** Returns a function that returns the place of the first mistake of an invalid instance; undefined for a valid one. */
 function mistakesIn({ invalid, problems }: DesiredState): (instance: string) => string | undefined {
   const first = new Map<string, Problem>();
@@ -116,4 +142,50 @@ function mistakesIn({ invalid, problems }: DesiredState): (instance: string) => 
     const problem = first.get(instance);
     return problem === undefined ? 'it is invalid' : placeAndCode(problem);
   };
+}
+
+/** The warning is logged each time the capacity used grows beyond this percentage. */
+const WARNINGS = [90, 75];
+const MIB = 2 ** 20;
+
+interface CapacityUsed {
+  /** The desired state that was active before, and what all rows took then. */
+  readonly before: Baseline | undefined;
+  readonly bytesBefore: number;
+  readonly limit?: number;
+}
+
+/** Logs a warning where a commit brought the desired state beyond a threshold. At a start that is said again. */
+export function warnOfCapacity(
+  desired: DesiredState,
+  { before, bytesBefore, limit = ROWS_BYTES_MAX }: CapacityUsed,
+  log: Logger,
+): void {
+  const recorded = { baseline: before ?? EMPTY_BASELINE, bytes: before === undefined ? 0 : bytesBefore };
+  const used = capacityUsed(desired.units.values(), recorded);
+  const usedBefore = before === undefined ? 0 : capacityUsed(before.units.values(), recorded);
+  const passed = WARNINGS.find((percent) => percentOf(used) >= percent && percentOf(usedBefore) < percent);
+  if (passed === undefined) return;
+  const fields = { percent: Math.floor(percentOf(used)), mebibytes: Math.ceil(used / MIB), limit: limit / MIB };
+  log.warn(fields, 'the room for servers becomes short; beyond the limit instances are refused');
+
+  function percentOf(bytes: number): number {
+    return (bytes * 100) / limit;
+  }
+}
+
+const LOGGED_MAX = 20;
+
+/** Logs the first of them, a line each. */
+export function logProblems(problems: readonly Problem[], log: Logger): void {
+  for (const problem of problems.slice(0, LOGGED_MAX)) {
+    log.warn({ code: problem.code, instances: problem.instances }, textOf(problem));
+  }
+}
+
+/** Returns a problem in one line. */
+export function textOf(problem: Problem): string {
+  const { message, hint } = problem;
+  const place = placeOf(problem);
+  return `${place === '' ? '' : `${place}: `}${message}${hint === null ? '' : ` (${hint})`}`;
 }

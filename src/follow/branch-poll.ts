@@ -1,16 +1,17 @@
 // One poll of the branch: fetches its newest commit and has it judged and followed, or notes why it is not. follower.ts says
 // when. follow-commit.ts decides about one commit.
-
 import type { Logger } from '../base/log.ts';
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
+import { refusalEvent } from '../machine/instance-events.ts';
+import { EVERY_INSTANCE } from '../machine/suspension.ts';
+import { isError, placeAndCode } from '../model/problem.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reviews } from '../reconcile/reviews.ts';
-import type { Poll } from './activate.ts';
+import { logProblems, type Poll } from './activate.ts';
 import { isElsewhere } from './continuation.ts';
 import { CommitFollower, type CommitFollowerOptions } from './follow-commit.ts';
-import { logProblems } from './log-problems.ts';
 import { HEAD } from './object-rows.ts';
-import { tellRefusal } from './tell-refusal.ts';
 
 /** The parts that a poll reads and changes. */
 export interface BranchPollOptions extends CommitFollowerOptions {
@@ -146,4 +147,21 @@ export class BranchPoll {
     log.error({ commit, reason }, 'the commit is not followed; everything stays as it is');
     await tellRefusal(ledger, refused, clock.now());
   }
+}
+
+const ALL = { after: 0, limit: Number.MAX_SAFE_INTEGER };
+
+/** Records the event, unless it is the last one of its kind: after a restart the same commit is refused again. */
+async function tellRefusal(
+  ledger: Ledger,
+  { commit, reason, hold, problems }: Omit<RefusedCommit, 'since'>,
+  now: number,
+): Promise<void> {
+  const first = problems.find(isError);
+  // Messages quote what stands in a file, and proxies read events.
+  const words = hold === null && first !== undefined ? `${placeAndCode(first)}; see treeline problems` : reason;
+  const event = refusalEvent({ commit, reason: words }, now);
+  const { events } = await ledger.events(EVERY_INSTANCE, ALL);
+  const last = events.findLast(({ to }) => to === event.to);
+  if (last?.commit !== commit || last.reason !== event.reason) await ledger.tell([event]);
 }

@@ -1,6 +1,12 @@
 // Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the desired
-// state once it is durable.
+// state once it is durable. The functions tell what reconciling asks of it: records, secrets, registered proxies.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
+import { nodeAtMoment } from '../desired/node-records.ts';
+import { type Secrets, secretsOf } from '../hiera/secrets.ts';
+import { isValidEntry } from '../model/entry.ts';
+import type { Json } from '../model/json.ts';
+import type { NodeRecord } from '../model/record.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
 
 /** The desired state that readers see. */
 export class CurrentState {
@@ -60,4 +66,51 @@ export class CurrentState {
   #tell(): void {
     for (const watcher of this.#watchers) watcher();
   }
+}
+
+/** Returns a function from a server to its record. It throws where nothing is active, or the server has none. */
+export function activeRecords(current: CurrentState, rows: Ledger): (server: string) => NodeRecord {
+  return (server) => {
+    const desired = current.get();
+    const node = desired && nodeAtMoment({ desired, rows }, server);
+    if (node === undefined) throw new Error(`no active unit has the server "${server}"`);
+    return node.record();
+  };
+}
+
+/** Returns a function that tells whether a key is for a secret. Every key may be where nothing is active. */
+export function activeSecrets(current: CurrentState): (key: string) => boolean {
+  return (key) => secretRulesOf(current.get())?.isSecret(key) ?? true;
+}
+
+/** Returns a function that tells whether a value is a reference to a secret. Every value may be where nothing is active. */
+export function activeReferences(current: CurrentState): (value: Json) => boolean {
+  return (value) => secretRulesOf(current.get())?.isReference(value) ?? true;
+}
+
+/** Returns the rules of a desired state; undefined where its hierarchy is not known. */
+export function secretRulesOf(desired: Partial<Pick<DesiredState, 'catalog'>> | undefined): Secrets | undefined {
+  const hierarchy = desired?.catalog?.hierarchy;
+  return hierarchy !== undefined && isValidEntry(hierarchy) ? secretsOf(hierarchy.object) : undefined;
+}
+
+type Clients = DesiredState['clients'];
+
+/** Returns a function that returns the tags of each registered proxy. */
+export function registeredProxies(current: CurrentState): () => Iterable<readonly string[]> {
+  const known = new WeakMap<Clients, readonly (readonly string[])[]>();
+  return () => {
+    const clients = current.get()?.clients;
+    if (clients === undefined) return [];
+    const proxies = known.get(clients) ?? proxyTagsIn(clients);
+    known.set(clients, proxies);
+    return proxies;
+  };
+}
+
+/** Returns the tags of each registered proxy. */
+export function proxyTagsIn(clients: Clients): readonly (readonly string[])[] {
+  return [...clients.values()].flatMap(({ entry: { object } }) =>
+    object?.role === 'proxy' ? [object.tags ?? []] : [],
+  );
 }

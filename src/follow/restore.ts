@@ -1,6 +1,7 @@
 // Restores the desired state that was active before this process started, from the rows and the recorded commits. It reads
-// only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost.
-
+// only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost. Where no copy of the repository
+// has the recorded head any more, the baseline is built from the rows alone: it has no records, and no objects but the pinned
+// ones.
 import { invariant } from '../base/invariant.ts';
 import type { RunInSlices } from '../base/slices.ts';
 import { type Steps, visitAll } from '../base/steps.ts';
@@ -8,21 +9,19 @@ import { isObjectPath, placePath } from '../catalog/paths.ts';
 import { deriveSteps, type FollowedDerivation, proposeSteps, type Reusable } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
-import { type Baseline, EMPTY_BASELINE } from '../desired/desired-state.ts';
-import { isValidUnit, type Unit, unitAddress } from '../desired/unit.ts';
+import { type ActiveVersion, type Baseline, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { isValidUnit, type Unit, unitAddress, unitOfServers } from '../desired/unit.ts';
 import { isWantedAs } from '../machine/want.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
-import type { StackInstance } from '../model/objects.ts';
+import type { Client, StackInstance } from '../model/objects.ts';
 import { isError } from '../model/problem.ts';
-import type { HeadRow } from '../model/rows.ts';
+import type { Document, HeadRow, PinnedRow } from '../model/rows.ts';
 import type { WantedServer } from '../model/spec.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Source } from '../source/source.ts';
 import { HEAD } from './object-rows.ts';
 import { proposeAt, readCommit } from './read-commit.ts';
-import { entryOfRow, keptObjects, recordedOwners } from './recorded-baseline.ts';
-import { recordedUnit } from './recorded-unit.ts';
 
 /** The desired state that was active when the previous process ended. */
 interface RestoredState {
@@ -162,4 +161,95 @@ async function proposedAt(
     return wanted.has(instanceAddress(placed.name));
   };
   return await proposeAt(source, commit, { earlier, directory, isRead, inSlices });
+}
+
+type LedgerReads = Pick<Ledger, 'list' | 'read' | 'server' | 'index'>;
+
+/** Returns what was active. An instance whose file is in no row is protected and retained as its servers' rows say. */
+export function recordedBaseline(ledger: LedgerReads, { commit, time }: HeadRow): Baseline {
+  const { objects, clients: clientsPinned } = keptObjects(ledger.list('pinned'));
+  const units = [...recordedInstances(ledger)].map((name) => {
+    const address = instanceAddress(name);
+    const pinned = ledger.read('pinned', address);
+    const document = ledger.read('active', address) ?? pinned ?? documentOfRows(ledger, name);
+    const entry = entryOfRow(document) as Entry<StackInstance>;
+    return recordedUnit(ledger, { name, entry, commit: pinned?.commit ?? commit, time });
+  });
+  const clients = new Map<string, ActiveVersion<Client>>();
+  for (const [address, document] of ledger.list('active')) {
+    const [type, serial] = splitAddress(address);
+    if (type !== 'client') continue;
+    clients.set(serial, clientsPinned.get(serial) ?? { entry: entryOfRow(document) as Entry<Client>, commit });
+  }
+  return {
+    ...EMPTY_BASELINE,
+    units: new Map(units.map((unit) => [unitAddress(unit), unit])),
+    owners: recordedOwners(ledger),
+    objects,
+    clients,
+    // Where the new head has one that cannot be read, the safe answer is that it was there.
+    hasHierarchy: true,
+  };
+}
+
+/** Returns, for every wanted server, the address of the unit that makes it. */
+function recordedOwners(ledger: Pick<Ledger, 'list'>): ReadonlyMap<string, string> {
+  const wanted = [...ledger.list('server')].filter(([, row]) => row.wanted !== null);
+  return new Map(wanted.map(([name, { instance }]) => [name, instanceAddress(instance)]));
+}
+
+/** Returns the pinned objects and clients, from the documents that were recorded with them. */
+function keptObjects(pinned: ReadonlyMap<string, PinnedRow>): Pick<Baseline, 'objects' | 'clients'> {
+  const objects = new Map<string, ActiveVersion<unknown>>();
+  const clients = new Map<string, ActiveVersion<Client>>();
+  for (const [address, row] of pinned) {
+    const { commit } = row;
+    const [type, name] = splitAddress(address);
+    if (commit === null || type === 'stack-instance') continue;
+    if (type === 'client') clients.set(name, { entry: entryOfRow(row) as Entry<Client>, commit });
+    else objects.set(address, { entry: entryOfRow(row), commit });
+  }
+  return { objects, clients };
+}
+
+/** Returns an entry out of a recorded document. It has no places: its text is not what Git has now. */
+function entryOfRow({ path, oid, object }: Document): Entry<unknown> {
+  return { path, oid, object, problems: [], locate: () => ({ line: 1, column: 1 }) };
+}
+
+/** All that are active, and all of which a commit wanted servers. */
+function recordedInstances(ledger: LedgerReads): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const address of ledger.list('active').keys()) {
+    const [type, name] = splitAddress(address);
+    if (type === 'stack-instance') names.add(name);
+  }
+  for (const { instance, wanted } of ledger.list('server').values()) if (wanted !== null) names.add(instance);
+  return names;
+}
+
+/** The rows of an older version hold no file: what keeps servers from being deleted is in the servers' own rows. */
+function documentOfRows(ledger: LedgerReads, name: string): Document {
+  const policies = ledger.index.serversOf(name).flatMap((server) => ledger.server(server)?.policy ?? []);
+  const isProtected = policies.some((policy) => policy.protected);
+  const deletion = policies.some((policy) => policy.deletion === 'retain') ? 'retain' : 'delete';
+  const object = { name, type: 'stack-instance', protected: isProtected, deletion };
+  return { path: `stacks/instances/${name}.yaml`, oid: '', object };
+}
+
+interface Lost extends Pick<Unit, 'name' | 'commit' | 'time'> {
+  /** Its file, as it was recorded: it tells whether the instance is protected. */
+  readonly entry: Unit['entry'];
+}
+
+/** Returns the instance with the servers that the rows want of it, and without nodes. */
+function recordedUnit(ledger: Pick<Ledger, 'server' | 'index'>, { name, entry, commit, time }: Lost): Unit {
+  const servers = new Map<string, WantedServer>();
+  for (const server of ledger.index.serversOf(name)) {
+    const row = ledger.server(server);
+    if (row === undefined || row.wanted === null) continue;
+    const { instance, key, index, policy, wanted: spec } = row;
+    servers.set(server, { name: server, instance, key, index, policy, spec });
+  }
+  return unitOfServers({ name, entry, commit, time }, servers);
 }

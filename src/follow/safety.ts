@@ -1,6 +1,6 @@
 // Collects the facts that decide which deletes a commit may bring: budget, approvals and trailers.
 import type { Safety } from '../desired/admit.ts';
-import { liftsIn } from '../desired/lifts.ts';
+import { liftsIn } from '../desired/deletions.ts';
 import { isMade, needsNoAction } from '../machine/existence.ts';
 import { recentRemovals, removalName, removalsMax, removalsUnderWay, serverCount } from '../machine/removals.ts';
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';

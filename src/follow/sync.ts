@@ -1,10 +1,11 @@
 // Compares a new desired state with the rows, and returns the changes that make the rows say what is wanted now. Pure.
 // All of them are committed together with the new head, so no crash leaves half a commit.
-
 import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf } from '../base/wording.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import { nodeOf } from '../desired/node-records.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
+import { buildRecord, explainRecord } from '../hiera/record.ts';
 import { isLetGo } from '../machine/decide.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { keptRemovals } from '../machine/removals.ts';
@@ -14,7 +15,7 @@ import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { Change, FollowedPlace, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import { secretRulesOf } from './active-secrets.ts';
+import { secretRulesOf } from './current-state.ts';
 import {
   type HandOver,
   heldRows,
@@ -43,9 +44,11 @@ interface Sync {
   readonly as?: Pick<DesiredState, 'commit' | 'time'> | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** The last record of a server that is not wanted any more. */
-  readonly lastRecord: (server: string, row: ServerRow) => ExplainedRecord | null;
+  /** The last record of a server that is not wanted any more. Left out: as `last` has it. */
+  readonly lastRecord?: (server: string, row: ServerRow) => ExplainedRecord | null;
 }
+
+type SyncWithRecords = Sync & Required<Pick<Sync, 'lastRecord'>>;
 
 type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
 
@@ -121,9 +124,10 @@ type ServerChanges = Map<string, ServerRowChange>;
 
 function* serverChanges(store: Read, sync: Sync): Steps<ServerChanges> {
   const changes: ServerChanges = new Map();
+  const { last = sync.before, lastRecord = lastRecordsOf(last) } = sync;
   yield* addWanted(changes, store, sync);
-  yield* addUnwanted(changes, store, sync);
-  yield* addFormer(changes, store, sync);
+  yield* addUnwanted(changes, store, { ...sync, lastRecord });
+  yield* addFormer(changes, store, { ...sync, lastRecord });
   yield* addApprovals(changes, store, sync.desired);
   yield* addWithoutSecrets(changes, store, sync);
   return changes;
@@ -195,7 +199,7 @@ function* addWanted(
   }
 }
 
-function* addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Steps<void> {
+function* addUnwanted(changes: ServerChanges, store: Read, sync: SyncWithRecords): Steps<void> {
   const { desired, before, now, lastRecord, as = desired } = sync;
   const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
   const unwanted = [...store.index.unwanted().values()].flatMap((names) => [...names]);
@@ -210,7 +214,8 @@ function* addUnwanted(changes: ServerChanges, store: Read, sync: Sync): Steps<vo
 }
 
 /** Where no commit was followed yet, servers of the last versions were made before the store was lost: what becomes of them is asked. */
-function* addFormer(changes: ServerChanges, store: Read, { desired, last, now, lastRecord }: Sync): Steps<void> {
+function* addFormer(changes: ServerChanges, store: Read, sync: SyncWithRecords): Steps<void> {
+  const { desired, last, now, lastRecord } = sync;
   if (last === undefined || store.read('head', HEAD) !== undefined) return;
   const { commit, time } = desired;
   for (const [key, unit] of last.units) {
@@ -284,4 +289,27 @@ function* tableChanges<Kind extends Exclude<RowKind, 'server'>>(
     changes.push({ kind, name, value, expected } as Change);
   });
   return changes;
+}
+
+/** Characters of JSON: a record may be as large as the files that it is merged from, so those of one commit have a common limit. */
+const LAST_RECORDS_LENGTH_MAX = 64 * 1024 * 1024;
+
+/**
+ * Returns a function that gives the record of a server as the desired state `before` had it, or null where it is not known. Once
+ * `lengthMax` characters are given, it leaves out what the layers of a record hold, and gives the computed keys only.
+ */
+export function lastRecordsOf(
+  before: Baseline | undefined,
+  lengthMax = LAST_RECORDS_LENGTH_MAX,
+): (name: string, row: ServerRow) => ExplainedRecord | null {
+  let left = lengthMax;
+  return (name, { outputs, updated }) => {
+    const node = before === undefined ? undefined : nodeOf(before, name);
+    if (node === undefined) return null;
+    const computed = explainRecord(buildRecord({ ...node, shared: [], own: [] }, { outputs: {}, updated }));
+    if (left <= 0) return computed;
+    const whole = explainRecord(buildRecord(node, { outputs, updated }));
+    left -= JSON.stringify(whole).length;
+    return left < 0 ? computed : whole;
+  };
 }

@@ -15,7 +15,6 @@ import type { Ledger } from '../reconcile/ledger.ts';
 import { afterRefused, type CommitStep, type DerivedStep, type FollowedStep } from './commit-steps.ts';
 import type { CurrentState } from './current-state.ts';
 import { DraftRows, type RowView } from './draft-rows.ts';
-import { lastRecordsOf } from './last-records.ts';
 import { guardedServers } from './merge-guards.ts';
 import type { CommitReader, ReadAhead } from './read-ahead.ts';
 import { deriveAt } from './read-commit.ts';
@@ -192,7 +191,7 @@ async function playSteps(
     if (!derived.isFollowed) continue;
     const [before, baseline] = index === 0 ? [walk.before, walk.baseline] : [desired, desired];
     desired = await judgeStep(parts, step, derived, rows);
-    const sync = { desired, place, before, last: baseline, newest, now, lastRecord: lastRecordsOf(baseline), as };
+    const sync = { desired, place, before, last: baseline, newest, now, as };
     await inSlices(rows.apply(await inSlices(syncChanges(rows, sync))));
     const { commit, invalid, held } = desired;
     if (!isAhead) log.debug({ commit, invalid: [...invalid], held: [...held.keys()] }, ON_THE_WAY);

@@ -1,6 +1,5 @@
 // Plans what approving held deletes or updates does: what is left to do on the servers that wait for it.
-import type { Plan, ServerChange } from './plan.ts';
-import { planDigest } from './plan-digest.ts';
+import { type Plan, planDigest, type ServerChange } from './plan.ts';
 import { type Merge, planMerge } from './plan-merge.ts';
 
 /** An instance whose deletes are approved, with everything else of it. */

@@ -1,24 +1,24 @@
 // Plans a merge: derives the merged files upon the state that is in force at base, as the controller follows a commit,
 // and compares both. Pure: the caller reads the commits. docs/decisions/0034.
-import { type Before, type Derivation, derive, problemsOf } from '../derive.ts';
+
+import { finish } from '../base/steps.ts';
+import { type Before, type Derivation, derive, judgeAgain, problemsOf } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
+import type { HeldDeletes } from '../desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import { secretsOf } from '../hiera/secrets.ts';
 import { type Entry, isValidEntry } from '../model/entry.ts';
+import { isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import type { Hierarchy } from '../model/objects.ts';
+import type { Client, Hierarchy } from '../model/objects.ts';
 import { isError, type Problem, sortProblems } from '../model/problem.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import { accessChanges } from './access-changes.ts';
 import type { IsSecret } from './changed-properties.ts';
 import { changedNodes, changedServers, changedUnits } from './changed-servers.ts';
 import { recordChanges } from './configuration-changes.ts';
 import { findRenames } from './find-renames.ts';
-import { holdOfCommit, type MergeOutcome, outcomeOf } from './merge-outcome.ts';
-import { newProblems } from './new-problems.ts';
-import type { Plan } from './plan.ts';
-import { planDigest } from './plan-digest.ts';
+import { type AccessChange, type Plan, type PlannedHold, planDigest, type ServerChange } from './plan.ts';
 import { recordedChanges } from './recorded-changes.ts';
 import type { RecordedFacts } from './recorded-facts.ts';
 import { approvalChanges, safetyChanges } from './safety-changes.ts';
@@ -33,7 +33,7 @@ export interface Merge {
   readonly before: DesiredState | undefined;
   /** The files after the merge, with the content of all that `before` does not have. */
   readonly snapshot: Snapshot;
-  /** The facts that limit deletes; see safety-of-servers.ts. Left out where nothing is in force: nothing is judged. */
+  /** The facts that limit deletes; see planned-safety.ts. Left out where nothing is in force: nothing is judged. */
   readonly safety?: Safety | undefined;
   /** The problems of base's newest files; left out: those of `before`. */
   readonly problemsBefore?: readonly Problem[];
@@ -127,3 +127,120 @@ function newlyInvalid(before: DesiredState | undefined, { invalid }: MergeOutcom
 }
 
 const NO_INSTANCES: ReadonlySet<string> = new Set();
+
+type Followed = Extract<Derivation, { isFollowed: true }>;
+type NotFollowed = Extract<Derivation, { isFollowed: false }>;
+
+/** The state after a merge. */
+interface MergeOutcome {
+  /** The state that becomes active at once. */
+  readonly desired: DesiredState;
+  /** The units that are active once everything is approved. */
+  readonly units: DesiredState['units'];
+  /** Names of the invalid instances, now and then, without those that only wait. */
+  readonly invalid: ReadonlySet<string>;
+  /** Problems and remarks, as they are once everything is approved: that one waits is no mistake. */
+  readonly problems: readonly Problem[];
+  /** Names of instances that wait for held ones, sorted. */
+  readonly waiting: readonly string[];
+  /** Null where nothing waits. */
+  readonly held: PlannedHold | null;
+}
+
+/** Returns the outcome of a commit that is followed. */
+function outcomeOf({ desired }: Followed, safety: Safety | undefined): MergeOutcome {
+  const { units } = desired;
+  if (desired.held.size === 0 || safety === undefined) {
+    return { desired, units, invalid: desired.invalid, problems: problemsAndRemarks(desired), waiting: [], held: null };
+  }
+  // What a person approves happens upon what was active by then, as the controller judges the commit again.
+  const deletions = { ...safety.deletions, isApproved: () => true };
+  const approved = finish(judgeAgain(desired, { ...safety, deletions }));
+  const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);
+  const waiting = [...desired.invalid].filter(waits).sort(compareNames);
+  const held = { ...holdOf(desired.held, safety), waiting };
+  const invalid = desired.invalid.difference(new Set(waiting)).union(approved.invalid);
+  return { desired, units: approved.units, invalid, problems: problemsAndRemarks(approved), waiting, held };
+}
+
+function holdOf(held: DesiredState['held'], { deletions }: Safety): Omit<PlannedHold, 'waiting'> {
+  const items = [...held.values()];
+  const isBudget = (item: HeldDeletes): boolean => item.isHandOver !== true;
+  const first = items.find(isBudget) ?? items[0];
+  const kind = items.some(isBudget) ? 'budget' : 'hand over';
+  return {
+    kind,
+    limit: kind === 'budget' ? deletions.limit : null,
+    deletes: items.reduce((sum, { removals }) => sum + removals.length, 0),
+    instances: [...held.keys()].sort(compareNames),
+    reason: first?.reason ?? '',
+  };
+}
+
+/** Returns the hold of a commit that leaves nothing; null for one that is not followed for another reason. */
+function holdOfCommit({ nothingLeft }: NotFollowed, changes: readonly ServerChange[]): PlannedHold | null {
+  if (nothingLeft === undefined) return null;
+  const deletes = changes.filter(({ action }) => action === 'delete');
+  const instances = [...new Set(changes.map(({ instance }) => instance))].sort(compareNames);
+  const { message: reason } = nothingLeft;
+  return { kind: 'nothing left', limit: null, deletes: deletes.length, instances, waiting: [], reason };
+}
+
+type Clients = DesiredState['clients'];
+
+/** Returns the clients that are added, removed or changed, by serial. */
+function accessChanges(before: Clients, after: Clients): readonly AccessChange[] {
+  const serials = [...new Set([...before.keys(), ...after.keys()])].sort(compareNames);
+  return serials.flatMap((serial) => {
+    const [old, now] = [before.get(serial)?.entry.object, after.get(serial)?.entry.object];
+    return changeOf(serial, old ?? undefined, now ?? undefined);
+  });
+}
+
+function changeOf(serial: string, old: Client | undefined, now: Client | undefined): readonly AccessChange[] {
+  const known = now ?? old;
+  if (known === undefined) return [];
+  const fields = old === undefined || now === undefined ? [] : changedFields(old, now);
+  if (old !== undefined && now !== undefined && fields.length === 0) return [];
+  const action = old === undefined ? 'add' : now === undefined ? 'remove' : 'change';
+  const role = { from: old?.role ?? null, to: now?.role ?? null };
+  return [{ action, serial, description: known.description, role, fields }];
+}
+
+function changedFields(old: Client, now: Client): readonly string[] {
+  const [before, after] = [fieldsOf(old), fieldsOf(now)];
+  const names = [...new Set([...before.keys(), ...after.keys()])].sort(compareNames);
+  return names.filter((name) => !isSame(before.get(name), after.get(name)));
+}
+
+function fieldsOf(client: Client): ReadonlyMap<string, Json> {
+  return new Map(Object.entries(client));
+}
+
+/** The problems after a merge. */
+interface SortedProblems {
+  /** Those that base does not have, or that affect more instances than there. */
+  readonly added: readonly Problem[];
+  /** How many others there are. */
+  readonly known: number;
+}
+
+/** Returns the problems that are new. Lines do not count: a problem moves when the file grows above it. */
+function newProblems(before: readonly Problem[], after: readonly Problem[]): SortedProblems {
+  const known = new Map<string, Set<string>>();
+  for (const problem of before) {
+    const instances = known.get(identityOf(problem)) ?? new Set();
+    for (const instance of problem.instances ?? []) instances.add(instance);
+    known.set(identityOf(problem), instances);
+  }
+  const added = after.filter((problem) => {
+    const instances = known.get(identityOf(problem));
+    if (instances === undefined) return true;
+    return isError(problem) && (problem.instances ?? []).some((instance) => !instances.has(instance));
+  });
+  return { added, known: after.length - added.length };
+}
+
+function identityOf({ code, severity, file, pointer, message }: Problem): string {
+  return JSON.stringify([code, severity, file, pointer, message]);
+}

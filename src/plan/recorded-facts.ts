@@ -1,8 +1,7 @@
 // Defines what a plan reads of the recorded servers of a running controller, and replaces the instances of a desired
 // state by what the controller wants of them: one that is held there, or stays behind, wants other servers than its file.
 import type { DesiredState } from '../desired/desired-state.ts';
-import type { Unit } from '../desired/unit.ts';
-import { unitOfServers } from '../desired/unit-of-servers.ts';
+import { type Unit, unitOfServers } from '../desired/unit.ts';
 import { isSameSpec } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
 import { isError, type Problem } from '../model/problem.ts';

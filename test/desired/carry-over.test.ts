@@ -2,8 +2,7 @@
 // instances that did not change are not looked at.
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
-import { type AdmittedInstances, admitInstances, type Safety } from '../../src/desired/admit.ts';
-import { carryOver } from '../../src/desired/carry-over.ts';
+import { type AdmittedInstances, admitInstances, carryOver, type Safety } from '../../src/desired/admit.ts';
 import type { DeletionFacts } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { ROWS_BYTES_MAX } from '../../src/desired/store-capacity.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadCatalog } from '../../src/catalog/load-catalog.ts';
-import { nothingLeft } from '../../src/desired/nothing-left.ts';
+import { nothingLeft } from '../../src/desired/active-versions.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { describeProblems } from '../support/entries.ts';
 import { TextRepository } from '../support/text-repository.ts';

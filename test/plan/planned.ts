@@ -4,7 +4,7 @@ import type { DesiredState } from '../../src/desired/desired-state.ts';
 import type { DeleteBudget } from '../../src/model/settings.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
-import { safetyOfServers } from '../../src/plan/safety-of-servers.ts';
+import { safetyOfServers } from '../../src/plan/planned-safety.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { type TextChanges, TextRepository, textsAfter } from '../support/text-repository.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Stall } from '../../src/machine/stall.ts';
 import type { State } from '../../src/model/state.ts';
-import { formerStatus, headStatus } from '../../src/statuses/apply-status.ts';
 import type { Progress } from '../../src/statuses/commit-progress.ts';
+import { formerStatus, headStatus } from '../../src/statuses/wanted-statuses.ts';
 
 const NOTHING_HELD = { servers: 0, instances: 0 };
 const HEAD = 'abcdef0123456789abcdef0123456789abcdef01';

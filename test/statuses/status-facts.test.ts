@@ -5,7 +5,7 @@ import { finish } from '../../src/base/steps.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { StatusFactsReader } from '../../src/statuses/status-facts.ts';
+import { StatusFactsReader } from '../../src/statuses/unsent-statuses.ts';
 import { wantedStatuses } from '../../src/statuses/wanted-statuses.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';

@@ -23,7 +23,7 @@ import type { DeleteBudget } from '../../model/settings.ts';
 import { orContentError, type Snapshot } from '../../model/snapshot.ts';
 import { mergeAncestors, mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
-import { safetyOfServers } from '../../plan/safety-of-servers.ts';
+import { safetyOfServers } from '../../plan/planned-safety.ts';
 import type { LocalRepository } from '../../source/local-repository.ts';
 import { type Commit, SourceError } from '../../source/source.ts';
 import { liftedProtection } from './lifted-protection.ts';
@@ -231,7 +231,7 @@ type History = Pick<LocalRepository, 'has' | 'describe' | 'snapshot'>;
 
 /**
  * Returns the same desired state where it has an administrator, else with those of the newest commit before it that has some:
- * no commit removes the last ones. See desired/active-clients.ts.
+ * no commit removes the last ones. See desired/active-versions.ts.
  */
 async function withLastAdministrators(repository: History, desired: DesiredState): Promise<DesiredState> {
   if (administratorsIn(desired.clients).length > 0) return desired;

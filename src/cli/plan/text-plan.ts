@@ -4,18 +4,18 @@
 import { countOf, quote, shortOid } from '../../base/wording.ts';
 import { SECRET_VALUE } from '../../hiera/secrets.ts';
 import type { Json } from '../../model/json.ts';
-import type {
-  AccessChange,
-  ConfigurationChange,
-  Difference,
-  NodeChange,
-  Plan,
-  Rename,
-  RetainedServer,
-  SafetyChange,
-  ServerChange,
+import {
+  type AccessChange,
+  type ConfigurationChange,
+  type Difference,
+  hasNoEffect,
+  type NodeChange,
+  type Plan,
+  type Rename,
+  type RetainedServer,
+  type SafetyChange,
+  type ServerChange,
 } from '../../plan/plan.ts';
-import { hasNoEffect } from '../../plan/plan-digest.ts';
 import { formatProblem } from '../format-problem.ts';
 import { visibleLine } from '../output.ts';
 import { headlineOf, missingIn, secretText } from './plan-headline.ts';

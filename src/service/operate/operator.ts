@@ -2,7 +2,7 @@
 // changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
 
 import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
-import { liftsIn } from '../../desired/lifts.ts';
+import { liftsIn } from '../../desired/deletions.ts';
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';

@@ -63,7 +63,7 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
     title: 'deletion: retain beside protected: true cancels the protection',
     edits: [
       {
-        file: 'src/desired/lost-servers.ts',
+        file: 'src/desired/refusals.ts',
         find: 'versions.losses({ withRetained: true })',
         replace: 'versions.losses()',
       },
@@ -215,7 +215,7 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server of a protected instance is handed to one that is not, and replaced or deleted there',
     edits: [
       {
-        file: 'src/desired/lost-servers.ts',
+        file: 'src/desired/refusals.ts',
         find: 'const isGiven = receiver !== undefined && receiver.name !== unit.name && !isProtected(receiver);',
         replace: 'const isGiven = receiver !== undefined && receiver.name === unit.name;',
       },
@@ -248,7 +248,7 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
     title: 'with the history before, it is forgotten which instances are protected',
     edits: [
       {
-        file: 'src/follow/recorded-baseline.ts',
+        file: 'src/follow/restore.ts',
         find: 'const entry = entryOfRow(document) as Entry<StackInstance>;',
         replace: 'const entry = entryOfRow({ ...document, object: {} }) as Entry<StackInstance>;',
       },

@@ -1,0 +1,208 @@
+// Finds the versions that an admission refuses because of other instances: those that claim a server name which another one
+// has, those that would remove servers which must stay (of protected instances, or handed over to an instance that cannot
+// become active; docs/decisions/0009), and those that close a cycle of dependencies over several instances.
+
+import type { Steps } from '../base/steps.ts';
+import { printCycle } from '../expand/dependency-order.ts';
+import { instanceAddress, nameAt } from '../model/address.ts';
+import { type ProblemText, problemAt } from '../model/entry.ts';
+import { compareNames } from '../model/names.ts';
+import { findCycles } from './find-cycles.ts';
+import type { MissingServers } from './missing-servers.ts';
+import { isProtected, type Refusal, unitAddress } from './unit.ts';
+import type { NameClaim, Versions } from './versions.ts';
+
+/** A losing claim, and the text of the problem. */
+interface LostClaim {
+  readonly key: string;
+  /** The server, as the losing instance spells it. */
+  readonly server: string;
+  readonly text: ReturnType<typeof nameTaken>;
+}
+
+/** Yields the claims that lose among those that have become contested since the last call. */
+export function* lostClaims(versions: Versions): Generator<LostClaim> {
+  const rank = ({ key }: NameClaim): number => rankOf(key, versions);
+  for (const claims of versions.claims.takeContested()) {
+    const [first, ...others] = [...claims].sort((a, b) => rank(a) - rank(b) || compareNames(a.key, b.key));
+    for (const other of others) if (first !== undefined) yield* losersOf(other, first, versions);
+  }
+}
+
+/** Returns the rank of a claim: active versions first, then their newer versions, then new instances. */
+function rankOf(key: string, versions: Versions): number {
+  if (versions.isStaying(key)) return 0;
+  return versions.baseline.units.has(key) ? 1 : 2;
+}
+
+/** Returns the losers of two claims: the later one, unless it had the name before; both, if both are new. */
+function losersOf(late: NameClaim, early: NameClaim, versions: Versions): readonly LostClaim[] {
+  const had = ({ key, name }: NameClaim): boolean => versions.baseline.owners.get(name) === key;
+  const losers = had(late) ? [early] : had(early) ? [late] : [late, early];
+  const lost = losers.map((loser) => ({
+    key: loser.key,
+    server: loser.name,
+    text: nameTaken(loser, loser === late ? early : late),
+  }));
+  const moving = lost.filter(({ key }) => versions.newest.has(key));
+  // Active versions never conflict; should the baseline be inconsistent, one is removed and its servers are left alone.
+  return moving.length > 0 ? moving : lost.slice(0, 1);
+}
+
+/**
+ * Returns refusals of instances that were protected before and would lose servers: retained servers too, and servers
+ * that move to an instance without protection. `unprotected`: addresses of instances whose protection was lifted.
+ */
+export function* protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): Steps<readonly Refusal[]> {
+  const losses = yield* protectedLosses(versions);
+  return [...losses].flatMap(([instance, loss]) => {
+    const key = instanceAddress(instance);
+    const unit = versions.baseline.units.get(key);
+    if (unit === undefined || !isProtected(unit) || unprotected.has(key) || versions.pinned.has(key)) return [];
+    const newest = versions.newest.get(key)?.entry;
+    const text = protectedText(instance, loss, newest === undefined);
+    return [{ key, problem: problemAt(newest ?? unit.entry, '/protected', text) }];
+  });
+}
+
+function* protectedLosses(versions: Versions): Steps<ReadonlyMap<string, ProtectedLoss>> {
+  const losses = new Map<string, ProtectedLoss>();
+  for (const [instance, deleted] of yield* versions.losses({ withRetained: true }))
+    losses.set(instance, { deleted, given: [] });
+  for (const [instance, given] of handedToUnprotected(versions)) {
+    losses.set(instance, { deleted: losses.get(instance)?.deleted ?? [], given });
+  }
+  return losses;
+}
+
+/** Returns the servers that move from protected instances to others, where they may be replaced or deleted. */
+function handedToUnprotected(versions: Versions): ReadonlyMap<string, ProtectedLoss['given']> {
+  const handed = new Map<string, ProtectedLoss['given']>();
+  for (const unit of versions.baseline.units.values()) {
+    if (unit.type !== 'stack-instance' || !isProtected(unit)) continue;
+    const given = [...unit.servers.keys()].flatMap((server) => {
+      const receiver = versions.makerOf(server);
+      const isGiven = receiver !== undefined && receiver.name !== unit.name && !isProtected(receiver);
+      return isGiven ? [{ server, receiver: receiver.name }] : [];
+    });
+    if (given.length > 0) handed.set(unit.name, given);
+  }
+  return handed;
+}
+
+/**
+ * Returns refusals of instances that would give one of these servers to an instance that cannot become active. They are
+ * pinned too; otherwise no instance would want the server and it would be deleted.
+ */
+export function handOverRefusals(
+  servers: Iterable<string>,
+  versions: Versions,
+  missing: MissingServers,
+): readonly Refusal[] {
+  const refused = new Map<string, Refusal>();
+  for (const server of servers) {
+    const key = versions.baseline.owners.get(server);
+    if (key === undefined || versions.claims.ownerOf(server) !== undefined) continue;
+    const unit = versions.baseline.units.get(key);
+    if (unit === undefined || versions.isRetained(key, server) || versions.pinned.has(key) || refused.has(key))
+      continue;
+    const file = versions.newest.get(key)?.entry ?? unit.entry;
+    const text = handOverText(server, missing.makerOf(server)?.name ?? '');
+    refused.set(key, { key, problem: problemAt(file, '/stackTemplate', { ...text, instances: [unit.name] }) });
+  }
+  return [...refused.values()];
+}
+
+/**
+ * Returns a refusal of every new version in a cycle, located at the dependency that continues the cycle in another
+ * instance.
+ */
+export function cycleRefusals(versions: Versions): readonly Refusal[] {
+  const starts = [...versions.newest.values()].flatMap((unit) => unit.outside.map(({ of }) => of));
+  const refused: Refusal[] = [];
+  const gone = new Set<string>();
+  const graph = {
+    next: (server: string) => versions.makerOf(server)?.servers.get(server)?.spec.dependsOn ?? [],
+    isGone: (server: string) => gone.has(versions.claims.ownerOf(server) ?? ''),
+  };
+  for (const cycle of findCycles(starts, graph)) {
+    for (const refusal of refusalsOf(cycle, versions)) {
+      refused.push(refusal);
+      gone.add(refusal.key);
+    }
+  }
+  return refused;
+}
+
+function refusalsOf(cycle: readonly string[], versions: Versions): readonly Refusal[] {
+  return cycle.slice(0, -1).flatMap((server, position) => {
+    const unit = versions.makerOf(server);
+    const link = unit?.outside.find((one) => one.of === server && one.server === cycle[position + 1]);
+    if (unit === undefined || link === undefined || !versions.isNew(unit)) return [];
+    const { entry, pointer } = link.origin;
+    const problem = problemAt(entry, pointer, { ...circleText(cycle), instances: [unit.name] });
+    return [{ key: unitAddress(unit), problem }];
+  });
+}
+
+/** Number of servers or instances that a text names. */
+const NAMED_MAX = 5;
+
+/** Returns the text for a server that is given to an instance that cannot become active. */
+function handOverText(server: string, receiver: string): ProblemText {
+  return {
+    code: 'hand_over_waits',
+    message: `"${server}" is handed over to the instance "${receiver}", which cannot come into force`,
+    hint: `correct "${receiver}" first; until then nothing of either changes`,
+  };
+}
+
+/** The servers that a commit would remove from a protected instance. */
+interface ProtectedLoss {
+  readonly deleted: readonly string[];
+  /** Servers that move to instances without protection. */
+  readonly given: readonly { readonly server: string; readonly receiver: string }[];
+}
+
+/** Returns the text for a commit that would remove servers from a protected instance. `isGone`: it has no file any more. */
+function protectedText(instance: string, { deleted, given }: ProtectedLoss, isGone: boolean): ProblemText {
+  const losses = [
+    ...(deleted.length > 0 ? [`delete ${some(deleted)}`] : []),
+    ...[...Map.groupBy(given, ({ receiver }) => receiver)]
+      .slice(0, NAMED_MAX)
+      .map(
+        ([receiver, servers]) =>
+          `hand ${some(servers.map(({ server }) => server))} over to "${receiver}", which is not`,
+      ),
+  ];
+  const lift = 'set protected: false in a commit of its own first, in a pull request of its own where those are merged';
+  return {
+    code: 'protected_instance',
+    message: `the instance "${instance}" is protected, and this would ${losses.join(', and ')}`,
+    hint: `${isGone ? 'bring the file back; to remove it, ' : ''}${given.length > 0 ? 'protect the instance that takes over too, or ' : ''}${lift}`,
+    instances: [instance],
+  };
+}
+
+function some(servers: readonly string[]): string {
+  return `${servers.slice(0, NAMED_MAX).join(', ')}${servers.length > NAMED_MAX ? ' and others' : ''}`;
+}
+
+/** Returns the text for a claim that loses to another one. */
+function nameTaken(loser: NameClaim, winner: NameClaim): ProblemText {
+  const other = nameAt(winner.key);
+  return {
+    code: 'server_name_taken',
+    message: `the server name "${loser.name}" is also that of a server of the instance "${other}"`,
+    hint: 'server names are unique over all instances, without regard to case: change a parameter that the name is made of',
+  };
+}
+
+/** Returns the text for a cycle of dependencies, in the same words as for a cycle within a stack. */
+function circleText(cycle: readonly string[]): ProblemText {
+  return {
+    code: 'dependency_cycle',
+    message: `dependencies go in a circle: ${printCycle(cycle.slice(0, -1))}`,
+    hint: 'remove one of these depends_on',
+  };
+}
