@@ -3,20 +3,23 @@
 interface NamedValue {
   readonly name: string;
   readonly value: number;
+  /** When it was set: grows with each. */
+  readonly order: number;
 }
 
-/** Numbers by name, of which the largest is known. */
+/** Numbers by name, of which the largest is known; of equal ones that which was set first. */
 export class Latest {
-  /** Heap order: no entry is larger than its parent, at half its index. */
+  /** Heap order: no entry comes before its parent, at half its index. */
   readonly #entries: NamedValue[] = [];
   readonly #places = new Map<string, number>();
+  #order = 0;
 
   /** Sets the number of a name; undefined removes it. */
   set(name: string, value: number | undefined): void {
     const place = this.#places.get(name);
     if (place !== undefined) this.#remove(name, place);
     if (value === undefined) return;
-    this.#put({ name, value }, this.#entries.length);
+    this.#put({ name, value, order: this.#order++ }, this.#entries.length);
     this.#rise(this.#entries.length - 1);
   }
 
@@ -56,7 +59,7 @@ export class Latest {
   #rise(from: number): void {
     for (let place = from; place > 0; ) {
       const above = (place - 1) >> 1;
-      if (!this.#swapIfLarger(place, above)) return;
+      if (!this.#swapIfBefore(place, above)) return;
       place = above;
     }
   }
@@ -64,22 +67,24 @@ export class Latest {
   #sink(from: number): void {
     for (let place = from; ; ) {
       const left = 2 * place + 1;
-      const larger = this.#valueAt(left + 1) > this.#valueAt(left) ? left + 1 : left;
-      if (larger >= this.#entries.length || !this.#swapIfLarger(larger, place)) return;
-      place = larger;
+      const first = this.#isBefore(left + 1, left) ? left + 1 : left;
+      if (!this.#swapIfBefore(first, place)) return;
+      place = first;
     }
   }
 
-  /** Swaps the two if the lower one is larger; returns true if it did. */
-  #swapIfLarger(lower: number, upper: number): boolean {
+  /** Swaps the two if the lower one comes first; returns true if it did. */
+  #swapIfBefore(lower: number, upper: number): boolean {
     const [below, above] = [this.#entries[lower], this.#entries[upper]];
-    if (below === undefined || above === undefined || below.value <= above.value) return false;
+    if (below === undefined || above === undefined || !this.#isBefore(lower, upper)) return false;
     this.#put(below, upper);
     this.#put(above, lower);
     return true;
   }
 
-  #valueAt(place: number): number {
-    return this.#entries[place]?.value ?? Number.NEGATIVE_INFINITY;
+  #isBefore(one: number, other: number): boolean {
+    const [first, second] = [this.#entries[one], this.#entries[other]];
+    if (first === undefined || second === undefined) return false;
+    return first.value > second.value || (first.value === second.value && first.order < second.order);
   }
 }

@@ -19,3 +19,21 @@ it('says the largest number of all names but one, whatever came and went', () =>
     }),
   );
 });
+
+it('has the one first that was set first of those that are equal, whatever came and went', () => {
+  const name = fc.nat(12).map(String);
+  const step = fc.record({ name, value: fc.option(fc.nat(3), { nil: undefined }) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const latest = new Latest();
+      const model = new Map<string, number>();
+      for (const { name: changed, value } of steps) {
+        latest.set(changed, value);
+        model.delete(changed);
+        if (value !== undefined) model.set(changed, value);
+        const largest = Math.max(...model.values());
+        expect(latest.first()?.name).toBe([...model].find(([, number]) => number === largest)?.[0]);
+      }
+    }),
+  );
+});
