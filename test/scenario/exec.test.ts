@@ -143,7 +143,12 @@ it('the reason of a lost answer is told by why', async () => {
   const reasons = async (): Promise<string> => JSON.stringify((await running.get('/stacks/instances/shop/why')).body);
   await expect
     .poll(reasons, PATIENCE)
-    .toContain(JSON.stringify('ended: the answer is not one JSON object: "oops"').slice(1, -1));
+    .toContain(
+      JSON.stringify('the outcome of the last create is not known: the answer is not one JSON object: "oops"').slice(
+        1,
+        -1,
+      ),
+    );
 });
 
 it('a controller in a copy of the state of one that runs says so, with what to do, until it is started again', async () => {
