@@ -35,6 +35,8 @@ export interface ConcludeContext extends SecretRules {
   readonly proxyTags?: readonly string[] | undefined;
   /** Returns true if so many servers of its site are gone that a gone one is not made again without a person. */
   readonly hasManyGone?: () => boolean;
+  /** Returns true if another server of its site has to be found before this one is made again, and may be. */
+  readonly awaitsWitness?: () => boolean;
   /** Returns true if others of its site are known: that it is not there may be true of all. */
   readonly hasOthers?: () => boolean;
   /** The drift policy of the provider entry; `report` if omitted. */

@@ -174,6 +174,8 @@ function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerR
   const isHealed = fieldOf(recentHeals(row, at.now), GONE) !== undefined;
   if (found === null && isHealed && at.hasManyGone?.())
     return reported(withoutLastHeal(row), { found, reason: MANY_GONE, at });
+  // Another server of the site was made during the check. It counts once it is found, and this one is checked again then.
+  if (found === null && isHealed && at.awaitsWitness?.()) return row;
   if (found === null) return { ...rest, ...gone(rest), attempt: 0 };
   // It is there after all. Without a difference the next decision settles it.
   return Object.keys(found).length === 0 ? rest : { ...rest, observed: found };

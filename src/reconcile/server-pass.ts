@@ -131,7 +131,11 @@ export class ServerPass {
     const result = this.#results.get(name);
     const entry = registry.byName(result?.provider ?? '');
     const { sites } = this.#options;
-    const site = { hasManyGone: () => sites.areManyGone(name, row), hasOthers: () => sites.hasOthers(name, row) };
+    const site = {
+      hasManyGone: () => sites.areManyGone(name, row),
+      awaitsWitness: () => sites.awaitedUntil(name, row) !== undefined,
+      hasOthers: () => sites.hasOthers(name, row),
+    };
     const rules = { ...(isSecret && { isSecret }), ...(isReference && { isReference }) };
     const facts = { now: clock.now(), random, ...rules, ...site, lostBecause: executor.lostBecause(name) };
     const own = entry && { ...factsOf(entry), proxyTags: result?.tags };

@@ -195,6 +195,30 @@ describe('all servers of a small site that are gone, found one after the other',
     expect(drifted(core)).toEqual([]);
   });
 
+  it('are not made again for a server that is made there during the check that is to confirm it', async () => {
+    const core = await groupOf(2);
+    takeAway(core);
+    const { script } = core.provider;
+    const confirmation = Promise.withResolvers<Answer>();
+    core.provider.script = (call, signal) =>
+      call.operation === 'check' && core.states()[call.resource] === 'pending' && call.resource !== 'shop-web-3'
+        ? confirmation.promise
+        : script(call, signal);
+    await core.operator.check(core.order, { resource: 'shop-web-1' });
+    await core.settle();
+    expect(core.states()['shop-web-1']).toBe('pending');
+    core.source.commit({ [TEMPLATE]: groupText(3, 'small') });
+    await core.poll();
+    expect(core.states()['shop-web-3']).toBe('done');
+    core.provider.script = script;
+    const before = core.calls('create');
+    confirmation.resolve(answerOf('absent'));
+    await core.settle();
+    await createdWithin(core, 5);
+    expect(core.calls('create')).toEqual(before);
+    expect(drifted(core)).toEqual(Array(3).fill('many_gone'));
+  });
+
   it('are asked every half a minute at most, however often one is found gone', async () => {
     const core = await groupOf(2);
     const checks = (): number => core.calls('check').filter((name) => name === 'shop-web-2').length;
