@@ -156,9 +156,9 @@ export class Reconciler {
     }
   }
 
-  /** Has a pass over a server decide once more. */
+  /** Has a pass over a server decide once more. One that has failed is tried again after its pause, and not before. */
   wake(server: string): void {
-    this.#queue.add(server);
+    if (!this.#failed.has(server)) this.#queue.add(server);
   }
 
   /** Returns true if a server waits for a proxy, or has none. */

@@ -123,6 +123,24 @@ describe('a server that no provider entry matches', () => {
     expect(offered(core, PLAIN)).toEqual(['c.N.check', 'd.N.check']);
   });
 
+  it('is not looked at again and again for a proxy that waits, while its row cannot be written', async () => {
+    const core = await coreOf({});
+    await core.pass(3_600_000);
+    core.source.commit(shopFiles({ web: IN_LAB }));
+    await core.poll();
+    const { action, lease } = await claim(core, LAB);
+    core.store.failures.push(...Array.from({ length: 40 }, () => new Error('disk full')));
+    const waiting = agentOf(core).wait(LAB, 60_000, new AbortController().signal);
+    const reported = agentOf(core).report(LAB, action.id, { lease, answer: answerOf('absent') });
+    await core.settle();
+    expect(core.store.failures).toHaveLength(39);
+    core.store.failures.length = 0;
+    await core.pass(1_000);
+    await reported;
+    await waiting;
+    expect(firstOf(core, LAB).operation).toBe('create');
+  });
+
   it('follows a tag of a layer, which changes no row', async () => {
     const core = await coreOf({ web: 'name: web' });
     core.source.commit({ 'types/common/global.yaml': 'ProxyTag: lab\n' });

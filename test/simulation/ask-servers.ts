@@ -13,9 +13,14 @@ interface Request {
 
 /** Asks to forget a server. One that is forgotten is a stranger's from then on, until somebody adopts it. */
 export async function askToRetain(world: World, { core, order, name }: Request): Promise<string> {
-  const text = await core.operator.retain(order, name);
-  world.asked.retained.add(name);
-  return text;
+  world.asked.retaining.add(name);
+  try {
+    const text = await core.operator.retain(order, name);
+    world.asked.retained.add(name);
+    return text;
+  } finally {
+    world.asked.retaining.delete(name);
+  }
 }
 
 /** Asks to replace a server. The delete of it is approved, unless the request is refused. */

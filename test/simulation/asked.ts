@@ -9,6 +9,8 @@ export class Asked {
   readonly #times = new Map<string, number>();
   /** Servers that people have had forgotten, and that no commit has wanted since. */
   readonly retained = new Set<string>();
+  /** Asked to be retained, without an answer: a controller that is killed has saved the request, or has not. */
+  readonly retaining = new Set<string>();
   /** Servers that people have asked to replace, until they are gone. */
   readonly replaced = new Set<string>();
   /** Those of them whose replacement was accepted, until a commit changes them: their deletes do not count. */

@@ -156,7 +156,7 @@ export class World implements Facts {
 
   /** Nobody knows it any more: who wants its name later finds a stranger's. */
   #noteRetained(server: string): void {
-    if (!this.asked.retained.has(server)) return;
+    if (!this.asked.retained.has(server) && !this.asked.retaining.has(server)) return;
     if (this.sites.some((site) => site.find(server) !== undefined)) this.orphans.add(server);
   }
 
