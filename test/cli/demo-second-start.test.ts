@@ -126,6 +126,10 @@ describe('a demo that runs', { timeout: 120_000 }, () => {
   });
 
   it('goes on from there when it is started again', async () => {
+    // The lines kill a server, and what they show may come before it is made again.
+    await expect
+      .poll(async () => (await treeline(['status'], { cwd: folder })).stdout, { timeout: 30_000 })
+      .toMatch(/^orders-db: Done\nshop-production: Done\nshop-staging: Done\n/);
     await demo.stop();
     const again = startDemo(folder);
     onTestFinished(() => again.kill());
