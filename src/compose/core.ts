@@ -127,7 +127,7 @@ async function earlierFiles(directory: string): Promise<string | undefined> {
     throw error;
   });
   if (names.includes('store.sqlite') || names.includes('journal')) return undefined;
-  const file = names.sort().find((name) => /^(?:repository|running|simulated-.*|replaced-.*)$/.test(name));
+  const file = names.sort().find((name) => /^(?:repository|running|simulated-.*|(?:replaced|former)-.*)$/.test(name));
   return file === undefined ? undefined : `the store is empty, and its directory has "${file}" of an earlier one`;
 }
 

@@ -1,4 +1,5 @@
-// Runs a database in a thread of its own, since SQLite blocks the thread that calls it. One request at a time.
+// The entry of the thread that runs a database, since SQLite blocks the thread that calls it. A file of its own: its listener must
+// not run where the database is imported without a thread. One request at a time.
 import { parentPort } from 'node:worker_threads';
 import { Database, type DatabaseUse, type Piece } from './database.ts';
 import { StoreError } from './store-error.ts';

@@ -114,9 +114,11 @@ export class Database {
     let rows: KeptRow[] = [];
     let events: KeptEvent[] = [];
     let length = 0;
-    for (const { kind, name, value, checksum } of this.#iterated(statements.allRows)) {
-      if (checksum !== checksumOf(kind, name, value))
-        throw this.#damaged(`the row of the ${kind} "${name}" is not as it was written`);
+    const last = this.revision;
+    for (const { kind, name, value, checksum, revision } of this.#iterated(statements.allRows)) {
+      const what = `the row of the ${kind} "${name}"`;
+      if (checksum !== checksumOf(kind, name, value)) throw this.#damaged(`${what} is not as it was written`);
+      if (Number(revision) > last) throw this.#tooNew(what, { revision, last });
       rows.push([kind as string, name as string, value as string]);
       lines += 1;
       length += (value as string).length;
@@ -124,9 +126,10 @@ export class Database {
       yield { rows, events };
       [rows, length] = [[], 0];
     }
-    for (const { instance, id, value, checksum } of this.#iterated(statements.allEvents)) {
-      if (checksum !== checksumOf(instance, id, value))
-        throw this.#damaged(`the event ${id} of "${instance}" is not as it was written`);
+    for (const { instance, id, value, checksum, revision } of this.#iterated(statements.allEvents)) {
+      const what = `the event ${id} of "${instance}"`;
+      if (checksum !== checksumOf(instance, id, value)) throw this.#damaged(`${what} is not as it was written`);
+      if (Number(revision) > last) throw this.#tooNew(what, { revision, last });
       events.push([instance as string, id as number, value as string | null]);
       lines += 1;
       length += (value as string | null)?.length ?? 0;
@@ -172,7 +175,12 @@ export class Database {
 
   cancel(): void {
     const { database } = this.#open;
-    if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
+    try {
+      if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
+    } catch {
+      // To close it rolls back, too, and the error that led here says more.
+      database.close();
+    }
   }
 
   /** Moves everything into the one file, which alone is left. */
@@ -283,6 +291,11 @@ export class Database {
     return this.#damaged(reasonOf(error));
   }
 
+  /** The file and its log are not of one moment: one of them was put back beside the other. */
+  #tooNew(what: string, { revision, last }: { readonly revision: unknown; readonly last: number }): StoreError {
+    return this.#damaged(`${what} is of commit ${revision}, and the last commit that is there is ${last}`);
+  }
+
   #damaged(what: string): StoreError {
     const { path, use } = this.#use;
     if (use === 'backup') {
@@ -302,8 +315,8 @@ type Statements = ReturnType<typeof prepare>;
 function prepare(database: DatabaseSync) {
   return {
     // In the order of the index: in another one, all rows would go through a temporary file outside of the directory.
-    allRows: database.prepare('SELECT kind, name, value, checksum FROM rows ORDER BY kind, name'),
-    allEvents: database.prepare('SELECT instance, id, value, checksum FROM events ORDER BY instance, id'),
+    allRows: database.prepare('SELECT kind, name, value, checksum, revision FROM rows ORDER BY kind, name'),
+    allEvents: database.prepare('SELECT instance, id, value, checksum, revision FROM events ORDER BY instance, id'),
     state: database.prepare('SELECT revision, lines FROM state'),
     setState: database.prepare('UPDATE state SET revision = ?, lines = lines + ?'),
     rowLength: database.prepare('SELECT octet_length(value) AS length FROM rows WHERE kind = ? AND name = ?'),

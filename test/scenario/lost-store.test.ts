@@ -1,12 +1,12 @@
 // The files of the store are gone, and the rest of its directory is there: the whole controller beside a service that carries
 // out what it was asked before.
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { TEMPLATE, templateText } from '../reconcile/shop.ts';
 import { existing, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { SERVICE_SECRET, type ServiceOfServers, startService } from '../support/service-of-servers.ts';
-import { createSite } from '../support/site.ts';
+import { createSite, type Site } from '../support/site.ts';
 import { createSiteIn } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -16,6 +16,21 @@ const FILES = {
   'stacks/instances/shop.yaml': 'stackTemplate: t\n',
 };
 
+/** A service that makes servers, and a repository that wants one of it. */
+async function siteWithService(): Promise<{ readonly service: ServiceOfServers; readonly site: Site }> {
+  const service = await startService();
+  onTestFinished(() => service.close());
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, 'secret'), SERVICE_SECRET, { mode: 0o600 });
+  const cloud = `{ name: cloud, provider: http, url: "${service.url}", secretFile: secret, timeoutSeconds: 3 }`;
+  const execution = `  graceSeconds: 1\n  providers:\n    - ${cloud}`;
+  return { service, site: await createSiteIn(folder, { files: FILES, execution, provider: 'cloud' }) };
+}
+
+async function whyShop(controller: RunningController): Promise<string> {
+  return JSON.stringify((await controller.get('/stacks/instances/shop/why')).body);
+}
+
 function creates({ requests }: ServiceOfServers): number {
   return requests.filter(({ body }) => body !== '' && JSON.parse(body).operation === 'create').length;
 }
@@ -23,13 +38,7 @@ function creates({ requests }: ServiceOfServers): number {
 it('makes no server a second time that a service still makes for the controller before', {
   timeout: 60_000,
 }, async () => {
-  const service = await startService();
-  onTestFinished(() => service.close());
-  const folder = temporaryDirectory();
-  writeFileSync(join(folder, 'secret'), SERVICE_SECRET, { mode: 0o600 });
-  const cloud = `{ name: cloud, provider: http, url: "${service.url}", secretFile: secret, timeoutSeconds: 3 }`;
-  const execution = `  graceSeconds: 1\n  providers:\n    - ${cloud}`;
-  const site = await createSiteIn(folder, { files: FILES, execution, provider: 'cloud' });
+  const { service, site } = await siteWithService();
   // The service works on it, and does not answer.
   service.script = ({ body }) => body !== '' && JSON.parse(body).operation === 'create';
   const first = await runController(site, (settings) => ({ ...settings, shutdownSeconds: 0 }));
@@ -39,13 +48,20 @@ it('makes no server a second time that a service still makes for the controller 
   expect(readdirSync(site.state)).toContain('repository');
 
   const second = await runController(site);
-  const why = async () => JSON.stringify((await second.get('/stacks/instances/shop/why')).body);
   await expect
-    .poll(why, PATIENCE)
+    .poll(() => whyShop(second), PATIENCE)
     .toMatch(/waits until \S+Z: an earlier controller may have begun .*the store is empty.*repository/);
   service.servers.set('web', { name: 'web' });
   await expect.poll(() => second.states('shop'), PATIENCE).toEqual({ web: 'blocked' });
   expect(creates(service)).toBe(1);
+});
+
+it('takes the files of a former store, which a restore or the first start of a version keeps aside, for a sign of one', async () => {
+  const { service, site } = await siteWithService();
+  mkdirSync(join(site.state, 'former-2026-11-20T10-13-56-789Z'), { recursive: true });
+  const controller = await runController(site);
+  await expect.poll(() => whyShop(controller), PATIENCE).toMatch(/may have begun .*the store is empty.*former-2026/);
+  expect(creates(service)).toBe(0);
 });
 
 it('makes no servers under new names beside those that a held commit was to replace, and deletes none', {

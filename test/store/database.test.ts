@@ -144,6 +144,20 @@ describe('after a crash', () => {
     expect(before).toBeGreaterThan(0);
   });
 
+  it('a row that is newer than the last commit is told: the file and its log are not of one moment', () => {
+    const database = open();
+    commitUntil(database, 3);
+    database.close();
+    const other = new DatabaseSync(path);
+    other.exec("UPDATE rows SET revision = 4 WHERE name = 'row-2'");
+    other.close();
+    expect(found()).toContain('the row of the node "row-2" is of commit 4, and the last commit that is there is 3');
+    const again = new DatabaseSync(path);
+    again.exec("UPDATE rows SET revision = 2 WHERE name = 'row-2'; UPDATE events SET revision = 9 WHERE id = 3");
+    again.close();
+    expect(found()).toContain('the event 3 of "shop" is of commit 9, and the last commit that is there is 3');
+  });
+
   it('a commit that was not finished is not there', () => {
     const database = open();
     commitUntil(database, 2);
