@@ -1,19 +1,16 @@
 // Sends requests to the controller over TLS with the certificate of the proxy. Connections are kept; new ones use the
 // files as they are then, so that a renewed certificate needs no restart.
 import { readFile, stat } from 'node:fs/promises';
-import { Agent, request } from 'node:https';
-import { buffer } from 'node:stream/consumers';
+import { Agent } from 'node:https';
 import { createSecureContext } from 'node:tls';
+import { sendToController } from '../base/controller-request.ts';
 import type { Logger } from '../base/log.ts';
-import { isMap, type JsonMap, parseJson } from '../model/json.ts';
+import { isMap, type JsonMap } from '../model/json.ts';
 import { plainText } from '../providers/plain-text.ts';
 import type { ProxyTlsFiles } from './load-proxy-settings.ts';
 
-/**
- * How long the controller may take to begin its answer, beyond what it waits for actions. Counted from the start of the
- * request: an idle time-out of the socket misses its first expiry while a TLS handshake has not ended.
- */
-const BEGIN_MS = 30_000;
+/** How long the controller may be silent, beyond what it waits for actions. */
+const SILENCE_MS = 30_000;
 /** How long a request may take in all, beyond that: an answer that comes byte by byte is no answer. */
 const WHOLE_MS = 120_000;
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
@@ -45,8 +42,8 @@ export interface ControllerClientOptions {
   readonly server: string;
   readonly tls: ProxyTlsFiles;
   readonly log: Logger;
-  /** How long the answer may take to begin, beyond what it waits for actions; default: 30 s. */
-  readonly beginMs?: number;
+  /** How long the controller may be silent, beyond what it waits for actions; default: 30 s. */
+  readonly silenceMs?: number;
   /** How long a request may take, beyond what it waits for actions; default: 2 minutes. */
   readonly wholeMs?: number;
 }
@@ -64,36 +61,17 @@ export class ControllerClient {
 
   /** Returns the answer. Throws ControllerRefusal if it is an error, and other errors if there is none. */
   async send({ path, body, waitMs = 0, signal }: SentRequest): Promise<JsonMap> {
-    const agent = await this.#currentAgent();
-    const { promise, resolve, reject } = Promise.withResolvers<JsonMap>();
-    const { beginMs = BEGIN_MS, wholeMs = WHOLE_MS } = this.#options;
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const headers =
-      text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
-    const method = body === undefined ? 'GET' : 'POST';
-    const late = AbortSignal.timeout(waitMs + wholeMs);
-    const options = {
-      agent,
-      method,
-      headers,
-      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
-    };
-    const sent = request(new URL(`${this.#options.server}${path}`), options, (response) => {
-      clearTimeout(silent);
-      let size = 0;
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > ANSWER_BYTES_MAX) sent.destroy(new Error('the answer of the controller is too large'));
-      });
-      buffer(response)
-        .then((bytes) => resolve(contentOf(response.statusCode ?? 0, bytes)), reject)
-        .catch(reject);
+    const { silenceMs = SILENCE_MS, wholeMs = WHOLE_MS } = this.#options;
+    const answer = await sendToController({
+      url: new URL(`${this.#options.server}${path}`),
+      credentials: { agent: await this.#currentAgent() },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      limits: { silenceMs: waitMs + silenceMs, wholeMs: waitMs + wholeMs, bytesMax: ANSWER_BYTES_MAX },
+      signal,
     });
-    const limitMs = waitMs + beginMs;
-    const silent = setTimeout(() => sent.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
-    sent.on('error', reject);
-    sent.end(text);
-    return await promise.finally(() => clearTimeout(silent));
+    if (isMap(answer.body)) return answer.body;
+    const message = plainText(answer.message, MESSAGE_LENGTH_MAX);
+    throw new ControllerRefusal(`the controller answered ${answer.status}: ${message}`, answer.status);
   }
 
   /** Ends all connections. */
@@ -129,11 +107,4 @@ export class ControllerClient {
 async function versionOf({ cert, key, ca }: ProxyTlsFiles): Promise<string> {
   const files = await Promise.all([cert, key, ca].map((file) => stat(file)));
   return files.map(({ ino, mtimeMs, size }) => `${ino} ${mtimeMs} ${size}`).join(' ');
-}
-
-function contentOf(status: number, bytes: Buffer): JsonMap {
-  const body = parseJson(bytes.toString());
-  if (status >= 200 && status < 300 && isMap(body)) return body;
-  const message = isMap(body) && typeof body.message === 'string' ? body.message : bytes.toString('utf8', 0, 200);
-  throw new ControllerRefusal(`the controller answered ${status}: ${plainText(message, MESSAGE_LENGTH_MAX)}`, status);
 }

@@ -1,19 +1,15 @@
 // Connects to a running controller: it finds the address and the client certificate, and sends requests.
-import { request } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type Command, Option } from 'commander';
+import { BrokenAnswer, sendToController } from '../base/controller-request.ts';
 import { reasonOf } from '../base/wording.ts';
-import { parseJson } from '../model/json.ts';
 import { CommandFailure } from './command-failure.ts';
 import { checkCredentials, describeConnectionFailure } from './connection-failure.ts';
 import { findDemo } from './demo/settings-file.ts';
 import { fromUserDirectory, readNamedFile } from './user-directory.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
-/**
- * How long the server may take to begin its answer, from the start of the request: an idle time-out of the socket misses
- * its first expiry while a TLS handshake has not ended. It is also how long an answer that has begun may pause.
- */
+/** How long the server may be silent, from the start of the request. An answer that comes slowly is waited for. */
 const TIMEOUT_MS = 60_000;
 
 /** As the options of the command line give it; the texts of files are read when a request is made. */
@@ -103,16 +99,15 @@ export function getFrom(
   path: string,
   more: Pick<Sent, 'headers' | 'timeoutMs'> = {},
 ): Promise<unknown> {
-  return send(server, { method: 'GET', path, ...more });
+  return send(server, { path, ...more });
 }
 
 /** Sends a body and returns the answer's. Throws like {@link getFrom}. */
 export function postTo(server: ServerOptions, path: string, body: unknown): Promise<unknown> {
-  return send(server, { method: 'POST', path, body: JSON.stringify(body) });
+  return send(server, { path, body: JSON.stringify(body) });
 }
 
 interface Sent {
-  readonly method: string;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -120,33 +115,15 @@ interface Sent {
 }
 
 async function send(options: ServerOptions, sending: Sent): Promise<unknown> {
-  const { method, path, body, headers: own, timeoutMs = TIMEOUT_MS } = sending;
+  const { path, body, headers, timeoutMs = TIMEOUT_MS } = sending;
   const url = addressOf(options.server, path);
   const credentials = await credentialsOf(options);
-  const headers = {
-    ...own,
-    accept: 'application/json',
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-  };
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
-  const sent = request(url, { method, ...credentials, headers, timeout: timeoutMs }, (response) => {
-    clearTimeout(silent);
-    const chunks: Buffer[] = [];
-    let size = 0;
-    response.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > ANSWER_BYTES_MAX) sent.destroy(new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`));
-      else chunks.push(chunk);
-    });
-    response.on('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-    response.on('error', (error) => reject(brokenOff(url, error)));
+  const limits = { silenceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX };
+  const answer = await sendToController({ url, credentials, body, headers, limits }).catch((error: Error) => {
+    throw error instanceof BrokenAnswer ? brokenOff(url, error) : unreachable(url, error, options);
   });
-  const end = (): void => void sent.destroy(new Error(`no answer within ${timeoutMs / 1000} s`));
-  const silent = setTimeout(end, timeoutMs);
-  sent.on('timeout', end);
-  sent.on('error', (error) => reject(unreachable(url, error, options)));
-  sent.end(body);
-  return contentOf(await promise.finally(() => clearTimeout(silent)), url);
+  if (answer.body !== undefined) return answer.body;
+  throw new RefusedRequest(`${url.pathname} answered ${answer.status}: ${answer.message}`, answer.status);
 }
 
 function addressOf(server: string, path: string): URL {
@@ -185,12 +162,4 @@ function unreachable(url: URL, error: Error, files: ServerOptions): CommandFailu
 
 function brokenOff(url: URL, error: Error): CommandFailure {
   return new CommandFailure(`the answer of ${url.origin} broke off (${error.message}): ask again`, { cause: error });
-}
-
-function contentOf({ status, text }: { readonly status: number; readonly text: string }, url: URL): unknown {
-  const body = parseJson(text);
-  if (status >= 200 && status < 300 && body !== undefined) return body;
-  const message =
-    typeof body === 'object' && body !== null && 'message' in body ? String(body.message) : text.slice(0, 200);
-  throw new RefusedRequest(`${url.pathname} answered ${status}: ${message}`, status);
 }

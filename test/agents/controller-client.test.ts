@@ -97,7 +97,7 @@ it('counts its limit from the start of a request to a peer that accepts and says
   const silent = createTcpServer((socket) => void sockets.push(socket));
   onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
   const server = `https://127.0.0.1:${await listenInTest(silent)}`;
-  const { client } = clientWith(api.identities.proxy, { server, beginMs: 1_000 });
+  const { client } = clientWith(api.identities.proxy, { server, silenceMs: 1_000 });
   // Timers of one process fire in their order, however busy the machine is.
   const end = await Promise.race([client.send(ACTIONS).catch(String), wait(1_900, 'still waiting')]);
   expect(end).toBe('Error: no answer within 1 s');
