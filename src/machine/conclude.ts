@@ -172,7 +172,7 @@ function concludePresence(row: ServerRow, { answer, provider }: ProviderAnswer, 
     };
     return isKnown ? row : { ...row, ...facts, ...freed(row) };
   }
-  // A create of this incarnation began, and no check has found it absent since: the server is Treeline's own.
+  // A create of it began, and no check has found it absent since: the server is Treeline's own.
   if ((row.mayExist && !row.adopting) || row.wanted === null || row.state !== 'pending') return sighted(row);
   return row.policy.adopt || row.adopting
     ? adopt({ ...row, provider }, row.wanted, { answer, at })

@@ -253,8 +253,8 @@ export interface ServerRow extends ServerPosition {
   /** A check has determined whether it exists, also since its last create has failed. Until then no other step runs. */
   readonly checked: boolean;
   /**
-   * A create of this incarnation began and has not been shown to leave nothing: the server that a check finds may be
-   * Treeline's own. Valid only if `applied` is null.
+   * A create began, of this incarnation or before a backup was restored, and has not been shown to leave nothing: the server
+   * that a check finds may be Treeline's own. Valid only if `applied` is null.
    */
   readonly mayExist: boolean;
   /** The running action; in the state `unknown`, the one whose outcome was lost. */

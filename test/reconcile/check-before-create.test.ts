@@ -1,5 +1,6 @@
 // A server is created only where a check has just found nothing there: what somebody else built meanwhile is not taken over.
 import { describe, expect, it } from 'vitest';
+import { renewIncarnations } from '../../src/follow/renew-incarnations.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { answering, buildByHand, SHOP, shopFiles } from './shop.ts';
@@ -127,6 +128,16 @@ describe('a create that failed', () => {
     expect(core.states()).toEqual({ web: 'done' });
     const [first, second] = core.provider.calls.filter(({ operation }) => operation === 'create');
     expect(second?.action).toBe(first?.action);
+  });
+
+  it('and has made the server is tried again after a restored backup, under the id of the new incarnation', async () => {
+    const first = await failed(true);
+    await first.ledger.commit(renewIncarnations(first.ledger, first.clock.now() + MINUTE));
+    const core = await first.restart();
+    await core.pass(60 * MINUTE);
+    expect(core.states()).toEqual({ web: 'done' });
+    const creates = core.provider.calls.filter(({ operation }) => operation === 'create');
+    expect(creates.map(({ action }) => action)).toEqual([`web.${core.ledger.server('web')?.incarnation}.create`]);
   });
 
   it('and has made nothing leaves alone what somebody builds while it waits', async () => {

@@ -140,6 +140,7 @@ export class SimulatedController {
     if (this.#lost === 'since backup') {
       restores.restored(opened);
       await opened.commit([...renewIncarnations(opened, wall.now()), restoredAt(opened, wall.now())]);
+      calls.restored(opened);
     }
     this.#lost = undefined;
     const store = rows.watched(opened);

@@ -4,6 +4,7 @@
 import type { AgentAction } from '../../src/agents/agent.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Call } from '../../src/providers/provider.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
 import type { SiteServer, SiteWatch } from './simulated-site.ts';
@@ -162,6 +163,11 @@ export class CallWatch implements SiteWatch {
     this.#drift.forget();
     this.deletes.forget();
     return names;
+  }
+
+  /** A backup is restored, and its servers have their new incarnations. */
+  restored(store: Pick<Store, 'list'>): void {
+    this.#creates.restored(store);
   }
 
   vanished(server: SiteServer): void {

@@ -1,6 +1,7 @@
 // Watches that nothing is created on a guess: a check at the same site comes before each create, at most half a minute old.
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Call } from '../../src/providers/provider.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { Facts } from './facts.ts';
 import type { SiteServer } from './simulated-site.ts';
 
@@ -123,6 +124,18 @@ export class CreateWatch {
   }
 
   /**
+   * A backup is restored. What a failed create may have left by then is the controller's own until a check finds it absent: that
+   * create is repeated under the number of the new incarnation.
+   */
+  restored(store: Pick<Store, 'list'>): void {
+    for (const [name, { applied, mayExist, action, incarnation, dirty }] of store.list('server')) {
+      if (applied !== null || !mayExist || action !== null) continue;
+      this.#creates.set(name, `${name}.${incarnation + (dirty ? 1 : 0)}.create`);
+      this.#unsure.add(name);
+    }
+  }
+
+  /**
    * Whether nobody can tell it from what the controller made: somebody built it between a check and the create that
    * followed, after that create while no check was answered, or in the place of one that is recorded as done, which is not
    * checked again.
@@ -164,7 +177,7 @@ export class CreateWatch {
     const { scheduler, wall } = this.#facts;
     if (check === undefined) return 'was never checked';
     if (check.site !== site) return `was checked at ${check.site}`;
-    const isRepeated = this.#creates.get(resource) === action;
+    const isRepeated = this.#creates.get(resource) === action && this.#unsure.has(resource);
     if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
     const isRemote = this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
     const claim = isRemote ? this.#claims.get(resource) : undefined;
