@@ -16,7 +16,7 @@ const COMMON_HELP = [
   '  --quick        small sizes: shows that it runs, and no more',
   '  --json         one JSON document instead of Markdown',
   '  --details      what each part measured, below the table (of one part: always)',
-  '  --write FILE   also writes the details, and the table of all parts, between the markers of a document',
+  '  --write FILE   also writes the table of all parts, and details that have markers, between the markers of a document',
   '  --before FILE  adds the values of an earlier report, made with --json',
 ];
 

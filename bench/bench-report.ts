@@ -55,12 +55,13 @@ export function jsonText(report: BenchReport): string {
 }
 
 /**
- * Returns a document with the table and the details of the measured parts in place of what stood between their markers,
- * `<!-- bench:table -->` and `<!-- bench:end -->`, and so for each part's name. The table of some parts only is left out.
- * Throws where one has no place.
+ * Returns a document with the results in place of what stood between their markers: the table of all parts between
+ * `<!-- bench:table -->` and `<!-- bench:end -->`, and the details of each part that has markers of its name. The table of
+ * some parts only is left out, and each of these needs its markers. Throws where a place is missing.
  */
 export function writtenInto(document: string, report: BenchReport): string {
-  const details = report.parts.map(({ part, text }) => [part, `${machineText(report.machine)}\n\n${text}`] as const);
+  const detailed = report.parts.filter(({ part }) => !report.isWhole || document.includes(beginOf(part)));
+  const details = detailed.map(({ part, text }) => [part, `${machineText(report.machine)}\n\n${text}`] as const);
   const table = report.isWhole ? [['table', tableText(report)] as const] : [];
   return [...table, ...details].reduce((text, [name, content]) => replaced(text, name, content), document);
 }
@@ -81,8 +82,12 @@ function replaced(document: string, name: string, content: string): string {
   return `${document.slice(0, from)}\n${content}\n\n${document.slice(to)}`;
 }
 
+function beginOf(name: string): string {
+  return `<!-- bench:${name} -->\n`;
+}
+
 function placeOf(document: string, name: string): { readonly from: number; readonly to: number } {
-  const begin = `<!-- bench:${name} -->\n`;
+  const begin = beginOf(name);
   const from = document.indexOf(begin);
   const to = document.indexOf('<!-- bench:end -->', from);
   if (from === -1 || to === -1) throw new Error(`the document has no markers for "${name}": ${begin.trim()}`);

@@ -56,7 +56,7 @@ async function run(args: readonly string[]): Promise<number> {
   const isWhole = command.names.length === 0;
   if (command.write !== undefined) {
     const names = chosen.map(({ part }) => part.name);
-    checkPlaces(readFileSync(command.write, 'utf8'), isWhole ? ['table', ...names] : names);
+    checkPlaces(readFileSync(command.write, 'utf8'), isWhole ? ['table'] : names);
   }
   const before = command.before === undefined ? undefined : readRows(readFileSync(command.before, 'utf8'));
   // Before the first folder is made, which an interruption has to remove as well.

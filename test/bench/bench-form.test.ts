@@ -215,6 +215,9 @@ describe('a report', () => {
     expect(some).toContain(place('table'));
     expect(some).toContain('All about reads.');
     expect(() => writtenInto('# Benchmarks\n', REPORT)).toThrow('no markers for "table"');
+    const onlyTable = writtenInto(place('table'), REPORT);
+    expect(onlyTable).not.toContain('All about reads.');
+    expect(() => writtenInto(place('table'), { ...REPORT, isWhole: false })).toThrow('no markers for "reads"');
   });
 });
 
@@ -231,11 +234,20 @@ it('removes its folder where it is interrupted before it has started a process',
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('every benchmark has a place in docs/benchmarks.md', async () => {
+it('every benchmark is described in docs/benchmarks.md, and the results of each have a place there', async () => {
+  const document = readFileSync('docs/benchmarks.md', 'utf8');
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', '--help']);
   const names = [...stdout.matchAll(/^ {2}([a-z]+) {2,}/gm)].map(([, name = '']) => name);
   expect(names).toEqual(expect.arrayContaining(['reads', 'hostile']));
-  const parts = names.map((part) => ({ ...EMPTY, part, text: `measured: ${part}` }));
-  const written = writtenInto(readFileSync('docs/benchmarks.md', 'utf8'), { ...REPORT, parts });
-  for (const { text } of parts) expect(written).toContain(text);
+  const headings = document.match(/(?<=^### ).*$/gm) ?? [];
+  expect(headings.map((heading) => heading.toLowerCase())).toEqual(expect.arrayContaining(names));
+  const [row] = REPORT.parts[0]?.rows ?? [];
+  if (row === undefined) throw new Error('the report has no row');
+  const parts = names.map((part) => ({ ...EMPTY, part, rows: [{ ...row, work: `work of ${part}` }] }));
+  const written = writtenInto(document, { ...REPORT, parts });
+  for (const { part } of parts) expect(written).toContain(`work of ${part}`);
+  for (const part of ['line', 'hostile']) {
+    const alone = { ...EMPTY, part, text: `measured: ${part}` };
+    expect(writtenInto(document, { ...REPORT, isWhole: false, parts: [alone] })).toContain(alone.text);
+  }
 });
