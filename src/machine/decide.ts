@@ -4,13 +4,18 @@ import { momentOf } from '../base/wording.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
-import type { CapacityNext, DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
+import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
 import { isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
+import { groupOf } from './rollout.ts';
 import { advance, requeue } from './transitions.ts';
+import type { Wait, WaitOfKind } from './wait.ts';
 import { withoutForgotten } from './want.ts';
+
+/** A replacement that exceeds the delete budget is judged again after this time; it is usually held by then. */
+const REVIEW_MS = 30_000;
 
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
@@ -32,7 +37,7 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   if (row.state === 'blocked') return decideBlocked(row, context);
   if (row.wanted === null) return decideUnwanted(row, context);
   const other = context.otherSpelling(row);
-  if (other !== undefined) return { row, next: { kind: 'after', server: other, need: 'spelling' } };
+  if (other !== undefined) return { row, next: { kind: 'spelling', server: other } };
   if (row.state !== 'pending' && !(row.checked && isSettled(row.state))) return decideQueued(row, context);
   return row.checked || isLeftoverReplaced(row) ? decideWanted(row, context) : decideCheck(row, context);
 }
@@ -64,7 +69,7 @@ function decideQueued(row: ServerRow, context: DecisionContext): Step {
 /** This process does not run the action, so its outcome is lost; it may still be running elsewhere. */
 function decideLost(row: ServerRow, action: RunningAction, context: DecisionContext): Step {
   const ends = context.lostActionEnds(action);
-  if (ends > context.now) return { row, next: { kind: 'at', time: ends } };
+  if (ends > context.now) return { row, next: { kind: 'time', until: ends } };
   if (action.isForgotten) {
     const forgotten = withoutForgotten(row, context.now);
     return forgotten === null ? { row: null, next: REST } : decide(forgotten, context);
@@ -78,7 +83,7 @@ function lostReason(action: RunningAction, { lostBecause }: DecisionContext): Re
 }
 
 function decideDue(row: ServerRow, due: number, context: DecisionContext): Step {
-  if (due > context.now) return checkAfterCreate(row, context) ?? { row, next: { kind: 'at', time: due } };
+  if (due > context.now) return checkAfterCreate(row, context) ?? { row, next: { kind: 'time', until: due } };
   return row.state === 'unknown' ? decide({ ...row, due: null }, context) : decideQueued(row, context);
 }
 
@@ -105,7 +110,7 @@ function decideCheck(row: ServerRow, context: DecisionContext): Step {
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
   const checked = isStuck(row) && row.action !== null ? { ...row, reason: lostReason(row.action, context) } : row;
-  if (!context.hasCapacity(provider.name)) return { row: checked, next: capacityOf(provider) };
+  if (!context.hasCapacity(provider.name)) return { row: checked, next: capacityWait(row, provider) };
   return { row: checked, next: { kind: 'check', provider: provider.name, tags: claimedTags(provider, context) } };
 }
 
@@ -120,15 +125,19 @@ function claimedTags(
   return claimant === undefined ? tags : tags?.filter((tag) => claimant.tags.includes(tag));
 }
 
-function capacityOf({ name, tags }: ResponsibleEntry, isChecked = false): CapacityNext {
+function capacityWait(
+  { instance }: ServerRow,
+  { name, tags }: ResponsibleEntry,
+  isChecked = false,
+): WaitOfKind<'capacity'> {
   const forProxies = tags === undefined ? {} : { tags, ...(isChecked ? { isChecked } : {}) };
-  return { kind: 'capacity', provider: name, ...forProxies };
+  return { kind: 'capacity', provider: name, instance, ...forProxies };
 }
 
 function decideUnwanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state !== 'marked for delete') return decideQueued(row, context);
   const holder = context.holdingUp(row);
-  if (holder !== undefined) return { row, next: { kind: 'after', server: holder, need: 'holder' } };
+  if (holder !== undefined) return { row, next: { kind: 'holder', server: holder } };
   return start(row, 'delete', context);
 }
 
@@ -137,16 +146,19 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (isConverged(row)) return settle(row, context);
   if (row.state !== 'pending') return decideQueued(row, context);
   const unmet = context.unmetDependency(row);
-  if (unmet !== undefined) return { row, next: { kind: 'after', server: unmet, need: 'dependency' } };
+  if (unmet !== undefined) return { row, next: { kind: 'dependency', server: unmet } };
   if (row.applied === null) return start(row, isLeftoverReplaced(row) ? 'delete' : 'create', context);
   if (isToBeConfirmed(row)) return decideConfirmation(row, context);
   // What was approved before the instance was protected counts like any other once it is not any more.
   if (row.replacing && row.policy.protected) return hold({ ...row, approved: false }, PROTECTED, context);
   const next = waitsForBudget(row, context);
   if (next !== undefined) return { row, next };
-  if (context.updatesAreHeld(row)) return { row, next: { kind: 'failures' } };
+  if (context.updatesAreHeld(row)) return { row, next: { kind: 'failures', commit: row.commit } };
   const slot = context.hasSlot(row);
-  if (slot !== true) return { row, next: { kind: 'slot', time: slot === false ? undefined : slot } };
+  if (slot !== true) {
+    const until = slot === false ? undefined : slot;
+    return { row, next: { kind: 'slot', group: groupOf(row), isAway: row.dirty, until } };
+  }
   return start(row, row.replacing ? 'delete' : 'update', context);
 }
 
@@ -155,7 +167,7 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
   if (!row.replacing || row.approved || context.stoppedUntil !== undefined) return undefined;
   const mayReplace = context.mayReplace();
   if (mayReplace === undefined) return { kind: 'again' };
-  return mayReplace ? undefined : { kind: 'review' };
+  return mayReplace ? undefined : { kind: 'budget', until: context.now + REVIEW_MS };
 }
 
 /** A server at rest is checked from time to time. Its check waits for capacity behind all actions. */
@@ -163,7 +175,8 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
   if (!context.isCheckDue || !isAtRest(row)) return { row, next: REST };
   const provider = context.providerFor(row);
   if (provider.name === null) return { row, next: REST };
-  if (!context.hasCapacity(provider.name, true)) return { row, next: { ...capacityOf(provider), isRoutine: true } };
+  if (!context.hasCapacity(provider.name, true))
+    return { row, next: { ...capacityWait(row, provider), isRoutine: true } };
   const tags = claimedTags(provider, context);
   return { row, next: { kind: 'check', provider: provider.name, isRoutine: true, tags } };
 }
@@ -173,10 +186,15 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
  * there.
  */
 function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
-  if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
+  const stop = stopWait(row, context);
+  if (stop !== undefined) return { row, next: stop };
   const until = context.witnessAwaitedUntil?.(row);
   if (until !== undefined) return { row, next: { kind: 'witness', until } };
   return decideCheck(row, context);
+}
+
+function stopWait({ instance }: ServerRow, { stoppedUntil }: DecisionContext): WaitOfKind<'instance'> | undefined {
+  return stoppedUntil === undefined ? undefined : { kind: 'instance', instance, until: stoppedUntil };
 }
 
 function settle(row: ServerRow, context: DecisionContext): Step {
@@ -191,13 +209,14 @@ function settle(row: ServerRow, context: DecisionContext): Step {
 }
 
 function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: DecisionContext): Step {
-  if (context.stoppedUntil !== undefined) return { row, next: { kind: 'stopped', until: context.stoppedUntil } };
+  const stop = stopWait(row, context);
+  if (stop !== undefined) return { row, next: stop };
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
   const earlier = waitForEarlier(row, { entry: provider, operation }, context);
   if (earlier !== undefined) return { row, next: earlier };
   if (!context.hasCapacity(provider.name)) {
-    return { row, next: capacityOf(provider, operation === 'create' && context.lastCheck === 'answered') };
+    return { row, next: capacityWait(row, provider, operation === 'create' && context.lastCheck === 'answered') };
   }
   // Another party may have created the server during the wait.
   if (operation === 'create' && context.lastCheck !== 'answered') return decideCheck(row, context);
@@ -237,14 +256,11 @@ function waitForEarlier(
   row: ServerRow,
   { entry, operation }: { readonly entry: ResponsibleEntry; readonly operation: Operation },
   context: DecisionContext,
-): Next | undefined {
+): Wait | undefined {
   const earlier = context.earlierWait?.(entry);
-  if (earlier !== undefined) return { kind: 'earlier', ...earlier };
-  if (operation !== 'create') return undefined;
+  if (earlier !== undefined || operation !== 'create') return earlier;
   const former = context.formerServer?.(row);
-  if (former !== undefined) return { kind: 'after', server: former, need: 'former' };
-  const unchecked = context.uncheckedAtSite?.(entry);
-  return unchecked && { kind: 'first check', ...unchecked };
+  return former === undefined ? context.firstCheckWait?.(entry) : { kind: 'former', server: former };
 }
 
 function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step {

@@ -1,58 +1,13 @@
 // Defines the decision about the next step of one server: the facts that it reads, and what follows from it. decide.ts
 // decides.
 import type { LostActionEnds, ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import type { Wait, WaitOfKind } from './wait.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';
 
-/** Next pass when a provider has capacity for a call; with proxy tags, when a proxy takes it. */
-export interface CapacityNext {
-  readonly kind: 'capacity';
-  readonly provider: string;
-  /** The proxy tags of the server. */
-  readonly tags?: readonly string[];
-  /** The call is a routine check of a server at rest: it comes after all actions. */
-  readonly isRoutine?: true;
-  /** The call is a create whose check is still fresh: proxies take it before all others. */
-  readonly isChecked?: true;
-}
-
-/** Why and until when no action begins at a site where an earlier controller may have begun one. */
-export interface EarlierWait {
-  /** Milliseconds since 1970. */
-  readonly until: number;
-  /** What shows the earlier controller, in words. */
-  readonly sign: string;
-}
-
-/** The result of a pass, carried out after the row is written. */
-export type Next =
-  /** No further pass until a commit or a request changes something. */
-  | { readonly kind: 'rest' }
-  /** Next pass at that time, milliseconds since 1970. */
-  | { readonly kind: 'at'; readonly time: number }
-  /**
-   * Next pass when that server, a dependency, is up; or when that server, a holder, no longer needs this one; or when
-   * that server, another spelling of the same name, is gone; or when that server, of before the store was lost, is forgotten.
-   */
-  | { readonly kind: 'after'; readonly server: string; readonly need: 'dependency' | 'holder' | 'spelling' | 'former' }
-  /** Next pass at that time, when no action of an earlier controller runs any more. */
-  | ({ readonly kind: 'earlier' } & EarlierWait)
-  /** Next pass when that server, of the same entry, was checked, or at that time. */
-  | { readonly kind: 'first check'; readonly server: string; readonly until: number }
-  /** Next pass when another server of its site was looked at, or at that time, when others are asked for again. */
-  | { readonly kind: 'witness'; readonly until: number }
-  /** Next pass when fewer updates of its commit are failed, or when a person has approved it. */
-  | { readonly kind: 'failures' }
-  /** Next pass when the suspension or hold of its instance changes, or at that time; infinity: there is none. */
-  | { readonly kind: 'stopped'; readonly until: number }
-  /** Next pass as soon as the row is written. */
-  | { readonly kind: 'again' }
-  /** The deletes have to be judged again. Next pass after that, in case this one is not held. */
-  | { readonly kind: 'review' }
-  /** Next pass when it gets a rollout slot of its group: at that time; undefined: when a member comes back. */
-  | { readonly kind: 'slot'; readonly time: number | undefined }
-  | CapacityNext
+/** A call that begins once the row is written. */
+type NextCall =
   /** Ask the provider whether the server exists. `isRoutine`: the server is at rest, and no action waits for the answer. */
   | {
       readonly kind: 'check';
@@ -63,6 +18,25 @@ export type Next =
     }
   /** Carry out the action that the row now holds. */
   | { readonly kind: 'run'; readonly provider: string };
+
+/**
+ * What follows a pass, carried out after the row is written: nothing until a commit or a request changes something, another
+ * pass at once, a call, or a wait.
+ */
+export type Next = { readonly kind: 'rest' } | { readonly kind: 'again' } | NextCall | Wait;
+
+/** Returns the wait that follows a pass; undefined if the server does not wait. */
+export function waitIn(next: Next): Wait | undefined {
+  switch (next.kind) {
+    case 'rest':
+    case 'again':
+    case 'check':
+    case 'run':
+      return undefined;
+    default:
+      return next;
+  }
+}
 
 /** The next row, or null if the server's row is to be removed. The same object if nothing changes. */
 export interface Step {
@@ -86,11 +60,9 @@ export interface DecisionContext {
   /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */
   readonly lostActionEnds: (action: RunningAction) => number;
   /** Returns the wait for actions of an earlier controller at that provider entry, if there may be any. */
-  readonly earlierWait?: (entry: ResponsibleEntry) => EarlierWait | undefined;
-  /** Returns another server of the same entry that was not checked yet, and how long to wait for that at most. */
-  readonly uncheckedAtSite?: (
-    entry: ResponsibleEntry,
-  ) => { readonly server: string; readonly until: number } | undefined;
+  readonly earlierWait?: (entry: ResponsibleEntry) => WaitOfKind<'earlier'> | undefined;
+  /** Returns the wait for the first check of another server of the same entry, if one was not checked yet. */
+  readonly firstCheckWait?: (entry: ResponsibleEntry) => WaitOfKind<'first check'> | undefined;
   /** Returns a server that the branch made in its instance before the store was lost, and that may still be there. */
   readonly formerServer?: (row: ServerRow) => string | undefined;
   /** Returns true if its server was only pretended to be made, by another provider than the responsible one. */

@@ -1,13 +1,11 @@
-// Describes the wait of a server, and its text for people. A waiting server waits for one thing at a time.
+// The wait of a server as data, and its text for people. A waiting server waits for one thing at a time; decide.ts says for
+// which.
 
 import { momentOf } from '../base/wording.ts';
-import type { ServerRow } from '../model/rows.ts';
-import type { Next } from './decision.ts';
 import { failuresDigest } from './hold-digests.ts';
 import { tagWords } from './responsibility.ts';
-import { groupOf } from './rollout.ts';
 
-/** The one thing that a waiting server waits for. */
+/** The one thing that a waiting server waits for. `until`: when it ends at the latest, milliseconds since 1970. */
 export type Wait =
   /** It depends on that server, which is not up. */
   | { readonly kind: 'dependency'; readonly server: string }
@@ -48,30 +46,12 @@ export type Wait =
   | { readonly kind: 'witness'; readonly until: number }
   | { readonly kind: 'time'; readonly until: number };
 
-/** Returns the wait that a decision about a row leads to, or undefined if the server does not wait. */
-export function waitOf(next: Next, row: ServerRow, reviewAt: number): Wait | undefined {
-  switch (next.kind) {
-    case 'after':
-      return { kind: next.need, server: next.server };
-    case 'slot':
-      return { kind: 'slot', group: groupOf(row), isAway: row.dirty, until: next.time };
-    case 'capacity':
-      return { ...next, instance: row.instance };
-    case 'failures':
-      return { kind: 'failures', commit: row.commit };
-    case 'stopped':
-      return { kind: 'instance', instance: row.instance, until: next.until };
-    case 'review':
-      return { kind: 'budget', until: reviewAt };
-    case 'earlier':
-    case 'first check':
-    case 'witness':
-      return next;
-    case 'at':
-      return { kind: 'time', until: next.time };
-    default:
-      return undefined;
-  }
+/** A wait of one kind. */
+export type WaitOfKind<K extends Wait['kind']> = Extract<Wait, { readonly kind: K }>;
+
+/** Returns when a wait ends at the latest; undefined if no time ends it. */
+export function latestEnd(wait: Wait): number | undefined {
+  return 'until' in wait && wait.until !== undefined && Number.isFinite(wait.until) ? wait.until : undefined;
 }
 
 /** Returns the text of a wait. */
@@ -113,7 +93,7 @@ export function waitReason(wait: Wait): string {
 /** Returns a wait in the form that the interface shows; undefined if there is none. */
 export function toldWait(wait: Wait | undefined): ToldWait | undefined {
   if (wait === undefined) return undefined;
-  const until = 'until' in wait && wait.until !== undefined && Number.isFinite(wait.until) ? wait.until : undefined;
+  const until = latestEnd(wait);
   return {
     reason: waitReason(wait),
     server: 'server' in wait ? wait.server : null,

@@ -3,7 +3,6 @@ import type {
   CheckEnd,
   Claimant,
   DecisionContext,
-  EarlierWait,
   ResponsibleEntry,
   ResponsibleProvider,
 } from '../machine/decision.ts';
@@ -14,11 +13,11 @@ import { openRemovals } from '../machine/removals.ts';
 import { fitsProxy } from '../machine/responsibility.ts';
 import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
-import type { Wait } from '../machine/wait.ts';
+import type { Wait, WaitOfKind } from '../machine/wait.ts';
 import { PROXIED } from '../model/names.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { WaitExemption } from './circle-watch.ts';
-import { earlierWait, uncheckedAtSite } from './earlier-controller.ts';
+import { earlierWait, firstCheckWait } from './earlier-controller.ts';
 import type { Ledger } from './ledger.ts';
 import { type ProviderSources, providerFor, wasPretended } from './responsible-provider.ts';
 
@@ -126,7 +125,7 @@ class LazyContext implements DecisionContext {
     return lostActionEnds(this.#name, action, this.#around);
   }
 
-  earlierWait(entry: ResponsibleEntry): EarlierWait | undefined {
+  earlierWait(entry: ResponsibleEntry): WaitOfKind<'earlier'> | undefined {
     return earlierWait(entry, this.#around);
   }
 
@@ -135,7 +134,7 @@ class LazyContext implements DecisionContext {
     return [...formersInTheWay(row, this.#around.ledger)].at(-1);
   }
 
-  uncheckedAtSite(entry: ResponsibleEntry): { readonly server: string; readonly until: number } | undefined {
+  firstCheckWait(entry: ResponsibleEntry): WaitOfKind<'first check'> | undefined {
     const isOfSite = (server: string, row: ServerRow): boolean => {
       const wait = this.#around.waitOf?.(server);
       // What a server waits for tells its site: otherwise the record of each would be merged, again and again.
@@ -144,7 +143,7 @@ class LazyContext implements DecisionContext {
       if (other.name === null || other.name !== entry.name) return false;
       return entry.tags === undefined || fitsProxy(other.tags ?? [], entry.tags);
     };
-    return uncheckedAtSite(entry, { ...this.#around, now: this.now, isOfSite });
+    return firstCheckWait(entry, { ...this.#around, now: this.now, isOfSite });
   }
 
   get lostBecause(): string | undefined {

@@ -2,7 +2,8 @@
 // starts over, a restored or copied one is behind the world. docs/decisions/0007-a-lost-store.md.
 
 import { momentOf } from '../base/wording.ts';
-import type { EarlierWait, ResponsibleEntry } from '../machine/decision.ts';
+import type { ResponsibleEntry } from '../machine/decision.ts';
+import type { WaitOfKind } from '../machine/wait.ts';
 import type { BeginningRow, Change, ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { Ledger } from './ledger.ts';
@@ -47,23 +48,24 @@ export function isLostStore(ledger: Pick<Ledger, 'read'>): boolean {
  * Returns until when no action of an entry begins, and why: an action that the earlier controller had begun there is over
  * then. Undefined if none may run any more, and if nothing shows an earlier controller.
  */
-export function earlierWait(entry: ResponsibleEntry, sources: EarlierSources): EarlierWait | undefined {
+export function earlierWait(entry: ResponsibleEntry, sources: EarlierSources): WaitOfKind<'earlier'> | undefined {
   const { ledger, now } = sources;
   const until = windowEnd(entry.name, sources);
   if (until === undefined || until <= now) return undefined;
   const { signs = {} } = ledger.read('beginning', STORE) ?? {};
   const sign = signs[entry.name] ?? signs[EVERY_ENTRY];
-  return sign === undefined ? undefined : { until, sign };
+  return sign === undefined ? undefined : { kind: 'earlier', until, sign };
 }
 
 /**
- * Returns another server of the entry, for proxies also of the site, that was not checked yet: what is there already would
- * show an earlier controller. Undefined once that took too long, and where no action of an earlier controller can run.
+ * Returns the wait for another server of the entry, for proxies also of the site, that was not checked yet: what is there
+ * already would show an earlier controller. Undefined once that took too long, and where no action of an earlier controller
+ * can run.
  */
-export function uncheckedAtSite(
+export function firstCheckWait(
   entry: ResponsibleEntry,
   sources: EarlierSources & { readonly isOfSite: (server: string, row: ServerRow) => boolean },
-): { readonly server: string; readonly until: number } | undefined {
+): WaitOfKind<'first check'> | undefined {
   const { ledger, now, isOfSite } = sources;
   const beginning = ledger.read('beginning', STORE);
   if (beginning === undefined || windowEnd(entry.name, sources) === undefined) return undefined;
@@ -76,7 +78,7 @@ export function uncheckedAtSite(
     return row !== undefined && isOfSite(name, row);
   };
   const server = ledger.index.lastUnseen(site, isUncheckedOfSite, ledger.read('head', 'head'));
-  return server === undefined ? undefined : { server, until };
+  return server === undefined ? undefined : { kind: 'first check', server, until };
 }
 
 /** Returns the change that notes what a check has found: a server that this store has not made. */

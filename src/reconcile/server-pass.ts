@@ -8,11 +8,11 @@ import type { Executor } from '../execute/executor.ts';
 import type { ConcludeContext, SecretRules } from '../machine/call-outcome.ts';
 import { conclude } from '../machine/conclude.ts';
 import { decide } from '../machine/decide.ts';
-import type { DecisionContext, Next, Step } from '../machine/decision.ts';
+import { type DecisionContext, type Next, type Step, waitIn } from '../machine/decision.ts';
 import { judgePlace, withPlace } from '../machine/place.ts';
 import { reasonText } from '../machine/reasons.ts';
 import { removalChanges } from '../machine/removals.ts';
-import { waitOf } from '../machine/wait.ts';
+import { latestEnd } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
@@ -24,9 +24,6 @@ import type { Ledger } from './ledger.ts';
 import type { ServerChecks } from './server-checks.ts';
 import type { SiteWitness } from './site-witness.ts';
 import type { WakeUps } from './wake-ups.ts';
-
-/** Delay before the next pass of a replacement that exceeds the budget; it is usually held by then. */
-const REVIEW_MS = 30_000;
 
 /** The parts that a pass reads, writes and calls. */
 export interface ServerPassOptions extends SecretRules {
@@ -148,7 +145,7 @@ export class ServerPass {
 
   /** Records the wait and the claim before the first await, so that no change of another server is missed. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
-    const { executor, ledger, clock, wakeUps, checks, queue } = this.#options;
+    const { executor, ledger, wakeUps, checks, queue } = this.#options;
     const isRoutine = next.kind === 'check' && next.isRoutine === true;
     if (next.kind === 'check' || next.kind === 'run') {
       executor.capacity.claim(name, next.provider, next.kind === 'check' ? { isRoutine, tags: next.tags } : {});
@@ -160,8 +157,7 @@ export class ServerPass {
     if (!checks.schedule.isPlanned(name)) executor.endCheck(name);
     const checkMs = checks.schedule.msLeft(name);
     if (checkMs !== undefined) queue.addAfter(name, checkMs);
-    const reviewAt = clock.now() + REVIEW_MS;
-    wakeUps.begin(name, after, after === null ? undefined : waitOf(next, after, reviewAt));
+    wakeUps.begin(name, after, waitIn(next));
   }
 
   /** A delete that begins without approval counts against the budget; its row is written together with the intent. */
@@ -193,42 +189,15 @@ export class ServerPass {
 
   #carryOut(name: string, row: ServerRow, next: Next): void {
     const { executor, queue, checks, review, clock, sites } = this.#options;
-    switch (next.kind) {
-      case 'check':
-        executor.check(name, row, next.provider);
-        break;
-      case 'run':
-        checks.forget(name);
-        executor.run(name, row);
-        break;
-      case 'again':
-        queue.add(name);
-        break;
-      case 'review':
-        review();
-        queue.addAfter(name, REVIEW_MS);
-        break;
-      case 'at':
-        queue.addAfter(name, next.time - clock.now());
-        break;
-      case 'witness':
-      case 'earlier':
-      case 'first check':
-      case 'stopped':
-        // What a check has found before an action of an earlier controller is over allows no create after it.
-        if (next.kind === 'earlier') checks.forget(name);
-        if (next.kind === 'witness') sites.summon(name, row);
-        if (Number.isFinite(next.until)) queue.addAfter(name, next.until - clock.now());
-        break;
-      case 'rest':
-      case 'after':
-      case 'failures':
-      case 'slot':
-        break;
-      case 'capacity':
-        // A check may wait longer for capacity than its server waits for the next try.
-        if (row.due !== null) queue.addAfter(name, Date.parse(row.due) - clock.now());
-    }
+    if (next.kind === 'check') executor.check(name, row, next.provider);
+    // No create may rely on a check from before an action, nor from before one of an earlier controller is over.
+    if (next.kind === 'run' || next.kind === 'earlier') checks.forget(name);
+    if (next.kind === 'run') executor.run(name, row);
+    if (next.kind === 'again') queue.add(name);
+    if (next.kind === 'budget') review();
+    if (next.kind === 'witness') sites.summon(name, row);
+    const until = passTime(row, next);
+    if (until !== undefined) queue.addAfter(name, until - clock.now());
   }
 
   #logStep(server: string, { state: from }: ServerRow, after: ServerRow | null): void {
@@ -239,6 +208,15 @@ export class ServerPass {
     this.#options.log.info({ operation, server, instance, from, to, reason, attempt }, 'state');
     if (after === null) this.#operations.delete(server);
   }
+}
+
+/** Returns when the next pass over a server follows, whatever happens until then; undefined if only an event enqueues it. */
+function passTime(row: ServerRow, next: Next): number | undefined {
+  const wait = waitIn(next);
+  // A check may wait longer for capacity than its server waits for the next try.
+  if (wait?.kind === 'capacity') return row.due === null ? undefined : Date.parse(row.due);
+  // The end of the rest of a group wakes one of its members.
+  return wait === undefined || wait.kind === 'slot' ? undefined : latestEnd(wait);
 }
 
 function factsOf({ retry, drift, provider }: ProviderEntry): Pick<ConcludeContext, 'retry' | 'drift' | 'isPretending'> {

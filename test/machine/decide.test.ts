@@ -20,7 +20,7 @@ interface Case {
 const REST: Next = { kind: 'rest' };
 const CHECK: Next = { kind: 'check', provider: 'lab' };
 const RUN: Next = { kind: 'run', provider: 'lab' };
-const ROOM: Next = { kind: 'capacity', provider: 'lab' };
+const ROOM: Next = { kind: 'capacity', provider: 'lab', instance: 'shop' };
 const SINCE_NOW = { since: at(NOW) };
 const NEW_ACTION = { provider: 'lab', started: at(NOW), deadline: at(NOW + 60_000) };
 
@@ -35,7 +35,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a lost action may still be running': {
     row: creating,
     context: { lostActionEnds: () => SOON },
-    next: { kind: 'at', time: SOON },
+    next: { kind: 'time', until: SOON },
   },
   'a lost action has ended': {
     row: creating,
@@ -51,7 +51,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
   'a wait is not over': {
     row: rowIn('retrying', { due: at(SOON), attempt: 1 }),
-    next: { kind: 'at', time: SOON },
+    next: { kind: 'time', until: SOON },
   },
   'the wait before the next try is over': {
     row: rowIn('retrying', { due: at(NOW), attempt: 1, reason: { code: 'action_failed', text: 'full' } }),
@@ -174,7 +174,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'somebody needs it still': {
     row: unwanted,
     context: { holdingUp: () => 'web-2' },
-    next: { kind: 'after', server: 'web-2', need: 'holder' },
+    next: { kind: 'holder', server: 'web-2' },
   },
   'it is to go, and nobody may call now': { row: unwanted, context: NO_ROOM, next: ROOM },
   'it is to go, and its provider is gone': {
@@ -196,7 +196,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'what it depends on is not done': {
     row: rowIn('pending'),
     context: { unmetDependency: () => 'db' },
-    next: { kind: 'after', server: 'db', need: 'dependency' },
+    next: { kind: 'dependency', server: 'db' },
   },
   'it is to be created': {
     row: rowIn('pending', { provider: null }),
@@ -235,17 +235,17 @@ const CASES: Readonly<Record<string, Case>> = {
   'its last check is too old, and what it depends on is not done': {
     row: rowIn('pending'),
     context: { lastCheck: undefined, unmetDependency: () => 'db' },
-    next: { kind: 'after', server: 'db', need: 'dependency' },
+    next: { kind: 'dependency', server: 'db' },
   },
   'its last check is too old, and its instance is suspended': {
     row: rowIn('pending'),
     context: { lastCheck: undefined, stoppedUntil: SOON },
-    next: { kind: 'stopped', until: SOON },
+    next: { kind: 'instance', instance: 'shop', until: SOON },
   },
   'another spelling of its name is still there': {
     row: rowIn('pending', { checked: false, provider: null }),
     context: { otherSpelling: () => 'WEB-1' },
-    next: { kind: 'after', server: 'WEB-1', need: 'spelling' },
+    next: { kind: 'spelling', server: 'WEB-1' },
   },
   'its create has failed, and may have made it': {
     row: rowIn('failed', { due: at(SOON), mayExist: true, checked: false }),
@@ -260,17 +260,17 @@ const CASES: Readonly<Record<string, Case>> = {
   'its create has failed, may have made it, and its provider is gone': {
     row: rowIn('retrying', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: undefined, ...NO_PROVIDER },
-    next: { kind: 'at', time: SOON },
+    next: { kind: 'time', until: SOON },
   },
   'its create has failed, and the check of that as well': {
     row: rowIn('failed', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: 'failed' },
-    next: { kind: 'at', time: SOON },
+    next: { kind: 'time', until: SOON },
   },
   'its create has failed, and a check has found it': {
     row: rowIn('failed', { due: at(SOON), mayExist: true }),
     context: { lastCheck: undefined },
-    next: { kind: 'at', time: SOON },
+    next: { kind: 'time', until: SOON },
   },
   'its create has failed, may have made it, and its instance is stopped': {
     row: rowIn('pending', { mayExist: true, checked: false }),
@@ -306,27 +306,27 @@ const CASES: Readonly<Record<string, Case>> = {
   'it is to be updated, and what it depends on is not done': {
     row: outdated,
     context: { unmetDependency: () => 'db' },
-    next: { kind: 'after', server: 'db', need: 'dependency' },
+    next: { kind: 'dependency', server: 'db' },
   },
   'it is to be updated, and others of its group are away': {
     row: outdated,
     context: { hasSlot: () => false },
-    next: { kind: 'slot', time: undefined },
+    next: { kind: 'slot', group: 'shop/web', isAway: false, until: undefined },
   },
   'it is to be updated, and its group rests': {
     row: outdated,
     context: { hasSlot: () => SOON },
-    next: { kind: 'slot', time: SOON },
+    next: { kind: 'slot', group: 'shop/web', isAway: false, until: SOON },
   },
   'it is to be updated, and too many updates of its commit have failed': {
     row: outdated,
     context: { updatesAreHeld: () => true },
-    next: { kind: 'failures' },
+    next: { kind: 'failures', commit: outdated.commit },
   },
   'it is to be replaced, and too much is deleted already': {
     row: rowIn('pending', { applied: SMALL, replacing: true }),
     context: { mayReplace: () => false },
-    next: { kind: 'review' },
+    next: { kind: 'budget', until: NOW + 30_000 },
   },
   'it is to be replaced, which a person has approved': {
     row: rowIn('pending', { applied: SMALL, replacing: true, approved: true }),
@@ -342,12 +342,12 @@ const CASES: Readonly<Record<string, Case>> = {
   'its instance is suspended until a time': {
     row: outdated,
     context: { stoppedUntil: SOON },
-    next: { kind: 'stopped', until: SOON },
+    next: { kind: 'instance', instance: 'shop', until: SOON },
   },
   'its instance is held until somebody says so': {
     row: unwanted,
     context: { stoppedUntil: Number.POSITIVE_INFINITY },
-    next: { kind: 'stopped', until: Number.POSITIVE_INFINITY },
+    next: { kind: 'instance', instance: 'shop', until: Number.POSITIVE_INFINITY },
   },
   'it goes first, since it waited in a circle': {
     row: unwanted,

@@ -153,11 +153,15 @@ describe('healing', () => {
   });
 
   it.each<[what: string, context: object, next: Next]>([
-    ['a slot of its group', { hasSlot: () => false }, { kind: 'slot', time: undefined }],
-    ['capacity', { hasCapacity: () => false }, { kind: 'capacity', provider: 'lab' }],
-    ['the end of a suspension', { stoppedUntil: NOW + 1 }, { kind: 'stopped', until: NOW + 1 }],
-    ['fewer failed updates', { updatesAreHeld: () => true }, { kind: 'failures' }],
-    ['a dependency', { unmetDependency: () => 'db' }, { kind: 'after', server: 'db', need: 'dependency' }],
+    [
+      'a slot of its group',
+      { hasSlot: () => false },
+      { kind: 'slot', group: 'shop/web', isAway: false, until: undefined },
+    ],
+    ['capacity', { hasCapacity: () => false }, { kind: 'capacity', provider: 'lab', instance: 'shop' }],
+    ['the end of a suspension', { stoppedUntil: NOW + 1 }, { kind: 'instance', instance: 'shop', until: NOW + 1 }],
+    ['fewer failed updates', { updatesAreHeld: () => true }, { kind: 'failures', commit: done.commit }],
+    ['a dependency', { unmetDependency: () => 'db' }, { kind: 'dependency', server: 'db' }],
   ])('waits for %s, like every update', (_what, context, next) => {
     expect(nextOf(check(done, SEEN_LARGE, { drift }), context)).toEqual(next);
   });
@@ -188,7 +192,11 @@ describe('healing', () => {
 
   it('does not look a second time while its instance is suspended', () => {
     const suspected = check(done, ABSENT, { drift });
-    expect(nextOf(suspected, { stoppedUntil: NOW + 1 })).toEqual({ kind: 'stopped', until: NOW + 1 });
+    expect(nextOf(suspected, { stoppedUntil: NOW + 1 })).toEqual({
+      kind: 'instance',
+      instance: 'shop',
+      until: NOW + 1,
+    });
   });
 
   it('makes a server of a protected instance again: nothing is deleted', () => {
@@ -316,7 +324,7 @@ describe('a due check', () => {
     expect(nextOf(done, { isCheckDue: true })).toEqual(check);
     expect(nextOf({ ...done, state: 'drifted' }, { isCheckDue: true })).toEqual(check);
     expect(nextOf(done)).toEqual({ kind: 'rest' });
-    const waiting = { kind: 'capacity', provider: 'lab', isRoutine: true };
+    const waiting = { kind: 'capacity', provider: 'lab', instance: 'shop', isRoutine: true };
     expect(nextOf(done, { isCheckDue: true, hasCapacity: () => false })).toEqual(waiting);
     expect(
       nextOf(done, { isCheckDue: true, hasCapacity: (_: string, isRoutine?: boolean) => isRoutine !== true }),
