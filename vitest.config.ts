@@ -42,8 +42,8 @@ const ALONE = [
   'test/scenario/parses-of-a-write.test.ts',
   'test/counted-work.test.ts',
   'test/simulation/**/*.test.ts',
-  'test/source/counted-git.test.ts',
-  'test/source/hostile-push.test.ts',
+  'test/repository/counted-git.test.ts',
+  'test/repository/hostile-push.test.ts',
 ];
 
 export default defineConfig({

@@ -1,6 +1,7 @@
 // Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
 import { startApi } from './api/app.ts';
 import type { Listener } from './api/listener.ts';
+import { createManagement } from './api/management.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './base/clock.ts';
@@ -8,7 +9,6 @@ import type { ListenAddress, Listening } from './base/listen.ts';
 import type { Logger } from './base/log.ts';
 import { composeCore } from './compose/core.ts';
 import type { SharedParts } from './compose/open-parts.ts';
-import { createManagement } from './management/server.ts';
 import { ServiceError } from './model/service-error.ts';
 import type { Settings } from './model/settings.ts';
 import { answerIn } from './providers/answer-json.ts';

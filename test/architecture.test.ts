@@ -30,18 +30,18 @@ const TRIALS: readonly Trial[] = [
   {
     rule: 'only what the table allows',
     files: {
-      'src/store/a.ts': "import { b } from '../source/b.ts';",
+      'src/store/a.ts': "import { b } from '../repository/b.ts';",
       'src/derive.ts': "import { a } from './base/clock.ts';",
     },
-    finds: ['src/store/a.ts:1 imports src/source/b.ts', 'src/derive.ts:1 imports src/base/clock.ts'],
+    finds: ['src/store/a.ts:1 imports src/repository/b.ts', 'src/derive.ts:1 imports src/base/clock.ts'],
   },
   {
     rule: 'only what the table allows',
     files: {
       'src/reconcile/a.ts':
-        "import type { Store } from '../store/store.ts';\nimport { type Source } from '../source/source.ts';\nimport { SourceError } from '../source/source.ts';\nimport type { Lock } from '../store/lock.ts';",
+        "import type { Store } from '../store/store.ts';\nimport { type Source } from '../repository/source.ts';\nimport { SourceError } from '../repository/source.ts';\nimport type { Lock } from '../store/lock.ts';",
     },
-    finds: ['src/reconcile/a.ts:3 imports src/source/source.ts', 'src/reconcile/a.ts:4 imports src/store/lock.ts'],
+    finds: ['src/reconcile/a.ts:3 imports src/repository/source.ts', 'src/reconcile/a.ts:4 imports src/store/lock.ts'],
   },
   {
     rule: 'only what the table allows',
@@ -55,18 +55,18 @@ const TRIALS: readonly Trial[] = [
   {
     rule: 'only what the table allows',
     files: {
-      'src/git/a.ts':
-        "import { invariant } from '../base/invariant.ts';\nimport type { Snapshot } from '../model/snapshot.ts';",
-      'src/git/b.ts':
-        "import { SourceError } from '../source/source.ts';\nimport type { Clock } from '../base/clock.ts';",
-      'src/source/remotes/c.ts': "import { runGit } from '../../git/git-process.ts';",
-      'src/store/d.ts': "import { runGit } from '../git/git-process.ts';",
+      'src/repository/git/a.ts':
+        "import { invariant } from '../../base/invariant.ts';\nimport type { Snapshot } from '../../model/snapshot.ts';",
+      'src/repository/git/b.ts':
+        "import { SourceError } from '../source.ts';\nimport type { Clock } from '../../base/clock.ts';",
+      'src/repository/remotes/c.ts': "import { runGit } from '../git/git-process.ts';",
+      'src/store/d.ts': "import { runGit } from '../repository/git/git-process.ts';",
     },
     finds: [
-      'src/git/a.ts:2 imports src/model/snapshot.ts',
-      'src/git/b.ts:1 imports src/source/source.ts',
-      'src/git/b.ts:2 imports src/base/clock.ts',
-      'src/store/d.ts:1 imports src/git/git-process.ts',
+      'src/repository/git/a.ts:2 imports src/model/snapshot.ts',
+      'src/repository/git/b.ts:1 imports src/repository/source.ts',
+      'src/repository/git/b.ts:2 imports src/base/clock.ts',
+      'src/store/d.ts:1 imports src/repository/git/git-process.ts',
     ],
   },
   {
@@ -200,9 +200,9 @@ const TRIALS: readonly Trial[] = [
     rule: 'is declared in one file',
     files: {
       'src/api/a.ts': 'export interface Answer {}\nconst b = 1;\nexport function f(): void;\nexport function f() {}',
-      'src/git/a.ts': 'export const b = 1;\nexport class Answer {}',
+      'src/repository/git/a.ts': 'export const b = 1;\nexport class Answer {}',
     },
-    finds: ['src/git/a.ts:2 exports Answer, as does src/api/a.ts'],
+    finds: ['src/repository/git/a.ts:2 exports Answer, as does src/api/a.ts'],
   },
   {
     rule: 'exports have names',

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { wantsBlob } from '../src/catalog/load-catalog.ts';
 import { type Derivation, derive } from '../src/derive.ts';
 import { compareNames } from '../src/model/names.ts';
-import { readDirectory } from '../src/source/directory-snapshot.ts';
+import { readDirectory } from '../src/repository/directory-snapshot.ts';
 import { explainedRecords } from './support/explained-records.ts';
 import { readableJson } from './support/readable-json.ts';
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { createLog } from '../src/base/log.ts';
 import type { LogLevel } from '../src/model/settings.ts';
-import { SourceError } from '../src/source/source.ts';
+import { SourceError } from '../src/repository/source.ts';
 
 function logged(level: LogLevel, error: Error): { readonly err: Readonly<Record<string, unknown>> } {
   const lines: string[] = [];

@@ -15,6 +15,7 @@ import { isMap } from '../src/model/json.ts';
 import { isError, type Problem } from '../src/model/problem.ts';
 import { canonicalSerial } from '../src/model/serial.ts';
 import { ServiceError } from '../src/model/service-error.ts';
+import { createGitSource } from '../src/repository/git-source.ts';
 import { desiredAfter } from '../src/service/write/check-edits.ts';
 import type { Draft } from '../src/service/write/draft.ts';
 import {
@@ -24,7 +25,6 @@ import {
   putTreeDraft,
   writableType,
 } from '../src/service/write/drafts.ts';
-import { createGitSource } from '../src/source/git-source.ts';
 import { snapshotOf } from './catalog/snapshots.ts';
 import { createGitRepository } from './support/git-repository.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';

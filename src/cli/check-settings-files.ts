@@ -8,15 +8,15 @@ import { readTlsFiles } from '../api/tls/read-tls-files.ts';
 import { whyUnusable } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import type { Settings } from '../model/settings.ts';
+import { headOfBranch } from '../repository/head-of-branch.ts';
+import { findGitDirectory } from '../repository/remotes/git-directory.ts';
+import { openTransport } from '../repository/remotes/open-transport.ts';
+import { SmartRemote } from '../repository/remotes/smart-remote.ts';
+import { parseRepositoryUrl } from '../repository/repository-url.ts';
+import { SourceError } from '../repository/source.ts';
+import { SOURCE_LIMITS } from '../repository/source-limits.ts';
 import type { PlacedFault } from '../settings/refuse-settings.ts';
 import { filesOfSettings, READ_BY_ANYBODY, type SettingsFile, variablesOfSecrets } from '../settings/secret-files.ts';
-import { headOfBranch } from '../source/head-of-branch.ts';
-import { findGitDirectory } from '../source/remotes/git-directory.ts';
-import { openTransport } from '../source/remotes/open-transport.ts';
-import { SmartRemote } from '../source/remotes/smart-remote.ts';
-import { parseRepositoryUrl } from '../source/repository-url.ts';
-import { SourceError } from '../source/source.ts';
-import { SOURCE_LIMITS } from '../source/source-limits.ts';
 
 /** How long git may take to list the branches of a local repository. */
 const BRANCHES_MS = 10_000;

@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { compareExplanations } from '../hiera/explain-node.ts';
 import type { NodeExplanation } from '../model/explanation.ts';
+import { SourceError } from '../repository/source.ts';
 import type { ApprovalEffect } from '../service/explain/explainer.ts';
-import { SourceError } from '../source/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import {
   explainIn,

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { whyUnusable } from '../base/wording.ts';
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import { readDirectory } from '../source/directory-snapshot.ts';
-import { SourceError } from '../source/source.ts';
+import { readDirectory } from '../repository/directory-snapshot.ts';
+import { SourceError } from '../repository/source.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 
 /**

@@ -14,12 +14,12 @@ import { createProviderRegistry, type ProviderRegistry } from '../providers/prov
 import { createSimulatedProvider } from '../providers/simulated.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { stallsIn } from '../reconcile/stall-graph.ts';
-import { createGitPublisher } from '../source/git-publisher.ts';
-import { createGitSource, type GitSource } from '../source/git-source.ts';
-import type { Publisher } from '../source/publisher.ts';
-import { parseRepositoryUrl } from '../source/repository-url.ts';
-import type { Source, Trigger } from '../source/source.ts';
-import { createBranchWatch, createPollTimer } from '../source/triggers.ts';
+import { createGitPublisher } from '../repository/git-publisher.ts';
+import { createGitSource, type GitSource } from '../repository/git-source.ts';
+import type { Publisher } from '../repository/publisher.ts';
+import { parseRepositoryUrl } from '../repository/repository-url.ts';
+import type { Source, Trigger } from '../repository/source.ts';
+import { createBranchWatch, createPollTimer } from '../repository/triggers.ts';
 import { takesProgress } from '../statuses/forge-request.ts';
 import { createSendStatus } from '../statuses/send-status.ts';
 import { StatusReporter } from '../statuses/status-reporter.ts';

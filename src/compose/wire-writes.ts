@@ -7,14 +7,14 @@ import type { Follower } from '../follow/follower.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { RowRequests } from '../reconcile/row-requests.ts';
+import type { Publisher } from '../repository/publisher.ts';
+import type { Source } from '../repository/source.ts';
 import { type CommitWait, createCommitWait } from '../service/read/commit-wait.ts';
 import type { BranchView } from '../service/write/branch-view.ts';
 import { createPreview } from '../service/write/preview.ts';
 import type { PublishParts } from '../service/write/publish-batch.ts';
 import { WriteQueue } from '../service/write/write-queue.ts';
 import { createWriter, type Writer } from '../service/write/writer.ts';
-import type { Publisher } from '../source/publisher.ts';
-import type { Source } from '../source/source.ts';
 
 /** The inputs of {@link wireWrites}. */
 interface WritesParts {

@@ -2,7 +2,7 @@
 // set, as if it had been polled on its own. walk-steps.ts takes them. Pure.
 import type { FollowedDerivation, RefusedDerivation } from '../derive.ts';
 import type { Guard } from '../desired/deletions.ts';
-import type { Commit } from '../source/source.ts';
+import type { Commit } from '../repository/source.ts';
 import { firstParentLine } from './first-parents.ts';
 import { OtherCommits, type Others } from './merge-guards.ts';
 

@@ -3,7 +3,7 @@
 import { placePath, TREE_FILE } from '../catalog/paths.ts';
 import type { FollowedPlace, HeadRow } from '../model/rows.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
-import type { Source } from '../source/source.ts';
+import type { Source } from '../repository/source.ts';
 import { COMMITS_MAX, firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 
 /** What is followed, and what is in the way of going on from it. */

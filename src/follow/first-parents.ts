@@ -1,5 +1,5 @@
 // Walks a branch back along first parents: the commits of the branch itself, without those that merges bring.
-import type { Commit, Source } from '../source/source.ts';
+import type { Commit, Source } from '../repository/source.ts';
 
 /** How many commits of a branch are searched, or read because of a merge. */
 export const COMMITS_MAX = 1_000;

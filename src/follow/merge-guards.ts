@@ -6,7 +6,7 @@ import type { Reusable } from '../derive.ts';
 import type { Guard } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
 import { isProtected, isRetaining, isValidUnit, type Unit } from '../desired/unit.ts';
-import type { Commit, Source } from '../source/source.ts';
+import type { Commit, Source } from '../repository/source.ts';
 import { COMMITS_MAX } from './first-parents.ts';
 import { proposeAt } from './read-commit.ts';
 

@@ -3,7 +3,7 @@
 import { NO_FILES, type ParsedFiles } from '../catalog/load-catalog.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Writing, Writings } from '../model/writing.ts';
-import type { Commit } from '../source/source.ts';
+import type { Commit } from '../repository/source.ts';
 
 const WRITINGS_MAX = 1_000;
 

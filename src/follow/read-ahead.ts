@@ -2,7 +2,7 @@
 // would stop all passes and operations. What is kept is judged in the section, by the rows as they are then.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
-import type { AddedOrder, BlobFilter, Source } from '../source/source.ts';
+import type { AddedOrder, BlobFilter, Source } from '../repository/source.ts';
 import type { DerivedStep } from './commit-steps.ts';
 
 /** Reads commits of one directory. */

@@ -8,7 +8,7 @@ import { type Before, type Derivation, deriveSteps, proposeSteps, type Reusable 
 import { EMPTY_BASELINE } from '../desired/desired-state.ts';
 import type { Problem } from '../model/problem.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
-import type { AddedOrder, Source } from '../source/source.ts';
+import type { AddedOrder, Source } from '../repository/source.ts';
 
 /** Reads the files of commits. */
 type SnapshotSource = Pick<Source, 'snapshot'>;

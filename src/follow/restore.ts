@@ -19,7 +19,7 @@ import { isError } from '../model/problem.ts';
 import type { Document, HeadRow, PinnedRow } from '../model/rows.ts';
 import type { WantedServer } from '../model/spec.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import type { Source } from '../source/source.ts';
+import type { Source } from '../repository/source.ts';
 import { HEAD } from './object-rows.ts';
 import { proposeAt, readCommit } from './read-commit.ts';
 

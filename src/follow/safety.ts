@@ -6,7 +6,7 @@ import { recentRemovals, removalName, removalsMax, removalsUnderWay, serverCount
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { Spec } from '../model/spec.ts';
-import type { Commit } from '../source/source.ts';
+import type { Commit } from '../repository/source.ts';
 import type { RowView } from './draft-rows.ts';
 import { isApprovalOpen } from './hold-rows.ts';
 

@@ -10,7 +10,7 @@ import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/des
 import { isValidUnit, type Unit } from '../desired/unit.ts';
 import { orContentError } from '../model/snapshot.ts';
 import type { WantedServer } from '../model/spec.ts';
-import type { Source } from '../source/source.ts';
+import type { Source } from '../repository/source.ts';
 import { COMMITS_MAX, firstParents } from './first-parents.ts';
 import { deriveAt, proposeAt } from './read-commit.ts';
 

@@ -1,4 +1,4 @@
-// Defines one commit as plain data, the input of the pure stages. source/ builds it from Git, or from a directory for
+// Defines one commit as plain data, the input of the pure stages. repository/ builds it from Git, or from a directory for
 // the command line.
 
 /** The most bytes that the files of the layout have together: a reader of a commit, whole or what changed, takes no more. */

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import type { RepositorySettings, StatusesSettings } from '../model/settings.ts';
-import { parseRepositoryUrl } from '../source/repository-url.ts';
-import { SourceError } from '../source/source.ts';
+import { parseRepositoryUrl } from '../repository/repository-url.ts';
+import { SourceError } from '../repository/source.ts';
 import { addressFault, type PlacedFault, placedFault } from './refuse-settings.ts';
 
 /** The setting as it is written, in the shape that the schema allows. */

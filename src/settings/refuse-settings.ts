@@ -2,9 +2,9 @@
 // mislead the operator.
 import { below, type Fault } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
-import { checkEncryption, isLoopback } from '../source/remotes/http-access.ts';
-import { parseRepositoryUrl, type RepositoryUrl } from '../source/repository-url.ts';
-import { SourceError } from '../source/source.ts';
+import { checkEncryption, isLoopback } from '../repository/remotes/http-access.ts';
+import { parseRepositoryUrl, type RepositoryUrl } from '../repository/repository-url.ts';
+import { SourceError } from '../repository/source.ts';
 
 /** A fault, and the pointer of the value. */
 export interface PlacedFault {

@@ -4,9 +4,9 @@ import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { reasonOf } from '../base/wording.ts';
 import type { StatusesSettings } from '../model/settings.ts';
-import { proxyLogins } from '../source/remotes/http-access.ts';
-import { exchange, type HttpHead } from '../source/remotes/http-exchange.ts';
-import { SentSecrets } from '../source/remotes/sent-secrets.ts';
+import { proxyLogins } from '../repository/remotes/http-access.ts';
+import { exchange, type HttpHead } from '../repository/remotes/http-exchange.ts';
+import { SentSecrets } from '../repository/remotes/sent-secrets.ts';
 import { forgeRequest } from './forge-request.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
 

@@ -38,23 +38,22 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   desired: ['model', 'catalog', 'expand', 'hiera', 'machine', ...PURE_BASE],
   'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired', ...PURE_BASE],
   plan: ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired', 'derive.ts', ...PURE_BASE],
-  settings: ['model', 'catalog', 'schemas', 'source', 'base'],
+  settings: ['model', 'catalog', 'schemas', 'repository', 'base'],
   programs: ['model', 'base'],
-  git: ['base/invariant.ts', 'programs'],
-  source: ['model', 'git', 'base'],
+  'repository/git': ['base/invariant.ts', 'programs'],
+  repository: ['model', 'repository/git', 'base'],
   store: ['model', 'base'],
   providers: ['model', 'programs', 'base'],
   execute: [...PURE, 'base'],
   reconcile: [...PURE, 'execute', 'base'],
   follow: [...PURE, 'reconcile', 'base'],
   service: [...PURE, 'reconcile', 'base'],
-  statuses: [...PURE, 'source', 'base'],
+  statuses: [...PURE, 'repository', 'base'],
   api: ['model', 'agents/agent.ts', 'service', 'base'],
   agents: [
     ...[...PURE, 'schemas', 'programs', 'providers', 'service/caller.ts', 'store', 'reconcile'],
     ...['settings', 'base'],
   ],
-  management: ['model', 'service', 'base'],
   'compose.ts': ANYTHING,
   compose: ANYTHING,
   cli: ANYTHING,
@@ -63,8 +62,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
 
 /** The contracts of parts with several implementations: known by their types to those who use them. */
 const INTERFACES = [
-  'src/source/source.ts',
-  'src/source/publisher.ts',
+  'src/repository/source.ts',
+  'src/repository/publisher.ts',
   'src/store/store.ts',
   'src/providers/provider.ts',
   'src/providers/provider-registry.ts',
@@ -73,7 +72,7 @@ const USES_INTERFACES = ['execute', 'reconcile', 'follow', 'service', 'statuses'
 
 /** One package, one importing file; these two shape what a whole folder looks like. */
 const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  express: ['src/api/', 'src/management/'],
+  express: ['src/api/'],
   commander: ['src/cli/'],
 };
 
@@ -100,7 +99,7 @@ const knownFolder = ruleOfFile({
 const importTable = ruleOfFile({
   title: 'files import only what the table allows',
   instead:
-    'move the code to the stage that may know both, or let compose.ts hand it in; the table is in ARCHITECTURE.md. Interfaces of source, store and providers come by "import type"',
+    'move the code to the stage that may know both, or let compose.ts hand it in; the table is in ARCHITECTURE.md. Interfaces of repository, store and providers come by "import type"',
   find: (file) =>
     file.imports
       .filter((one) => !mayImport(file, one))
@@ -129,7 +128,7 @@ const onePackageOneFile: Rule = {
 const pureImports = ruleOfFile({
   title:
     'pure stages import no part of Node and no package, but for hashes, the parsers of catalog/ and yaml-edit/ and the regular expressions of base/pattern.ts',
-  instead: 'hand the value in, or do this in source/, store/, reconcile/ or cli/',
+  instead: 'hand the value in, or do this in repository/, store/, reconcile/ or cli/',
   find: (file) => {
     if (!isPure(file.path)) return [];
     const foreign = file.imports.filter((one) => !one.isFile && !isHash(one) && !isParser(file, one));

@@ -45,9 +45,12 @@ export function parseSource(path: string, text: string): SourceFile {
   return { path, text, program, comments, imports, lineOf };
 }
 
+/** Folders in a folder that have a row of their own in the table of who may import whom. */
+const ROOMS = ['repository/git'];
+
 /** Returns `model`, `cli`, … for a file in a folder of `src/`, and `derive.ts`, … for one directly in it. */
 export function folderOf(path: string): string {
-  return path.split('/')[1] ?? path;
+  return ROOMS.find((room) => path.startsWith(`src/${room}/`)) ?? path.split('/')[1] ?? path;
 }
 
 function importOf(statement: ESTree.Statement, file: Pick<SourceFile, 'path' | 'lineOf'>): Import[] {

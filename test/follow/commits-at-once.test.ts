@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { stepsAfter } from '../../src/follow/commit-steps.ts';
 import type { Answer } from '../../src/model/call-result.ts';
-import type { Commit } from '../../src/source/source.ts';
+import type { Commit } from '../../src/repository/source.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core } from '../reconcile/core.ts';
 import { answering } from '../reconcile/shop.ts';

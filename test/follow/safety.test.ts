@@ -5,7 +5,7 @@ import { approvedCountOf, safetyOf } from '../../src/follow/safety.ts';
 import type { Change } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import type { Commit } from '../../src/source/source.ts';
+import type { Commit } from '../../src/repository/source.ts';
 import { at, LARGE, NOW, rowIn, SMALL, specOf } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { processorMs } from '../support/processor-time.ts';

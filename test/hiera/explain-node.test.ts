@@ -11,7 +11,7 @@ import { resolveNode } from '../../src/hiera/resolve-node.ts';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ExplainedRecord } from '../../src/model/record.ts';
-import { readDirectory } from '../../src/source/directory-snapshot.ts';
+import { readDirectory } from '../../src/repository/directory-snapshot.ts';
 import { explainedRecordOf } from '../support/explained-records.ts';
 import { objectEntry, scopeOf, serverOf } from './build.ts';
 

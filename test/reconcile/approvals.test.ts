@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';
-import { SourceError } from '../../src/source/source.ts';
+import { SourceError } from '../../src/repository/source.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }

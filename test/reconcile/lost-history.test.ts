@@ -1,7 +1,7 @@
 // The local copy is lost, and the branch was rewritten meanwhile: the recorded head is nowhere any more.
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
-import { SourceError } from '../../src/source/source.ts';
+import { SourceError } from '../../src/repository/source.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1", size: small }

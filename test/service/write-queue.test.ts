@@ -1,6 +1,8 @@
 // Many writes, one branch, and a remote that does what it likes: no answer is a guess, and nothing is committed twice.
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/model/service-error.ts';
+import type { PreparedCommits, PushOutcome } from '../../src/repository/publisher.ts';
+import { SourceError } from '../../src/repository/source.ts';
 import type { Draft, WriteOrder } from '../../src/service/write/draft.ts';
 import {
   deleteClientDraft,
@@ -10,8 +12,6 @@ import {
 } from '../../src/service/write/drafts.ts';
 import type { TakeBack } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
-import type { PreparedCommits, PushOutcome } from '../../src/source/publisher.ts';
-import { SourceError } from '../../src/source/source.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';

@@ -2,8 +2,8 @@
 // source and publisher, which take time and fail.
 
 import type { FollowedPlace } from '../../src/model/rows.ts';
-import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/source/publisher.ts';
-import { type Commit, type Source, SourceError } from '../../src/source/source.ts';
+import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/repository/publisher.ts';
+import { type Commit, type Source, SourceError } from '../../src/repository/source.ts';
 import { drawn } from './chance.ts';
 import type { Life, Scheduler } from './scheduler.ts';
 import type { WallTime } from './simulated-clock.ts';

@@ -3,8 +3,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/source/git-source.ts';
-import { SourceError } from '../../src/source/source.ts';
+import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/repository/git-source.ts';
+import { SourceError } from '../../src/repository/source.ts';
 import { type GitHttpServer, type GitHttpServerOptions, startGitHttpServer } from './git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from './git-repository.ts';
 import { temporaryDirectory } from './temporary-directory.ts';

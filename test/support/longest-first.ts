@@ -4,9 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The files that take longest, mostly since they wait for processes; the order among them matters little. */
 const LONGEST = [
   'test/scenario/proxies.test.ts',
-  'test/source/hostile-push.test.ts',
+  'test/repository/hostile-push.test.ts',
   'test/contrib/plan-comments.test.ts',
-  'test/source/remotes/http-faults.test.ts',
+  'test/repository/remotes/http-faults.test.ts',
   'test/tutorial.test.ts',
   'test/scenario/processes.test.ts',
   'test/providers/exec/exec-provider.test.ts',

@@ -1,9 +1,9 @@
 // A repository that a publisher pushes to, however it is reached, and what must hold in it afterwards.
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { createGitPublisher, type GitPublisherOptions } from '../../src/source/git-publisher.ts';
-import { createGitSource, type GitSource } from '../../src/source/git-source.ts';
-import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/source/publisher.ts';
+import { createGitPublisher, type GitPublisherOptions } from '../../src/repository/git-publisher.ts';
+import { createGitSource, type GitSource } from '../../src/repository/git-source.ts';
+import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/repository/publisher.ts';
 import { createGitRepository, type FileChanges, type GitRepository, runGit } from './git-repository.ts';
 import { ManualClock } from './manual-clock.ts';
 import { temporaryDirectory } from './temporary-directory.ts';

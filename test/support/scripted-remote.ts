@@ -1,9 +1,9 @@
 // A branch in memory that a write queue writes to: derived commit by commit as the follower does it, and pushed to by a
 // script, so that every answer of a remote can be had at will.
 import type { DesiredState } from '../../src/desired/desired-state.ts';
+import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/repository/publisher.ts';
+import type { Commit } from '../../src/repository/source.ts';
 import type { BranchView } from '../../src/service/write/branch-view.ts';
-import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/source/publisher.ts';
-import type { Commit } from '../../src/source/source.ts';
 import { type TextChanges, TextRepository } from './text-repository.ts';
 
 /** The outcome of a push. `lose`: it is taken and the answer lost; `drop`: nothing is answered, and it is not there. */

@@ -9,7 +9,7 @@ import {
   type LastFileChanges,
   type Source,
   SourceError,
-} from '../../src/source/source.ts';
+} from '../../src/repository/source.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { PLACE } from './rows.ts';
 import { type TextChanges, textsAfter } from './text-repository.ts';

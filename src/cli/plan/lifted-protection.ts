@@ -11,8 +11,8 @@ import { deriveAt } from '../../follow/read-commit.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { Plan } from '../../plan/plan.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
-import type { LocalRepository } from '../../source/local-repository.ts';
-import type { Commit, Source } from '../../source/source.ts';
+import type { LocalRepository } from '../../repository/local-repository.ts';
+import type { Commit, Source } from '../../repository/source.ts';
 
 /** How many of them are read to find out whether one lifts a protection; a lift before these does not count. */
 const PROTECTION_COMMITS_MAX = 100;

@@ -24,8 +24,8 @@ import { orContentError, type Snapshot } from '../../model/snapshot.ts';
 import { mergeAncestors, mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/planned-safety.ts';
-import type { LocalRepository } from '../../source/local-repository.ts';
-import { type Commit, SourceError } from '../../source/source.ts';
+import type { LocalRepository } from '../../repository/local-repository.ts';
+import { type Commit, SourceError } from '../../repository/source.ts';
 import { liftedProtection } from './lifted-protection.ts';
 
 /** The parts of a repository that a plan reads. */

@@ -1,7 +1,7 @@
 // Answers which commit changed a file last, for explanations. Searches are limited in commits and time: any client that may
 // read can ask for one, and each has its share of them (api/app.ts).
 import type { FileChange } from '../../model/explanation.ts';
-import type { ChangeLimits, LastFileChanges, Source } from '../../source/source.ts';
+import type { ChangeLimits, LastFileChanges, Source } from '../../repository/source.ts';
 
 /** What the history is asked for. */
 type SearchFiles = (...search: Parameters<Source['lastChanges']>) => Promise<LastFileChanges | undefined>;

@@ -2,8 +2,8 @@
 import type { ParsedFiles } from '../../catalog/load-catalog.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Writings } from '../../model/writing.ts';
-import type { PreparedCommits } from '../../source/publisher.ts';
-import type { Commit } from '../../source/source.ts';
+import type { PreparedCommits } from '../../repository/publisher.ts';
+import type { Commit } from '../../repository/source.ts';
 
 /** The branch, as writes see it. */
 export interface BranchView {

@@ -7,7 +7,7 @@ import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { NewCommit } from '../../source/publisher.ts';
+import type { NewCommit } from '../../repository/publisher.ts';
 import { registryOf } from '../caller.ts';
 import { desiredAfter } from './check-edits.ts';
 import type { FileEdit } from './draft.ts';

@@ -1,7 +1,7 @@
 // Holds a write that waits for its answer, up to a time limit. It is answered once; later answers are ignored.
 import type { Clock } from '../../base/clock.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { PushOutcome } from '../../source/publisher.ts';
+import type { PushOutcome } from '../../repository/publisher.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 
 /** A write gives up after this long without the repository. */

@@ -6,7 +6,7 @@ import { reasonOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Writing, Writings } from '../../model/writing.ts';
-import type { PreparedCommits, Publisher, PushOutcome } from '../../source/publisher.ts';
+import type { PreparedCommits, Publisher, PushOutcome } from '../../repository/publisher.ts';
 import type { BranchView } from './branch-view.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
 import { failureOf, GIVE_UP_MS, outcomeUnknown, type PendingWrite, type TakeBack } from './pending-write.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { liftedProtection } from '../../../src/cli/plan/lifted-protection.ts';
 import type { DesiredState } from '../../../src/desired/desired-state.ts';
-import type { Commit, Source } from '../../../src/source/source.ts';
+import type { Commit, Source } from '../../../src/repository/source.ts';
 import { snapshotOf } from '../../catalog/snapshots.ts';
 import { one, stacksRepository, TEMPLATES, two, WRONG } from '../../desired/stacks.ts';
 import { PLACE } from '../../support/rows.ts';

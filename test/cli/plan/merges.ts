@@ -5,7 +5,7 @@ import { tellLifts } from '../../../src/cli/plan/lifted-protection.ts';
 import { type MergeOrder, readMerge } from '../../../src/cli/plan/read-merge.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { planMerge } from '../../../src/plan/plan-merge.ts';
-import { openLocalRepository } from '../../../src/source/local-repository.ts';
+import { openLocalRepository } from '../../../src/repository/local-repository.ts';
 import { createGitRepository, type GitRepository } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

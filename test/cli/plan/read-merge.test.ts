@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { readStep } from '../../../src/cli/plan/read-merge.ts';
 import { hasNoEffect, type Plan } from '../../../src/plan/plan.ts';
 import { planMerge } from '../../../src/plan/plan-merge.ts';
-import { openLocalRepository } from '../../../src/source/local-repository.ts';
+import { openLocalRepository } from '../../../src/repository/local-repository.ts';
 import { actionsIn, keysIn, SHOP } from '../../plan/planned.ts';
 import { createGitRepository, runGit } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';

@@ -1,0 +1,124 @@
+// Reads a working directory as a snapshot: the command line checks it before a commit. Uses the file names of a commit;
+// also lists files that .gitignore excludes.
+import { createHash } from 'node:crypto';
+import { createReadStream, type Dirent, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compareNames } from '../model/names.ts';
+import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
+import { oidOf } from './git/git-object.ts';
+import { type BlobFilter, SourceError } from './source.ts';
+
+interface DirectoryOptions {
+  /** RFC 3339: the time of the snapshot. Default: the beginning of 1970. */
+  readonly time?: string;
+  /** Selects the files whose content is in the snapshot; default: all. */
+  readonly wants?: BlobFilter;
+  /** Limit for files and directories together. */
+  readonly entriesMax?: number;
+  /** The content of a larger file is omitted. */
+  readonly blobBytesMax?: number;
+}
+
+const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
+/** Where objects stand, a folder of any name is read, as it is from a commit. */
+const OF_OBJECTS = /^(?:types|stacks\/templates|stacks\/instances|clients)\//;
+/** The commit of a repository inside the directory is unknown. */
+const UNKNOWN_COMMIT = '0'.repeat(40);
+const DEPTH_MAX = 256;
+
+type DirectoryEntry = { readonly path: string; readonly kind: 'file' | 'symlink' | 'repository' };
+
+/**
+ * Returns the files below a directory, without `.git`, and without `node_modules` beside the objects. A repository inside is listed as a submodule
+ * and not entered. Throws SourceError if it is not a directory, cannot be read, or holds too many files.
+ */
+export async function readDirectory(directory: string, options: DirectoryOptions = {}): Promise<Snapshot> {
+  const { time = '1970-01-01T00:00:00Z', wants = () => true } = options;
+  const { entriesMax = 100_000, blobBytesMax = 1024 * 1024 } = options;
+  const files = new Map<string, SnapshotFile>();
+  const blobs = new Map<string, Uint8Array>();
+  try {
+    for (const entry of await listEntries(directory, entriesMax)) {
+      const { file, bytes } = readEntry(directory, entry, blobBytesMax) ?? (await readLargeFile(directory, entry));
+      files.set(entry.path, file);
+      if (bytes !== null && wants(entry.path, file.oid)) blobs.set(file.oid, bytes);
+    }
+  } catch (error) {
+    if (error instanceof SourceError || !(error instanceof Error)) throw error;
+    throw new SourceError(`the directory "${directory}" cannot be read: ${error.message}`, { cause: error });
+  }
+  return { commit: '', time, files, blobs };
+}
+
+/** Lists the files that a commit would hold, in Git's order except for names with a common prefix. */
+async function listEntries(directory: string, entriesMax: number): Promise<readonly DirectoryEntry[]> {
+  const entries: DirectoryEntry[] = [];
+  let seen = 0;
+
+  async function walk(prefix: string, depth: number): Promise<void> {
+    if (depth > DEPTH_MAX) throw new SourceError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
+    const found = await readdir(join(directory, prefix), { withFileTypes: true });
+    if (prefix !== '' && found.some(({ name }) => name === '.git')) {
+      entries.push({ path: prefix.slice(0, -1), kind: 'repository' });
+      return;
+    }
+    for (const entry of found.sort((a, b) => compareNames(a.name, b.name))) {
+      if (SKIPPED.has(entry.name) && !OF_OBJECTS.test(prefix)) continue;
+      if (++seen > entriesMax) {
+        throw new SourceError(`"${directory}" holds more than ${entriesMax} files and directories: name a smaller one`);
+      }
+      const path = `${prefix}${entry.name}`;
+      const kind = kindOf(entry);
+      if (entry.isDirectory()) await walk(`${path}/`, depth + 1);
+      else if (kind !== null) entries.push({ path, kind });
+    }
+  }
+
+  await walk('', 0);
+  return entries;
+}
+
+/** Returns null for sockets, pipes and devices, which Git ignores too. */
+function kindOf(entry: Dirent): 'file' | 'symlink' | null {
+  if (entry.isSymbolicLink()) return 'symlink';
+  return entry.isFile() ? 'file' : null;
+}
+
+interface ReadEntry {
+  readonly file: SnapshotFile;
+  readonly bytes: Uint8Array | null;
+}
+
+/**
+ * Returns an entry, or undefined for a file larger than the limit. Reads synchronously: for thousands of small files the
+ * way through the thread pool takes longer than the reading, and a command has nothing else to do meanwhile.
+ */
+function readEntry(directory: string, { path, kind }: DirectoryEntry, blobBytesMax: number): ReadEntry | undefined {
+  const place = join(directory, path);
+  if (kind === 'repository') return { file: { mode: '160000', oid: UNKNOWN_COMMIT }, bytes: null };
+  if (kind === 'symlink') {
+    const target = readlinkSync(place, { encoding: 'buffer' });
+    return { file: { mode: '120000', oid: oidOf({ type: 'blob', bytes: target }) }, bytes: null };
+  }
+  const stats = lstatSync(place);
+  if (stats.size > blobBytesMax) return undefined;
+  const bytes = readFileSync(place);
+  return { file: { mode: modeOf(stats), oid: oidOf({ type: 'blob', bytes }) }, bytes };
+}
+
+async function readLargeFile(directory: string, { path }: DirectoryEntry): Promise<ReadEntry> {
+  const place = join(directory, path);
+  const stats = lstatSync(place);
+  return { file: { mode: modeOf(stats), oid: await oidOfLargeFile(place, stats.size) }, bytes: null };
+}
+
+function modeOf({ mode }: Stats): '100644' | '100755' {
+  return (mode & 0o100) === 0 ? '100644' : '100755';
+}
+
+async function oidOfLargeFile(place: string, size: number): Promise<string> {
+  const hash = createHash('sha1').update(`blob ${size}\0`);
+  for await (const chunk of createReadStream(place)) hash.update(chunk);
+  return hash.digest('hex');
+}

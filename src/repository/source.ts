@@ -1,0 +1,116 @@
+// Defines the contract for reading commits. git-source.ts implements it for a Git branch; directory-snapshot.ts reads a
+// directory for the command line, and follows nothing.
+import type { FollowedPlace } from '../model/rows.ts';
+import type { Snapshot } from '../model/snapshot.ts';
+import type { PreparedCommits } from './publisher.ts';
+
+/** Selects the files of a commit to read: returns true to include the blob's content in the snapshot. */
+export type BlobFilter = (path: string, oid: string) => boolean;
+
+/** Two commits, and the files of the later one to read. */
+export interface AddedOrder {
+  readonly from: string;
+  readonly to: string;
+  /** Left out: the one that is followed. */
+  readonly directory?: string | undefined;
+  /** Returns the ids of the blobs to read, also of `from`. */
+  readonly select: (files: Snapshot['files']) => readonly string[];
+}
+
+/** The metadata of a commit. */
+export interface Commit {
+  readonly oid: string;
+  /** Committer time, RFC 3339 in UTC. */
+  readonly time: string;
+  readonly message: string;
+  /** Object ids, first parent first. */
+  readonly parents: readonly string[];
+}
+
+/** The limits of a search for the last changes of files. */
+export interface ChangeLimits {
+  /** The number of commits that are read. */
+  readonly commitsMax: number;
+  readonly timeoutMs: number;
+}
+
+/** The commit that changed a file last, by path; null: not found within the limits. */
+export type LastFileChanges = ReadonlyMap<string, Pick<Commit, 'oid' | 'time'> | null>;
+
+/**
+ * Follows one branch of one repository. Its answers are complete and verified: every object reachable from a commit
+ * that it returns is in the local copy and matches its hash. A failed, malicious or missing remote is an exception,
+ * never an empty answer.
+ */
+export interface Source {
+  readonly place: FollowedPlace;
+
+  /**
+   * Fetches the branch's head with all objects that it needs. `known` is the recorded head, whose objects need no
+   * second check. Throws SourceError with advice; the local copy is then unchanged.
+   */
+  fetch(known: string | null): Promise<Commit>;
+
+  /**
+   * Keeps commits that are about to be pushed, in place of those before: once they are the branch's head, they are taken
+   * from here and not fetched.
+   */
+  offer(prepared: PreparedCommits): void;
+
+  /**
+   * Resolves to true once a commit that this process has offered and pushed is in the local copy, without asking the remote;
+   * to false where it has to be fetched. Never throws.
+   */
+  adopt(commit: string): Promise<boolean>;
+
+  /** Returns true if the local copy has a commit. Throws SourceError if the copy cannot be read. */
+  has(commit: string): Promise<boolean>;
+
+  /**
+   * Reads one commit of the local copy, with the blobs that `wants` selects, below `directory` or else the one that is
+   * followed. Throws SourceError if the copy does not have it, ContentError if it holds more than can be read.
+   */
+  snapshot(commit: string, wants: BlobFilter, directory?: string): Promise<Snapshot>;
+
+  /**
+   * Returns the files that `to` has and `from` has not, anywhere in the repository, with the blobs that are selected; none
+   * if the copy lacks `from`. Paths are relative to the directory: outside of it, they begin with `../`. The cost is
+   * proportional to the changes, and files are left out beyond the limits of a snapshot.
+   */
+  added(order: AddedOrder): Promise<Pick<Snapshot, 'files' | 'blobs'>>;
+
+  /** Returns the metadata of a commit. Throws SourceError if the local copy does not have it. */
+  describe(commit: string): Promise<Commit>;
+
+  /**
+   * Returns the commits reachable from `to` and not from `from`, newest first; at most `countMax`, the oldest are
+   * dropped. Throws SourceError if the local copy lacks one of the two.
+   */
+  commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]>;
+
+  /**
+   * Returns for each file the newest commit that changed it, `commit` or one before it; null where the search ended before
+   * that was found. Files that are not there are left out. Paths are relative to the followed directory.
+   */
+  lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges>;
+
+  /** Returns true if `descendant` is `ancestor` or comes after it. `forReader`: no process answers it that following needs. */
+  isAncestor(ancestor: string, descendant: string, forReader?: boolean): Promise<boolean>;
+
+  /** Returns true if two commits of the local copy have a commit in common, be it one of the two. */
+  isRelated(a: string, b: string): Promise<boolean>;
+
+  close(): Promise<void>;
+}
+
+/**
+ * `SourceError`: the remote, the network or the local copy failed. Its message says what to do; `cause` holds the details.
+ * `ContentError`, which is one: the content of a commit is beyond a limit, so that it can never be read; see `orContentError`.
+ */
+export { ContentError, GitError as SourceError } from './git/git-process.ts';
+
+/** Requests polls, any number of times. It does not tell what has changed. */
+export interface Trigger {
+  start(poll: () => void): void;
+  stop(): Promise<void>;
+}

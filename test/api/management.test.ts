@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createManagement } from '../../src/api/management.ts';
+import type { Listening } from '../../src/base/listen.ts';
+
+let ready: true | string;
+let management: Listening;
+beforeEach(async () => {
+  ready = true;
+  management = await createManagement({ host: '127.0.0.1', port: 0, ready: () => ready });
+});
+afterEach(() => management.close());
+
+function ask(path: string, method = 'GET'): Promise<Response> {
+  return fetch(`http://127.0.0.1:${management.port}${path}`, { method });
+}
+
+test.each(['/livez', '/readyz', '/livez?verbose=1'])('%s is well', async (path) => {
+  const response = await ask(path);
+  expect({ status: response.status, body: await response.json() }).toEqual({
+    status: 200,
+    body: { message: 'ok', return_code: 200 },
+  });
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  const head = await ask(path, 'HEAD');
+  expect({ status: head.status, text: await head.text() }).toEqual({ status: 200, text: '' });
+});
+
+test('readyz says why not, and livez stays well', async () => {
+  ready = 'the repository was not read yet';
+  const response = await ask('/readyz');
+  expect({ status: response.status, body: await response.json() }).toEqual({
+    status: 503,
+    body: { message: 'the repository was not read yet', return_code: 503 },
+  });
+  expect((await ask('/livez')).status).toBe(200);
+  ready = true;
+  expect((await ask('/readyz')).status).toBe(200);
+});
+
+test.each([
+  ['GET', '/', 404],
+  ['GET', '/livez/x', 404],
+  ['POST', '/nothing', 404],
+  ['POST', '/livez', 405],
+  ['DELETE', '/readyz', 405],
+])('%s %s is %i', async (method, path, status) => {
+  const response = await ask(path, method);
+  expect({ status: response.status, body: await response.json() }).toMatchObject({
+    status,
+    body: { return_code: status },
+  });
+  expect(response.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD' : null);
+});
+
+test('a taken address is said', async () => {
+  const { port } = management;
+  await expect(createManagement({ host: '127.0.0.1', port, ready: () => true })).rejects.toThrow(/EADDRINUSE/);
+});
+
+test('close ends open connections', async () => {
+  const socket = connect(management.port, '127.0.0.1');
+  await once(socket, 'connect');
+  await ask('/livez');
+  const ended = once(socket, 'close');
+  await management.close();
+  await ended;
+});
+
+test.each([
+  ['that say nothing', ''],
+  ['that asked once', 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['that begin to ask', 'GET /livez HTTP/1.1\r\nHost: x\r\n'],
+  ['that send half a body', 'POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf'],
+])('130 connections %s keep no probe out', async (_name, bytes) => {
+  const sockets = Array.from({ length: 130 }, () => connect(management.port, '127.0.0.1'));
+  for (const socket of sockets) socket.on('error', () => undefined).resume();
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  for (const socket of sockets) socket.write(bytes);
+  await pause(50);
+  for (let probe = 0; probe < 5; probe++) {
+    const before = performance.now();
+    expect((await ask('/livez')).status).toBe(200);
+    expect(performance.now() - before).toBeLessThan(500);
+  }
+  for (const socket of sockets) socket.destroy();
+});

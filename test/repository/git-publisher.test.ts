@@ -1,0 +1,320 @@
+// Pushing to a local repository: git itself locks, runs hooks, and refuses what its owner does not want.
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createGitPublisher } from '../../src/repository/git-publisher.ts';
+import { SourceError } from '../../src/repository/source.ts';
+import { runGit } from '../support/git-repository.ts';
+import {
+  endingOf,
+  newCommit,
+  type PublishedRepository,
+  prepareWith,
+  publishTo,
+} from '../support/published-repository.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+async function hook({ repository }: PublishedRepository, name: string, script: string): Promise<void> {
+  const folder = join(await repository.git('rev-parse', '--absolute-git-dir'), 'hooks');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+}
+
+describe('a local repository', () => {
+  it('gets the commits, once', async () => {
+    const { publisher, prepare, headOf, expectIntact, repository, base } = await publishTo();
+    const prepared = await prepare();
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(await headOf()).toBe(prepared.commits[0]);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(await repository.git('rev-list', '--count', `${base}..main`)).toBe('1');
+    await expectIntact();
+  });
+
+  it('is followed to what was pushed', async () => {
+    const { publisher, prepare, source } = await publishTo();
+    const prepared = await prepare();
+    await publisher.push(prepared);
+    expect((await source.fetch(null)).oid).toBe(prepared.commits[0]);
+    const next = await prepareWith(publisher, String(prepared.commits[0]), [newCommit({ new: null })]);
+    expect(await publisher.push(next)).toEqual({ is: 'pushed' });
+  });
+
+  it.each([
+    ['went on', [] as const],
+    ['was rewritten', [{ parents: [] }] as const],
+  ])('that %s is left as it is', async (_, [options]) => {
+    const { publisher, prepare, headOf, repository } = await publishTo();
+    const theirs = await repository.commit({ theirs: '1' }, options);
+    expect(await publisher.push(await prepare())).toEqual({ is: 'moved' });
+    expect(await headOf()).toBe(theirs);
+  });
+
+  it('whose branch went back is left as it is, though a push would be a fast-forward', async () => {
+    const { publisher, source, headOf, repository, base } = await publishTo();
+    const later = await repository.commit({ later: '1' });
+    await source.fetch(null);
+    const prepared = await prepareWith(publisher, later, [newCommit({ a: '1' })]);
+    await repository.git('update-ref', 'refs/heads/main', base);
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
+    expect(await headOf()).toBe(base);
+  });
+
+  it('whose branch is gone does not get it back', async () => {
+    const { publisher, prepare, headOf, repository } = await publishTo();
+    await repository.git('update-ref', '-d', 'refs/heads/main');
+    expect(await publisher.push(await prepare())).toEqual({ is: 'moved' });
+    expect(await headOf()).toBe('');
+  });
+
+  it('that is gone, or none, was not reached', async () => {
+    const { publisher, prepare, repository } = await publishTo();
+    const prepared = await prepare();
+    await rm(repository.path, { recursive: true });
+    expect(await endingOf(publisher.push(prepared))).toMatchObject({
+      is: 'not sent',
+      message: expect.stringMatching(/there is no directory/),
+    });
+    await mkdir(repository.path);
+    expect(await endingOf(publisher.push(prepared))).toMatchObject({
+      is: 'not sent',
+      message: expect.stringMatching(/is not a Git repo/),
+    });
+  });
+
+  it('of SHA-256 is told so', async () => {
+    const { publisher, prepare, repository } = await publishTo();
+    const prepared = await prepare();
+    await rm(repository.path, { recursive: true });
+    await runGit(['init', '--quiet', '--bare', '--object-format=sha256', repository.path]);
+    expect(await endingOf(publisher.push(prepared))).toMatchObject({
+      is: 'not sent',
+      message: expect.stringMatching(/SHA-256/),
+    });
+  });
+
+  it('may be a linked work tree, or one with its own index beside', async () => {
+    const published = await publishTo();
+    const linked = join(temporaryDirectory(), 'linked');
+    await published.repository.git('worktree', 'add', '--quiet', '-b', 'other', linked, 'main');
+    const { source, base, headOf } = published;
+    const publisher = createGitPublisher({ url: linked, branch: 'main', directory: '.', source });
+    const prepared = await prepareWith(publisher, base, [newCommit({ a: '1' })]);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(await headOf()).toBe(prepared.commits[0]);
+  });
+});
+
+describe('two pushes at once', () => {
+  it.each(Array.from({ length: 4 }, (_, n) => [n]))('have one winner (%i)', async () => {
+    const { publisher, base, repository, expectIntact } = await publishTo();
+    const prepared = await Promise.all(
+      ['a', 'b', 'c'].map((name) => prepareWith(publisher, base, [newCommit({ [name]: '1' })])),
+    );
+    const results = await Promise.all(prepared.map((each) => publisher.push(each)));
+    expect(results.filter(({ is }) => is === 'pushed')).toHaveLength(1);
+    const winner = prepared[results.findIndex(({ is }) => is === 'pushed')];
+    expect(await repository.git('rev-list', `${base}..main`)).toBe(winner?.commits[0]);
+    await expectIntact();
+  });
+
+  it('have one winner also where the other comes while git is at it', async () => {
+    const published = await publishTo();
+    const { publisher, prepare, repository, base, headOf } = published;
+    const flag = join(temporaryDirectory(), 'flag');
+    await hook(published, 'pre-receive', `touch ${flag}; while [ -e ${flag} ]; do sleep 0.02; done`);
+    const push = publisher.push(await prepare());
+    await expect.poll(() => existsSync(flag)).toBe(true);
+    const theirs = await repository.git('commit-tree', `${base}^{tree}`, '-p', base, '-m', 'theirs');
+    await repository.git('update-ref', 'refs/heads/main', theirs);
+    await rm(flag);
+    expect(await push).toEqual({ is: 'moved' });
+    expect(await headOf()).toBe(theirs);
+  });
+
+  it('wait for each other’s lock no longer than git does', async () => {
+    const { publisher, prepare, repository, headOf } = await publishTo();
+    const lock = join(repository.path, 'refs', 'heads', 'main.lock');
+    await writeFile(lock, '');
+    const prepared = await prepare();
+    expect(await publisher.push(prepared)).toEqual({ is: 'moved' });
+    await rm(lock);
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(await headOf()).toBe(prepared.commits[0]);
+  });
+});
+
+describe('a work tree', () => {
+  it('that has the branch checked out refuses, with advice', async () => {
+    const { publisher, prepare, headOf, base } = await publishTo(undefined, { bare: false });
+    const { is, message } = await endingOf(publisher.push(await prepare()));
+    expect(is).toBe('refused');
+    expect(message).toMatch(/^"\S+" refuses the push to main \(branch is currently checked out\): /);
+    expect(message).toContain('"git config receive.denyCurrentBranch updateInstead"');
+    expect(await headOf()).toBe(base);
+  });
+
+  it('of which another branch is checked out takes it', async () => {
+    const { publisher, prepare, headOf, repository } = await publishTo(undefined, { bare: false });
+    await repository.git('checkout', '--quiet', '-b', 'other');
+    const prepared = await prepare();
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(await headOf()).toBe(prepared.commits[0]);
+  });
+
+  it('with updateInstead is updated, unless something in it is changed', async () => {
+    const { publisher, prepare, headOf, base, repository } = await publishTo(undefined, { bare: false });
+    await repository.git('reset', '--quiet', '--hard');
+    await repository.git('config', 'receive.denyCurrentBranch', 'updateInstead');
+    const tree = join(repository.path, 'tree.yaml');
+    await writeFile(tree, 'name: mine\n');
+    const prepared = await prepare();
+    const { is, message } = await endingOf(publisher.push(prepared));
+    expect(is).toBe('refused');
+    expect(message).toMatch(/unstaged changes\): commit or take back there what is checked out/);
+    expect(await headOf()).toBe(base);
+    expect(readFileSync(tree, 'utf8')).toBe('name: mine\n');
+
+    await repository.git('reset', '--quiet', '--hard');
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(await repository.git('status', '--porcelain')).toBe('');
+    expect(readFileSync(join(repository.path, 'new'), 'utf8')).toBe('text\n');
+  });
+});
+
+describe('a hook', () => {
+  it.each(['pre-receive', 'update'])('%s refuses in its own words', async (name) => {
+    const published = await publishTo();
+    const { publisher, prepare, headOf, base } = published;
+    await hook(published, name, 'printf "\\033[31mno deploys\\033[0m\\n  on Fridays\\n" >&2; exit 1');
+    const { is, message } = await endingOf(publisher.push(await prepare()));
+    expect(is).toBe('refused');
+    expect(message).toMatch(
+      /\((pre-receive hook|hook) declined\): a hook .* has refused it: no deploys on Fridays( error: hook declined to update refs\/heads\/main)?$/,
+    );
+    expect(await headOf()).toBe(base);
+  });
+
+  it('sees the commits, and lets them through whatever it prints and however it ends afterwards', async () => {
+    const published = await publishTo();
+    const { publisher, prepare, headOf } = published;
+    const seen = join(temporaryDirectory(), 'seen');
+    await hook(
+      published,
+      'pre-receive',
+      `read -r old new ref; git log -1 --format=%an "$new" > ${seen}; echo "$ref" >> ${seen}`,
+    );
+    await hook(published, 'post-receive', 'echo 0000unpack no; echo trouble >&2; exit 1');
+    const prepared = await prepare();
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+    expect(await headOf()).toBe(prepared.commits[0]);
+    expect(readFileSync(seen, 'utf8')).toBe('Deploy robot\nrefs/heads/main\n');
+  });
+
+  it('that never ends is not waited for, and no lock is left behind', async () => {
+    const published = await publishTo();
+    const { publisher, prepare, headOf, base, clock, repository } = published;
+    const started = join(temporaryDirectory(), 'started');
+    await hook(published, 'reference-transaction', `[ "$1" != prepared ] || { touch ${started}; sleep 600; }`);
+    const prepared = await prepare();
+    const push = endingOf(publisher.push(prepared));
+    await expect.poll(() => existsSync(started)).toBe(true);
+    expect(existsSync(join(repository.path, 'refs', 'heads', 'main.lock'))).toBe(true);
+    clock.advance(60_000);
+    expect(await push).toMatchObject({
+      is: 'unknown',
+      message: expect.stringMatching(/it is not known whether .* did not answer within 60 s/),
+    });
+    await expect.poll(() => existsSync(join(repository.path, 'refs', 'heads', 'main.lock'))).toBe(false);
+    expect(await headOf()).toBe(base);
+    await hook(published, 'reference-transaction', 'exit 0');
+    expect(await publisher.push(prepared)).toEqual({ is: 'pushed' });
+  });
+});
+
+describe('a new branch', () => {
+  const branch = 'treeline/instance-shop-0a1b';
+
+  it('is made, also where the followed one has moved on', async () => {
+    const { publisher, prepare, headOf, repository } = await publishTo();
+    const theirs = await repository.commit({ theirs: '1' });
+    const prepared = await prepare();
+    expect(await publisher.push(prepared, branch)).toEqual({ is: 'pushed' });
+    expect(await headOf(branch)).toBe(prepared.commits[0]);
+    expect(await headOf()).toBe(theirs);
+    expect(await publisher.push(prepared, branch)).toEqual({ is: 'pushed' });
+  });
+
+  it('never takes the place of another', async () => {
+    const { publisher, prepare, headOf, base, repository } = await publishTo();
+    await repository.git('branch', branch, 'main');
+    const { is, message } = await endingOf(publisher.push(await prepare(), branch));
+    expect({ is, message }).toMatchObject({
+      is: 'refused',
+      message: expect.stringMatching(/has another branch "treeline\/.*" already/),
+    });
+    expect(await headOf(branch)).toBe(base);
+  });
+
+  it('that others make at the same moment has one winner', async () => {
+    const { publisher, base, headOf } = await publishTo();
+    const prepared = await Promise.all(
+      ['a', 'b'].map((name) => prepareWith(publisher, base, [newCommit({ [name]: '1' })])),
+    );
+    const endings = await Promise.all(prepared.map((each) => endingOf(publisher.push(each, branch))));
+    expect(endings.map(({ is }) => is).sort()).toEqual(['pushed', 'refused']);
+    expect(await headOf(branch)).toBe(prepared[endings.findIndex(({ is }) => is === 'pushed')]?.commits[0]);
+  });
+
+  it('cannot be where a branch is a folder of its name', async () => {
+    const { publisher, prepare, repository } = await publishTo();
+    await repository.git('branch', 'treeline', 'main');
+    const { is } = await endingOf(publisher.push(await prepare(), branch));
+    expect(is).toBe('refused');
+  });
+
+  it.each(['', 'a b', '../x', 'a..b', 'x.lock', '-d', 'a:b'])('cannot be called %j', async (name) => {
+    const { publisher, prepare } = await publishTo();
+    await expect(publisher.push(await prepare(), name)).rejects.toThrow(/is no name of a branch/);
+  });
+});
+
+describe('a repository that cannot be written', () => {
+  it('because something is in the way says so', async () => {
+    const { publisher, prepare, repository } = await publishTo();
+    await repository.git('config', 'receive.unpackLimit', '1');
+    await rm(join(repository.path, 'objects', 'pack'), { recursive: true, force: true });
+    await writeFile(join(repository.path, 'objects', 'pack'), '');
+    const { is, message } = await endingOf(publisher.push(await prepare()));
+    expect(is).toBe('refused');
+    expect(message).toMatch(/refuses the push to main \(/);
+  });
+
+  it('where git is missing was not reached', async () => {
+    const { publisher, prepare } = await publishTo();
+    const prepared = await prepare();
+    vi.stubEnv('PATH', temporaryDirectory());
+    expect(await endingOf(publisher.push(prepared))).toMatchObject({
+      is: 'not sent',
+      message: expect.stringMatching(/git is not installed/),
+    });
+  });
+});
+
+describe('createGitPublisher', () => {
+  it.each([
+    [{ url: 'ftp://x/y' }, /is no repository that can be followed/],
+    [{ branch: 'a b' }, /is no name of a branch/],
+    [{ directory: '../x' }, /is no directory of the repository/],
+  ])('refuses %j', async (wrong, message) => {
+    const { source, cache, repository } = await publishTo();
+    const options = { url: repository.path, branch: 'main', directory: '.', cache, source, ...wrong };
+    expect(() => createGitPublisher(options)).toThrow(message);
+    expect(() => createGitPublisher(options)).toThrow(SourceError);
+  });
+});

@@ -1,0 +1,139 @@
+// Tests the triggers of a poll: the interval, and the watch on a branch.
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Clock } from '../../src/base/clock.ts';
+import { createLog } from '../../src/base/log.ts';
+import { createBranchWatch, createPollTimer } from '../../src/repository/triggers.ts';
+import { createGitRepository, type GitRepository } from '../support/git-repository.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+describe('the poll timer', () => {
+  function handClock(): Clock & { advance(ms: number): void } {
+    let now = 0;
+    let pending: { at: number; wake: () => void }[] = [];
+    return {
+      now: () => now,
+      monotonic: () => now,
+      after(ms, wake) {
+        const call = { at: now + ms, wake };
+        pending.push(call);
+        return () => {
+          pending = pending.filter((other) => other !== call);
+        };
+      },
+      advance(ms) {
+        for (const end = now + ms; now < end; ) {
+          now++;
+          const due = pending.filter((call) => call.at <= now);
+          pending = pending.filter((call) => call.at > now);
+          for (const call of due) call.wake();
+        }
+      },
+    };
+  }
+
+  it('fires at its pace until it is stopped', async () => {
+    const clock = handClock();
+    const looks: number[] = [];
+    const timer = createPollTimer(30, clock);
+    timer.start(() => looks.push(clock.now()));
+    clock.advance(95);
+    expect(looks).toEqual([30, 60, 90]);
+    await timer.stop();
+    clock.advance(100);
+    expect(looks).toEqual([30, 60, 90]);
+  });
+
+  it('goes on after a look that threw, and has one pace when started twice', () => {
+    const clock = handClock();
+    let looks = 0;
+    const timer = createPollTimer(30, clock);
+    timer.start(() => {
+      looks++;
+      throw new Error('from the look');
+    });
+    expect(() => clock.advance(30)).toThrow('from the look');
+    timer.start(() => looks++);
+    clock.advance(60);
+    expect(looks).toBe(3);
+  });
+});
+
+describe('the branch watch', () => {
+  /** Returns a function that resolves once the watch fires for what `act` does; repeats it until it does. */
+  function watching(path: string): (act: () => Promise<unknown>) => Promise<void> {
+    let looks = 0;
+    const watch = createBranchWatch({ path, branch: 'main' });
+    watch.start(() => looks++);
+    onTestFinished(() => watch.stop());
+    return async (act) => {
+      const before = looks;
+      await vi.waitFor(
+        async () => {
+          await act();
+          await vi.waitFor(() => expect(looks).toBeGreaterThan(before), { timeout: 500, interval: 5 });
+        },
+        { timeout: 20_000, interval: 0 },
+      );
+    };
+  }
+
+  async function repositoryAt(name: string, bare: boolean): Promise<GitRepository> {
+    const repository = await createGitRepository(join(temporaryDirectory(), name), { bare });
+    await repository.commit({ a: '1' });
+    return repository;
+  }
+
+  it.each([
+    ['bare', 'stacks.git', true],
+    ['with a work tree', 'work tree', false],
+  ])('fires for commits in a repository %s', async (_, name, bare) => {
+    const repository = await repositoryAt(name, bare);
+    const seen = watching(repository.path);
+    let n = 0;
+    await seen(() => repository.commit({ a: `${n++}` }));
+    await seen(() => repository.commit({ a: `${n++}` }));
+  });
+
+  it('fires for commits in a linked work tree', async () => {
+    const repository = await repositoryAt('main tree', false);
+    await repository.git('branch', 'other');
+    const linked = `${repository.path}-linked`;
+    await repository.git('worktree', 'add', '--quiet', linked, 'other');
+    const seen = watching(linked);
+    let n = 0;
+    await seen(() => repository.commit({ a: `${n++}` }));
+  });
+
+  it('fires for refs that are packed, and for a branch that appears', async () => {
+    const repository = await createGitRepository(join(temporaryDirectory(), 'empty.git'));
+    const seen = watching(repository.path);
+    let n = 0;
+    await seen(() => repository.commit({ a: `${n++}` }));
+    await seen(async () => {
+      await repository.commit({ a: `${n++}` });
+      await repository.git('pack-refs', '--all');
+    });
+  });
+
+  it('fires for a repository that is removed and made again', async () => {
+    const repository = await repositoryAt('stacks.git', true);
+    const seen = watching(repository.path);
+    let n = 0;
+    await seen(() => repository.commit({ a: `${n++}` }));
+    await seen(() => rm(repository.path, { recursive: true, force: true }));
+    const again = await createGitRepository(repository.path);
+    await seen(() => again.commit({ a: `${n++}` }));
+  });
+
+  it('says so where there is nothing to watch, and stops all the same', async () => {
+    const path = join(temporaryDirectory(), 'gone.git');
+    const lines: string[] = [];
+    const log = createLog('warn', { write: (line) => lines.push(line) });
+    const watch = createBranchWatch({ path, branch: 'main', log });
+    watch.start(() => undefined);
+    await watch.stop();
+    expect(lines.join('')).toContain('cannot be watched, polling goes on');
+  });
+});
