@@ -87,6 +87,8 @@ export interface WiredCore extends Core {
   readonly reconciler: Reconciler;
   /** Answers proxies; undefined if the registry has no entry for them. */
   readonly agent: Agent | undefined;
+  /** Resolves once the sign of an earlier controller and corrected times are recorded; rejects if they cannot be. */
+  readonly started: Promise<unknown>;
 }
 
 /** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
@@ -109,7 +111,8 @@ export async function composeCore(
   const reason = 'the directory of the store is a copy, and the first controller runs';
   const copied = isCopied ? { reason, since: momentOf(clock.now()), sinceStart: true as const } : undefined;
   const signs = { sign: copied?.reason ?? left, copied };
-  const core = await wireCore({ ...outside, ...signs, execution, writes, statusFailure: () => reporter?.failure });
+  const core = wireCore({ ...outside, ...signs, execution, writes, statusFailure: () => reporter?.failure });
+  await core.started;
   reporter = openStatuses(settings, { ...core, clock, log, random: Math.random });
   // Last of these, so that it sees how all calls ended.
   opened.defer(async () => await reporter?.stop());
@@ -131,13 +134,13 @@ async function earlierFiles(directory: string): Promise<string | undefined> {
   return file === undefined ? undefined : `the store is empty, and its directory has "${file}" of an earlier one`;
 }
 
-/** Resolves with the core of these parts; it does not follow the repository yet. The simulator uses it too. */
-export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
+/** Returns the core of these parts. It follows the repository when its follower is started, after `started`. */
+export function wireCore(outside: OutsideParts): WiredCore {
   const { store, registry, source, triggers, clock, log, inSlices = createSlices(clock) } = outside;
   const current = new CurrentState();
   const ledger = new Ledger(store, inSlices);
-  if (outside.sign !== undefined) await ledger.commit(beginningChange(ledger, clock.now(), outside.sign));
   const gate = new CommitGate();
+  const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside.sign));
   const reviews = new Reviews(ledger.list('approval').size > 0);
   const review = (): void => reviews.ask();
   const views = {
@@ -155,7 +158,6 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
     waitMsMax: waitMsMaxOf(outside.execution),
   });
   outside.opened.adopt(watch, async (it) => it.stop());
-  await corrected;
   const follower = new Follower({ ...shared, inSlices, source, triggers, current, reconciler, reviews });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
   const safety = (): Safety => safetyOf(ledger, { budget: deleteBudget, now: clock.now() });
@@ -183,7 +185,12 @@ export async function wireCore(outside: OutsideParts): Promise<WiredCore> {
   };
   const agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });
   const core = { reader, operator, explainer, writer, commits, follower, stopWaiting };
-  return { ...core, current, ledger, reconciler, agent };
+  return { ...core, current, ledger, reconciler, agent, started: Promise.all([signed, corrected]) };
+}
+
+/** Records what shows an earlier controller of which the store knows nothing. */
+async function recordSign(ledger: Ledger, now: number, sign: string | undefined): Promise<void> {
+  if (sign !== undefined) await ledger.commit(beginningChange(ledger, now, sign));
 }
 
 /** Returns the part that drives the servers. */

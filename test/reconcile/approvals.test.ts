@@ -343,7 +343,7 @@ describe('an approval of a delete that was asked for', () => {
     core.source.commit(FILES);
     await core.poll();
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
-    await core.requests.approveDeletes('shop', { by: 'A1', refusal: () => undefined });
+    await core.approveDeletes('shop');
     core.source.commit({ [SHOP]: null });
     await core.poll();
     expect(core.reader.status('shop')).toBe('Marked for delete');

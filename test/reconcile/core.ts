@@ -1,41 +1,32 @@
 // Following and reconciling together, with what people do about it: commits of texts, rows in memory, a provider that does
 // as it is told, and a clock that stands still until it is moved.
 import { afterEach, expect } from 'vitest';
-import { type Agent, createAgent } from '../../src/agents/agent.ts';
-import { ProxyWork } from '../../src/agents/proxy-work.ts';
+import type { Agent } from '../../src/agents/agent.ts';
 import { createLog } from '../../src/base/log.ts';
-import { createSlices } from '../../src/base/slices.ts';
-import { activeReferences, activeSecrets, CurrentState, registeredProxies } from '../../src/follow/current-state.ts';
-import { Follower } from '../../src/follow/follower.ts';
-import { safetyOf, withApproval } from '../../src/follow/safety.ts';
-import { toldWait, waitReason } from '../../src/machine/wait.ts';
+import { type WiredCore, wireCore } from '../../src/compose/core.ts';
+import type { CurrentState } from '../../src/follow/current-state.ts';
+import type { Follower } from '../../src/follow/follower.ts';
+import { waitReason } from '../../src/machine/wait.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { PROXIED } from '../../src/model/names.ts';
 import type { Client, DriftPolicy, Properties } from '../../src/model/objects.ts';
 import type { Change } from '../../src/model/rows.ts';
-import type { DeleteBudget, ProviderSettings, RetryPolicy } from '../../src/model/settings.ts';
+import type { DeleteBudget, ExecutionSettings, ProviderSettings, RetryPolicy } from '../../src/model/settings.ts';
 import type { Operation } from '../../src/model/state.ts';
-import { createProviderRegistry, entriesOf } from '../../src/providers/provider-registry.ts';
-import type { ClockWatch } from '../../src/reconcile/clock-watch.ts';
+import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
-import { beginningChange } from '../../src/reconcile/earlier-controller.ts';
-import { Ledger } from '../../src/reconcile/ledger.ts';
-import { Reconciler } from '../../src/reconcile/reconciler.ts';
-import { Reviews } from '../../src/reconcile/reviews.ts';
+import type { Ledger } from '../../src/reconcile/ledger.ts';
 import { RowRequests } from '../../src/reconcile/row-requests.ts';
-import { stallsIn } from '../../src/reconcile/stall-graph.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
-import { watchClock } from '../../src/reconcile/watch-clock.ts';
-import { createExplainer, type Explainer } from '../../src/service/explain/explainer.ts';
-import { createFileHistory } from '../../src/service/explain/file-history.ts';
+import type { Publisher } from '../../src/repository/publisher.ts';
+import type { Explainer } from '../../src/service/explain/explainer.ts';
 import type { HeldItem, Order, Outage } from '../../src/service/operate/answers.ts';
-import { createOperator, type Operator } from '../../src/service/operate/operator.ts';
-import { createReader, type Reader } from '../../src/service/read/reader.ts';
+import type { Operator } from '../../src/service/operate/operator.ts';
+import type { Reader } from '../../src/service/read/reader.ts';
 import { allowed } from '../support/allowed.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { type MemoryRows, MemoryStore } from '../support/memory-store.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedProvider } from '../support/scripted-provider.ts';
 import { TextSource } from '../support/text-source.ts';
 import { RETRY } from './build.ts';
@@ -96,6 +87,12 @@ afterEach(async () => {
   }
 });
 
+/** These tests write nothing to the branch over the interface: test/service/write has those that do. */
+const NO_PUBLISHER: Publisher = {
+  prepare: async () => ({ is: 'not sent', reason: 'nothing is pushed in this test' }),
+  push: async () => ({ is: 'not sent', reason: 'nothing is pushed in this test' }),
+};
+
 export class Core {
   readonly clock: ManualClock;
   readonly source: TextSource;
@@ -103,9 +100,8 @@ export class Core {
   readonly ledger: Ledger;
   readonly provider: ScriptedProvider;
   readonly operator: Operator;
-  readonly requests: RowRequests;
   readonly reader: Reader;
-  readonly current = new CurrentState();
+  readonly current: CurrentState;
   /** Why commit statuses cannot be sent. */
   statusFailure: Outage | undefined;
   readonly explainer: Explainer;
@@ -113,14 +109,16 @@ export class Core {
   readonly follower: Follower;
   /** Answers proxies; undefined without `hasProxied`. */
   readonly agent: Agent | undefined;
-  readonly #reconciler: Reconciler;
-  readonly #watch: ClockWatch;
+  readonly #reconciler: WiredCore['reconciler'];
+  readonly #opened = new AsyncDisposableStack();
+  readonly #started: Promise<void>;
   readonly #options: Required<CoreOptions>;
   readonly #outside: Outside;
   /** In which states servers stood, and with which reasons. */
   readonly #exits = new Set<string>();
 
-  constructor(options: CoreOptions = {}, outside?: Outside) {
+  /** Begins to follow at once. `sign`: what shows an earlier controller, whose store is lost. */
+  constructor(options: CoreOptions = {}, outside?: Outside, sign?: string) {
     this.#options = { ...DEFAULTS, ...options };
     this.#outside = outside ?? {
       ...{ rows: new Map(), servers: new Map(), source: new TextSource(), clock: new ManualClock() },
@@ -129,76 +127,35 @@ export class Core {
     this.clock = clock;
     this.source = source;
     this.store = new FailingStore(rows);
-    this.ledger = new Ledger(this.store, runAtOnce);
     this.provider = new ScriptedProvider(servers);
-    const { current } = this;
+    const execution = this.#execution();
+    const proxied = this.#options.hasProxied ? execution.proxied : undefined;
+    const core = wireCore({
+      ...{ store: this.store, source, clock, execution, sign, opened: this.#opened },
+      ...{ publisher: NO_PUBLISHER, triggers: [], writes: 'off' },
+      registry: createProviderRegistry(execution.providers, () => this.provider, proxied),
+      log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
+      random: () => 0.5,
+      statusFailure: () => this.statusFailure,
+    });
+    this.ledger = core.ledger;
+    this.current = core.current;
+    this.reader = core.reader;
+    this.operator = core.operator;
+    this.explainer = core.explainer;
+    this.follower = core.follower;
+    this.agent = core.agent;
+    this.#reconciler = core.reconciler;
     this.ledger.watch((change) => {
       if (change.kind === 'server' && change.value !== null) this.#exits.add(exitKeyOf(change.value));
     });
-    const stallsOf = stallsIn(this.ledger, clock);
-    const views = {
-      ...{ desired: () => current.get(), refused: () => current.refused, rows: this.ledger, now: () => clock.now() },
-      notReadyReason: () => this.follower.notReadyReason,
-    };
-    this.reader = createReader({
-      ...views,
-      stallsOf,
-      desiredVersion: () => current.version,
-    });
-    const gate = new CommitGate();
-    const { ledger, reader } = this;
-    const reviews = new Reviews(ledger.list('approval').size > 0);
-    const { budget: deleteBudget, concurrency } = this.#options;
-    const log = createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) });
-    const shared = { ledger, gate, clock, log, deleteBudget };
-    const registry = this.#registry();
-    this.#reconciler = new Reconciler({
-      ...{ ...shared, concurrency, graceMs: 1_000, random: () => 0.5, registry },
-      recordOf: (server) => reader.record(server),
-      proxies: registeredProxies(current),
-      isSecret: activeSecrets(current),
-      isReference: activeReferences(current),
-      review: () => reviews.ask(),
-      isActive: () => current.get() !== undefined,
-    });
-    const reconciler = this.#reconciler;
-    const { proxied: entry } = registry;
-    const work = entry && new ProxyWork({ entry, reconciler, ledger, clock, log });
-    this.#watch = watchClock({ ...shared, reconciler, waitMsMax: 3_600_000 }).watch;
-    this.follower = new Follower({
-      ...shared,
-      inSlices: createSlices(clock),
-      source,
-      triggers: [],
-      current,
-      reconciler,
-      reviews,
-    });
-    this.requests = new RowRequests({ ...shared, reconciler, reviews });
-    this.operator = createOperator({
-      ...views,
-      ...{ stallsOf, waitOf: (name) => toldWait(reconciler.waitsOf(name)) },
-      holderOf: (name) => work?.holderOf(name),
-      checkFailureOf: (name) => reconciler.checks.schedule.failureOf(name),
-      requestCheck: (name) => reconciler.checks.schedule.request(name),
-      ...{ requests: this.requests, statusFailure: () => this.statusFailure },
-      entries: entriesOf(registry),
-      isBefore: (commit, head) => this.follower.isBefore(commit, head),
-      pollFailure: () => this.follower.failure,
-      storeFailure: () => this.store.failure,
-    });
-    this.explainer = createExplainer({
-      ...views,
-      history: createFileHistory((commit, paths) => source.lastChanges(commit, paths)),
-      safetyWith: (digest) => withApproval(safetyOf(ledger, { budget: deleteBudget, now: clock.now() }), digest),
-    });
-    this.agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });
-    this.follower.start();
+    this.#started = core.started.then(() => this.follower.start());
     OPENED.add(this);
   }
 
   /** Looks at the branch, and lets everything happen that waits for no time. */
   async poll(): Promise<void> {
+    await this.#started;
     this.follower.poll();
     await this.settle();
   }
@@ -251,8 +208,7 @@ export class Core {
   /** Stops, and returns another one at the same sites and branch whose store is lost; without a sign, nothing shows that. */
   async lose(sign: string | undefined, options: CoreOptions = {}): Promise<Core> {
     await this.stop();
-    const next = new Core({ ...this.#options, ...options }, { ...this.#outside, rows: new Map() });
-    if (sign !== undefined) await next.ledger.commit(beginningChange(next.ledger, next.clock.now(), sign));
+    const next = new Core({ ...this.#options, ...options }, { ...this.#outside, rows: new Map() }, sign);
     await next.settle();
     await next.poll();
     return next;
@@ -260,12 +216,19 @@ export class Core {
 
   async stop(): Promise<void> {
     OPENED.delete(this);
-    this.#watch.stop();
-    const stopped = Promise.all([this.#reconciler.stop(0), this.follower.stop()]);
+    const stopped = Promise.all([this.#opened.disposeAsync(), this.#reconciler.stop(0), this.follower.stop()]);
     // Calls that run are not waited for.
     this.clock.advance(0);
     await stopped;
     expect(this.#reconciler.missedWakeUps, 'wake-ups were missed').toBe(0);
+  }
+
+  /** Records that an administrator wants an instance deleted, as a write does before its commit is pushed. */
+  async approveDeletes(instance: string): Promise<void> {
+    const { ledger, clock } = this;
+    const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
+    const requests = new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing });
+    await requests.approveDeletes(instance, { by: ADMINISTRATOR.serial, refusal: () => undefined });
   }
 
   /** Says yes to what is held under a digest, and lets happen what follows. */
@@ -293,17 +256,17 @@ export class Core {
     return this.provider.calls.filter((call) => call.operation === operation).map(({ resource }) => resource);
   }
 
-  #registry() {
-    const { retry, concurrency, entries, drift, hasProxied } = this.#options;
+  #execution(): ExecutionSettings {
+    const { retry, concurrency, entries, drift, budget } = this.#options;
     const options = { file: '', createMs: 0, updateMs: 0, deleteMs: 0, checkMs: 0, failRate: 0, seed: 1 };
-    const shared = {
+    const entry = {
       ...{ implementation: 'simulated' as const, options, timeoutSeconds: 60, checkSeconds: 300 },
       ...{ drift, concurrency, retry: { ...RETRY, ...retry } },
     };
-    return createProviderRegistry(
-      entries.map((entry) => ({ ...entry, ...shared })),
-      () => this.provider,
-      hasProxied ? { ...shared, name: PROXIED } : undefined,
-    );
+    return {
+      ...{ concurrency, retry: entry.retry, deleteBudget: budget, graceSeconds: 1 },
+      providers: entries.map((named) => ({ ...named, ...entry })),
+      proxied: { ...entry, name: PROXIED },
+    };
   }
 }

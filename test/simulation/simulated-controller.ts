@@ -146,7 +146,7 @@ export class SimulatedController {
     const store = rows.watched(opened);
     this.#compareImages();
     restores.opened(store);
-    const core = await wireCore({
+    const core = wireCore({
       ...{ store, sign, execution, clock, opened: new AsyncDisposableStack(), log: logOf(this.#world) },
       registry: createProviderRegistry(
         execution.providers,
@@ -162,6 +162,7 @@ export class SimulatedController {
       inSlices,
       yieldToOthers: oneTurn,
     });
+    await core.started;
     this.core = core;
     this.agent = core.agent;
     core.follower.start();
