@@ -111,7 +111,7 @@ export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivati
   const undetermined = isKnown ? [] : yield* newlyUndetermined({ ...proposed, reappearing }, baseline);
   const proposal = { candidates, undetermined };
   const admission = yield* admit(proposal, built, safety);
-  const desired = yield* desiredOf(built, admission);
+  const desired = yield* buildDesiredState(built, admission);
   return { isFollowed: true, desired, judged: { built, proposal, admission } };
 }
 
@@ -122,7 +122,7 @@ export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivati
 export function* judge({ desired, judged }: FollowedDerivation, safety: Safety): Steps<DesiredState> {
   const { built, proposal, admission } = judged;
   if (admission.holdsFor(safety)) return desired;
-  return yield* desiredOf(built, yield* admit(proposal, built, safety));
+  return yield* buildDesiredState(built, yield* admit(proposal, built, safety));
 }
 
 function* admit(
@@ -150,7 +150,7 @@ export function* judgeAgain(desired: DesiredState, safety: Safety): Steps<Desire
   const stacks = { units, built: 0, recordsMerged: 0 };
   const built = { catalog, baseline: desired, earlier: desired, stacks, templateProblems, blobsRead: 0 };
   const undetermined = yield* newlyUndetermined({ candidates: units, catalog }, desired);
-  return yield* desiredOf(built, yield* admitInstances({ candidates: units, undetermined }, desired, safety));
+  return yield* buildDesiredState(built, yield* admitInstances({ candidates: units, undetermined }, desired, safety));
 }
 
 interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
@@ -161,7 +161,7 @@ interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
 }
 
 /** Returns the desired state for the admitted versions. */
-function* desiredOf(
+function* buildDesiredState(
   { catalog, baseline, earlier, stacks, templateProblems, blobsRead }: Built,
   instances: AdmittedInstances,
 ): Steps<DesiredState> {

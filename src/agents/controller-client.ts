@@ -83,7 +83,7 @@ export class ControllerClient {
   async #currentAgent(): Promise<Agent> {
     const { tls, log } = this.#options;
     try {
-      const version = await versionOf(tls);
+      const version = await readVersion(tls);
       if (this.#agent !== undefined && version === this.#version) return this.#agent;
       const [cert, key, ca] = await Promise.all([tls.cert, tls.key, tls.ca].map((file) => readFile(file)));
       const material = { cert, key, ca };
@@ -104,7 +104,7 @@ export class ControllerClient {
   }
 }
 
-async function versionOf({ cert, key, ca }: ProxyTlsFiles): Promise<string> {
+async function readVersion({ cert, key, ca }: ProxyTlsFiles): Promise<string> {
   const files = await Promise.all([cert, key, ca].map((file) => stat(file)));
   return files.map(({ ino, mtimeMs, size }) => `${ino} ${mtimeMs} ${size}`).join(' ');
 }

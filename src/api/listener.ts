@@ -12,7 +12,7 @@ import { throttleLog } from '../base/throttles.ts';
 import { endBrokenRequest } from './broken-request.ts';
 import { clientTurns } from './client-turns.ts';
 import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
-import { type Trust, trustOf, vouchesFor } from './tls/trust.ts';
+import { readTrust, type Trust, vouchesFor } from './tls/trust.ts';
 
 const HEADER_BYTES_MAX = 8 * 1024;
 const CONNECTION_LIMITS = { max: 10_000, ofClient: 1_000 };
@@ -64,7 +64,7 @@ export interface Listener extends ListenAddress {
 /** Returns a listener that accepts connections. Throws where the address is taken or the material does not fit together. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const limits = { ...TIME_LIMITS, ...options.limits };
-  let trust = trustOf(options.tls);
+  let trust = readTrust(options.tls);
   const server = createServer({
     ...secureContextOptions(options.tls),
     requestCert: true,
@@ -102,7 +102,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     host: address,
     port,
     reload(tls) {
-      const next = trustOf(tls);
+      const next = readTrust(tls);
       server.setSecureContext(secureContextOptions(tls));
       trust = next;
       connections.renewAll();

@@ -70,7 +70,7 @@ export async function createAuthority(options: Validity & { readonly commonName:
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return credentialOf(keys.privateKey, certificate);
+  return exportCredential(keys.privateKey, certificate);
 }
 
 /** Returns a key and certificate for a TLS server at `hosts`, names or addresses. */
@@ -139,7 +139,7 @@ async function issue(
       ...extensions,
     ],
   });
-  return credentialOf(keys.privateKey, certificate);
+  return exportCredential(keys.privateKey, certificate);
 }
 
 function createKeys(): Promise<webcrypto.CryptoKeyPair> {
@@ -151,7 +151,7 @@ function importKey(pem: string): Promise<webcrypto.CryptoKey> {
   return webcrypto.subtle.importKey('pkcs8', der, KEY_ALGORITHM, false, ['sign']);
 }
 
-async function credentialOf(key: webcrypto.CryptoKey, certificate: X509Certificate): Promise<Credential> {
+async function exportCredential(key: webcrypto.CryptoKey, certificate: X509Certificate): Promise<Credential> {
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key));
   const cert = `${certificate.toString('pem')}\n`;
   const { serialNumber, fingerprint256 } = new NodeCertificate(cert);

@@ -89,8 +89,8 @@ function sameIn(files: ParsedFiles | undefined, { path, oid, placed }: PlacedFil
 function* assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, parsed: number): Steps<Catalog> {
   const { problems, ...named } = nameEntries(files.values());
   yield;
-  const hierarchy = hierarchyOf(files);
-  const tree = treeOf(files, hierarchy);
+  const hierarchy = findHierarchy(files);
+  const tree = findTree(files, hierarchy);
   const all = [...files.values()].flatMap((entry) => entry.problems);
   const sorted = sortProblems([...all, ...problems, ...tree.problems]);
   yield;
@@ -120,14 +120,14 @@ const NO_HIERARCHY: Entry<Hierarchy> = {
   locate: () => START,
 };
 
-function hierarchyOf(files: ReadonlyMap<string, FileEntry>): Entry<Hierarchy> {
+function findHierarchy(files: ReadonlyMap<string, FileEntry>): Entry<Hierarchy> {
   const entry = files.get(HIERARCHY_FILE);
   if (entry === undefined) return NO_HIERARCHY;
   // A file that cannot be read is not the same as no file: the defaults do not stand in for it.
   return isOfType(entry, 'hierarchy') ? entry : { ...entry, object: null };
 }
 
-function treeOf(files: ReadonlyMap<string, FileEntry>, hierarchy: Entry<Hierarchy>): Entry<TreeNode> {
+function findTree(files: ReadonlyMap<string, FileEntry>, hierarchy: Entry<Hierarchy>): Entry<TreeNode> {
   const entry = files.get(TREE_FILE);
   if (entry === undefined) return noTree(files);
   if (!isOfType(entry, 'tree')) return { ...entry, object: null };

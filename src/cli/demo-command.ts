@@ -51,7 +51,7 @@ export function addDemoCommand(program: Command): void {
 async function runDemo(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await ensureLocalServerProgram(folder);
-  const wanted = await settingsOf(folder);
+  const wanted = await readDemoSettings(folder);
   await closeState(wanted.store.directory);
   const repository = join(folder, 'stacks.git');
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
@@ -96,7 +96,7 @@ async function writeSites(demo: string, credentials: DemoCredentials, url: strin
 }
 
 /** Returns the settings. Throws CommandFailure where a demo runs here already. */
-async function settingsOf(folder: string): Promise<Settings> {
+async function readDemoSettings(folder: string): Promise<Settings> {
   const settings = await expecting([SettingsError], () => ensureSettings(folder));
   const { directory } = settings.store;
   await mkdir(directory, { recursive: true, mode: 0o700 });

@@ -73,7 +73,7 @@ export function addPlanCommand(program: Command): void {
         const id = options.commentId ?? prefix.replace(/\/$/, '');
         try {
           const server = await controllerIn(options, isAsked);
-          const plan = await planOf(repository, options, server);
+          const plan = await readPlanVisibly(repository, options, server);
           const report: PlanReport = PLAN_REPORTS[options.format];
           print(report(plan, { prefix, id, approval: options.approval, isRecorded: server !== undefined }));
           process.exitCode = exitCodeOf(plan);
@@ -92,7 +92,7 @@ const NO_BASE =
 const SLOW_MS = 2_000;
 
 /** Tells on a terminal that the command is at work, where it takes longer than a moment. */
-async function planOf(...order: Parameters<typeof readPlan>): Promise<Plan> {
+async function readPlanVisibly(...order: Parameters<typeof readPlan>): Promise<Plan> {
   const timer = setTimeout(() => {
     if (process.stderr.isTTY) process.stderr.write('treeline: reading the commits …\n');
   }, SLOW_MS);

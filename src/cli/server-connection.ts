@@ -117,7 +117,7 @@ interface Sent {
 async function send(options: ServerOptions, sending: Sent): Promise<unknown> {
   const { path, body, headers, timeoutMs = TIMEOUT_MS } = sending;
   const url = addressOf(options.server, path);
-  const credentials = await credentialsOf(options);
+  const credentials = await readCredentials(options);
   const limits = { silenceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX };
   const answer = await sendToController({ url, credentials, body, headers, limits }).catch((error: Error) => {
     throw error instanceof BrokenAnswer ? brokenOff(url, error) : unreachable(url, error, options);
@@ -135,7 +135,10 @@ function addressOf(server: string, path: string): URL {
 }
 
 /** Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong. */
-async function credentialsOf(files: ServerOptions, prefix = '--'): Promise<Pick<ServerOptions, 'cert' | 'key' | 'ca'>> {
+async function readCredentials(
+  files: ServerOptions,
+  prefix = '--',
+): Promise<Pick<ServerOptions, 'cert' | 'key' | 'ca'>> {
   const [cert = '', key = '', ca = ''] = await Promise.all(
     (['cert', 'key', 'ca'] as const).map(async (name) => String(await readNamedFile(files[name], `${prefix}${name}`))),
   );
@@ -152,7 +155,7 @@ async function credentialsOf(files: ServerOptions, prefix = '--'): Promise<Pick<
 
 /** Throws CommandFailure where a file of a proxy's settings is missing, or they do not fit together. */
 export async function checkServerFiles(files: ServerOptions): Promise<void> {
-  await credentialsOf(files, 'tls.');
+  await readCredentials(files, 'tls.');
 }
 
 function unreachable(url: URL, error: Error, files: ServerOptions): CommandFailure {

@@ -51,7 +51,7 @@ function withOptions(command: Command): Command {
 }
 
 async function backUp(target: string, { config, format }: Options): Promise<void> {
-  const settings = await settingsOf(config);
+  const settings = await readStoreSettings(config);
   const file = await fileFor(target, settings);
   const { document, bytes } = await expecting([StoreError], () => backUpStore(settings.store.directory, file));
   const text = `backed up ${describe(document)}\nto ${file} (${countOf(bytes, 'byte')})`;
@@ -59,7 +59,7 @@ async function backUp(target: string, { config, format }: Options): Promise<void
 }
 
 async function restore(backup: string, { config, format, force = false }: RestoreCommandOptions): Promise<void> {
-  const { directory } = (await settingsOf(config)).store;
+  const { directory } = (await readStoreSettings(config)).store;
   const now = Date.now();
   const { document, former } = await expecting([StoreError], () =>
     restoreStore(directory, backup, {
@@ -73,7 +73,7 @@ async function restore(backup: string, { config, format, force = false }: Restor
   printAs(format, { directory, former, ...factsOf(document) }, () => text);
 }
 
-async function settingsOf(config: string): Promise<Settings> {
+async function readStoreSettings(config: string): Promise<Settings> {
   return await expecting([SettingsError], () => loadSettings(fromUserDirectory(config)));
 }
 

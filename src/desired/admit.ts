@@ -12,9 +12,9 @@ import {
   type Consequences,
   type DeleteJudgement,
   type DeletionFacts,
+  findLifts,
   isSameJudgement,
   judgeDeletions,
-  liftsOf,
 } from './deletions.ts';
 import type { Baseline, DesiredState, Limits } from './desired-state.ts';
 import { capacityRefusals, hasCapacityFor } from './store-capacity.ts';
@@ -66,7 +66,7 @@ export function* admitInstances(
   const removed = new Map(intended.removed);
   for (let settled = first; ; ) {
     const { admission } = settled;
-    const consequences = yield* consequencesOf({ admission, intended, waiting, removed });
+    const consequences = yield* findConsequences({ admission, intended, waiting, removed });
     const judgement = judgeDeletions(consequences, safety.deletions);
     const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(instanceAddress(name)));
     // Each iteration holds at least one more instance, so there are at most as many iterations as instances; usually
@@ -95,7 +95,7 @@ const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, h
  * those that hold meanwhile. An instance that is pinned because of a waiting one does not want its removed servers back
  * for that.
  */
-function* consequencesOf({
+function* findConsequences({
   admission,
   intended,
   waiting,
@@ -134,7 +134,7 @@ function judged(judgement: DeleteJudgement, facts: Judged): DeleteJudgement & Pi
   const waits = (name: string): boolean => consequences.isPinned(name) && !judgement.held.has(name);
   // A lift is remembered while the deletes that it allows are held, or wait for held ones.
   const held = new Map(
-    [...judgement.held].map(([name, item]) => [name, { ...item, ...liftsOf(name, safety.unprotected, waits) }]),
+    [...judgement.held].map(([name, item]) => [name, { ...item, ...findLifts(name, safety.unprotected, waits) }]),
   );
   const holdsFor = (now: Safety): boolean =>
     now.unprotected.symmetricDifference(safety.unprotected).size === 0 &&

@@ -37,7 +37,7 @@ export function buildInstance([name, entry]: NamedEntry<StackInstance>, catalog:
   if (!isValidEntry(template) || templateProblems.some(isError)) {
     return { ...empty, problems: [...own, ...affecting(template.problems, name), ...templateProblems] };
   }
-  const expansion = expansionOf(entry, template);
+  const expansion = expandOnce(entry, template);
   const problems = [...own, ...expansion.problems];
   if (expansion.problems.some(isError)) return { ...empty, keys: expansion.keys, problems };
   const unit = { ...empty, keys: expansion.keys, problems };
@@ -53,7 +53,7 @@ interface KnownExpansion {
 const expansions = new WeakMap<Entry<StackInstance>, KnownExpansion>();
 
 /** Two files determine the servers: a commit that changes only their configuration expands nothing again. */
-function expansionOf(...[instance, template]: Parameters<typeof expandStack>): Expansion {
+function expandOnce(...[instance, template]: Parameters<typeof expandStack>): Expansion {
   const known = expansions.get(instance);
   if (known?.template === template) return known.expansion;
   const expansion = expandStack(instance, template);

@@ -252,7 +252,7 @@ export function liftsIn(held: Iterable<readonly [string, Lifts]>): ReadonlySet<s
  * Returns the lifts to record with the held deletes of an instance. `unprotected`: keys of the units whose protection
  * is lifted. `waits`: returns true if an instance is pinned and not held itself.
  */
-export function liftsOf(
+export function findLifts(
   instance: string,
   unprotected: ReadonlySet<string>,
   waits: (instance: string) => boolean,

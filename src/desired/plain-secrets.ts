@@ -7,7 +7,7 @@ import { literalOf, type Token, tokenize } from '../expand/placeholders.ts';
 import { layerOf } from '../hiera/layers.ts';
 import type { Layer } from '../hiera/node.ts';
 import { checkSecrets } from '../hiera/resolve-node.ts';
-import { secretsOf } from '../hiera/secrets.ts';
+import { compileSecrets } from '../hiera/secrets.ts';
 import { below, type Entry, isValidEntry, type ValidEntry } from '../model/entry.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { DESCRIBING_FIELDS } from '../model/keys.ts';
@@ -76,7 +76,7 @@ class Check {
   ): Entry<Value> | null {
     let found = this.#checked.get(entry) as Entry<Value> | null | undefined;
     if (found === undefined) {
-      const problems = [...checkSecrets(layersOf(entry), secretsOf(this.#hierarchy))];
+      const problems = [...checkSecrets(layersOf(entry), compileSecrets(this.#hierarchy))];
       found = problems.length === 0 ? null : { ...entry, problems: [...entry.problems, ...problems] };
       this.#checked.set(entry, found);
     }

@@ -126,7 +126,7 @@ export function cycleRefusals(versions: Versions): readonly Refusal[] {
     isGone: (server: string) => gone.has(versions.claims.ownerOf(server) ?? ''),
   };
   for (const cycle of findCycles(starts, graph)) {
-    for (const refusal of refusalsOf(cycle, versions)) {
+    for (const refusal of refuseCycle(cycle, versions)) {
       refused.push(refusal);
       gone.add(refusal.key);
     }
@@ -134,7 +134,7 @@ export function cycleRefusals(versions: Versions): readonly Refusal[] {
   return refused;
 }
 
-function refusalsOf(cycle: readonly string[], versions: Versions): readonly Refusal[] {
+function refuseCycle(cycle: readonly string[], versions: Versions): readonly Refusal[] {
   return cycle.slice(0, -1).flatMap((server, position) => {
     const unit = versions.makerOf(server);
     const link = unit?.outside.find((one) => one.of === server && one.server === cycle[position + 1]);

@@ -73,12 +73,12 @@ interface PlaceholderFault {
  * that only look like one are warnings.
  */
 function checkPlaceholders(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
-  const errors = errorsOf(amended, blueprints).take(MISTAKES_MAX);
-  const warnings = warningsOf(amended, blueprints).take(MISTAKES_MAX);
+  const errors = findErrors(amended, blueprints).take(MISTAKES_MAX);
+  const warnings = findWarnings(amended, blueprints).take(MISTAKES_MAX);
   return [...errors, ...warnings];
 }
 
-function* errorsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
+function* findErrors(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
   const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
   for (const blueprint of blueprints) {
     for (const { text, scope } of textsOf(blueprint)) yield* checkText(text, { amended, byKey, blueprint, scope });
@@ -92,7 +92,7 @@ function* checkText(text: Text, place: PlaceholderUse): Generator<Problem> {
   }
 }
 
-function* warningsOf(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
+function* findWarnings(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
   for (const { text } of blueprints.flatMap((blueprint) => [...textsOf(blueprint)])) {
     const found = [...lookalikes(text.raw), ...foreignPlaceholders(text.raw, amended.parameters)];
     for (const written of found) yield problemInTemplate(amended, text.pointer, lookalike(written));

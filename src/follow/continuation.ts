@@ -29,7 +29,7 @@ export function isElsewhere({ place }: Pick<HeadRow, 'place'>, now: FollowedPlac
 }
 
 /** Returns whether a commit of the branch, read where the settings say now, continues what is followed. */
-export async function continuationOf(source: Source, commit: string, followed: Followed): Promise<Continuation> {
+export async function judgeContinuation(source: Source, commit: string, followed: Followed): Promise<Continuation> {
   const { place: now } = source;
   const { place = now, isLost } = followed;
   const keys = changedKeys(place, now);

@@ -2,7 +2,7 @@
 // state once it is durable. The functions tell what reconciling asks of it: records, secrets, registered proxies.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { nodeAtMoment } from '../desired/node-records.ts';
-import { type Secrets, secretsOf } from '../hiera/secrets.ts';
+import { compileSecrets, type Secrets } from '../hiera/secrets.ts';
 import { isValidEntry } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
 import type { NodeRecord } from '../model/record.ts';
@@ -91,7 +91,7 @@ export function activeReferences(current: CurrentState): (value: Json) => boolea
 /** Returns the rules of a desired state; undefined where its hierarchy is not known. */
 export function secretRulesOf(desired: Partial<Pick<DesiredState, 'catalog'>> | undefined): Secrets | undefined {
   const hierarchy = desired?.catalog?.hierarchy;
-  return hierarchy !== undefined && isValidEntry(hierarchy) ? secretsOf(hierarchy.object) : undefined;
+  return hierarchy !== undefined && isValidEntry(hierarchy) ? compileSecrets(hierarchy.object) : undefined;
 }
 
 type Clients = DesiredState['clients'];

@@ -12,7 +12,7 @@ import { isLostStore } from '../reconcile/earlier-controller.ts';
 import type { Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
 import { afterRefused, type CommitStep, type DerivedStep, stepsAfter } from './commit-steps.ts';
-import { type Continuation, continuationOf } from './continuation.ts';
+import { type Continuation, judgeContinuation } from './continuation.ts';
 import { NEW_COMMITS_MAX } from './first-parents.ts';
 import { OtherCommits } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
@@ -149,7 +149,7 @@ export class CommitFollower {
       const place = followed?.place ?? source.place;
       return await this.#takeOne(commit, poll, { followed, isNext: true, place });
     }
-    const continued = await continuationOf(source, commit, followed);
+    const continued = await judgeContinuation(source, commit, followed);
     const steps = continued.isNext ? await this.#stepsTo(commit, followed.commit, continued.from) : [];
     if (steps.length > 0) return await this.#takeAll(steps, poll);
     // Anything else is followed only when a person has accepted that very commit, or one that it comes after.
@@ -165,7 +165,7 @@ export class CommitFollower {
   async #stepsTo(commit: string, followed: string, moved: string | undefined): Promise<readonly CommitStep[]> {
     const { source } = this.#options;
     // The layout of the commit that moved it is that of the followed one.
-    if (commit === followed || commit === moved) return [await this.#stepOf(commit)];
+    if (commit === followed || commit === moved) return [await this.#readStep(commit)];
     const commits = await source.commitsBetween(followed, commit, NEW_COMMITS_MAX);
     const steps = stepsAfter(followed, commits, commits.length === NEW_COMMITS_MAX);
     const at = steps.findIndex((step) => step.commit.oid === moved);
@@ -173,7 +173,7 @@ export class CommitFollower {
   }
 
   /** A trailer counts when its commit is new, not where the branch is set back to it: there, it was for when it came first. */
-  async #stepOf(oid: string): Promise<CommitStep> {
+  async #readStep(oid: string): Promise<CommitStep> {
     const { source, current } = this.#options;
     const commit = await source.describe(oid);
     const followed = current.get()?.commit;
@@ -182,7 +182,7 @@ export class CommitFollower {
   }
 
   async #takeOne(commit: string, poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
-    return (await this.#take([await this.#stepOf(commit)], poll, continued)).verdict;
+    return (await this.#take([await this.#readStep(commit)], poll, continued)).verdict;
   }
 
   async #takeAll(steps: readonly CommitStep[], poll: JudgingPoll): Promise<CommitVerdict> {

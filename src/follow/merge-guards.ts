@@ -117,7 +117,7 @@ export async function guardedServers(
   options: GuardOptions,
 ): Promise<ReadonlyMap<string, Guard>> {
   if (count === 0) return new Map();
-  const { lost, given } = lossesOf(options.baseline, merged);
+  const { lost, given } = findLosses(options.baseline, merged);
   if (lost.size + given.size === 0) return new Map();
   // Commits are read only where servers are taken away.
   if (!isCut && count <= COMMITS_MAX) return await from.guards(source, { lost, given, count }, merged, options);
@@ -126,7 +126,7 @@ export async function guardedServers(
 }
 
 /** Of all servers that were made before, those that their instance does not make in the commit; the versions may be wrong. */
-function lossesOf({ owners }: Baseline, { candidates }: Reusable): Losses {
+function findLosses({ owners }: Baseline, { candidates }: Reusable): Losses {
   const lost = new Set<string>();
   for (const [server, key] of owners) if (candidates.get(key)?.servers.has(server) !== true) lost.add(server);
   const given = new Map<string, string>();

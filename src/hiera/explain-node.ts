@@ -18,7 +18,7 @@ import type { Hierarchy } from '../model/objects.ts';
 import type { ExplainedRecord, ExplainedValue, RecordValue } from '../model/record.ts';
 import type { HieraNode, Layer } from './node.ts';
 import { computedLayer, mergedLayers, type NodeFacts } from './record.ts';
-import { SECRET_VALUE, secretsOf } from './secrets.ts';
+import { compileSecrets, SECRET_VALUE } from './secrets.ts';
 import { nameAtLevel, readSelectors } from './select-layers.ts';
 
 /** The inputs of {@link explainNode} beside the node. */
@@ -152,7 +152,7 @@ function explainKey(key: string, levels: readonly Level[], { hierarchy }: HieraN
   });
   const [first] = statements;
   const value = first === undefined ? null : merge === 'unique' && first.value !== null ? [...joined] : first.value;
-  return { value, merge, isSecret: secretsOf(hierarchy).isSecret(key), statements };
+  return { value, merge, isSecret: compileSecrets(hierarchy).isSecret(key), statements };
 }
 
 function isIn(layer: Layer | undefined, key: string): boolean {
@@ -218,7 +218,8 @@ interface ComparedSides {
  * Where only one side counts a key as a secret, the other may hold the secret itself, so its values are withheld.
  */
 export function compareExplanations(node: string, { from, to, hierarchies }: ComparedSides): ExplanationDifference {
-  const isSecret = (key: string): boolean => hierarchies.some((one) => one !== null && secretsOf(one).isSecret(key));
+  const isSecret = (key: string): boolean =>
+    hierarchies.some((one) => one !== null && compileSecrets(one).isSecret(key));
   const keys = new Set([...Object.keys(from?.keys ?? {}), ...Object.keys(to?.keys ?? {})]);
   const changes = [...keys].sort(compareNames).flatMap((key): KeyChange[] => {
     if (NOT_COMPARED.has(key)) return [];

@@ -7,7 +7,7 @@ import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue, ValueSou
 import { outputsLayer } from './layers.ts';
 import { mergeKey, mergeLayers, mergeValues, type Sourced } from './merge.ts';
 import type { HieraNode, Layer } from './node.ts';
-import { secretsOf } from './secrets.ts';
+import { compileSecrets } from './secrets.ts';
 
 /** Facts that only the provider of a node knows. */
 export interface NodeFacts {
@@ -57,7 +57,7 @@ export function mergedLayers(node: HieraNode, facts: NodeFacts): Layer[] {
 
 /** Returns the layer without values of secret keys that are no reference. No value, if it would take too long to tell. */
 function withoutPlainSecrets(layer: Layer, { hierarchy }: HieraNode): Layer {
-  const { exposed, stoppedAt } = secretsOf(hierarchy).check(layer);
+  const { exposed, stoppedAt } = compileSecrets(hierarchy).check(layer);
   if (stoppedAt !== null) return { ...layer, values: emptyMap() };
   if (exposed.length === 0) return layer;
   const values = Object.assign(emptyMap<RecordValue | null>(), layer.values);

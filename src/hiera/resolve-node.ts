@@ -11,7 +11,7 @@ import type { TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
 import { layerOf, problemInLayer, propertiesLayer } from './layers.ts';
 import type { HieraNode, Layer, NodeOwner, ResolvedNode, SelectableObjects } from './node.ts';
-import { type Secrets, secretsOf } from './secrets.ts';
+import { compileSecrets, type Secrets } from './secrets.ts';
 import { type Selection, selectLayers } from './select-layers.ts';
 
 /**
@@ -127,11 +127,11 @@ function propertyProblem(property: string): ProblemText | undefined {
 
 /** Returns a problem for every value that breaks a rule of the hierarchy. The value of a secret is never quoted. */
 export function checkValues(layers: readonly Layer[], hierarchy: SelectableObjects['hierarchy']): readonly Problem[] {
-  return [...checkUnique(layers, hierarchy), ...checkSecrets(layers, secretsOf(hierarchy.object))];
+  return [...checkUnique(layers, hierarchy), ...checkSecrets(layers, compileSecrets(hierarchy.object))];
 }
 
 function* checkUnique(layers: readonly Layer[], hierarchy: SelectableObjects['hierarchy']): Generator<Problem> {
-  const { isSecret } = secretsOf(hierarchy.object);
+  const { isSecret } = compileSecrets(hierarchy.object);
   for (const [key, rule] of Object.entries(hierarchy.object.merge)) {
     if (rule !== 'unique') continue;
     const list = layers.find(({ values }) => typeof values[key] === 'object' && values[key] !== null);

@@ -47,7 +47,7 @@ const compiled = new WeakMap<Hierarchy, Secrets>();
  * Returns what a hierarchy says of secrets; without `secrets`, no key is for one. The patterns are known to compile. They
  * are searched for, not anchored, like those of JSON Schema.
  */
-export function secretsOf(hierarchy: Hierarchy): Secrets {
+export function compileSecrets(hierarchy: Hierarchy): Secrets {
   const known = compiled.get(hierarchy);
   if (known !== undefined) return known;
   const secrets = compile(hierarchy.secrets ?? { keys: [], reference: '' });

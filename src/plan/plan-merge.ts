@@ -7,7 +7,7 @@ import type { Safety } from '../desired/admit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
-import { secretsOf } from '../hiera/secrets.ts';
+import { compileSecrets } from '../hiera/secrets.ts';
 import { type Entry, isValidEntry } from '../model/entry.ts';
 import { isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
@@ -22,7 +22,7 @@ import { type AccessChange, type Plan, type PlannedHold, planDigest, type Server
 import { recordedChanges } from './recorded-changes.ts';
 import type { RecordedFacts } from './recorded-facts.ts';
 import { approvalChanges, safetyChanges } from './safety-changes.ts';
-import { serverChangesOf } from './server-changes.ts';
+import { compareServers } from './server-changes.ts';
 
 /** The merge to plan. */
 export interface Merge {
@@ -55,8 +55,8 @@ export function planMerge(merge: Merge): Plan {
   const merged = derive(snapshot, from);
   // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
-  const outcome = accepted.isFollowed ? outcomeOf(accepted, safety) : undefined;
-  const effects = outcome === undefined ? NO_EFFECTS : effectsOf(merge, outcome);
+  const outcome = accepted.isFollowed ? describeOutcome(accepted, safety) : undefined;
+  const effects = outcome === undefined ? NO_EFFECTS : compareEffects(merge, outcome);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
   const problems = sortProblems([...conflicts, ...problemsAfter(merged, outcome)]);
   const { added, known: knownProblems } = newProblems(known, problems);
@@ -92,13 +92,13 @@ const NO_EFFECTS: Effects = {
   renames: [],
 };
 
-function effectsOf({ before, recorded, safety }: Merge, { desired, units }: MergeOutcome): Effects {
+function compareEffects({ before, recorded, safety }: Merge, { desired, units }: MergeOutcome): Effects {
   const base = before ?? EMPTY_BASELINE;
   const changed = changedUnits(base.units, units);
   const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy);
   const writtenBefore = before?.candidates ?? new Map();
   const compared = { before: base.units, after: units, writtenBefore, isSecret };
-  const ofMerge = serverChangesOf(changedServers(changed), compared);
+  const ofMerge = compareServers(changedServers(changed), compared);
   const { changes, retained } =
     recorded === undefined ? ofMerge : recordedChanges({ recorded, after: units, merge: ofMerge, isSecret });
   return {
@@ -116,7 +116,7 @@ function effectsOf({ before, recorded, safety }: Merge, { desired, units }: Merg
 /** A key that is secret on either side is: a merge may be about to take the rule away. */
 function secretKeys(...hierarchies: readonly (Entry<Hierarchy> | undefined)[]): IsSecret {
   const rules = hierarchies.flatMap((hierarchy) =>
-    hierarchy !== undefined && isValidEntry(hierarchy) ? [secretsOf(hierarchy.object)] : [],
+    hierarchy !== undefined && isValidEntry(hierarchy) ? [compileSecrets(hierarchy.object)] : [],
   );
   return (key) => rules.some(({ isSecret }) => isSecret(key));
 }
@@ -148,7 +148,7 @@ interface MergeOutcome {
 }
 
 /** Returns the outcome of a commit that is followed. */
-function outcomeOf({ desired }: Followed, safety: Safety | undefined): MergeOutcome {
+function describeOutcome({ desired }: Followed, safety: Safety | undefined): MergeOutcome {
   const { units } = desired;
   if (desired.held.size === 0 || safety === undefined) {
     return { desired, units, invalid: desired.invalid, problems: problemsAndRemarks(desired), waiting: [], held: null };

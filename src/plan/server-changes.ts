@@ -37,7 +37,7 @@ export interface ServerChanges {
 }
 
 /** Returns the changes of servers. One that moves to another place of a stack, and stays as it is, is none. */
-export function serverChangesOf(servers: readonly ChangedServer[], units: ComparedUnits): ServerChanges {
+export function compareServers(servers: readonly ChangedServer[], units: ComparedUnits): ServerChanges {
   const changes: ServerChange[] = [];
   const retained: RetainedServer[] = [];
   for (const server of servers) {

@@ -45,7 +45,7 @@ export async function fetchVerified(options: QuarantinedFetch): Promise<ParsedCo
     // The copy may be older than this rule.
     const hasCopy = existsSync(copy);
     if (hasCopy) await makePrivateDirectory(copy);
-    const lender = options.anew ? null : await lenderOf(copy, options);
+    const lender = options.anew ? null : await findLender(copy, options);
     // Without a copy, nothing can be served that the first fetch would hold up.
     const order = { quarantine, head, lender, givesWay: hasCopy };
     await withDeadline(options, (signal) => remote.fetchInto({ ...order, signal }));
@@ -82,7 +82,7 @@ async function removeQuarantines(folder: string): Promise<void> {
 }
 
 /** Returns the copy and the commit from which it can be extended, or null if it has to be replaced. */
-async function lenderOf(copy: string, { objects, packsMax, ...limits }: QuarantinedFetch): Promise<Lender | null> {
+async function findLender(copy: string, { objects, packsMax, ...limits }: QuarantinedFetch): Promise<Lender | null> {
   const oid = await readFollowed(copy);
   if (oid === null || packBases(copy).length >= packsMax) return null;
   try {

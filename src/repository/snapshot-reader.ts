@@ -61,7 +61,7 @@ export class SnapshotReader {
   ): Promise<Snapshot> {
     const { entriesMax } = this.#options;
     const listing = await listFiles(objects, { root: commit.tree, directory, known: this.#known, entriesMax });
-    const blobs = await this.#readBlobs(objects, await wantedOf(listing.files, wants));
+    const blobs = await this.#readBlobs(objects, await selectWanted(listing.files, wants));
     this.#known = listing.trees;
     this.#counts = { treesRead: listing.treesRead, blobsRead: blobs.size };
     return { commit: commit.oid, time: commit.time, files: listing.files, blobs };
@@ -92,7 +92,7 @@ export class SnapshotReader {
 }
 
 /** Returns the ids of the wanted files, each once. */
-async function wantedOf(files: ReadonlyMap<string, SnapshotFile>, wants: BlobFilter): Promise<readonly string[]> {
+async function selectWanted(files: ReadonlyMap<string, SnapshotFile>, wants: BlobFilter): Promise<readonly string[]> {
   const wanted = new Set<string>();
   let handled = 0;
   for (const [path, { oid, mode }] of files) {

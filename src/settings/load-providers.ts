@@ -51,7 +51,7 @@ export async function fillInProvider(written: WrittenProvider, inherited: Inheri
   return {
     name,
     match: { kind: match?.kind ?? null, properties: match?.properties ?? {} },
-    ...(await implementationOf(written, inherited)),
+    ...(await chooseImplementation(written, inherited)),
     timeoutSeconds: written.timeoutSeconds ?? 600,
     checkSeconds: written.checkSeconds ?? 300,
     drift: written.drift ?? 'report',
@@ -61,7 +61,7 @@ export async function fillInProvider(written: WrittenProvider, inherited: Inheri
   };
 }
 
-async function implementationOf(
+async function chooseImplementation(
   written: WrittenProvider,
   { base, directory, searchPath }: Inherited,
 ): Promise<ImplementationSettings> {

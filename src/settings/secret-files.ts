@@ -61,7 +61,7 @@ function programsOf(provider: ProviderSettings): readonly NamedFile[] {
 
 /** A missing file is reported when it is used. */
 async function filesWith(rights: number, files: readonly NamedFile[]): Promise<readonly OpenFile[]> {
-  const found = await Promise.all(files.map(async (file) => ({ ...file, mode: await modeOf(file.path) })));
+  const found = await Promise.all(files.map(async (file) => ({ ...file, mode: await readMode(file.path) })));
   return found
     .filter(({ mode }) => (mode & rights) !== 0)
     .map((file) => ({ ...file, mode: file.mode.toString(8).padStart(4, '0') }));
@@ -123,7 +123,7 @@ export function variablesOfSecrets({ repository }: Settings): readonly NamedVari
   return secret?.kind === 'variable' ? [{ variable: secret.name, setting: `repository.${key}` }] : [];
 }
 
-async function modeOf(path: string): Promise<number> {
+async function readMode(path: string): Promise<number> {
   try {
     return (await stat(path)).mode & 0o777;
   } catch (error) {

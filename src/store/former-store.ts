@@ -36,7 +36,7 @@ export async function readFormerStore(directory: string): Promise<StoreDocument 
   }
   await using file = journal;
   const reader = new FormerReader(snapshot ?? emptyStoreDocument());
-  await replay(recordsOf(file), reader, path);
+  await replay(readRecords(file), reader, path);
   return reader.document;
 }
 
@@ -51,8 +51,8 @@ async function readSnapshot(path: string, mayBeOther = false): Promise<StoreDocu
   await using file = opened;
   const { buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
   if (mayBeOther && !HEAD.test(buffer.toString('latin1'))) return undefined;
-  const records = recordsOf(file);
-  const head = await headOf(records, { path, format: SNAPSHOT });
+  const records = readRecords(file);
+  const head = await readHead(records, { path, format: SNAPSHOT });
   const reader = new FormerReader({ ...emptyStoreDocument(), revision: Number(head.sequence) });
   let lines = 0;
   for await (const record of records) {
@@ -66,7 +66,7 @@ async function readSnapshot(path: string, mayBeOther = false): Promise<StoreDocu
 /** Applies the groups of a journal that came after the snapshot. A group takes several records if it is large. */
 async function replay(records: AsyncGenerator<unknown>, reader: FormerReader, path: string): Promise<void> {
   const { document } = reader;
-  let last = Number((await headOf(records, { path, format: JOURNAL })).after);
+  let last = Number((await readHead(records, { path, format: JOURNAL })).after);
   if (last > document.revision) throw damaged(path, 'it begins after what the snapshot beside it holds');
   let parts: unknown[][] = [];
   let isTorn = false;
@@ -133,7 +133,7 @@ async function openFile(path: string): Promise<FileHandle | undefined> {
 }
 
 /** Yields the values of a file's records; undefined for one that is not whole and unharmed. */
-async function* recordsOf(file: FileHandle): AsyncGenerator<unknown> {
+async function* readRecords(file: FileHandle): AsyncGenerator<unknown> {
   let rest: Buffer[] = [];
   for await (const chunk of file.createReadStream({ autoClose: false, start: 0 }) as AsyncIterable<Buffer>) {
     let start = 0;
@@ -155,7 +155,7 @@ function decode(record: Buffer): unknown {
   return isWhole ? JSON.parse(json.toString()) : undefined;
 }
 
-async function headOf(
+async function readHead(
   records: AsyncGenerator<unknown>,
   { path, format }: { readonly path: string; readonly format: string },
 ): Promise<Record<string, unknown>> {

@@ -15,7 +15,7 @@ import { refuseNetwork } from './database.ts';
 import { keptEvent, type StoredEvent } from './event-log.ts';
 import { makeDirectory } from './files.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
-import { type DocumentAdapter, type KeptLine, piecesOf, SqliteAdapter } from './sqlite-adapter.ts';
+import { cutIntoPieces, type DocumentAdapter, type KeptLine, SqliteAdapter } from './sqlite-adapter.ts';
 import type { Store } from './store.ts';
 import { emptyStoreDocument, type StoreDocument, setRow, type Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
@@ -191,7 +191,7 @@ class LowdbStore implements Store {
     const document = this.#document;
     const revision = document.revision + 1;
     const events = await inSlices(document.events.number(accepted.flatMap((commit) => commit.events)));
-    const { bytes, growth } = await adapter.commit(revision, piecesOf(this.#linesOf(accepted, events), inSlices));
+    const { bytes, growth } = await adapter.commit(revision, cutIntoPieces(this.#linesOf(accepted, events), inSlices));
     this.#savedBytes += bytes;
     try {
       await inSlices(visitAll(events, (event) => document.events.add([event])));

@@ -64,7 +64,7 @@ export class SqliteAdapter implements DocumentAdapter {
   }
 
   async write(document: StoreDocument): Promise<void> {
-    await this.#save(document.revision, piecesOf(linesOf(document), this.#inSlices), 'whole');
+    await this.#save(document.revision, cutIntoPieces(linesOf(document), this.#inSlices), 'whole');
   }
 
   commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved> {
@@ -132,7 +132,7 @@ export class SqliteAdapter implements DocumentAdapter {
 export type KeptLine = { readonly rows: readonly KeptRow[] } | { readonly event: Piece['events'][number] };
 
 /** Yields lines in pieces of a commit, each made in slices once the one before was taken. */
-export async function* piecesOf(lines: Iterator<KeptLine>, inSlices: RunInSlices): AsyncGenerator<Piece> {
+export async function* cutIntoPieces(lines: Iterator<KeptLine>, inSlices: RunInSlices): AsyncGenerator<Piece> {
   for (let isLast = false; !isLast; ) {
     const rows: KeptRow[] = [];
     const events: Piece['events'][number][] = [];

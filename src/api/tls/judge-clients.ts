@@ -2,7 +2,7 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CertificateJudgement } from '../authenticate.ts';
 import type { TlsMaterial } from './tls-material.ts';
-import { issuedDirectly, listsUntil, type Trust, trustOf, vouchesFor } from './trust.ts';
+import { issuedDirectly, listsUntil, readTrust, type Trust, vouchesFor } from './trust.ts';
 
 /** Judges certificates by the present material. */
 interface ClientJudge {
@@ -13,7 +13,7 @@ interface ClientJudge {
 
 /** Returns the judge. Throws where the material cannot be read. */
 export function judgeClients(tls: TlsMaterial): ClientJudge {
-  let trust = trustOf(tls);
+  let trust = readTrust(tls);
   // Signatures are verified once a connection, not once a request.
   let judged = new WeakMap<X509Certificate, CertificateJudgement>();
   /** Those of connections that have asked, by whatever material. What base/connections.ts hands on of others is let in by the present one. */
@@ -23,19 +23,19 @@ export function judgeClients(tls: TlsMaterial): ClientJudge {
       const known = judged.get(certificate);
       if (known !== undefined) return known;
       const isTrusted = !asked.has(certificate) || vouchesFor(trust, certificate);
-      const judgement = { ...judgementOf(trust, certificate), isTrusted };
+      const judgement = { ...judgeAgainst(trust, certificate), isTrusted };
       asked.add(certificate);
       judged.set(certificate, judgement);
       return judgement;
     },
     reload(next) {
-      trust = trustOf(next);
+      trust = readTrust(next);
       judged = new WeakMap();
     },
   };
 }
 
-function judgementOf(trust: Trust, certificate: X509Certificate): Omit<CertificateJudgement, 'isTrusted'> {
+function judgeAgainst(trust: Trust, certificate: X509Certificate): Omit<CertificateJudgement, 'isTrusted'> {
   return { ambiguity: ambiguityOf(trust, certificate), listsUntil: listsUntil(trust, certificate) };
 }
 

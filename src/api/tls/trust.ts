@@ -25,7 +25,7 @@ export interface Trust {
 const STEPS_MAX = 8;
 
 /** Returns whom `ca` and `crl` trust. Throws where one of them cannot be read or holds nothing. */
-export function trustOf({ ca, crl }: Pick<TlsMaterial, 'ca' | 'crl'>): Trust {
+export function readTrust({ ca, crl }: Pick<TlsMaterial, 'ca' | 'crl'>): Trust {
   return combineTrust(readCertificates(ca), crl === undefined ? undefined : readRevocationLists(crl));
 }
 

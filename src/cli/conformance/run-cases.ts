@@ -28,7 +28,7 @@ export async function runCases(trial: Trial, told: (result: CaseResult) => void)
   try {
     for (const { title, run } of conformanceCases(trial)) {
       const begun = performance.now();
-      const ended = await outcomeOf(run(trial));
+      const ended = await awaitResult(run(trial));
       const result = { title, ...ended, ms: Math.round(performance.now() - begun) };
       cases.push(result);
       told(result);
@@ -39,7 +39,7 @@ export async function runCases(trial: Trial, told: (result: CaseResult) => void)
   return { cases, left: await serversLeft(trial) };
 }
 
-async function outcomeOf(run: Promise<void>): Promise<Pick<CaseResult, 'result' | 'message'>> {
+async function awaitResult(run: Promise<void>): Promise<Pick<CaseResult, 'result' | 'message'>> {
   try {
     await run;
     return { result: 'passed', message: '' };
@@ -51,13 +51,13 @@ async function outcomeOf(run: Promise<void>): Promise<Pick<CaseResult, 'result' 
 }
 
 async function removeServers(trial: Trial): Promise<void> {
-  for (const server of trial.made) await outcomeOf(trial.call('delete', server).then(() => undefined));
+  for (const server of trial.made) await awaitResult(trial.call('delete', server).then(() => undefined));
 }
 
 async function serversLeft(trial: Trial): Promise<readonly string[]> {
   const left: string[] = [];
   for (const server of trial.made) {
-    const { result } = await outcomeOf(trial.expect(['absent'], 'check', server).then(() => undefined));
+    const { result } = await awaitResult(trial.expect(['absent'], 'check', server).then(() => undefined));
     if (result !== 'passed') left.push(server);
   }
   return left;

@@ -121,7 +121,7 @@ function exports(url: string, { credentials }: DemoPlaces, from: string): readon
 
 /** The lines that change something; they begin with a clone, or with the one that is there. */
 async function changes(controller: Controller, { repository }: DemoPlaces, from: string): Promise<readonly string[]> {
-  const isCloned = await isCloneOf(join(from, CLONE), repository);
+  const isCloned = await isClone(join(from, CLONE), repository);
   const staging = finish(controller.reader.instances()).find(({ name }) => name === 'shop-staging');
   const count = Number(staging?.parameters.web_count ?? '2');
   return [
@@ -162,7 +162,7 @@ async function identity(from: string): Promise<readonly string[]> {
   return [`  git -C ${CLONE} config user.name "Your Name"`, `  git -C ${CLONE} config user.email you@example.org`];
 }
 
-async function isCloneOf(folder: string, repository: string): Promise<boolean> {
+async function isClone(folder: string, repository: string): Promise<boolean> {
   return existsSync(join(folder, '.git')) && (await gitOutput(folder, 'config', 'remote.origin.url')) === repository;
 }
 

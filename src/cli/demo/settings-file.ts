@@ -100,17 +100,17 @@ async function writePorts(file: string, moved: readonly MovedPort[]): Promise<vo
 }
 
 async function isFree(host: string, port: number): Promise<boolean> {
-  return (await portOf(host, port)) !== undefined;
+  return (await tryPort(host, port)) !== undefined;
 }
 
 async function freePort(host: string): Promise<number> {
-  const port = await portOf(host, 0);
+  const port = await tryPort(host, 0);
   if (port === undefined) throw new CommandFailure(`no free port was found on ${host}`);
   return port;
 }
 
 /** Listens for a moment. Returns the port, or undefined where another program has it. */
-async function portOf(host: string, port: number): Promise<number | undefined> {
+async function tryPort(host: string, port: number): Promise<number | undefined> {
   const probe = createServer();
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   probe.once('error', (error: NodeJS.ErrnoException) => {

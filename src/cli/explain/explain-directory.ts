@@ -34,7 +34,7 @@ interface ExplainedState {
 }
 
 /** Returns the desired state of a derivation. Throws CommandFailure where a mistake stops the whole commit. */
-function desiredOf(derivation: Derivation, title: string): DesiredState {
+function requireDesired(derivation: Derivation, title: string): DesiredState {
   if (derivation.isFollowed) return derivation.desired;
   const problems = derivation.problems.filter(isError).map((problem) => formatProblem(problem));
   throw new CommandFailure(`nothing can be explained in ${title} before this is corrected:\n${problems.join('\n')}`);
@@ -125,7 +125,7 @@ export async function openStates(directory: string): Promise<States> {
       const title = 'the directory';
       const snapshot = await readStacksDirectory(directory);
       const derivation = derive(snapshot, { baseline: EMPTY_BASELINE, earlier });
-      return { desired: desiredOf(derivation, title), title, history: historyOfDirectory(opened, snapshot) };
+      return { desired: requireDesired(derivation, title), title, history: historyOfDirectory(opened, snapshot) };
     },
     async revision(revision, earlier) {
       if (opened instanceof SourceError) throw opened;
@@ -133,7 +133,11 @@ export async function openStates(directory: string): Promise<States> {
       const short = shortOid(commit);
       const title = commit.startsWith(revision) ? short : `${revision} (${short})`;
       const derivation = await deriveAt(opened, commit, { baseline: EMPTY_BASELINE, earlier });
-      return { desired: desiredOf(derivation, title), title, history: (files) => changesAt(opened, commit, files) };
+      return {
+        desired: requireDesired(derivation, title),
+        title,
+        history: (files) => changesAt(opened, commit, files),
+      };
     },
     close() {
       if (!(opened instanceof SourceError)) opened.close();
@@ -158,7 +162,7 @@ function historyOfDirectory(
 ): ExplainedState['history'] {
   if (repository instanceof SourceError) return noHistory;
   return async (files) => {
-    const head = await headOf(repository);
+    const head = await readHead(repository);
     if (head === undefined) return Object.fromEntries(files.map((file) => [file, NOT_COMMITTED]));
     const { files: committed } = await repository.snapshot(head, () => false);
     const isCommitted = (file: string): boolean => committed.get(file)?.oid === present.get(file)?.oid;
@@ -168,7 +172,7 @@ function historyOfDirectory(
 }
 
 /** Returns the commit that is checked out; undefined before the first one. */
-async function headOf(repository: LocalRepository): Promise<string | undefined> {
+async function readHead(repository: LocalRepository): Promise<string | undefined> {
   try {
     return await repository.resolve('HEAD');
   } catch (error) {

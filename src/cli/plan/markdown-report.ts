@@ -17,7 +17,7 @@ import {
 } from './markdown-lists.ts';
 import { type Section, writeSections } from './markdown-section.ts';
 import { code } from './markdown-text.ts';
-import { headlineOf } from './plan-headline.ts';
+import { writeHeadline } from './plan-headline.ts';
 
 /** The length of a report. A comment of GitHub holds 65,536 characters. */
 export const MARKDOWN_LENGTH_MAX = 60_000;
@@ -39,7 +39,7 @@ export interface MarkdownOptions {
 /** Returns a plan as Markdown of at most {@link MARKDOWN_LENGTH_MAX} characters. By its first line the comment is found again. */
 export function markdownReport(plan: Plan, options: MarkdownOptions = {}): string {
   const { id = '', prefix = '' } = options;
-  const head = `${markerOf(id)}\n\n### Treeline plan: ${headlineOf(plan)}`;
+  const head = `${markerOf(id)}\n\n### Treeline plan: ${writeHeadline(plan)}`;
   const known = knownLines(plan);
   const sections = sectionsOf(plan, prefix);
   const counts = sections.flatMap(({ items }) => items.map(({ count }) => count));

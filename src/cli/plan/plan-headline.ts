@@ -9,7 +9,7 @@ import type { Difference, Plan, ServerChange } from '../../plan/plan.ts';
 const ACTION_NOUNS = { delete: 'delete', replace: 'replacement', update: 'update', create: 'create' } as const;
 
 /** Returns `2 deletes, 1 update, 1 error` and the like, in the order of the sections; `No effect` where there is none. */
-export function headlineOf(plan: Plan): string {
+export function writeHeadline(plan: Plan): string {
   const { access, safety, changes, retained, nodes, configuration, problems, invalid, held } = plan;
   const effects = [
     ...counted(access.length, 'access change'),

@@ -184,7 +184,7 @@ async function filesBefore(
       continue;
     }
     const isFollowed = crossings > 0 && ancestors.length === 2;
-    const earlier = isFollowed ? await mergeBasesOf(repository, joined.commit, commit) : [];
+    const earlier = isFollowed ? await findMergeBases(repository, joined.commit, commit) : [];
     const ancestor = await filesBefore(repository, earlier, crossings - 1);
     joined = { commit, files: mergeAncestors({ ancestor, base: joined.files, head: files }) };
   }
@@ -192,7 +192,7 @@ async function filesBefore(
 }
 
 /** None where histories have come together that are unrelated. */
-async function mergeBasesOf(repository: MergeRepository, a: string, b: string): Promise<readonly string[]> {
+async function findMergeBases(repository: MergeRepository, a: string, b: string): Promise<readonly string[]> {
   try {
     return await repository.ancestorsOf(a, b);
   } catch (error) {

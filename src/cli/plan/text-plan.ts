@@ -18,7 +18,7 @@ import {
 } from '../../plan/plan.ts';
 import { formatProblem } from '../format-problem.ts';
 import { visibleLine } from '../output.ts';
-import { headlineOf, missingIn, secretText } from './plan-headline.ts';
+import { missingIn, secretText, writeHeadline } from './plan-headline.ts';
 
 /** How many names an entry lists. */
 const NAMES_MAX = 5;
@@ -48,7 +48,7 @@ export function textPlan(plan: Plan, { approval }: TextOptions = {}): string {
     section('Instances that become invalid, and stay as they were', invalid),
   ].filter((lines) => lines !== '');
   return [
-    `${titleOf(plan, approval)}\n${headlineOf(plan)}`,
+    `${titleOf(plan, approval)}\n${writeHeadline(plan)}`,
     ...(approval === undefined ? sameCommitLine(plan) : []),
     ...sections,
     ...problems.map((problem) => formatProblem(problem)),

@@ -24,8 +24,8 @@ export async function findGitDirectory(path: string): Promise<GitDirectory> {
   const common = await contentOf(join(gitDirectory, 'commondir'));
   const commonDirectory = common === undefined ? gitDirectory : resolve(gitDirectory, common.trim());
   if (
-    (await kindOf(join(gitDirectory, 'HEAD'))) !== 'file' ||
-    (await kindOf(join(commonDirectory, 'objects'))) !== 'directory'
+    (await readKind(join(gitDirectory, 'HEAD'))) !== 'file' ||
+    (await readKind(join(commonDirectory, 'objects'))) !== 'directory'
   ) {
     throw new SourceError(
       `"${path}" is not a Git repository: name a bare repository, or a directory that holds .git ("git init" makes one)`,
@@ -46,11 +46,11 @@ export async function readBranch(commonDirectory: string, branch: string): Promi
 }
 
 async function ownDirectory(path: string): Promise<string> {
-  if ((await kindOf(path)) !== 'directory') {
+  if ((await readKind(path)) !== 'directory') {
     throw new SourceError(`there is no directory "${path}": check the URL of the repository`);
   }
   const below = join(path, '.git');
-  const kind = await kindOf(below);
+  const kind = await readKind(below);
   if (kind === 'directory') return below;
   if (kind === undefined) return path;
   const target = /^gitdir: (.+)$/m.exec((await contentOf(below)) ?? '')?.[1];
@@ -58,7 +58,7 @@ async function ownDirectory(path: string): Promise<string> {
   return resolve(path, target);
 }
 
-async function kindOf(path: string): Promise<'file' | 'directory' | undefined> {
+async function readKind(path: string): Promise<'file' | 'directory' | undefined> {
   const found = await orUndefined(path, stat(path));
   if (found === undefined) return undefined;
   return found.isDirectory() ? 'directory' : 'file';

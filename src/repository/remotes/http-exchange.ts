@@ -57,7 +57,7 @@ export async function exchange<Value>(order: HttpOrder, read: HttpBodyReader<Val
       const incoming = await send(order, connection.agent);
       silence.refresh();
       const { statusCode: status = 0, statusMessage = '', headers } = incoming;
-      return await read({ status, statusMessage, headers }, bodyOf(incoming, order, silence));
+      return await read({ status, statusMessage, headers }, readBody(incoming, order, silence));
     });
   } finally {
     clearTimeout(silence);
@@ -65,7 +65,7 @@ export async function exchange<Value>(order: HttpOrder, read: HttpBodyReader<Val
   }
 }
 
-async function* bodyOf(
+async function* readBody(
   incoming: IncomingMessage,
   { target, answerBytesMax }: HttpOrder,
   silence: NodeJS.Timeout,

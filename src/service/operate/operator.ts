@@ -29,7 +29,7 @@ import type {
 import { heldItems } from './held-items.ts';
 import type { WaitFacts } from './server-items.ts';
 import { askedBy, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
-import { type CallHolder, overviewOf, type PresentFacts, whyOf } from './why.ts';
+import { buildOverview, type CallHolder, explainWaits, type PresentFacts } from './why.ts';
 
 interface OperatorOptions extends ServerOperationsOptions {
   /** See Follower. */
@@ -65,10 +65,10 @@ export function createOperator(options: OperatorOptions) {
     why(by: Client, instance: string): Why {
       const facts = whyFacts(options);
       requireInstance(facts.view, instance);
-      return whyOf(instance, by, facts);
+      return explainWaits(instance, by, facts);
     },
     /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
-    overview: (by: Client): Steps<Overview> => overviewOf(by, whyFacts(options)),
+    overview: (by: Client): Steps<Overview> => buildOverview(by, whyFacts(options)),
     /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
     events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
       await viewEvents({ by, instance, range }, whyFacts(options).view),

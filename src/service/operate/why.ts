@@ -51,7 +51,7 @@ const PROBLEMS_MAX = 20;
 export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
 /** Returns why an instance that exists is not done, with at most `itemsMax` items. */
-export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEMS_MAX): Why {
+export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax = ITEMS_MAX): Why {
   const { rows } = facts.view;
   const servers = rows.index.serversOf(name);
   const whole = [...suspensions(name, by, facts.view), ...hold(name, facts.view), ...mistakes(name, by, facts)];
@@ -75,7 +75,7 @@ export function whyOf(name: string, by: Client, facts: WhyFacts, itemsMax = ITEM
  * Returns work that finds how far all instances are. The rows are those of the moment of this call; the waits of servers, and the
  * stalls that follow from waits, are those of the moment at which an instance has its turn.
  */
-export function overviewOf(by: Client, facts: PresentFacts): Steps<Overview> {
+export function buildOverview(by: Client, facts: PresentFacts): Steps<Overview> {
   return overviewAt(by, { facts, held: heldItems(facts.view.rows, facts.refused), moment: viewAtMoment(facts.view) });
 }
 
@@ -91,7 +91,7 @@ function* overviewAt(by: Client, { facts, held, moment }: OverviewParts): Steps<
   const mistakesOf = yield* mistakesByInstance(view.desired);
   const instances: Overview['instances'][number][] = [];
   yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
-    const { status, summary, counts } = whyOf(name, by, { ...facts, view, refused, mistakesOf }, 1);
+    const { status, summary, counts } = explainWaits(name, by, { ...facts, view, refused, mistakesOf }, 1);
     instances.push({ name, status, summary, counts });
   });
   const counts = new StateCounter();

@@ -285,7 +285,7 @@ function faultsIn(body: Json): readonly ErrorDetail[] {
   for (let part = left.pop(); part !== undefined && faults.length < FAULTS_MAX; part = left.pop()) {
     const message = faultOf(part);
     if (message !== undefined) faults.push({ pointer: part.pointer, message });
-    else for (const inside of partsOf(part, faults)) left.push(inside);
+    else for (const inside of visitParts(part, faults)) left.push(inside);
   }
   return faults;
 }
@@ -296,7 +296,7 @@ function faultOf({ value }: Part): string | undefined {
 }
 
 /** A key that is too long is reported where its map stands: a pointer with it would be as long. */
-function* partsOf({ value, pointer }: Part, faults: ErrorDetail[]): Generator<Part> {
+function* visitParts({ value, pointer }: Part, faults: ErrorDetail[]): Generator<Part> {
   if (value === null || typeof value !== 'object') return;
   for (const [key, inside] of Object.entries(value)) {
     const fault = keyLengthFault(key);

@@ -37,7 +37,7 @@ export function serverChanges({ before, after, held }: ComparedStates): readonly
     const old = unitOf(before, server);
     const now = unitOf(after, server);
     const instance = (now ?? old)?.name;
-    const effect = effectOf(server, { old, now, after });
+    const effect = describeEffect(server, { old, now, after });
     if (instance === undefined || effect === undefined) continue;
     if (held.has(instance)) changes.push({ server, instance, change: 'held', once_approved: effect });
     else changes.push({ server, instance, change: effect });
@@ -69,7 +69,7 @@ interface Owners {
   readonly after: DesiredState;
 }
 
-function effectOf(name: string, { old, now, after }: Owners): Effect | undefined {
+function describeEffect(name: string, { old, now, after }: Owners): Effect | undefined {
   const was = old?.servers.get(name);
   const is = now?.servers.get(name);
   if (was === undefined) return is === undefined ? undefined : 'created';

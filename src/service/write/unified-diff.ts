@@ -26,7 +26,7 @@ export function unifiedDiff(path: string, before: string | null, after: string |
     ...(before === null ? ['new file mode 100644'] : []),
     ...(after === null ? ['deleted file mode 100644'] : []),
   ];
-  const hunks = hunksOf(lines);
+  const hunks = groupIntoHunks(lines);
   const names = [
     `--- ${before === null ? '/dev/null' : `a/${path}`}`,
     `+++ ${after === null ? '/dev/null' : `b/${path}`}`,
@@ -61,7 +61,7 @@ function signed(sign: Line['sign'], texts: readonly string[]): Line[] {
 }
 
 /** Changes that are no more than twice the context apart share a hunk. */
-function hunksOf(lines: readonly Line[]): readonly string[] {
+function groupIntoHunks(lines: readonly Line[]): readonly string[] {
   const hunks: string[] = [];
   const changed = lines.flatMap(({ sign }, index) => (sign === ' ' ? [] : [index]));
   for (let first = 0; first < changed.length; ) {

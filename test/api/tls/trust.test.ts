@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BasicConstraintsExtension, X509Certificate as Certificate, X509CertificateGenerator } from '@peculiar/x509';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { trustOf, vouchesFor } from '../../../src/api/tls/trust.ts';
+import { readTrust, vouchesFor } from '../../../src/api/tls/trust.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../../src/base/development-pki.ts';
 import { createCrl } from '../../support/create-crl.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -54,7 +54,7 @@ beforeAll(async () => {
 
 function isVouchedFor({ cert }: Credential, ca: readonly Credential[], crls?: readonly string[]): boolean {
   const crl = crls?.join('');
-  return vouchesFor(trustOf({ ca: ca.map((one) => one.cert).join(''), crl }), new X509Certificate(cert));
+  return vouchesFor(readTrust({ ca: ca.map((one) => one.cert).join(''), crl }), new X509Certificate(cert));
 }
 
 describe('a client is vouched for', () => {
@@ -136,6 +136,6 @@ function opensslVerifies(cwd: string, options: readonly string[]): boolean {
 }
 
 test('nothing that holds nobody is trusted', () => {
-  expect(() => trustOf({ ca: '' })).toThrow('it holds no certificate');
-  expect(() => trustOf({ ca: world.root.cert, crl: '' })).toThrow('it holds no revocation list');
+  expect(() => readTrust({ ca: '' })).toThrow('it holds no certificate');
+  expect(() => readTrust({ ca: world.root.cert, crl: '' })).toThrow('it holds no revocation list');
 });
