@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { OLD_NODE, type ProcessResult, plainEnvironment, ROOT, run } from './support/command-line.ts';
+import { smallDemoFolder } from './support/running-demo.ts';
 
 let folder = '';
 let installed = '';
@@ -88,7 +89,7 @@ it('brings providers that answer', async () => {
 
 it('shows a demo in commands that its user has, and none of a clone', { timeout: 120_000 }, async () => {
   const demo = spawn(process.execPath, [join(installed, packageJson.bin.treeline), 'demo'], {
-    ...{ cwd: folder, env: plainEnvironment() },
+    ...{ cwd: await smallDemoFolder(), env: plainEnvironment() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   onTestFinished(() => void demo.kill('SIGKILL'));

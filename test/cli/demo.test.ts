@@ -1,0 +1,220 @@
+// The demo as somebody starts, kills and ends it, on few servers: what it keeps, the proxy of one location, and ports that
+// others have. test/long/demo.long.ts pastes the lines that it prints; test/readme.test.ts follows the documents.
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { listenOn } from '../../src/base/listen.ts';
+import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
+import { ensureSettings, moveTakenPorts } from '../../src/cli/demo/settings-file.ts';
+import { ensureRepository } from '../../src/cli/demo/stacks-repository.ts';
+import { treeline } from '../support/command-line.ts';
+import { runGit } from '../support/git-repository.ts';
+import { createHttpsClient } from '../support/https-client.ts';
+import { RunningDemo, SMALL_DEMO, smallDemoFolder, takePort } from '../support/running-demo.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const LONG = { timeout: 60_000, interval: 100 };
+const COLUMNS = 80;
+const DONE = /^orders-db: Done\nshop-staging: Done\nservers: 3 done\ncommit /;
+const WEB = 'stage-web-1';
+
+/** What a demo keeps in a folder. */
+class Place {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  path(...parts: readonly string[]): string {
+    return join(this.folder, '.treeline', ...parts);
+  }
+
+  /** Returns what the program of the proxy's servers prints. */
+  async lab(...args: readonly string[]): Promise<string> {
+    return (await promisify(execFile)(this.path('lab/local-server'), [...args])).stdout.trim();
+  }
+
+  /** The process that has the proxy's directory; undefined if none does. */
+  proxy(): number | undefined {
+    const owner = this.path('lab/state/lock-owner');
+    return existsSync(owner) ? Number(/\d+/.exec(readFileSync(owner, 'utf8'))?.[0]) : undefined;
+  }
+
+  async status(): Promise<string> {
+    return (await treeline(['status'], { cwd: this.folder })).stdout;
+  }
+
+  /** Asks the demo that printed this as its administrator. */
+  async ask(printed: string, path: string): Promise<unknown> {
+    const read = (name: string): string => readFileSync(this.path('pki', name), 'utf8');
+    const identity = { key: read('administrator.key'), cert: read('administrator.crt') };
+    return (await createHttpsClient({ port: portIn(printed), ca: read('ca.crt') }, identity).request(path)).body;
+  }
+
+  /** The servers that programs were asked to create, sorted. */
+  creates(): readonly string[] {
+    const lines = ['local-servers', 'lab/local-servers'].flatMap((site) =>
+      readFileSync(this.path(site, 'calls.log'), 'utf8').split('\n').slice(0, -1),
+    );
+    const calls = lines.map((line) => JSON.parse(line));
+    const creates = calls.filter(({ event, operation }) => event === 'begin' && operation === 'create');
+    return creates.map(({ resource }) => resource).sort();
+  }
+
+  /** Pushes another value for staging. */
+  async setLogLevel(value: string): Promise<void> {
+    const clone = join(temporaryDirectory(), 'clone');
+    await runGit(['clone', '--quiet', this.path('stacks.git'), clone]);
+    const file = join(clone, 'types/environment/staging.yaml');
+    writeFileSync(file, `${readFileSync(file, 'utf8')}log_level: ${value}\n`);
+    await runGit(['-C', clone, 'commit', '--quiet', '-am', `Log ${value}`]);
+    await runGit(['-C', clone, 'push', '--quiet']);
+  }
+}
+
+function portIn(printed: string): number {
+  return Number(/https:\/\/localhost:(\d+) \(mutual TLS\)/.exec(printed)?.[1]);
+}
+
+/** The value that a server of the demo shows. Rejects where it does not run. */
+async function shownBy(record: unknown, key: string): Promise<unknown> {
+  const { url } = record as { readonly url: string };
+  return ((await (await fetch(`${url}config.json`)).json()) as Readonly<Record<string, unknown>>)[key];
+}
+
+/** Returns false also for a process of which only the exit code is left. */
+function runs(pid: number | undefined): boolean {
+  const stat = `/proc/${pid}/stat`;
+  return pid !== undefined && existsSync(stat) && !/\) Z /.test(readFileSync(stat, 'utf8'));
+}
+
+it('keeps everything when it is killed and when it is ended, and its proxy ends and comes back with it', async () => {
+  const place = new Place(await smallDemoFolder());
+  const first = new RunningDemo(place.folder);
+  const printed = await first.printed();
+  expect(printed).toContain('Bringing the stacks up:');
+  expect(printed).toContain('Those of the location lab are made by a proxy (treeline proxy):\n  stage-web-1 http://');
+  expect(printed.split('\n').filter((line) => line.length > COLUMNS && !line.includes(' is taken '))).toEqual([]);
+  expect(await place.status()).toMatch(DONE);
+  expect((await place.lab('list')).split('\n')).toHaveLength(2);
+  expect(place.creates()).toEqual(SMALL_DEMO);
+  const record = await place.ask(printed, `/hiera/${WEB}/`);
+  await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('info');
+  expect(await treeline(['proxy', 'check', place.path('lab/proxy.yaml')])).toMatchObject({ code: 0 });
+  const beside = await treeline(['demo'], { cwd: place.folder });
+  expect(beside.code).toBe(3);
+  expect(beside.stderr).toMatch(/ is in use by process \d+\. The demo runs here already: .*\n$/);
+
+  // The proxy is started again, and makes its server again that is gone.
+  const killed = place.proxy();
+  process.kill(killed ?? 0, 'SIGKILL');
+  process.kill(Number(await place.lab('pid', WEB)), 'SIGKILL');
+  await expect.poll(() => place.proxy() !== killed && runs(place.proxy()), LONG).toBe(true);
+  await expect.poll(() => place.lab('pid', WEB).catch(() => ''), LONG).toMatch(/^\d+$/);
+  await expect.poll(() => place.status(), LONG).toMatch(DONE);
+
+  // A demo that is killed takes the proxy with it, and leaves the servers.
+  const [orphan, server] = [place.proxy(), await place.lab('pid', WEB)];
+  await first.end('SIGKILL');
+  await expect.poll(() => runs(orphan), LONG).toBe(false);
+  expect(await shownBy(record, 'name')).toBe(WEB);
+
+  // The next one finds them as they are.
+  const second = new RunningDemo(place.folder);
+  const creates = place.creates();
+  expect(portIn(await second.printed())).toBe(portIn(printed));
+  expect(await place.lab('pid', WEB)).toBe(server);
+  await expect.poll(() => place.proxy() !== undefined && runs(place.proxy()), LONG).toBe(true);
+  await second.end('SIGKILL');
+
+  // At other ports, where its own are taken, it asks them to follow it there.
+  await Promise.all([takePort(portIn(printed)), takePort(9080)]);
+  const third = new RunningDemo(place.folder);
+  const moved = await third.printed();
+  expect(portIn(moved)).not.toBe(portIn(printed));
+  expect(moved).not.toContain('127.0.0.1:9080');
+  expect(await place.ask(moved, `/hiera/${WEB}/`)).toEqual(record);
+  await place.setLogLevel('debug');
+  await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
+  const [last, left] = [place.proxy(), await place.lab('pid', WEB)];
+  expect([runs(last), runs(Number(left))]).toEqual([true, true]);
+  expect(await third.end('SIGINT')).toBe(0);
+  expect([runs(last), runs(Number(left))]).toEqual([false, false]);
+  await expect(shownBy(record, 'log_level')).rejects.toThrow();
+
+  // Servers that ended with the demo start with it.
+  const fourth = new RunningDemo(place.folder);
+  const again = await fourth.printed();
+  expect(again).not.toContain('Bringing the stacks up');
+  expect(portIn(again)).toBe(portIn(moved));
+  expect(await place.ask(again, `/hiera/${WEB}/`)).toMatchObject({ ...(record as object), log_level: 'debug' });
+  await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
+  expect(await place.ask(again, '/stacks/instances/orders-db/status')).toBe('Done');
+  expect(place.creates()).toEqual(creates);
+  expect(await fourth.end('SIGINT')).toBe(0);
+}, 240_000);
+
+const OLDER = `# The settings of a demo that had no proxy.
+id: demo
+api:
+  host: 127.0.0.1
+  port: 8443
+  tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt }
+management: { host: 127.0.0.1, port: 9080 }
+repository: { url: stacks.git, branch: main }
+store: { kind: lowdb, directory: state }
+execution:
+  providers:
+    - { name: demo, provider: exec, command: [./local-server], timeoutSeconds: 60, checkSeconds: 10, drift: heal }
+`;
+
+it('has no proxy in the folder of an older demo, whose settings are kept', async () => {
+  const place = new Place(await smallDemoFolder());
+  const port = 20_000 + (process.pid % 5_000) * 2;
+  const settings = OLDER.replace('8443', String(port)).replace('9080', String(port + 1));
+  writeFileSync(place.path('treeline.yaml'), settings);
+  const printed = await new RunningDemo(place.folder).printed();
+  expect(printed).not.toContain('a proxy');
+  expect(printed).toContain('stage-web-1 http://');
+  expect(existsSync(place.path('lab'))).toBe(false);
+  // But for the ports, where they are taken.
+  const kept = readFileSync(place.path('treeline.yaml'), 'utf8');
+  expect(kept.replaceAll(/port: \d+/g, 'port')).toBe(OLDER.replaceAll(/port: \d+/g, 'port'));
+  expect(await place.status()).toMatch(DONE);
+}, 120_000);
+
+it('fills a repository that an interrupted start has left empty', async () => {
+  const folder = temporaryDirectory();
+  expect((await treeline(['demo'], { cwd: folder, env: { TMPDIR: '/no-such-folder' } })).code).toBe(3);
+  const log = (): Promise<string> =>
+    runGit(['-C', join(folder, '.treeline/stacks.git'), 'log', '--all', '--format=%s']);
+  expect(await log()).toBe('');
+  const { clients } = await ensureCredentials(join(folder, '.treeline/pki'), Date.now());
+  await ensureRepository(join(folder, '.treeline/stacks.git'), clients);
+  expect((await log()).trim()).toBe('Start from the sample repository');
+});
+
+it('moves to free ports, and keeps them', async () => {
+  const folder = temporaryDirectory();
+  const holder = createServer();
+  const { port } = await listenOn(holder, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => {
+    holder.close();
+  });
+  writeFileSync(join(folder, 'local-server'), '', { mode: 0o700 });
+  await ensureSettings(folder);
+  const file = join(folder, 'treeline.yaml');
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('8443', String(port)));
+
+  const moved = await moveTakenPorts(folder, await ensureSettings(folder));
+  expect(moved).toContainEqual({ listener: 'api', from: port, to: expect.any(Number) });
+  const settings = await ensureSettings(folder);
+  expect(settings.api.port).toBe(moved[0]?.to);
+  expect(readFileSync(file, 'utf8')).toContain('# Servers are processes of this machine');
+  expect(await moveTakenPorts(folder, settings)).toEqual([]);
+});

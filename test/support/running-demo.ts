@@ -1,0 +1,88 @@
+// `treeline demo` in a process of its own, as somebody starts it in a folder, with what it prints; and a demo of few servers,
+// which comes up in a third of the time that the sample takes.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { BUNDLED, plainEnvironment, ROOT } from './command-line.ts';
+import { runGit } from './git-repository.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** A demo, which does not outlive the running test. */
+export class RunningDemo {
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  #printed = '';
+
+  /** Starts it in a folder. */
+  constructor(folder: string) {
+    this.#child = spawn(process.execPath, [BUNDLED, 'demo'], {
+      ...{ cwd: folder, env: plainEnvironment() },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#closed = once(this.#child, 'close');
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#printed += text;
+    });
+    onTestFinished(async () => {
+      await this.end('SIGINT');
+    });
+  }
+
+  /** Resolves with everything printed once the demo says how to go on. */
+  async printed(): Promise<string> {
+    while (!this.#printed.includes('To start over')) {
+      if (this.#isOver()) throw new Error(`the demo has ended: ${this.#printed}`);
+      await Promise.race([once(this.#child.stdout ?? this.#child, 'data'), this.#closed]);
+    }
+    return this.#printed;
+  }
+
+  /** Ends it as Ctrl-C or a power cut does, and resolves with its exit code; null: a signal ended it. */
+  async end(signal: 'SIGINT' | 'SIGKILL'): Promise<number | null> {
+    if (!this.#isOver()) this.#child.kill(signal);
+    await this.#closed;
+    return this.#child.exitCode;
+  }
+
+  #isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+}
+
+/** The instance `shop-staging` of the sample without all but its cache and one web server. */
+const FEW = `stackTemplateSubstractions:
+  resources: { worker: {}, balancer: {}, mailtrap: {} }
+`;
+
+/** The servers of {@link smallDemoFolder}: the first is the controller's, the others the proxy's. */
+export const SMALL_DEMO = ['orders-db', 'stage-cache', 'stage-web-1'] as const;
+
+/** Returns a folder in which the demo finds a repository: the sample without most of its servers. */
+export async function smallDemoFolder(): Promise<string> {
+  const parent = temporaryDirectory();
+  const folder = join(parent, 'a folder');
+  const work = join(parent, 'work');
+  cpSync(join(ROOT, 'sample-repo'), work, { recursive: true });
+  rmSync(join(work, 'stacks/instances/shop/shop-production.yaml'));
+  const staging = join(work, 'stacks/instances/shop/shop-staging.yaml');
+  const text = readFileSync(staging, 'utf8');
+  writeFileSync(staging, `${text.replace('web_count: "2"', 'web_count: "1"')}${FEW}`);
+  mkdirSync(join(folder, '.treeline'), { recursive: true });
+  const git = (...args: readonly string[]) => runGit(['-C', work, ...args]);
+  await git('init', '--quiet', '--initial-branch=main');
+  await git('add', '--all');
+  await git('commit', '--quiet', '--message', 'A small demo');
+  await runGit(['clone', '--quiet', '--bare', work, join(folder, '.treeline/stacks.git')]);
+  return folder;
+}
+
+/** Takes a port unless somebody has it already: in either case it is taken afterwards. */
+export async function takePort(port: number): Promise<void> {
+  const server = createServer();
+  server.listen(port, '127.0.0.1');
+  await Promise.race([once(server, 'listening'), once(server, 'error')]).catch(() => undefined);
+  onTestFinished(() => void server.close());
+}
