@@ -65,7 +65,7 @@ async function restore(backup: string, { config, format, force = false }: Restor
     restoreStore(directory, backup, {
       force,
       now,
-      renew: (rows) => [...renewIncarnations(rows, now), restoredAt(rows, now)],
+      renew: (rows) => [...renewIncarnations(rows, now), ...restoredAt(rows, now)],
     }),
   );
   const aside = former === null ? '' : `\nthe former files are in ${former}`;

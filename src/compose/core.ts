@@ -20,7 +20,7 @@ import { toldWait } from '../machine/wait.ts';
 import type { Settings } from '../model/settings.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
-import { beginningChange } from '../reconcile/earlier-controller.ts';
+import { beginningChanges } from '../reconcile/earlier-controller.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { Reviews } from '../reconcile/reviews.ts';
@@ -190,7 +190,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
 
 /** Records what shows an earlier controller of which the store knows nothing. */
 async function recordSign(ledger: Ledger, now: number, sign: string | undefined): Promise<void> {
-  if (sign !== undefined) await ledger.commit(beginningChange(ledger, now, sign));
+  if (sign !== undefined) await ledger.commit(beginningChanges(ledger, now, sign));
 }
 
 /** Returns the part that drives the servers. */

@@ -7,7 +7,7 @@ import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/des
 import { capacityUsed, ROWS_BYTES_MAX } from '../desired/store-capacity.ts';
 import { isError, type Problem, placeAndCode, placeOf } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
-import { beginningChange } from '../reconcile/earlier-controller.ts';
+import { beginningChanges } from '../reconcile/earlier-controller.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { type CurrentState, proxyTagsIn } from './current-state.ts';
@@ -75,7 +75,7 @@ async function record(
 ): Promise<readonly Change[]> {
   const now = clock.now();
   const synced = known ?? (await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now })));
-  const changes = [...synced, ...beginningChange(ledger, now)];
+  const changes = [...synced, ...beginningChanges(ledger, now)];
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
   await ledger.commit(changes, cause, () => current.set(desired));

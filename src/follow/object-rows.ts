@@ -12,9 +12,20 @@ import type { Store } from '../store/store.ts';
 /** The name of the one row of the kind `head`. */
 export const HEAD = 'head';
 
-/** Returns the one row of the followed commit. */
-export function headRow({ commit, time }: DesiredState, place: FollowedPlace): ReadonlyMap<string, HeadRow> {
-  return new Map([[HEAD, { commit, time, place }]]);
+interface FollowedHead {
+  readonly place: FollowedPlace;
+  /** The newest commit of the branch, followed or not; undefined before the first poll. */
+  readonly newest: string | undefined;
+  readonly recorded: HeadRow | undefined;
+}
+
+/** Returns the one row of the followed commit. A store that is behind catches up with the newest one. */
+export function headRow(
+  { commit, time }: Pick<DesiredState, 'commit' | 'time'>,
+  { place, newest, recorded }: FollowedHead,
+): ReadonlyMap<string, HeadRow> {
+  const isBehind = recorded?.isBehind === true && commit !== newest;
+  return new Map([[HEAD, { commit, time, place, ...(isBehind ? { isBehind } : {}) }]]);
 }
 
 /** Returns the objects that are not at the version of the followed commit, by `<type>/<name>`. */

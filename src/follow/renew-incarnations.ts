@@ -7,7 +7,7 @@
 import { deletesDigest } from '../machine/hold-digests.ts';
 import { removalName } from '../machine/removals.ts';
 import type { Change, HeldRow, ServerRow } from '../model/rows.ts';
-import { beginningAt, STORE } from '../reconcile/earlier-controller.ts';
+import { beginningChanges } from '../reconcile/earlier-controller.ts';
 import type { Store } from '../store/store.ts';
 
 type Read = Pick<Store, 'list'>;
@@ -34,10 +34,9 @@ export function renewIncarnations(store: Read, now: number): readonly Change[] {
   return [...changes, ...renewedRemovals(store, servers)];
 }
 
-/** Returns the change that notes when a backup was restored: what was begun since it was made may still run. */
-export function restoredAt(store: Read, now: number): Change {
-  const expected = store.list('beginning').get(STORE);
-  return { kind: 'beginning', name: STORE, value: beginningAt(now, 'the store was restored from a backup'), expected };
+/** Returns the changes that note when a backup was restored: what was begun since it was made may still run. */
+export function restoredAt(store: Read, now: number): readonly Change[] {
+  return beginningChanges(store, now, 'the store was restored from a backup');
 }
 
 /** A delete that has begun counts as that of the incarnation which it is of by now. */

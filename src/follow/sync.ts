@@ -57,7 +57,7 @@ type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
  * at the rows of servers of the units that changed, and of servers that are going, and at no others.
  */
 export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> {
-  const { desired, before, last = before, now, as = desired } = sync;
+  const { desired, place, before, last = before, newest, now, as = desired } = sync;
   const servers = yield* serverChanges(store, sync);
   const recorded = instancesAfter(store.index, servers);
   yield;
@@ -70,7 +70,7 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
   const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying, handOvers, now });
   return [
     ...servers.values(),
-    ...(yield* tableChanges(store, 'head', headRow(desired, sync.place))),
+    ...(yield* tableChanges(store, 'head', headRow(desired, { place, newest, recorded: store.read('head', HEAD) }))),
     ...(yield* tableChanges(store, 'pinned', pinnedRows(desired))),
     ...(yield* tableChanges(store, 'active', activeRows(desired, store.list('active')))),
     ...(yield* tableChanges(store, 'node', nodeRows({ units: desired.units, time: as.time }, store.list('node')))),

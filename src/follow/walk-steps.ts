@@ -16,6 +16,7 @@ import { afterRefused, type CommitStep, type DerivedStep, type FollowedStep } fr
 import type { CurrentState } from './current-state.ts';
 import { DraftRows, type RowView } from './draft-rows.ts';
 import { guardedServers } from './merge-guards.ts';
+import { HEAD } from './object-rows.ts';
 import type { CommitReader, ReadAhead } from './read-ahead.ts';
 import { deriveAt } from './read-commit.ts';
 import { approvedCountOf, safetyOf } from './safety.ts';
@@ -118,11 +119,12 @@ async function judgeStep(
 }
 
 function stepSafety(
-  { deleteBudget, clock }: StepParts,
+  { ledger, deleteBudget, clock }: StepParts,
   { brought }: CommitStep,
   { rows, guarded }: { readonly rows: RowView; readonly guarded: FollowedStep['guarded'] },
 ): Safety {
-  const approvedCount = approvedCountOf(brought);
+  // The numbers of trailers are for servers of which a store that is behind may know nothing.
+  const approvedCount = ledger.read('head', HEAD)?.isBehind === true ? 0 : approvedCountOf(brought);
   const safety = safetyOf(rows, { budget: deleteBudget, now: clock.now(), approvedCount });
   return { ...safety, deletions: { ...safety.deletions, guarded } };
 }

@@ -12,6 +12,11 @@ export interface HeadRow {
   readonly time: string;
   /** Where it was followed; omitted by former versions. */
   readonly place?: FollowedPlace;
+  /**
+   * A backup was restored, or the store is a copy, and no newest commit of the branch was followed since: of what earlier
+   * controllers did upon the commits that come now, the store knows nothing. Omitted otherwise.
+   */
+  readonly isBehind?: true;
 }
 
 /** What the settings name as `repository`: what is recorded belongs to it. */

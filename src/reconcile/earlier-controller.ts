@@ -4,7 +4,7 @@
 import { momentOf } from '../base/wording.ts';
 import type { ResponsibleEntry } from '../machine/decision.ts';
 import type { WaitOfKind } from '../machine/wait.ts';
-import type { BeginningRow, Change, ServerRow } from '../model/rows.ts';
+import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { Ledger } from './ledger.ts';
 
@@ -27,16 +27,18 @@ export interface EarlierSources {
   readonly now: number;
 }
 
-/** Returns the row of a store that begins now; with a sign, something shows an earlier controller. */
-export function beginningAt(now: number, sign?: string): BeginningRow {
-  return { began: momentOf(now), signs: sign === undefined ? {} : { [EVERY_ENTRY]: sign } };
-}
-
-/** Returns the change to that row; none if the store has begun before and nothing new shows an earlier controller. */
-export function beginningChange(ledger: Pick<Ledger, 'read'>, now: number, sign?: string): readonly Change[] {
-  const expected = ledger.read('beginning', STORE);
-  if (sign === undefined && (expected !== undefined || ledger.read('head', 'head') !== undefined)) return [];
-  return [{ kind: 'beginning', name: STORE, value: beginningAt(now, sign), expected }];
+/**
+ * Returns the changes of a store that begins now; none if it has begun before and nothing new shows an earlier controller. With
+ * a sign something does, and what the store has recorded is behind that.
+ */
+export function beginningChanges(store: Pick<Ledger, 'list'>, now: number, sign?: string): readonly Change[] {
+  const expected = store.list('beginning').get(STORE);
+  const head = store.list('head').get('head');
+  if (sign === undefined && (expected !== undefined || head !== undefined)) return [];
+  const signs = sign === undefined ? {} : { [EVERY_ENTRY]: sign };
+  const beginning: Change = { kind: 'beginning', name: STORE, value: { began: momentOf(now), signs }, expected };
+  if (head === undefined) return [beginning];
+  return [beginning, { kind: 'head', name: 'head', value: { ...head, isBehind: true }, expected: head }];
 }
 
 /** Returns true where something else than servers shows that the store is not the first one here. */

@@ -27,7 +27,7 @@ async function restored(byMs: number): Promise<Core> {
   await set(core, byMs);
   core.source.commit(shopFiles({ web: 'name: web' }));
   await core.poll();
-  await core.ledger.commit([restoredAt(core.ledger, core.clock.now())]);
+  await core.ledger.commit(restoredAt(core.ledger, core.clock.now()));
   return core;
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { restoredAt } from '../../src/follow/renew-incarnations.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { beginningChange } from '../../src/reconcile/earlier-controller.ts';
+import { beginningChanges } from '../../src/reconcile/earlier-controller.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
@@ -26,7 +26,7 @@ async function begin({ ends = 'after its deadline', sign, present = [] }: Life):
   const core = new Core();
   core.provider.lostActionEnds = ends;
   for (const name of present) core.provider.build(name, { name });
-  if (sign !== undefined) await core.ledger.commit(beginningChange(core.ledger, core.clock.now(), sign));
+  if (sign !== undefined) await core.ledger.commit(beginningChanges(core.ledger, core.clock.now(), sign));
   core.source.commit(shopFiles(SHOP));
   await core.poll();
   return core;
@@ -119,7 +119,7 @@ it('a check that does not end keeps creates of other servers waiting for 30 s at
 
 it('a restored store begins no action of a service before those begun since the backup are over', async () => {
   const first = await begin({});
-  await first.ledger.commit([restoredAt(first.ledger, first.clock.now())]);
+  await first.ledger.commit(restoredAt(first.ledger, first.clock.now()));
   const core = await first.restart();
   core.source.commit({ [TEMPLATE]: templateText({ ...SHOP, a: 'size: large', d: '' }) });
   await core.poll();

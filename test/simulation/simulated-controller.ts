@@ -139,7 +139,7 @@ export class SimulatedController {
     const sign = this.#lost === 'rows' ? 'the store is empty, and its directory is not' : undefined;
     if (this.#lost === 'since backup') {
       restores.restored(opened);
-      await opened.commit([...renewIncarnations(opened, wall.now()), restoredAt(opened, wall.now())]);
+      await opened.commit([...renewIncarnations(opened, wall.now()), ...restoredAt(opened, wall.now())]);
       calls.restored(opened);
     }
     this.#lost = undefined;
