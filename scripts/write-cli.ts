@@ -11,14 +11,37 @@ const INTRO = `<!-- Written by "npm run docs:cli" from the help of the commands.
 # The command line
 
 \`npm run -s treeline -- <command>\` in a clone, \`treeline <command>\` where the package is installed. \`treeline <command> --help\`
-prints what stands here.
+prints the same, with the options that are described only here:
 
-Exit code 0 means that a command did what it was asked for, 3 that it could not run or that the controller refused. Where a command
-has other exit codes, its help says so. Commands that print data have \`--format json\`.
+| option | environment | is |
+|---|---|---|
+| \`--server <url>\` | \`TREELINE_SERVER\` | the REST interface, such as \`https://treeline.example:8443\` |
+| \`--cert <file>\`, \`--key <file>\` | \`TREELINE_CERT\`, \`TREELINE_KEY\` | the client's certificate and private key, PEM |
+| \`--ca <file>\` | \`TREELINE_CA\` | the authority that signed the server's certificate, PEM |
+| \`--reason <words>\` | | why; kept with the operation |
+| \`-h\`, \`--help\` | | display help for command |
 
-Commands for a running controller need to know where it is and who asks: \`--server\`, \`--cert\`, \`--key\` and \`--ca\`, or the variables
-\`TREELINE_SERVER\`, \`TREELINE_CERT\`, \`TREELINE_KEY\` and \`TREELINE_CA\`.
+Exit code 0: the command succeeded; 3: it could not run, or the controller refused. The help of a command lists its other exit codes.
+Commands that print data have \`--format json\`.
+
+\`\`\`
+$ treeline held
+shop-production: deletes, since 2026-11-23T18:51:43.823Z
+    over all instances, 6 servers would be deleted or replaced without approval, and 0 were within the last hour; the limit is 5
+    servers: prod-web-1, prod-web-3, prod-web-4, shop-production-reports, shop-production-worker-01, shop-production-worker-02
+    release with: treeline approve 5667c9b4eec8b3bb1aec7987eb7e82627ac3f538ccfeb69b093e8704a77b64da
+\`\`\`
 `;
+
+/** The options that the introduction describes, with their texts: those of a command that differ in one are listed with it. */
+const COMMON: ReadonlyMap<string, string> = new Map([
+  ['--server <url>', 'the REST interface, such as https://treeline.example:8443'],
+  ['--cert <file>', "the client's certificate, PEM"],
+  ['--key <file>', "the client's private key, PEM"],
+  ['--ca <file>', "the authority that signed the server's certificate, PEM"],
+  ['--reason <words>', 'why; kept with the operation'],
+  ['-h, --help', 'display help for command'],
+]);
 
 /** Where a command needs more than its help to be understood. */
 const READ_ON: Readonly<Record<string, string>> = {
@@ -41,9 +64,7 @@ export async function renderCli(): Promise<string> {
     return `| [\`${name}\`](#treeline-${name.replaceAll(' ', '-')}) | ${command.description()}${more} |`;
   });
   const table = ['| command | does |', '|---|---|', ...rows].join('\n');
-  const sections = commands.map(
-    ({ name, command }) => `## treeline ${name}\n\n\`\`\`\n${helpText(command).trimEnd()}\n\`\`\``,
-  );
+  const sections = commands.map(({ name, command }) => `## treeline ${name}\n\n\`\`\`\n${helpText(command)}\n\`\`\``);
   return `${[INTRO, table, ...sections].join('\n\n').replace(/\n{3,}/g, '\n\n')}\n`;
 }
 
@@ -59,7 +80,18 @@ export function listCommands(
   });
 }
 
+/** Returns the help of a command; of the common options, a line names those that it has. */
 function helpText(command: Command): string {
+  const help = command.createHelp();
+  const all = help.visibleOptions(command);
+  const common = all.filter(({ flags, description }) => COMMON.get(flags) === description);
+  command.configureHelp({ visibleOptions: () => all.filter((option) => !common.includes(option)) });
+  const named = common.flatMap(({ flags, long }) => (flags === '-h, --help' ? [] : [long]));
+  const text = writtenHelp(command).trimEnd();
+  return named.length === 0 ? text : `${text}\n\nCommon options: ${named.join(', ')}`;
+}
+
+function writtenHelp(command: Command): string {
   let text = '';
   command.configureOutput({
     getOutHelpWidth: () => WIDTH,

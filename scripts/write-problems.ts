@@ -14,16 +14,16 @@ const INTRO = `<!-- Written by "npm run docs:problems" from schemas/problem-code
 
 # Problems
 
-A problem is a mistake in the files of the stacks repository. Each has a stable code, a severity, a file with line and
-column, a JSON pointer, a message that quotes the offending text, and where possible a hint. An **error** keeps whatever
-reads the file at its last valid version; a **warning** keeps nothing, but for \`dependency_waits\`, which tells who waits
-for an error elsewhere to be corrected. Where an entry says *whole commit*, the commit is not taken at all: see
-[concepts.md](concepts.md), wrong commits.
+A problem is a mistake in the files of the stacks repository. It has a stable code, a severity, a file with line and column,
+a JSON pointer, a message that quotes the offending text, and where possible a hint. An **error** keeps what reads the file at
+its last valid version. A **warning** keeps nothing, except \`dependency_waits\`, which lists what waits for an error elsewhere.
+An entry with *whole commit* stops the [whole commit](concepts.md#wrong-commits).
 
 \`treeline validate\` prints them, and \`treeline validate --explain CODE\` prints an entry of this document.
 
 Every example in YAML is run by a test: the wrong one gives the code, and the right one does not. It shows the files that
-differ from [the repository of the examples](#the-repository-of-the-examples).
+differ from [the repository of the examples](#the-repository-of-the-examples), each below a comment with its path: those of
+the commit before, those beside the mistake, the wrong ones, and what is right in their place.
 `;
 
 /** Returns docs/problems.md. */
@@ -43,35 +43,36 @@ function renderContents(): string {
 
 function renderCode([code, { severity, isWholeCommit, meaning, remedy, example }]: [string, CodeEntry]): string {
   const kind = severity === 'either' ? 'Error or warning' : severity === 'error' ? 'Error' : 'Warning';
-  return [
-    `### ${code}`,
-    `${kind}${isWholeCommit ? ', *whole commit*' : ''}: ${meaning}.`,
-    `**What to do**: ${remedy}.`,
-    ...(isRunExample(example) ? renderExample(example) : [`Wrong: ${example.wrong}.`, `Right: ${example.right}.`]),
-  ].join('\n\n');
+  const facts = [
+    `- **${kind}${isWholeCommit ? ', whole commit' : ''}**: ${meaning}.`,
+    `- **What to do**: ${remedy}.`,
+    ...(isRunExample(example) ? [] : [`- **Wrong**: ${example.wrong}.`, `- **Right**: ${example.right}.`]),
+  ];
+  return [`### ${code}`, facts.join('\n'), ...(isRunExample(example) ? [renderExample(example)] : [])].join('\n\n');
 }
 
-function renderExample({ before = {}, beside = {}, wrong, right }: RunExample): readonly string[] {
-  return [
-    ...renderFiles('In the commit before', before),
-    ...renderFiles('Beside it', beside),
-    ...renderFiles('Wrong', wrong),
-    ...renderFiles('Right', right),
+/** Returns one block: every file below a comment with its place. */
+function renderExample({ before = {}, beside = {}, wrong, right }: RunExample): string {
+  const lines = [
+    ...renderFiles('before', before),
+    ...renderFiles('beside', beside),
+    ...renderFiles('wrong', wrong),
+    ...renderFiles('right', right),
   ];
+  return block(lines);
 }
 
 function renderFiles(label: string, files: ExampleFiles): readonly string[] {
-  return Object.entries(files).map(([path, file]) => {
-    const name = `\`${path}\``;
-    if (file === null) return `${label}: ${name} is removed.`;
-    if ('linkTo' in file) return `${label}: ${name} is a symbolic link to \`${file.linkTo}\`.`;
-    return `${label}, ${name}:\n\n${block('shown' in file ? file.shown : file)}`;
+  return Object.entries(files).flatMap(([path, file]) => {
+    if (file === null) return [`# ${label}: ${path} is removed`];
+    if ('linkTo' in file) return [`# ${label}: ${path} is a symbolic link to ${file.linkTo}`];
+    return [`# ${label}: ${path}`, ...('shown' in file ? file.shown : file)];
   });
 }
 
 function renderRepository(): string {
-  const files = Object.entries(EXAMPLE_REPOSITORY).map(([path, lines]) => `\`${path}\`:\n\n${block(lines)}`);
-  return ['## The repository of the examples', ...files].join('\n\n');
+  const files = Object.entries(EXAMPLE_REPOSITORY).flatMap(([path, lines]) => [`# ${path}`, ...lines]);
+  return ['## The repository of the examples', block(files)].join('\n\n');
 }
 
 function block(lines: readonly string[]): string {
