@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import type { DesiredState } from '../src/desired/desired-state.ts';
 import { compareNames } from '../src/model/names.ts';
 import { linkTo } from './catalog/snapshots.ts';
+import { countRuns } from './support/count-runs.ts';
 import { explainedRecords } from './support/explained-records.ts';
 import { TextRepository } from './support/text-repository.ts';
 
@@ -22,7 +23,7 @@ test('whether work is used again makes no difference, for any edits of a small r
         }
       }
     }),
-    { numRuns: 200 },
+    { numRuns: countRuns(200) },
   );
 });
 

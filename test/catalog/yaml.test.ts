@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import { below } from '../../src/model/entry.ts';
 import { isMap, type Json } from '../../src/model/json.ts';
+import { countRuns } from '../support/count-runs.ts';
 
 function problemsOf(source: Uint8Array | string): string[] {
   return parseYaml('a.yaml', source).problems.map(
@@ -65,7 +66,7 @@ describe('values', () => {
           expect(rest.replace(/\s/g, '').startsWith(JSON.stringify(part).replace(/\s/g, ''))).toBe(true);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: countRuns(60) },
     );
   });
 });

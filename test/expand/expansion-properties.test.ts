@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { expandStack } from '../../src/expand/expand-stack.ts';
 import type { ExpandedServer } from '../../src/model/expanded.ts';
 import { hasNoErrors } from '../../src/model/problem.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { instanceEntry, templateEntry } from '../support/entries.ts';
 
 interface Group {
@@ -79,7 +80,7 @@ test('scaling out adds members at the end and leaves the others as they were; sc
         expect(kept.map((server) => server.properties)).toEqual(membersIn(small).map((server) => server.properties));
       }
     }),
-    { numRuns: 50 },
+    { numRuns: countRuns(50) },
   );
 });
 
@@ -94,7 +95,7 @@ test('the order of keys in the file changes the order of the servers and nothing
       }));
       expect(byName(expand(reversed))).toEqual(byName(expand(groups)));
     }),
-    { numRuns: 50 },
+    { numRuns: countRuns(50) },
   );
 });
 
@@ -111,6 +112,6 @@ test('no server depends on itself, and what it depends on in the stack is there'
         expect(lists.filter((other) => !names.has(other))).toEqual([]);
       }
     }),
-    { numRuns: 50 },
+    { numRuns: countRuns(50) },
   );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isLiteral, literalOf, lookalikes, type Token, tokenize } from '../../src/expand/placeholders.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { processorMs } from '../support/processor-time.ts';
 
 const literal = (text: string): Token => ({ kind: 'literal', text });
@@ -67,7 +68,7 @@ describe('tokenize', () => {
         expect(isLiteral(tokens)).toBe(true);
         expect(literalOf(tokens)).toBe(meant);
       }),
-      { numRuns: 1000 },
+      { numRuns: countRuns(1000) },
     );
   });
 

@@ -6,6 +6,7 @@ import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { explanationOfNode } from '../../src/desired/node-records.ts';
 import { compareExplanations } from '../../src/hiera/explain-node.ts';
 import type { Plan } from '../../src/plan/plan.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { TextRepository } from '../support/text-repository.ts';
 import { plannedOn, SHOP } from './planned.ts';
 
@@ -77,7 +78,7 @@ it('a plan and an explanation tell the same changed keys', () => {
         if (key.endsWith('_password')) expect(JSON.stringify([from, to])).not.toContain('secret/');
       }
     }),
-    { numRuns: 30 },
+    { numRuns: countRuns(30) },
   );
   expect(hiddenCount).toBeGreaterThan(10);
 });

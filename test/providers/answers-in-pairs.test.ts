@@ -22,6 +22,7 @@ import { putObjectDraft } from '../../src/service/write/drafts.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import { backUpStore, restoreStore } from '../../src/store/store-file.ts';
 import { callOf } from '../support/calls.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { serverRow } from '../support/rows.ts';
 import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -77,7 +78,7 @@ describe('an answer that is admitted', () => {
         expect(answer.message.length).toBeLessThanOrEqual(MESSAGE_LENGTH_MAX + '…'.length);
         expect(JSON.stringify(answer)).not.toMatch(/\\u0000|\\ud[89a-f]/);
       }),
-      { numRuns: 500 },
+      { numRuns: countRuns(500) },
     );
   });
 });
@@ -95,7 +96,7 @@ it('an output is admitted exactly if a file and a body may hold it as a key of a
       expect(isTaken(desired, draft)).toBe(isOutput);
     }),
     {
-      numRuns: 300,
+      numRuns: countRuns(300),
       examples: [
         ['a', 2 ** 53],
         ['a', 2 ** 53 - 1],

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { WantedServer } from '../../src/model/spec.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { specOf } from './build.ts';
 import { type Ending, Model, shortcomings } from './model.ts';
 
@@ -137,6 +138,6 @@ it('ends with everything as wanted, on whatever way', () => {
       expect([...model.inFlight.keys()]).toEqual([]);
       expect(model.commit(wanted), 'the same commit again changes rows').toBe(0);
     }),
-    { numRuns: 400 },
+    { numRuns: countRuns(400) },
   );
 });

@@ -1,6 +1,7 @@
 // Servers that somebody changes or removes by hand: they are found, shown, and brought back where that is wanted.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { countRuns } from '../support/count-runs.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -106,7 +107,7 @@ describe('a server at rest', () => {
         expect(core.states()).toEqual({ 'shop-web': 'done' });
         await core.stop();
       }),
-      { numRuns: 15 },
+      { numRuns: countRuns(15) },
     );
   });
 

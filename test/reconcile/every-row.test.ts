@@ -18,6 +18,7 @@ import { unwantRow, wantRow } from '../../src/machine/want.ts';
 import type { AnswerOutcome } from '../../src/model/call-result.ts';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import { STATES, type State } from '../../src/model/state.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { answerOf, at, LARGE, NOW, openContext, RETRY, rowIn, running, SMALL, SOON } from './build.ts';
 
 const RUNNING: Readonly<Partial<Record<State, 'create' | 'update' | 'delete'>>> = {
@@ -116,7 +117,7 @@ it('every row has a next step, whatever happens to it and whatever surrounds it'
         row = EVENTS[event]?.(row) ?? row;
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: countRuns(20_000) },
   );
 });
 
@@ -128,6 +129,6 @@ it('a server that rests does so as it is wanted, or for a reason that a person c
       const isSettled = after.state === 'done' || after.state === 'drifted';
       expect(isSettled || after.state === 'blocked', `${after.state}`).toBe(true);
     }),
-    { numRuns: 5_000 },
+    { numRuns: countRuns(5_000) },
   );
 });

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { awayMax, groupOf, hasSlot } from '../../src/machine/rollout.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { RowIndex } from '../../src/reconcile/row-index.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { at, NOW, rowIn, SMALL } from './build.ts';
 
 interface Member {
@@ -77,6 +78,6 @@ it('a member has its turn exactly where a walk over its group says so', () => {
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: countRuns(300) },
   );
 });

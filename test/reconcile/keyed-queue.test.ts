@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { WORK_SLICE_MS } from '../../src/base/slices.ts';
 import { KeyedQueue } from '../../src/reconcile/keyed-queue.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 /** A queue whose handling of a name ends when the test says so. */
@@ -208,7 +209,7 @@ it('handles every name after it was asked for last, whatever the order of things
       expect([...owed]).toEqual([]);
       expect(queue.size).toBe(0);
     }),
-    { numRuns: 60 },
+    { numRuns: countRuns(60) },
   );
 });
 

@@ -1,4 +1,4 @@
-// Counts the work of one change in two desired states, of which one is ten times as large. It has to be the same, but for the
+// Counts the work of one change in two desired states, of which one is five times as large. It has to be the same, but for the
 // rows of instances that activation looks at.
 import { expect, it, vi } from 'vitest';
 import type { RowKind } from '../../src/model/rows.ts';
@@ -8,7 +8,7 @@ import { Core } from './core.ts';
 
 const SERVERS = 3;
 /** Instances. */
-const SIZES = { small: 20, large: 200 };
+const SIZES = { small: 16, large: 80 };
 /** So many instances draw on each role, whatever the size. */
 const USERS = 2;
 /** How often activating a commit looks at the row of each instance that it leaves as it is; it does not look at servers. */

@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { untilAborted } from '../support/scripted-provider.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
@@ -164,6 +165,6 @@ it('nobody is forgotten, and nobody waits in a circle', { timeout: 120_000 }, as
       expect(await site.core.missedWakeUps()).toBe(0);
       await site.core.stop();
     }),
-    { numRuns: 40 },
+    { numRuns: countRuns(40) },
   );
 });

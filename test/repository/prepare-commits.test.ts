@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createGitPublisher } from '../../src/repository/git-publisher.ts';
 import type { NewCommit } from '../../src/repository/publisher.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { type FileChanges, runGit } from '../support/git-repository.ts';
 import { NOW, newCommit, type PublishedRepository, prepareWith, publishTo } from '../support/published-repository.ts';
 
@@ -139,7 +140,7 @@ describe('the files of a commit', () => {
           await repository.git('rev-parse', `${branch}-twin^{tree}`),
         );
       }),
-      { numRuns: 8 },
+      { numRuns: countRuns(8) },
     );
     await expectIntact();
   });

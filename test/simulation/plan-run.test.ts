@@ -3,7 +3,7 @@ import { missingAndSurplus } from './effects.ts';
 import { type PlanRun, planAndApply } from './plan-run.ts';
 
 /** A few seconds' worth. `npm run test:long` runs thousands. */
-const SEEDS = 20;
+const SEEDS = 10;
 
 describe('a merge does what its plan says', () => {
   it('over some pairs of desired states', async () => {

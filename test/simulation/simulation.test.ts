@@ -6,7 +6,7 @@ import { faultsOf, plantedDefects } from './plant.ts';
 import { simulate } from './simulate.ts';
 
 /** A few seconds' worth. `npm run test:long` runs many more. */
-const SEEDS = 120;
+const SEEDS = 40;
 /** They take some seconds of a processor; on a machine that many share, that may be minutes. */
 const LIMIT_MS = 400_000;
 
@@ -14,7 +14,7 @@ const noteRun = watchEndlessRuns();
 
 describe('a simulated run', () => {
   it('is the same for the same seed, to the last line of its story', async () => {
-    for (const seed of [1, 2, 3, 5, 8, 13, 21, 34]) {
+    for (const seed of [1, 5, 21]) {
       const [first, second] = [await simulate(seed, { isTold: true }), await simulate(seed, { isTold: true })];
       expect(second).toEqual(first);
       expect(first.story.length).toBeGreaterThan(20);

@@ -3,7 +3,7 @@ import { watchEndlessRuns } from './endless-runs.ts';
 import { playVariants } from './variants.ts';
 
 /** A few seconds' worth. `npm run test:long` plays many more. */
-const SEEDS = 6;
+const SEEDS = 3;
 /** In the first few, hardly anything goes. */
 const FROM = 7;
 /** Each plays its history once for every way; on a machine that many share, that may be minutes. */

@@ -6,6 +6,7 @@ import type { CommitStatus } from '../../src/model/rows.ts';
 import type { Delivery } from '../../src/statuses/send-status.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { SHOP, shopFiles, TEMPLATE } from '../reconcile/shop.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { ReportingCore } from './told-forge.ts';
 
 const GROUP = `parameters: { count: "1", size: small }
@@ -149,6 +150,6 @@ it('ends with the truth, whatever happens, and says nothing twice', async () => 
       await walk.told.reporter.stop();
       await walk.told.core.stop();
     }),
-    { numRuns: 30 },
+    { numRuns: countRuns(30) },
   );
 }, 120_000);

@@ -6,6 +6,7 @@ import type { Change, RunningAction, ServerRow } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import { keptRows } from '../../src/store/row-json.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { serverRow } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -114,7 +115,7 @@ describe('a store', () => {
         expect(reopened.rowBytes).toBe(bytes);
         await reopened.close();
       }),
-      { numRuns: 60 },
+      { numRuns: countRuns(60) },
     );
   });
 

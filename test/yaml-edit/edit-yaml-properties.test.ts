@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import { isMap, isSame, type Json, type JsonMap } from '../../src/model/json.ts';
+import { countRuns } from '../support/count-runs.ts';
 import { editText } from './edit-text.ts';
 import { randomFile } from './random-file.ts';
 
@@ -45,7 +46,7 @@ test('an edit changes what was asked for, and no line of anything else', () => {
       const left = comments.filter((comment) => lines.some((line) => line.endsWith(comment)));
       expect(left, `${text}\n-> ${edited.text}`).toEqual([]);
     }),
-    { numRuns: 1_000 },
+    { numRuns: countRuns(1_000) },
   );
 });
 
@@ -84,9 +85,9 @@ test('a file that is written strangely is edited rightly, or left alone with a r
         else expect(edited.reason).toMatch(/\w+ \w+/);
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: countRuns(1_000) },
   );
-  expect(edits).toBeGreaterThan(100);
+  expect(edits).toBeGreaterThan(countRuns(100));
 });
 
 type Throw = () => { readonly side: number; readonly value: Json };

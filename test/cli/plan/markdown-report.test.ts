@@ -9,6 +9,7 @@ import { describe, expect, it, test } from 'vitest';
 import { MARKDOWN_LENGTH_MAX, markdownReport } from '../../../src/cli/plan/markdown-report.ts';
 import { code, differenceText, prose } from '../../../src/cli/plan/markdown-text.ts';
 import { SECRET_VALUE } from '../../../src/hiera/secrets.ts';
+import { countRuns } from '../../support/count-runs.ts';
 import { ANY_PLAN, EVERYTHING, HOSTILE, NO_EFFECT, serverChange } from './plans.ts';
 
 const GOLDEN = new URL('markdown-report.md', import.meta.url);
@@ -211,7 +212,7 @@ describe('the report', () => {
         expectOnlyIntended(report);
         expect(markdownReport(structuredClone(plan), { id: hostile, prefix: `${hostile}/` })).toBe(report);
       }),
-      { numRuns: 60 },
+      { numRuns: countRuns(60) },
     );
   }, 120_000);
 });

@@ -7,6 +7,7 @@ import { expect, it } from 'vitest';
 import type { FileMode } from '../../../src/model/snapshot.ts';
 import { createGitPublisher } from '../../../src/repository/git-publisher.ts';
 import { createGitSource, type GitSource } from '../../../src/repository/git-source.ts';
+import { countRuns } from '../../support/count-runs.ts';
 import { createGitRepository, type FileChange, type GitRepository, runGit } from '../../support/git-repository.ts';
 import { newCommit } from '../../support/published-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -169,6 +170,6 @@ it('random repositories are read and written as the real git does', async () => 
       await repository.git('fsck', '--full', '--strict', '--no-dangling', '--connectivity-only');
       await source.close();
     }),
-    { numRuns: 5 },
+    { numRuns: countRuns(5) },
   );
 }, 180_000);

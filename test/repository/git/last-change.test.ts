@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { ParsedCommit, TreeEntry } from '../../../src/repository/git/git-object.ts';
 import { findLastChanges, type LastChanges } from '../../../src/repository/git/last-change.ts';
 import { ObjectReader } from '../../../src/repository/git/object-reader.ts';
+import { countRuns } from '../../support/count-runs.ts';
 import { createGitRepository, type GitRepository, runGit } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -104,7 +105,7 @@ describe('the last change of a file', () => {
           expect(found.get(path)?.oid).toBe(await stacks.git('log', '-1', '--format=%H', head, '--', path));
         }
       }),
-      { numRuns: 8 },
+      { numRuns: countRuns(8) },
     );
   }, 60_000);
 });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { unifiedDiff } from '../../../src/service/write/unified-diff.ts';
 import { run } from '../../support/command-line.ts';
+import { countRuns } from '../../support/count-runs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const PATH = 'types/zone/edge.yaml';
@@ -58,7 +59,7 @@ describe('a difference', () => {
       fc.asyncProperty(text, text, async (before, after) => {
         if (before !== after) expect(await applied(before, unifiedDiff(PATH, before, after))).toBe(after);
       }),
-      { numRuns: 40 },
+      { numRuns: countRuns(40) },
     );
   });
 
