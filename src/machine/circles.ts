@@ -123,9 +123,7 @@ function orderWaitOf(server: string, { waitOf }: WaitGraph): OrderWait | undefin
 
 /** Returns true if only another server can end the wait. */
 export function isOrderWait(wait: Wait): wait is OrderWait {
-  if (wait.kind === 'dependency' || wait.kind === 'spelling') return true;
-  if (wait.kind === 'holder') return true;
-  return wait.kind === 'slot' && !wait.isAway;
+  return ['dependency', 'holder', 'spelling', 'slot'].includes(wait.kind);
 }
 
 /** Removes these nodes, and every node whose wait can then end. */

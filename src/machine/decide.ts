@@ -155,11 +155,14 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (next !== undefined) return { row, next };
   if (context.updatesAreHeld(row)) return { row, next: { kind: 'failures', commit: row.commit } };
   const slot = context.hasSlot(row);
-  if (slot !== true) {
-    const until = slot === false ? undefined : slot;
-    return { row, next: { kind: 'slot', group: groupOf(row), isAway: row.dirty, until } };
-  }
+  if (slot !== true) return { row, next: slotWait(row, slot) };
   return start(row, row.replacing ? 'delete' : 'update', context);
+}
+
+function slotWait(row: ServerRow, slot: false | number): Wait {
+  const group = groupOf(row);
+  if (row.dirty) return { kind: 'failed member', group };
+  return { kind: 'slot', group, until: slot === false ? undefined : slot };
 }
 
 /** A held or suspended server already waits for that to end; it is not judged again. */

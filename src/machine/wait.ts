@@ -15,11 +15,10 @@ export type Wait =
   | { readonly kind: 'spelling'; readonly server: string }
   /** The branch made that server in its instance before the store was lost, and it may be meant in its place. */
   | { readonly kind: 'former'; readonly server: string }
-  /**
-   * Its group has no free slot (`isAway`: the server is away itself and waits for a failed member), or rests until a
-   * time.
-   */
-  | { readonly kind: 'slot'; readonly group: string; readonly isAway: boolean; readonly until: number | undefined }
+  /** Its group has no free slot, or rests until a time. */
+  | { readonly kind: 'slot'; readonly group: string; readonly until: number | undefined }
+  /** It is away itself and needs no slot, and another member of its group is failed. */
+  | { readonly kind: 'failed member'; readonly group: string }
   /**
    * `tags`: a proxy has to take it, one with any of these tags, or one without tags where there are none. `isRoutine`: a
    * check that comes after all actions. `isChecked`: a create that comes before them, while its check is fresh.
@@ -67,9 +66,9 @@ export function waitReason(wait: Wait): string {
       return `waits until ${wait.server} is let go: before the store was lost, this branch made it in the same instance, and it may still be there`;
     case 'slot':
       if (wait.until !== undefined) return `waits until ${momentOf(wait.until)}: the group ${wait.group} rests`;
-      return wait.isAway
-        ? `waits until no other member of the group ${wait.group} is failed`
-        : `waits for a slot of the group ${wait.group}: a member is failed, or as many are away as may be`;
+      return `waits for a slot of the group ${wait.group}: a member is failed, or as many are away as may be`;
+    case 'failed member':
+      return `waits until no other member of the group ${wait.group} is failed`;
     case 'capacity':
       if (wait.tags !== undefined) return `waits until a proxy ${tagWords(wait.tags)} takes it`;
       return `waits until the provider entry "${wait.provider}" has capacity`;
@@ -104,27 +103,31 @@ export function toldWait(wait: Wait | undefined): ToldWait | undefined {
 
 /** Returns true if both wait in the same line, so that the second keeps the place of the first. */
 export function isSameWait(a: Wait, b: Wait): boolean {
-  return placeOf(a) === placeOf(b);
+  return a.kind === b.kind && waitLine(a) === waitLine(b);
 }
 
-function placeOf(wait: Wait): string {
+/** Returns the line, of those of its kind, in which a wait stands: what ends one wait of a line may end all of it. */
+export function waitLine(wait: Wait): string {
   switch (wait.kind) {
     case 'dependency':
     case 'holder':
     case 'spelling':
     case 'former':
     case 'first check':
-      return `${wait.kind} ${wait.server}`;
+      return wait.server;
     case 'slot':
-      return `${wait.isAway ? 'away' : 'slot'} ${wait.group}`;
-    case 'capacity':
-      return `capacity ${wait.provider} ${wait.instance} ${JSON.stringify([wait.tags, wait.isRoutine, wait.isChecked])}`;
+    case 'failed member':
+      return wait.group;
+    case 'capacity': {
+      const rank = wait.isRoutine ? 'routine' : wait.isChecked ? 'checked' : 'action';
+      return [wait.provider, wait.instance, rank, ...(wait.tags ?? [])].join('\n');
+    }
     case 'failures':
-      return `failures ${wait.commit}`;
+      return wait.commit;
     case 'instance':
-      return `instance ${wait.instance}`;
+      return wait.instance;
     default:
-      return wait.kind;
+      return '';
   }
 }
 

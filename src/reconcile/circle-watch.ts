@@ -45,8 +45,8 @@ export class CircleWatch {
     this.#options = options;
   }
 
-  /** Notes that a server waits for another server or for a slot. */
-  note(server: string): void {
+  /** Has the next search begin at this server too: it waits for another server or for a slot. */
+  searchFrom(server: string): void {
     this.#begun.add(server);
     this.#searchAfter(SEARCH_DELAY_MS);
   }

@@ -4,7 +4,7 @@
 import { isToBeConfirmed } from '../machine/drift.ts';
 import type { GroupView } from '../machine/rollout.ts';
 import type { ServerRow } from '../model/rows.ts';
-import { Latest } from './latest.ts';
+import { IndexedHeap } from './indexed-heap.ts';
 
 /** The contribution of one member to the counts of its group. */
 interface Share {
@@ -18,7 +18,7 @@ interface Group {
   readonly failed: Set<string>;
   readonly away: Set<string>;
   /** When each done member came back. */
-  readonly back: Latest;
+  readonly back: IndexedHeap;
 }
 
 const NO_SERVERS: ReadonlySet<string> = new Set();
@@ -71,7 +71,7 @@ export class GroupCounts {
   }
 
   #join(name: string, { group: key, kind, row }: Share): void {
-    const group = this.#groups.get(key) ?? { size: 0, failed: new Set(), away: new Set(), back: new Latest() };
+    const group = this.#groups.get(key) ?? { size: 0, failed: new Set(), away: new Set(), back: new IndexedHeap() };
     this.#groups.set(key, group);
     group.size += 1;
     if (kind === 'failed') group.failed.add(name);

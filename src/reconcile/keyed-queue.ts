@@ -3,8 +3,8 @@
 
 import type { Clock } from '../base/clock.ts';
 import { turnsOf, WorkTurns } from '../base/slices.ts';
-import { Latest } from './latest.ts';
-import { NameLine } from './name-line.ts';
+import { IndexedHeap } from './indexed-heap.ts';
+import { NameQueue } from './name-queue.ts';
 
 interface KeyedQueueOptions {
   readonly clock: Clock;
@@ -23,12 +23,12 @@ export class KeyedQueue {
   readonly #handle: (name: string) => Promise<void>;
   readonly #turns: WorkTurns;
   /** In order of arrival. Disjoint from `#running`. */
-  readonly #waiting = new NameLine();
+  readonly #waiting = new NameQueue();
   readonly #running = new Set<string>();
   /** Added while running; a subset of `#running`. */
   readonly #again = new Set<string>();
   /** Minus the time of each name that is added later, by the monotonic clock: the first one is the next. */
-  readonly #times = new Latest();
+  readonly #times = new IndexedHeap();
   /** The one timer for all of them. */
   #timer: { readonly time: number; readonly cancel: () => void } | undefined;
   /** True while names wait for a turn of the event loop: the slice of the present one is over. */
@@ -110,7 +110,7 @@ export class KeyedQueue {
 
   #startMore(): void {
     while (this.#running.size < this.#concurrency && this.#waiting.size > 0 && !this.#isSliceOver()) {
-      const name = this.#waiting.take();
+      const name = this.#waiting.removeFirst();
       if (name === undefined) return;
       this.#running.add(name);
       void this.#run(name);

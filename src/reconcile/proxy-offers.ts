@@ -1,6 +1,6 @@
 // Lists the servers that wait for a proxy to take their next call, by proxy tag. A server with several tags is in
 // several lines; one without tags is in a line of its own kind.
-import { NameLine } from './name-line.ts';
+import { NameQueues } from './name-queue.ts';
 
 /** What a server waits for decides who comes first: one that was just checked, for its check counts 30 s only. */
 interface Turn {
@@ -8,17 +8,21 @@ interface Turn {
   readonly isRoutine?: boolean;
 }
 
+/**
+ * The lines of a tag, in the order in which they are offered. `checked`: servers that are to be created and were just checked
+ * go first, until they were offered once. `routine`: servers at rest that wait for a routine check.
+ */
+const RANKS = ['checked', 'action', 'routine'] as const;
+type Rank = (typeof RANKS)[number];
+
 /** The line of servers without tags. No tag is empty. */
 const UNTAGGED = '';
 
 /** The servers that wait for a proxy. */
 export class ProxyOffers {
-  readonly #lines = new Map<string, NameLine>();
-  /** The same for servers that are to be created and were just checked: they go first, until they were offered once. */
-  readonly #checked = new Map<string, NameLine>();
-  /** The same for servers at rest that wait for a routine check: actions go first. */
-  readonly #routine = new Map<string, NameLine>();
-  /** By the same lines as the servers: thousands may wait, and only those of the server's tags have to look. */
+  /** By rank and tag. */
+  readonly #lines = new NameQueues();
+  /** By tag: thousands may wait, and only those of the server's tags have to look. */
   readonly #watchers = new Map<string, Set<() => void>>();
 
   /**
@@ -26,14 +30,13 @@ export class ProxyOffers {
    * before them, so that its check still counts when a proxy asks, however many others are to be checked.
    */
   add(server: string, tags: readonly string[], { isChecked = false, isRoutine = false }: Turn = {}): void {
-    const lines = isRoutine ? this.#routine : this.#lines;
-    for (const tag of linesOf(tags)) append(isChecked ? this.#checked : lines, tag, server);
+    const rank = isChecked ? 'checked' : isRoutine ? 'routine' : 'action';
+    for (const tag of distinctTags(tags)) this.#lines.add(lineAt(rank, tag), server);
   }
 
   /** Removes a server. */
   delete(server: string, tags: readonly string[]): void {
-    for (const lines of [this.#checked, this.#lines, this.#routine])
-      for (const tag of linesOf(tags)) remove(lines, tag, server);
+    for (const tag of distinctTags(tags)) this.#leave(server, tag);
   }
 
   /**
@@ -41,11 +44,9 @@ export class ProxyOffers {
    * just checked goes first once: that proxy may have no program for it.
    */
   rotate(server: string, tags: readonly string[]): void {
-    for (const tag of linesOf(tags)) {
-      const lines = [this.#checked, this.#lines, this.#routine].find((some) => some.get(tag)?.has(server));
-      if (lines === undefined) continue;
-      remove(lines, tag, server);
-      append(lines === this.#checked ? this.#lines : lines, tag, server);
+    for (const tag of distinctTags(tags)) {
+      const rank = this.#leave(server, tag);
+      if (rank !== undefined) this.#lines.add(lineAt(rank === 'checked' ? 'action' : rank, tag), server);
     }
   }
 
@@ -55,55 +56,47 @@ export class ProxyOffers {
    */
   *for(tags: readonly string[]): Generator<string> {
     const seen = new Set<string>();
-    yield* inTurn(this.#checked, tags, seen);
-    yield* inTurn(this.#lines, tags, seen);
-    yield* inTurn(this.#routine, tags, seen);
+    for (const rank of RANKS) {
+      const walks = distinctTags(tags).map((tag) => this.#lines.names(lineAt(rank, tag)));
+      for (let walk = walks.shift(); walk !== undefined; walk = walks.shift()) {
+        const { value, done } = walk.next();
+        if (done) continue;
+        walks.push(walk);
+        if (!seen.has(value)) yield value;
+        seen.add(value);
+      }
+    }
   }
 
   /** Wakes all proxies that watch one of these tags, or nothing but servers without tags; all without `tags`. */
   wake(tags?: readonly string[]): void {
-    const lines = tags === undefined ? [...this.#watchers.keys()] : linesOf(tags);
-    for (const wake of new Set(lines.flatMap((line) => [...(this.#watchers.get(line) ?? [])]))) wake();
+    const watched = tags === undefined ? [...this.#watchers.keys()] : distinctTags(tags);
+    for (const wake of new Set(watched.flatMap((tag) => [...(this.#watchers.get(tag) ?? [])]))) wake();
   }
 
   /** Calls `wake` when a server for a proxy with these tags may have been added, until the returned function is called. */
   watch(tags: readonly string[], wake: () => void): () => void {
-    for (const line of linesOf(tags)) {
-      this.#watchers.set(line, (this.#watchers.get(line) ?? new Set()).add(wake));
+    for (const tag of distinctTags(tags)) {
+      this.#watchers.set(tag, (this.#watchers.get(tag) ?? new Set()).add(wake));
     }
     return () => {
-      for (const line of linesOf(tags)) {
-        this.#watchers.get(line)?.delete(wake);
-        if (this.#watchers.get(line)?.size === 0) this.#watchers.delete(line);
+      for (const tag of distinctTags(tags)) {
+        this.#watchers.get(tag)?.delete(wake);
+        if (this.#watchers.get(tag)?.size === 0) this.#watchers.delete(tag);
       }
     };
   }
-}
 
-function append(lines: Map<string, NameLine>, tag: string, server: string): void {
-  const line = lines.get(tag) ?? new NameLine();
-  line.add(server);
-  lines.set(tag, line);
-}
-
-function remove(lines: Map<string, NameLine>, tag: string, server: string): void {
-  lines.get(tag)?.delete(server);
-  if (lines.get(tag)?.size === 0) lines.delete(tag);
-}
-
-function linesOf(tags: readonly string[]): readonly string[] {
-  return tags.length === 0 ? [UNTAGGED] : [...new Set(tags)];
-}
-
-/** Yields the names of these lines in turn that were not seen, and notes them. */
-function* inTurn(lines: ReadonlyMap<string, NameLine>, tags: readonly string[], seen: Set<string>): Generator<string> {
-  const walks = linesOf(tags).flatMap((tag) => lines.get(tag)?.names() ?? []);
-  while (walks.length > 0) {
-    for (const walk of [...walks]) {
-      const { value, done } = walk.next();
-      if (done) walks.splice(walks.indexOf(walk), 1);
-      else if (!seen.has(value)) yield value;
-      if (!done) seen.add(value);
-    }
+  /** Removes a server from the line of a tag; returns the rank that it had there. */
+  #leave(server: string, tag: string): Rank | undefined {
+    return RANKS.find((rank) => this.#lines.delete(lineAt(rank, tag), server));
   }
+}
+
+function lineAt(rank: Rank, tag: string): string {
+  return `${rank} ${tag}`;
+}
+
+function distinctTags(tags: readonly string[]): readonly string[] {
+  return tags.length === 0 ? [UNTAGGED] : [...new Set(tags)];
 }

@@ -23,7 +23,7 @@ import { type ContextSources, decisionContextOf } from './decision-context.ts';
 import type { EarlierSources } from './earlier-controller.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
-import { ProxyOffers } from './proxy-offers.ts';
+import type { ProxyOffers } from './proxy-offers.ts';
 import { knownRecords, proxyTagsFor } from './responsible-provider.ts';
 import { ServerChecks } from './server-checks.ts';
 import { ServerPass } from './server-pass.ts';
@@ -79,8 +79,6 @@ const ANY_CLAIM = { lease: '', client: '' };
 
 /** Brings every server to its wanted spec. */
 export class Reconciler {
-  /** The servers that wait for a proxy. */
-  readonly offers = new ProxyOffers();
   readonly #options: ReconcilerOptions;
   readonly #queue: KeyedQueue;
   readonly #executor: Executor;
@@ -109,7 +107,7 @@ export class Reconciler {
     const wake = (server: string): void => this.#queue.add(server);
     tellHeldUpdates(options);
     const { capacity } = this.#executor;
-    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, offers: this.offers, capacity });
+    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, capacity });
     this.#claims = new ClaimedPasses({
       clock,
       grant: (server) => this.#wakeUps.grant(server, PROXIED),
@@ -129,6 +127,11 @@ export class Reconciler {
       ...{ ...options, wake, servers: () => (options.isActive() ? ledger.list('server').keys() : []) },
       idleRow: (server) => this.#idleRow(server),
     });
+  }
+
+  /** The servers that wait for a proxy. */
+  get offers(): ProxyOffers {
+    return this.#wakeUps.offers;
   }
 
   /** Returns the wait of a server after its last pass; undefined if it does not wait. `waitReason` returns its text. */
@@ -292,7 +295,7 @@ export class Reconciler {
       lostBecause: (server) => this.#executor.lostBecause(server),
       witnessAwaitedUntil: (server, row) => this.#sites.awaitedUntil(server, row),
       waitOf: (server) => this.#wakeUps.waitOf(server),
-      groupViewOf: (server, row) => this.#wakeUps.groups.of(server, row),
+      groupViewOf: (server, row) => this.#wakeUps.slots.groupViewOf(server, row),
       exemptionOf: (server, row) => this.#wakeUps.exemptionOf(server, row),
     };
   }

@@ -7,15 +7,18 @@ import type { Capacity } from '../execute/capacity.ts';
 import { isOrderWait } from '../machine/circles.ts';
 import { isAtRest } from '../machine/drift.ts';
 import { groupOf } from '../machine/rollout.ts';
+import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { type Wait, waitReason } from '../machine/wait.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import { CircleWatch, type WaitExemption } from './circle-watch.ts';
 import { awaitedSpellings, isUp, updatesAreHeld } from './decision-context.ts';
-import { GroupViews } from './group-views.ts';
 import type { Ledger } from './ledger.ts';
 import type { ProxyOffers } from './proxy-offers.ts';
-import { SlotLines } from './slot-lines.ts';
-import { Waiting } from './waiting.ts';
+import { RolloutSlots } from './rollout-slots.ts';
+import { WaitIndex } from './wait-index.ts';
+
+/** The waits for another server that any change of its row may end. */
+const ENDED_BY_CHANGE = ['holder', 'spelling', 'former', 'first check'] as const;
 
 interface WakeUpsOptions {
   readonly ledger: Ledger;
@@ -24,51 +27,51 @@ interface WakeUpsOptions {
   readonly capacity: Pick<Capacity, 'hasCapacity' | 'reserve' | 'release'>;
   /** Enqueues a server. */
   readonly wake: (server: string) => void;
-  /** The servers that wait for a proxy. */
-  readonly offers?: ProxyOffers;
 }
 
 /** Keeps the waits of servers, and ends them. */
 export class WakeUps {
-  readonly groups: GroupViews;
+  readonly slots: RolloutSlots;
   readonly #options: WakeUpsOptions;
-  readonly #slots: SlotLines;
-  readonly #waiting: Waiting;
+  readonly #waits = new WaitIndex();
   readonly #circles: CircleWatch;
   /**
    * Servers with a reservation whose next pass has not begun. A reservation made during a pass is for the pass after
    * it: if this pass released it at its end, two servers could pass it to each other for ever.
    */
-  readonly #given = new Set<string>();
+  readonly #reservedForPass = new Set<string>();
 
   constructor(options: WakeUpsOptions) {
     const { clock, log, ledger } = options;
     const wake = (server: string): void => this.#wake(server);
     this.#options = options;
-    this.#slots = new SlotLines({ clock, wake, slotOf: (name) => this.groups.slotOf(name) });
-    this.groups = new GroupViews({ ledger, clock, reserved: this.#slots });
-    this.#waiting = new Waiting(this.#slots, options.offers);
+    this.slots = new RolloutSlots({ ledger, clock, waits: this.#waits, wake });
     this.#circles = new CircleWatch({
       ...{ clock, log, wake, rowOf: (server) => ledger.server(server) },
       graph: {
-        waitOf: (server) => this.#waiting.of(server),
-        slotsOf: (group, server) => this.groups.slotsOf(group, server),
+        waitOf: (server) => this.#waits.get(server),
+        slotsOf: (group, server) => this.slots.slotsOf(group, server),
       },
       // Dependencies alone form no circle: admission refuses a commit with circular dependencies.
-      mayBeCircles: () => this.#waiting.count('holder') + this.#waiting.count('slot') > 0,
+      mayBeCircles: () => this.#waits.count('holder') + this.#waits.count('slot') > 0,
     });
     ledger.watch((change) => this.#onChange(change));
   }
 
+  /** The servers that wait for a proxy. */
+  get offers(): ProxyOffers {
+    return this.#waits.offers;
+  }
+
   /** Returns the wait of a server; undefined if it does not wait. */
   waitOf(server: string): Wait | undefined {
-    return this.#waiting.of(server);
+    return this.#waits.get(server);
   }
 
   /** Returns true if the time for which a server waits in its group has come, so that it is about to be woken. */
   isDue(server: string): boolean {
-    const wait = this.#waiting.of(server);
-    return wait?.kind === 'slot' && this.#slots.isDue(wait.group);
+    const wait = this.#waits.get(server);
+    return wait?.kind === 'slot' && this.slots.isRestOver(wait.group);
   }
 
   /** Returns the permission of a server to go first although its wait is not over; undefined if it has none. */
@@ -78,28 +81,28 @@ export class WakeUps {
 
   /** Notes that a pass over a server begins: it may use its reservation. */
   passing(server: string): void {
-    this.#given.delete(server);
+    this.#reservedForPass.delete(server);
   }
 
   /** Records the wait that a pass has decided for a server with the row `row`; undefined: it does not wait. */
   begin(server: string, row: ServerRow | null, wait: Wait | undefined): void {
     if (wait?.kind !== 'capacity') this.#circles.endExemption(server);
-    if (row !== null && wait?.kind === 'capacity' && needsSlot(row)) this.#slots.reserve(server, groupOf(row));
+    if (row !== null && wait?.kind === 'capacity' && needsSlot(row)) this.slots.reserve(server, groupOf(row));
     if (wait === undefined) {
-      this.#waiting.end(server);
+      this.#waits.end(server);
       return;
     }
-    const isNew = this.#waiting.begin(server, wait);
-    if (isOrderWait(wait)) this.#circles.note(server);
+    const isNew = this.#waits.begin(server, wait);
+    if (isOrderWait(wait)) this.#circles.searchFrom(server);
     const { log } = this.#options;
     if (isNew && log.isLevelEnabled('debug')) log.debug({ server, wait: waitReason(wait) }, 'waits');
   }
 
   /** Notes that a pass over a server has ended: an unused reservation goes to the next server. */
   passed(server: string): void {
-    const wait = this.#waiting.of(server);
-    if (!this.#given.has(server)) this.#release(server, wait);
-    if (wait?.kind === 'slot') this.#wakeGroup(wait.group);
+    const wait = this.#waits.get(server);
+    if (!this.#reservedForPass.has(server)) this.#release(server, wait);
+    if (wait?.kind === 'slot' || wait?.kind === 'failed member') this.#wakeGroup(wait.group);
     this.#giveCapacity();
   }
 
@@ -110,14 +113,14 @@ export class WakeUps {
   hasCapacity(server: string, provider: string, isRoutine: boolean): boolean {
     const { capacity } = this.#options;
     if (!capacity.hasCapacity(provider, { server, isRoutine })) return false;
-    return !isRoutine || !this.#waiting.hasActionFor((other) => capacity.hasCapacity(other, { without: server }));
+    return !isRoutine || !this.#waits.hasActionFor((other) => capacity.hasCapacity(other, { without: server }));
   }
 
   /** Gives a waiting server capacity for its next call, and wakes it. */
   grant(server: string, provider: string, isRoutine = false): void {
-    this.#waiting.end(server);
+    this.#waits.end(server);
     this.#options.capacity.reserve(server, provider, isRoutine);
-    this.#given.add(server);
+    this.#reservedForPass.add(server);
     this.#options.wake(server);
   }
 
@@ -131,26 +134,33 @@ export class WakeUps {
   /** Ends all wake-ups. */
   stop(): void {
     this.#circles.stop();
-    this.#slots.stop();
+    this.slots.stop();
   }
 
   #release(server: string, wait: Wait | undefined): void {
     this.#options.capacity.release(server);
-    const group = wait?.kind === 'capacity' ? undefined : this.#slots.release(server);
+    const group = wait?.kind === 'capacity' ? undefined : this.slots.release(server);
     if (group !== undefined) this.#wakeGroup(group);
   }
 
   #onChange(change: Change): void {
     if (change.kind === 'server') this.#onServer(change);
-    else if (change.kind === 'held' || change.kind === 'suspension')
-      this.#wakeAll(this.#waiting.onInstance(change.name));
-    else if (change.kind === 'rollout' || change.kind === 'approval') this.#wakeReleasedCommits();
+    else if (change.kind === 'held' || change.kind === 'suspension') {
+      const instances = change.name === EVERY_INSTANCE ? this.#waits.lines('instance') : [change.name];
+      for (const instance of instances) this.#wakeLine('instance', instance);
+    } else if (change.kind === 'rollout' || change.kind === 'approval') this.#wakeReleasedCommits();
   }
 
   #onServer({ name, expected: before, value }: Extract<Change, { kind: 'server' }>): void {
     const after = value ?? undefined;
-    this.#wakeAll(this.#waiting.onServer(name, isUp(after)));
-    this.#wakeAll(this.#waiting.onAwaited(awaitedSpellings(name, after, this.#options.ledger)));
+    for (const kind of ENDED_BY_CHANGE) this.#wakeLine(kind, name);
+    if (isUp(after)) this.#wakeLine('dependency', name);
+    // Fewer servers hold up the delete of another spelling for which this one waits.
+    for (const other of awaitedSpellings(name, after, this.#options.ledger)) {
+      if (this.#waits.get(other)?.kind !== 'holder') continue;
+      this.#waits.end(other);
+      this.#options.wake(other);
+    }
     const [from, to] = [before && groupOf(before), after && groupOf(after)];
     if (from !== undefined) this.#wakeGroup(from);
     if (to !== undefined && to !== from) this.#wakeGroup(to);
@@ -158,30 +168,32 @@ export class WakeUps {
   }
 
   #wakeReleasedCommits(): void {
-    for (const commit of this.#waiting.commits()) {
-      if (!updatesAreHeld(commit, this.#options.ledger)) this.#wakeAll(this.#waiting.onFailures(commit));
+    for (const commit of this.#waits.lines('failures')) {
+      if (!updatesAreHeld(commit, this.#options.ledger)) this.#wakeLine('failures', commit);
     }
   }
 
   #wakeGroup(group: string): void {
-    const first = this.#slots.wake(group);
-    if (first !== undefined) this.#circles.note(first);
+    const first = this.slots.wake(group);
+    if (first !== undefined) this.#circles.searchFrom(first);
   }
 
   #giveCapacity(): void {
     const { capacity } = this.#options;
-    const next = () => this.#waiting.onCapacity((provider, isRoutine) => capacity.hasCapacity(provider, { isRoutine }));
+    const next = () =>
+      this.#waits.endNextForCapacity((provider, isRoutine) => capacity.hasCapacity(provider, { isRoutine }));
     for (let found = next(); found !== undefined; found = next())
       this.grant(found.server, found.provider, found.isRoutine);
   }
 
-  #wakeAll(servers: readonly string[]): void {
-    for (const server of servers) this.#options.wake(server);
+  /** Ends all waits of a line, and enqueues their servers. */
+  #wakeLine(kind: Wait['kind'], line: string): void {
+    for (const server of this.#waits.endLine(kind, line)) this.#options.wake(server);
   }
 
   #wake(server: string): void {
-    this.#given.add(server);
-    this.#waiting.end(server);
+    this.#reservedForPass.add(server);
+    this.#waits.end(server);
     this.#options.wake(server);
   }
 }

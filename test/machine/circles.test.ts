@@ -12,7 +12,7 @@ function isNeededBy(server: string): Wait {
 }
 
 function slotOf(group: string): Wait {
-  return { kind: 'slot', group, isAway: false, until: undefined };
+  return { kind: 'slot', group, until: undefined };
 }
 
 const CAPACITY: Wait = { kind: 'capacity', provider: 'lab', instance: 'i' };

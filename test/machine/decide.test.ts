@@ -311,12 +311,12 @@ const CASES: Readonly<Record<string, Case>> = {
   'it is to be updated, and others of its group are away': {
     row: outdated,
     context: { hasSlot: () => false },
-    next: { kind: 'slot', group: 'shop/web', isAway: false, until: undefined },
+    next: { kind: 'slot', group: 'shop/web', until: undefined },
   },
   'it is to be updated, and its group rests': {
     row: outdated,
     context: { hasSlot: () => SOON },
-    next: { kind: 'slot', group: 'shop/web', isAway: false, until: SOON },
+    next: { kind: 'slot', group: 'shop/web', until: SOON },
   },
   'it is to be updated, and too many updates of its commit have failed': {
     row: outdated,

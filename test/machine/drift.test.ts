@@ -153,11 +153,7 @@ describe('healing', () => {
   });
 
   it.each<[what: string, context: object, next: Next]>([
-    [
-      'a slot of its group',
-      { hasSlot: () => false },
-      { kind: 'slot', group: 'shop/web', isAway: false, until: undefined },
-    ],
+    ['a slot of its group', { hasSlot: () => false }, { kind: 'slot', group: 'shop/web', until: undefined }],
     ['capacity', { hasCapacity: () => false }, { kind: 'capacity', provider: 'lab', instance: 'shop' }],
     ['the end of a suspension', { stoppedUntil: NOW + 1 }, { kind: 'instance', instance: 'shop', until: NOW + 1 }],
     ['fewer failed updates', { updatesAreHeld: () => true }, { kind: 'failures', commit: done.commit }],

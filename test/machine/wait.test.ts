@@ -6,17 +6,11 @@ it.each<[wait: Wait, reason: string]>([
   [{ kind: 'dependency', server: 'db' }, 'waits until db is done, on which it depends'],
   [{ kind: 'holder', server: 'web-1' }, 'waits until web-1 does not need it any more'],
   [
-    { kind: 'slot', group: 'shop/web', isAway: false, until: undefined },
+    { kind: 'slot', group: 'shop/web', until: undefined },
     'waits for a slot of the group shop/web: a member is failed, or as many are away as may be',
   ],
-  [
-    { kind: 'slot', group: 'shop/web', isAway: true, until: undefined },
-    'waits until no other member of the group shop/web is failed',
-  ],
-  [
-    { kind: 'slot', group: 'shop/web', isAway: false, until: NOW },
-    'waits until 2026-11-20T10:20:00.000Z: the group shop/web rests',
-  ],
+  [{ kind: 'failed member', group: 'shop/web' }, 'waits until no other member of the group shop/web is failed'],
+  [{ kind: 'slot', group: 'shop/web', until: NOW }, 'waits until 2026-11-20T10:20:00.000Z: the group shop/web rests'],
   [{ kind: 'capacity', provider: 'lab', instance: 'shop' }, 'waits until the provider entry "lab" has capacity'],
   [
     { kind: 'failures', commit: 'c1' },
@@ -54,7 +48,7 @@ it.each<[wait: Wait, told: object]>([
     { server: null, until: '2026-11-20T10:20:00.000Z', action: null },
   ],
   [
-    { kind: 'slot', group: 'shop/web', isAway: false, until: undefined },
+    { kind: 'slot', group: 'shop/web', until: undefined },
     { server: null, until: null, action: null },
   ],
   [

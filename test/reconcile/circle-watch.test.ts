@@ -28,7 +28,7 @@ class Watched {
 
   wait(server: string, other: string): void {
     this.waits.set(server, { kind: 'dependency', server: other });
-    this.watch.note(server);
+    this.watch.searchFrom(server);
   }
 }
 

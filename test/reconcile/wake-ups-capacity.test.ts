@@ -87,7 +87,7 @@ it('of a slot likewise', async () => {
   const waiting = rowIn('pending', { applied: SMALL, wanted: LARGE });
   const away = { ...waiting, dirty: true };
   const { ledger, wakeUps, woken } = await open({ x: waiting, y: waiting, z: away });
-  const wait: Wait = { kind: 'slot', group: `${waiting.instance}/${waiting.key}`, isAway: false, until: undefined };
+  const wait: Wait = { kind: 'slot', group: `${waiting.instance}/${waiting.key}`, until: undefined };
   for (const server of ['x', 'y']) {
     wakeUps.passing(server);
     wakeUps.begin(server, waiting, wait);
@@ -95,7 +95,7 @@ it('of a slot likewise', async () => {
   await ledger.commit([{ kind: 'server', name: 'z', value: { ...away, dirty: false }, expected: away }]);
   for (const server of ['x', 'y']) wakeUps.passed(server);
   expect(woken).toEqual(['x']);
-  expect([wakeUps.groups.of('x', waiting).away, wakeUps.groups.of('y', waiting).away]).toEqual([0, 1]);
+  expect([wakeUps.slots.groupViewOf('x', waiting).away, wakeUps.slots.groupViewOf('y', waiting).away]).toEqual([0, 1]);
 });
 
 const REST = rowIn('done', { applied: SMALL });

@@ -8,7 +8,7 @@ interface NamedValue {
 }
 
 /** Numbers by name, of which the largest is known; of equal ones that which was set first. */
-export class Latest {
+export class IndexedHeap {
   /** Heap order: no entry comes before its parent, at half its index. */
   readonly #entries: NamedValue[] = [];
   readonly #places = new Map<string, number>();

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NameLine } from '../../src/reconcile/name-line.ts';
+import { NameQueue } from '../../src/reconcile/name-queue.ts';
 
-function lineOf(...names: readonly string[]): NameLine {
-  const line = new NameLine();
+function lineOf(...names: readonly string[]): NameQueue {
+  const line = new NameQueue();
   for (const name of names) line.add(name);
   return line;
 }
 
 /** Takes until nobody is left. */
-function takeAll(line: NameLine): readonly string[] {
+function takeAll(line: NameQueue): readonly string[] {
   const taken: string[] = [];
-  for (let name = line.take(); name !== undefined; name = line.take()) taken.push(name);
+  for (let name = line.removeFirst(); name !== undefined; name = line.removeFirst()) taken.push(name);
   return taken;
 }
 
@@ -25,7 +25,7 @@ describe('a line', () => {
 
   it('puts a name that was taken at its end when it comes again', () => {
     const line = lineOf('a', 'b');
-    expect(line.take()).toBe('a');
+    expect(line.removeFirst()).toBe('a');
     line.add('a');
     expect(takeAll(line)).toEqual(['b', 'a']);
   });
@@ -33,7 +33,7 @@ describe('a line', () => {
   it('goes on after it was empty', () => {
     const line = lineOf('a');
     expect(takeAll(line)).toEqual(['a']);
-    expect(line.take()).toBeUndefined();
+    expect(line.removeFirst()).toBeUndefined();
     line.add('b');
     line.add('a');
     expect(takeAll(line)).toEqual(['b', 'a']);
@@ -41,9 +41,9 @@ describe('a line', () => {
 
   it('is empty once it was cleared, and can be used again', () => {
     const line = lineOf('a', 'b', 'c');
-    line.take();
+    line.removeFirst();
     line.clear();
-    expect([line.size, line.take()]).toEqual([0, undefined]);
+    expect([line.size, line.removeFirst()]).toEqual([0, undefined]);
     line.add('c');
     expect(takeAll(line)).toEqual(['c']);
   });
@@ -56,10 +56,10 @@ describe('a line', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-        const line = new NameLine();
+        const line = new NameQueue();
         const model: string[] = [];
         for (const name of steps) {
-          if (name === 'take') expect(line.take()).toBe(model.shift());
+          if (name === 'take') expect(line.removeFirst()).toBe(model.shift());
           else if (name === 'clear') {
             line.clear();
             model.length = 0;

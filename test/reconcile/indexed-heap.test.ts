@@ -1,20 +1,20 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Latest } from '../../src/reconcile/latest.ts';
+import { IndexedHeap } from '../../src/reconcile/indexed-heap.ts';
 
 it('says the largest number of all names but one, whatever came and went', () => {
   const name = fc.nat(12).map(String);
   const step = fc.record({ name, value: fc.option(fc.nat(20), { nil: undefined }) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), name, (steps, besides) => {
-      const latest = new Latest();
+      const heap = new IndexedHeap();
       const model = new Map<string, number>();
       for (const { name: changed, value } of steps) {
-        latest.set(changed, value);
+        heap.set(changed, value);
         if (value === undefined) model.delete(changed);
         else model.set(changed, value);
         const others = [...model].filter(([other]) => other !== besides).map(([, number]) => number);
-        expect(latest.besides(besides)).toBe(others.length === 0 ? undefined : Math.max(...others));
+        expect(heap.besides(besides)).toBe(others.length === 0 ? undefined : Math.max(...others));
       }
     }),
   );
@@ -25,14 +25,14 @@ it('has the one first that was set first of those that are equal, whatever came 
   const step = fc.record({ name, value: fc.option(fc.nat(3), { nil: undefined }) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const latest = new Latest();
+      const heap = new IndexedHeap();
       const model = new Map<string, number>();
       for (const { name: changed, value } of steps) {
-        latest.set(changed, value);
+        heap.set(changed, value);
         model.delete(changed);
         if (value !== undefined) model.set(changed, value);
         const largest = Math.max(...model.values());
-        expect(latest.first()?.name).toBe([...model].find(([, number]) => number === largest)?.[0]);
+        expect(heap.first()?.name).toBe([...model].find(([, number]) => number === largest)?.[0]);
       }
     }),
   );
