@@ -1,5 +1,5 @@
-// Runs `treeline provider test` against the programs of contrib/providers of which each call starts another one.
-// `npm run test:long`.
+// Runs `treeline provider test` against the programs of contrib/providers. `npm run test:long`; test/contrib/ has tests of what
+// each of them does.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +35,10 @@ properties=\${call#*'"properties":'}
 properties=\${properties%%',"record":'*}
 `;
 }
+
+it('local-server keeps the contract', { timeout: CONFORMANCE_MS_MAX }, async () => {
+  await expectConformance('local-server/local-server.mjs', { LOCAL_SERVER_DIRECTORY: temporaryDirectory() });
+});
 
 it.skipIf(!existsSync(TERRAFORM))(
   `terraform keeps the contract (skipped where ${TERRAFORM} is missing)`,

@@ -14,7 +14,6 @@ const LONGEST = [
   'test/readme.test.ts',
   'test/scenario/kill-processes.test.ts',
   'test/cli/store-command.test.ts',
-  'test/contrib/conformance.test.ts',
   'test/command.test.ts',
   'test/contrib/ssh.test.ts',
   'test/contrib/pipelines.test.ts',

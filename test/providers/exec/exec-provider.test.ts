@@ -336,7 +336,7 @@ describe('the process that runs programs', () => {
       signalRunner(directory, 'SIGCONT');
       expect(await answer).toMatchObject({ outcome: 'done' });
       const next = perform();
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * SILENCE_MS);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1.2 * SILENCE_MS);
       expect(await next).toMatchObject({ outcome: 'done' });
       expect(lines.filter(({ level }) => level === 50)).toEqual([]);
     });
