@@ -1,7 +1,7 @@
 // Writes docs/cli.md from the help of all commands: `npm run docs:cli`, after a change of a command. A test fails where the
 // two differ.
 import { writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 import { createProgram } from '../src/cli/run.ts';
 
 const WIDTH = 100;
@@ -11,18 +11,18 @@ const INTRO = `<!-- Written by "npm run docs:cli" from the help of the commands.
 # The command line
 
 \`npm run -s treeline -- <command>\` in a clone, \`treeline <command>\` where the package is installed. \`treeline <command> --help\`
-prints the same, with the options that are described only here:
+prints what stands here. Several commands have these options:
 
 | option | environment | is |
 |---|---|---|
-| \`--server <url>\` | \`TREELINE_SERVER\` | the REST interface, such as \`https://treeline.example:8443\` |
+| connection: \`--server <url>\` | \`TREELINE_SERVER\` | the REST interface, such as \`https://treeline.example:8443\` |
 | \`--cert <file>\`, \`--key <file>\` | \`TREELINE_CERT\`, \`TREELINE_KEY\` | the client's certificate and private key, PEM |
 | \`--ca <file>\` | \`TREELINE_CA\` | the authority that signed the server's certificate, PEM |
 | \`--reason <words>\` | | why; kept with the operation |
+| \`--format json\` | | prints data as JSON instead of text |
 | \`-h\`, \`--help\` | | display help for command |
 
 Exit code 0: the command succeeded; 3: it could not run, or the controller refused. The help of a command lists its other exit codes.
-Commands that print data have \`--format json\`.
 
 \`\`\`
 $ treeline held
@@ -40,7 +40,15 @@ const COMMON: ReadonlyMap<string, string> = new Map([
   ['--key <file>', "the client's private key, PEM"],
   ['--ca <file>', "the authority that signed the server's certificate, PEM"],
   ['--reason <words>', 'why; kept with the operation'],
+  ['--format <format>', 'how to print'],
   ['-h, --help', 'display help for command'],
+]);
+
+/** How the table names them: one word for the four options of a connection. */
+const OPTION_NAMES: ReadonlyMap<string, string> = new Map([
+  ['--server', 'connection'],
+  ['--reason', '`--reason`'],
+  ['--format', '`--format`'],
 ]);
 
 /** Where a command needs more than its help to be understood. */
@@ -55,16 +63,23 @@ const READ_ON: Readonly<Record<string, string>> = {
   validate: '[problems](problems.md), and pipelines in [contrib](../contrib/README.md)',
 };
 
-/** Returns docs/cli.md. */
+/** Returns docs/cli.md: a table of all commands, and the help of those that have more than their line of it says. */
 export async function renderCli(): Promise<string> {
-  const program = await createProgram();
-  const commands = listCommands(program);
-  const rows = commands.map(({ name, command }) => {
+  const commands = listCommands(await createProgram());
+  const rows: string[] = [];
+  const sections: string[] = [];
+  for (const { name, command } of commands) {
+    const common = commonOptions(command);
+    const help = helpWithout(common, command);
+    const usage = [name, ...command.registeredArguments.map(writtenArgument)].join(' ');
+    const hasMore = help.split('\n').length > 1;
+    if (hasMore) sections.push(`## treeline ${name}\n\n\`\`\`\n${help}\n\`\`\``);
+    const term = hasMore ? `[\`${usage}\`](#treeline-${name.replaceAll(' ', '-')})` : `\`${usage}\``;
     const more = READ_ON[name] === undefined ? '' : `; see ${READ_ON[name]}`;
-    return `| [\`${name}\`](#treeline-${name.replaceAll(' ', '-')}) | ${command.description()}${more} |`;
-  });
-  const table = ['| command | does |', '|---|---|', ...rows].join('\n');
-  const sections = commands.map(({ name, command }) => `## treeline ${name}\n\n\`\`\`\n${helpText(command)}\n\`\`\``);
+    const options = common.flatMap(({ long }) => OPTION_NAMES.get(long ?? '') ?? []);
+    rows.push(`| ${term} | ${command.description()}${more} | ${options.join(', ')} |`);
+  }
+  const table = ['| command | does | common options |', '|---|---|---|', ...rows].join('\n');
   return `${[INTRO, table, ...sections].join('\n\n').replace(/\n{3,}/g, '\n\n')}\n`;
 }
 
@@ -80,19 +95,26 @@ export function listCommands(
   });
 }
 
-/** Returns the help of a command; of the common options, a line names those that it has. */
-function helpText(command: Command): string {
-  const help = command.createHelp();
-  const all = help.visibleOptions(command);
-  const common = all.filter(({ flags, description }) => COMMON.get(flags) === description);
-  command.configureHelp({ visibleOptions: () => all.filter((option) => !common.includes(option)) });
-  const named = common.flatMap(({ flags, long }) => (flags === '-h, --help' ? [] : [long]));
-  const text = writtenHelp(command).trimEnd();
-  return named.length === 0 ? text : `${text}\n\nCommon options: ${named.join(', ')}`;
+function writtenArgument(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-function writtenHelp(command: Command): string {
+function commonOptions(command: Command): readonly Option[] {
+  const all = command.createHelp().visibleOptions(command);
+  return all.filter(({ flags, description, argChoices = ['text', 'json'] }) => {
+    return COMMON.get(flags) === description && argChoices.join() === 'text,json';
+  });
+}
+
+/** Returns the help of a command without its description, which the table has, and these options. */
+function helpWithout(common: readonly Option[], command: Command): string {
+  const own = command.createHelp().visibleOptions(command);
   let text = '';
+  command.configureHelp({
+    visibleOptions: () => own.filter((option) => !common.includes(option)),
+    commandDescription: () => '',
+  });
   command.configureOutput({
     getOutHelpWidth: () => WIDTH,
     getOutHasColors: () => false,
@@ -101,7 +123,7 @@ function writtenHelp(command: Command): string {
     },
   });
   command.outputHelp();
-  return text;
+  return text.replace(/\n{3,}/g, '\n\n').trimEnd();
 }
 
 if (import.meta.main) {
