@@ -102,7 +102,7 @@ const STEPS: readonly Step[] = [
   ['POST /operations/accept-history', { commit: 'beef' }],
   ['POST /operations/approve', { digets: 'beef' }],
   ['GET /agent/actions'],
-  ['GET /agent/actions', undefined, { as: 'proxy' }],
+  ['GET /agent/actions?wait=0', undefined, { as: 'proxy' }],
   ['POST /agent/actions/none/claim', {}, { as: 'proxy' }],
   ['POST /agent/actions/none/heartbeat', { lease: 'secret' }, { as: 'proxy' }],
   ['POST /agent/actions/none/report', { lease: 'secret', ended: 'done' }, { as: 'proxy' }],

@@ -7,6 +7,7 @@ import { createGitSource, type GitSource, type GitSourceOptions } from '../../sr
 import { SourceError } from '../../src/repository/source.ts';
 import { type GitHttpServer, type GitHttpServerOptions, startGitHttpServer } from './git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from './git-repository.ts';
+import { prepareOnce } from './prepared-folder.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export interface FollowedRepository {
@@ -24,17 +25,26 @@ export interface FollowedRepository {
 
 const OLD_FILES = { 'tree.yaml': 'name: all\n', keep: 'kept' };
 
+/** A repository with two commits, and a local copy that has the first. */
+const copyCommits = prepareOnce(async (folder) => {
+  const repository = await createGitRepository(join(folder, 'stacks.git'));
+  const old = await repository.commit(OLD_FILES);
+  const place = { url: repository.path, branch: 'main', directory: '.', cache: join(folder, 'cache') };
+  const source = await createGitSource(place);
+  expect((await source.fetch(null)).oid).toBe(old);
+  await source.close();
+  return { old, head: await repository.commit(noise()) };
+});
+
 /** Returns a repository with two commits, of which the first is here already. `reach` says how the source gets to it. */
 export async function followRepository(
   reach: (repository: GitRepository) => Promise<Partial<GitSourceOptions> & { readonly url: string }>,
 ): Promise<FollowedRepository> {
   const folder = temporaryDirectory();
   const cache = join(folder, 'cache');
+  const { old, head } = await copyCommits(folder);
   const repository = await createGitRepository(join(folder, 'stacks.git'));
-  const old = await repository.commit(OLD_FILES);
   const source = await createGitSource({ branch: 'main', directory: '.', cache, ...(await reach(repository)) });
-  expect((await source.fetch(null)).oid).toBe(old);
-  const head = await repository.commit(noise());
   const copy = join(cache, 'repository.git');
 
   async function expectIntact(commit: string): Promise<void> {

@@ -6,6 +6,7 @@ import { createGitSource, type GitSource } from '../../src/repository/git-source
 import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/repository/publisher.ts';
 import { createGitRepository, type FileChanges, type GitRepository, runGit } from './git-repository.ts';
 import { ManualClock } from './manual-clock.ts';
+import { prepareOnce } from './prepared-folder.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 export interface PublishedRepository {
@@ -49,6 +50,19 @@ export function newCommit(edits: Readonly<Record<string, string | null>>, messag
   return { author, message, edits: Object.entries(edits).map(([path, text]) => ({ path, text })) };
 }
 
+/** Makes a repository with one commit, and a local copy that has it. Returns the commit. */
+async function fillWith(folder: string, { bare, files }: Required<PublishedOptions>): Promise<string> {
+  const repository = await createGitRepository(join(folder, 'stacks.git'), { bare });
+  const base = await repository.commit(files);
+  const place = { branch: 'main', directory: '.', cache: join(folder, 'cache') };
+  const source = await createGitSource({ url: repository.path, ...place });
+  await source.fetch(null);
+  await source.close();
+  return base;
+}
+
+const copyCommit = prepareOnce((folder) => fillWith(folder, { bare: true, files: OLD_FILES }));
+
 /** Returns a repository with one commit, which is here too. `reach` says how the publisher gets to it. */
 export async function publishTo(
   reach: Reach = ({ path }) => ({ url: path }),
@@ -56,12 +70,12 @@ export async function publishTo(
 ): Promise<PublishedRepository> {
   const folder = temporaryDirectory();
   const cache = join(folder, 'cache');
+  const base = files === OLD_FILES && bare ? await copyCommit(folder) : await fillWith(folder, { bare, files });
   const repository = await createGitRepository(join(folder, 'stacks.git'), { bare });
-  const base = await repository.commit(files);
   const clock = new ManualClock(Date.parse(NOW));
   const place = { branch: 'main', directory: '.', cache };
   const source = await createGitSource({ url: repository.path, ...place });
-  await source.fetch(null);
+  await source.fetch(base);
   const publisher = createGitPublisher({ source, clock, ...place, ...(await reach(repository)) });
   return {
     ...{ repository, source, publisher, cache, base, clock },
