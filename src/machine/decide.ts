@@ -7,9 +7,9 @@ import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
 import { isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
+import { firstWait, rolloutWait, stopWait } from './needs.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
-import { groupOf } from './rollout.ts';
 import { advance, requeue } from './transitions.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
 import { withoutForgotten } from './want.ts';
@@ -36,8 +36,8 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   if (row.state === 'unknown') return decideCheck(row, context);
   if (row.state === 'blocked') return decideBlocked(row, context);
   if (row.wanted === null) return decideUnwanted(row, context);
-  const other = context.otherSpelling(row);
-  if (other !== undefined) return { row, next: { kind: 'spelling', server: other } };
+  const spelling = firstWait('spelling', context.otherSpellings(row));
+  if (spelling !== undefined) return { row, next: spelling };
   if (row.state !== 'pending' && !(row.checked && isSettled(row.state))) return decideQueued(row, context);
   return row.checked || isLeftoverReplaced(row) ? decideWanted(row, context) : decideCheck(row, context);
 }
@@ -136,8 +136,8 @@ function capacityWait(
 
 function decideUnwanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state !== 'marked for delete') return decideQueued(row, context);
-  const holder = context.holdingUp(row);
-  if (holder !== undefined) return { row, next: { kind: 'holder', server: holder } };
+  const holder = firstWait('holder', context.holders());
+  if (holder !== undefined) return { row, next: holder };
   return start(row, 'delete', context);
 }
 
@@ -145,24 +145,15 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state === 'drifted') return decideRest(row, context);
   if (isConverged(row)) return settle(row, context);
   if (row.state !== 'pending') return decideQueued(row, context);
-  const unmet = context.unmetDependency(row);
-  if (unmet !== undefined) return { row, next: { kind: 'dependency', server: unmet } };
+  const unmet = firstWait('dependency', context.unmetDependencies(row));
+  if (unmet !== undefined) return { row, next: unmet };
   if (row.applied === null) return start(row, isLeftoverReplaced(row) ? 'delete' : 'create', context);
   if (isToBeConfirmed(row)) return decideConfirmation(row, context);
   // What was approved before the instance was protected counts like any other once it is not any more.
   if (row.replacing && row.policy.protected) return hold({ ...row, approved: false }, PROTECTED, context);
-  const next = waitsForBudget(row, context);
+  const next = waitsForBudget(row, context) ?? rolloutWait(row, context);
   if (next !== undefined) return { row, next };
-  if (context.updatesAreHeld(row)) return { row, next: { kind: 'failures', commit: row.commit } };
-  const slot = context.hasSlot(row);
-  if (slot !== true) return { row, next: slotWait(row, slot) };
   return start(row, row.replacing ? 'delete' : 'update', context);
-}
-
-function slotWait(row: ServerRow, slot: false | number): Wait {
-  const group = groupOf(row);
-  if (row.dirty) return { kind: 'failed member', group };
-  return { kind: 'slot', group, until: slot === false ? undefined : slot };
 }
 
 /** A held or suspended server already waits for that to end; it is not judged again. */
@@ -194,10 +185,6 @@ function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
   const until = context.witnessAwaitedUntil?.(row);
   if (until !== undefined) return { row, next: { kind: 'witness', until } };
   return decideCheck(row, context);
-}
-
-function stopWait({ instance }: ServerRow, { stoppedUntil }: DecisionContext): WaitOfKind<'instance'> | undefined {
-  return stoppedUntil === undefined ? undefined : { kind: 'instance', instance, until: stoppedUntil };
 }
 
 function settle(row: ServerRow, context: DecisionContext): Step {
@@ -262,8 +249,7 @@ function waitForEarlier(
 ): Wait | undefined {
   const earlier = context.earlierWait?.(entry);
   if (earlier !== undefined || operation !== 'create') return earlier;
-  const former = context.formerServer?.(row);
-  return former === undefined ? context.firstCheckWait?.(entry) : { kind: 'former', server: former };
+  return firstWait('former', context.formerServers(row)) ?? context.firstCheckWait?.(entry);
 }
 
 function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step {

@@ -1,6 +1,7 @@
 // Defines the decision about the next step of one server: the facts that it reads, and what follows from it. decide.ts
 // decides.
 import type { LostActionEnds, ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
+import type { Needs } from './needs.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
@@ -52,7 +53,7 @@ export interface Claimant {
 }
 
 /** The facts besides the row that a decision about one server reads. */
-export interface DecisionContext {
+export interface DecisionContext extends Needs {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** The provider entry that is responsible for the row, or why there is none. */
@@ -63,8 +64,6 @@ export interface DecisionContext {
   readonly earlierWait?: (entry: ResponsibleEntry) => WaitOfKind<'earlier'> | undefined;
   /** Returns the wait for the first check of another server of the same entry, if one was not checked yet. */
   readonly firstCheckWait?: (entry: ResponsibleEntry) => WaitOfKind<'first check'> | undefined;
-  /** Returns a server that the branch made in its instance before the store was lost, and that may still be there. */
-  readonly formerServer?: (row: ServerRow) => string | undefined;
   /** Returns true if its server was only pretended to be made, by another provider than the responsible one. */
   readonly wasPretended?: (row: ServerRow) => boolean;
   /** Why the row's action ended without an answer, if this process knows it. */
@@ -75,10 +74,6 @@ export interface DecisionContext {
   readonly hasCapacity: (provider: string, isRoutine?: boolean) => boolean;
   /** The proxy that asks for the next call; undefined if none does. */
   readonly claimant?: Claimant | undefined;
-  /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
-  readonly stoppedUntil: number | undefined;
-  /** Returns true if too many updates of the row's commit have failed, so that no further one starts. */
-  readonly updatesAreHeld: (row: ServerRow) => boolean;
   /** The reason for which it does not wait for others: its wait was part of a circle. */
   readonly goesFirst: Reason | undefined;
   /**
@@ -95,17 +90,6 @@ export interface DecisionContext {
   readonly isCheckDue: boolean;
   /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
   readonly witnessAwaitedUntil?: (row: ServerRow) => number | undefined;
-  /** Returns a server whose name differs in case only and that has to be gone before this one begins. */
-  readonly otherSpelling: (row: ServerRow) => string | undefined;
-  /** Returns a dependency of this server that is not up, if any. */
-  readonly unmetDependency: (row: ServerRow) => string | undefined;
-  /** Returns the first server that still needs this one, if any. */
-  readonly holdingUp: (row: ServerRow) => string | undefined;
-  /**
-   * Returns true if its group has a free slot, the time from which on it has one, or false if another member has to
-   * change first.
-   */
-  readonly hasSlot: (row: ServerRow) => boolean | number;
 }
 
 /** The provider entry that is responsible for a server. */

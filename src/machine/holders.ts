@@ -4,21 +4,12 @@ import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 
 /**
- * Returns the first server that still needs `name`, so that `name` must not be deleted yet. An unwanted server that
- * only lists it is no holder: members of a group that list each other would wait for ever.
+ * Returns true if a dependent with this row still needs `name`, so that `name` must not be deleted yet. An unwanted server
+ * that only lists it is no holder: members of a group that list each other would wait for ever.
  */
-export function firstHolder(
-  name: string,
-  dependents: Iterable<string>,
-  rowOf: (server: string) => ServerRow | undefined,
-): string | undefined {
-  for (const dependent of dependents) {
-    const row = dependent === name ? undefined : rowOf(dependent);
-    const specs = row === undefined ? [] : specsInUse(row);
-    if (specs.length === 0) continue;
-    if (row?.wanted !== null || specs.some(({ dependsOn }) => includesSorted(dependsOn, name))) return dependent;
-  }
-  return undefined;
+export function isHolding(name: string, row: ServerRow | undefined): boolean {
+  const specs = row === undefined ? [] : specsInUse(row);
+  return specs.length > 0 && (row?.wanted !== null || specs.some(({ dependsOn }) => includesSorted(dependsOn, name)));
 }
 
 /** Returns the applied spec, and the spec of an action that runs. */

@@ -8,7 +8,8 @@ import type {
 } from '../machine/decision.ts';
 import { mayBeThere } from '../machine/existence.ts';
 import { failuresDigest } from '../machine/hold-digests.ts';
-import { firstHolder } from '../machine/holders.ts';
+import { isHolding } from '../machine/holders.ts';
+import type { Needs, ServersInTheWay } from '../machine/needs.ts';
 import { openRemovals } from '../machine/removals.ts';
 import { fitsProxy } from '../machine/responsibility.ts';
 import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
@@ -21,26 +22,28 @@ import { earlierWait, firstCheckWait } from './earlier-controller.ts';
 import type { Ledger } from './ledger.ts';
 import { type ProviderSources, providerFor, wasPretended } from './responsible-provider.ts';
 
-/** The parts that a decision context reads. */
+type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
+
+/** The parts that a decision context reads. What only the loop knows may be left out: then the rows alone decide. */
 export interface ContextSources extends ProviderSources {
-  readonly ledger: Pick<Ledger, 'server' | 'index' | 'read' | 'list'>;
+  readonly ledger: LedgerReads & Pick<Ledger, 'list'>;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Added to a deadline before a lost action counts as ended. */
   readonly graceMs: number;
   /** How many deletes and replacements without approval may be in progress or have happened within the last hour. */
   readonly removalsMax: () => number;
-  readonly isInFlight: (server: string) => boolean;
+  readonly isInFlight?: (server: string) => boolean;
   /** Returns true if the next call of a server, or a check of it at rest, may take capacity of a provider now. */
-  readonly hasCapacity: (server: string, provider: string, isRoutine: boolean) => boolean;
+  readonly hasCapacity?: (server: string, provider: string, isRoutine: boolean) => boolean;
   /** Returns how a server's last check by proxies with one of these tags ended, or by any; see FreshChecks. */
-  readonly lastCheckOf: (server: string, own?: readonly string[]) => CheckEnd | undefined;
+  readonly lastCheckOf?: (server: string, own?: readonly string[]) => CheckEnd | undefined;
   /** Returns true if a scheduled or requested check of a server may start now. */
-  readonly isCheckDue: (server: string) => boolean;
+  readonly isCheckDue?: (server: string) => boolean;
   /**
    * Returns for how many more milliseconds a lost action may be running; undefined if this process did not begin it.
    */
-  readonly lostMsLeft: (server: string, action: RunningAction) => number | undefined;
+  readonly lostMsLeft?: (server: string, action: RunningAction) => number | undefined;
   /** Returns why the last action of a server ended without an answer, if this process knows it. */
   readonly lostBecause?: (server: string) => string | undefined;
   /** Returns the proxy that asks for the next call of a server; undefined if none does. */
@@ -50,45 +53,107 @@ export interface ContextSources extends ProviderSources {
   /** Returns what a server waits for since its last pass; undefined: nothing. Left out: it is not known. */
   readonly waitOf?: (server: string) => Wait | undefined;
   /** Returns the group of the server's row, as that server sees it. */
-  readonly groupViewOf: (server: string, row: ServerRow) => GroupView;
+  readonly groupViewOf?: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
-  readonly exemptionOf: (server: string, row: ServerRow) => WaitExemption | undefined;
+  readonly exemptionOf?: (server: string, row: ServerRow) => WaitExemption | undefined;
 }
-
-type LedgerReads = Pick<Ledger, 'server' | 'index'>;
 
 /** Returns the decision context of the server `name` now. */
 export function decisionContextOf(name: string, around: ContextSources): DecisionContext {
   return new LazyContext(name, around);
 }
 
-/** Computes each fact on demand: most decisions read few of them. */
-class LazyContext implements DecisionContext {
+/** The needs of one server as the rows have them, each computed on demand. */
+export class RecordedNeeds implements Needs {
   readonly now: number;
+  readonly #name: string;
+  readonly #ledger: LedgerReads;
+
+  constructor(name: string, { ledger, now }: { readonly ledger: LedgerReads; readonly now: number }) {
+    this.#name = name;
+    this.#ledger = ledger;
+    this.now = now;
+  }
+
+  /** Infinity for a held instance, or the end of its suspension. */
+  get stoppedUntil(): number | undefined {
+    const instance = this.#ledger.server(this.#name)?.instance ?? '';
+    if (this.#ledger.read('held', instance) !== undefined) return Number.POSITIVE_INFINITY;
+    const ends = [instance, EVERY_INSTANCE].map((key) =>
+      suspendedUntil(this.#ledger.read('suspension', key), this.now),
+    );
+    const last = Math.max(...ends.map((end) => end ?? 0));
+    return last === 0 ? undefined : last;
+  }
+
+  /**
+   * A site may treat names that differ in case only as equal. So a server that does not exist yet waits for another spelling
+   * that may exist or is unwanted; admission never lets both be wanted for long.
+   */
+  otherSpellings(row: ServerRow): ServersInTheWay {
+    if (mayBeThere(row)) return [];
+    return otherSpellings(this.#name, this.#ledger).filter((other) => isInTheWay(this.#ledger.server(other)));
+  }
+
+  /** The last one first: servers come up in order, so those that wait for the first would be woken once for each of them. */
+  *unmetDependencies({ wanted }: ServerRow): Generator<string | undefined> {
+    const names = wanted?.dependsOn ?? [];
+    for (let place = names.length - 1; place >= 0; place -= 1) {
+      const server = names[place];
+      yield server === undefined || isUp(this.#ledger.server(server)) ? undefined : server;
+    }
+  }
+
+  /**
+   * If another spelling of the name waits for this delete, wanted specs do not count: their servers may wait for that other
+   * spelling themselves.
+   */
+  *holders(): Generator<string | undefined> {
+    const name = this.#name;
+    const isAwaited = otherSpellings(name, this.#ledger).some((other) => isYetToCome(this.#ledger.server(other)));
+    for (const dependent of this.#ledger.index.dependentsOf(name)) {
+      const row = dependent === name ? undefined : this.#ledger.server(dependent);
+      yield isHolding(name, row) && !(isAwaited && row?.wanted !== null) ? dependent : undefined;
+    }
+  }
+
+  /** The last one first, as of dependencies. One that this store has made or adopted is made again without waiting. */
+  formerServers({ provider, instance }: ServerRow): ServersInTheWay {
+    return provider === null ? [...this.#ledger.index.formerOf(instance)].reverse() : [];
+  }
+
+  /** A failed server is retried all the same; so the hold can end by itself. */
+  updatesAreHeld(row: ServerRow): boolean {
+    return !row.gaveUp && updatesAreHeld(row.commit, this.#ledger);
+  }
+
+  hasSlot(row: ServerRow): boolean | number {
+    return hasSlot(row, this.#ledger.index.groupViewOf(this.#name, row), { now: this.now, isBeyond: false });
+  }
+}
+
+/** Adds what the loop knows. Computes each fact on demand: most decisions read few of them. */
+class LazyContext extends RecordedNeeds implements DecisionContext {
   readonly isInFlight: boolean;
   readonly #name: string;
   readonly #around: ContextSources;
   readonly #exemption: WaitExemption | undefined;
 
   constructor(name: string, around: ContextSources) {
-    this.now = around.now;
-    this.isInFlight = around.isInFlight(name);
+    super(name, around);
+    this.isInFlight = around.isInFlight?.(name) ?? false;
     this.#name = name;
     this.#around = around;
     const recorded = around.ledger.server(name);
-    this.#exemption = recorded === undefined ? undefined : around.exemptionOf(name, recorded);
+    this.#exemption = recorded === undefined ? undefined : around.exemptionOf?.(name, recorded);
   }
 
   get lastCheck(): CheckEnd | undefined {
-    return this.#around.lastCheckOf(this.#name, this.claimant?.tags);
+    return this.#around.lastCheckOf?.(this.#name, this.claimant?.tags);
   }
 
   get isCheckDue(): boolean {
-    return this.#around.isCheckDue(this.#name);
-  }
-
-  get stoppedUntil(): number | undefined {
-    return stoppedUntil(this.#name, this.#around);
+    return this.#around.isCheckDue?.(this.#name) ?? false;
   }
 
   get goesFirst(): Reason | undefined {
@@ -102,15 +167,11 @@ class LazyContext implements DecisionContext {
   /** Capacity that is reserved for a proxy is of no use to another one, or without it; a routine check takes it like an action. */
   hasCapacity(provider: string, isRoutine = false): boolean {
     if (provider === PROXIED && this.claimant === undefined) return false;
-    return this.#around.hasCapacity(this.#name, provider, isRoutine && provider !== PROXIED);
+    return this.#around.hasCapacity?.(this.#name, provider, isRoutine && provider !== PROXIED) ?? true;
   }
 
   witnessAwaitedUntil(row: ServerRow): number | undefined {
     return this.#around.witnessAwaitedUntil?.(this.#name, row);
-  }
-
-  otherSpelling(row: ServerRow): string | undefined {
-    return otherSpelling(this.#name, row, this.#around.ledger);
   }
 
   providerFor(row: ServerRow): ResponsibleProvider {
@@ -129,11 +190,6 @@ class LazyContext implements DecisionContext {
     return earlierWait(entry, this.#around);
   }
 
-  /** The last one: servers come up in order, so those that wait for the first would be woken once for each of them. */
-  formerServer(row: ServerRow): string | undefined {
-    return [...formersInTheWay(row, this.#around.ledger)].at(-1);
-  }
-
   firstCheckWait(entry: ResponsibleEntry): WaitOfKind<'first check'> | undefined {
     const isOfSite = (server: string, row: ServerRow): boolean => {
       const wait = this.#around.waitOf?.(server);
@@ -150,25 +206,21 @@ class LazyContext implements DecisionContext {
     return this.#around.lostBecause?.(this.#name);
   }
 
-  unmetDependency(row: ServerRow): string | undefined {
-    return this.#exemption?.wait === 'dependency' ? undefined : unmetDependency(row, this.#around.ledger);
+  override *unmetDependencies(row: ServerRow): Generator<string | undefined> {
+    if (this.#exemption?.wait !== 'dependency') yield* super.unmetDependencies(row);
   }
 
-  holdingUp(): string | undefined {
-    return this.#exemption?.wait === 'holder' ? undefined : holderOf(this.#name, this.#around.ledger);
-  }
-
-  /** A failed server is retried all the same; so the hold can end by itself. */
-  updatesAreHeld(row: ServerRow): boolean {
-    return !row.gaveUp && updatesAreHeld(row.commit, this.#around.ledger);
+  override *holders(): Generator<string | undefined> {
+    if (this.#exemption?.wait !== 'holder') yield* super.holders();
   }
 
   mayReplace(): boolean | undefined {
     return mayReplace(this.#name, this.#around);
   }
 
-  hasSlot(row: ServerRow): boolean | number {
-    const group = this.#around.groupViewOf(this.#name, row);
+  override hasSlot(row: ServerRow): boolean | number {
+    const { groupViewOf, ledger } = this.#around;
+    const group = groupViewOf?.(this.#name, row) ?? ledger.index.groupViewOf(this.#name, row);
     return hasSlot(row, group, { now: this.now, isBeyond: this.#exemption?.wait === 'slot' });
   }
 }
@@ -179,14 +231,6 @@ function mayReplace(name: string, { ledger, now, removalsMax }: ContextSources):
   return openRemovals(ledger, now) <= removalsMax();
 }
 
-/** Returns infinity for a held instance, or the end of its suspension. */
-function stoppedUntil(name: string, { ledger, now }: ContextSources): number | undefined {
-  const instance = ledger.server(name)?.instance ?? '';
-  if (ledger.read('held', instance) !== undefined) return Number.POSITIVE_INFINITY;
-  const ends = [instance, EVERY_INSTANCE].flatMap((key) => suspendedUntil(ledger.read('suspension', key), now) ?? []);
-  return ends.length === 0 ? undefined : Math.max(...ends);
-}
-
 /** Returns true if so many updates of a commit are failed that its other updates are held. */
 export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'read'>): boolean {
   // Without a row the rollout is over, or was small: what starts now heals drift, and has the least limit.
@@ -195,40 +239,16 @@ export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'r
   return ledger.read('approval', failuresDigest(commit)) === undefined;
 }
 
-/**
- * Returns the other spelling of its name for which a server waits. A site may treat names that differ in case only as
- * equal. So a server that does not exist yet waits for another spelling that may exist or is unwanted; admission never
- * lets both be wanted for long.
- */
-export function otherSpelling(name: string, row: ServerRow, ledger: LedgerReads): string | undefined {
-  if (mayBeThere(row)) return undefined;
-  return otherSpellings(name, ledger).find((other) => isInTheWay(ledger.server(other)));
-}
-
-/**
- * Returns the servers that were made in its instance before the store was lost, while a server waits for them. One that this
- * store has made or adopted is made again without waiting.
- */
-export function formersInTheWay({ provider, instance }: ServerRow, { index }: Pick<Ledger, 'index'>): Iterable<string> {
-  return provider === null ? index.formerOf(instance) : [];
-}
-
 function isInTheWay(row: ServerRow | undefined): boolean {
   return row !== undefined && (row.wanted === null || mayBeThere(row));
 }
 
-/**
- * Returns the servers that may hold up a delete. If another spelling of the name waits for this delete, wanted specs do
- * not count: their servers may wait for that other spelling themselves.
- */
-export function holders(name: string, ledger: LedgerReads): Iterable<string> {
-  const dependents = ledger.index.dependentsOf(name);
-  const isAwaited = otherSpellings(name, ledger).some((other) => isYetToCome(ledger.server(other)));
-  return isAwaited ? [...dependents].filter((dependent) => ledger.server(dependent)?.wanted === null) : dependents;
-}
-
 /** Returns the other spellings of a name that a server with this row waits for: fewer servers hold up their deletes. */
-export function awaitedSpellings(name: string, row: ServerRow | undefined, ledger: LedgerReads): readonly string[] {
+export function awaitedSpellings(
+  name: string,
+  row: ServerRow | undefined,
+  ledger: Pick<Ledger, 'index'>,
+): readonly string[] {
   return isYetToCome(row) ? otherSpellings(name, ledger) : [];
 }
 
@@ -236,21 +256,9 @@ function isYetToCome(row: ServerRow | undefined): boolean {
   return row !== undefined && row.wanted !== null && !mayBeThere(row);
 }
 
-function otherSpellings(name: string, ledger: LedgerReads): readonly string[] {
+function otherSpellings(name: string, ledger: Pick<Ledger, 'index'>): readonly string[] {
   const spellings = ledger.index.spellingsOf(name);
   return spellings.length < 2 ? [] : spellings.filter((other) => other !== name);
-}
-
-/**
- * Returns the last unmet dependency: servers come up in order, so a server that waited for the first would be woken
- * once for each of them.
- */
-function unmetDependency(row: ServerRow, ledger: Pick<Ledger, 'server'>): string | undefined {
-  return row.wanted?.dependsOn.findLast((server) => !isUp(ledger.server(server)));
-}
-
-function holderOf(name: string, ledger: ContextSources['ledger']): string | undefined {
-  return firstHolder(name, holders(name, ledger), (server) => ledger.server(server));
 }
 
 /** Returns true if servers that depend on this one may continue. */
@@ -267,7 +275,7 @@ export function isUp(row: ServerRow | undefined): boolean {
 function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
   const provider = around.registry.byName(action.provider)?.provider;
   const ends = action.ends ?? provider?.lostActionEnds ?? 'after its deadline';
-  const leftMs = around.lostMsLeft(name, action);
+  const leftMs = around.lostMsLeft?.(name, action);
   const isOfCopied = provider?.isCopied === true && leftMs === undefined;
   if (ends !== 'after its deadline' && !isOfCopied) return 0;
   return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;

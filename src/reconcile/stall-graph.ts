@@ -1,14 +1,14 @@
-// Builds the graph of waits from the rows: in the order that decide.ts keeps, but with all needs of a server and not
-// only the first. Read-only.
+// Builds the graph of what servers need from the rows, with all needs of a server: the loop knows one wait of each, and none
+// before its first pass. Read-only.
 
 import type { Clock } from '../base/clock.ts';
-import { firstHolder, includesSorted } from '../machine/holders.ts';
+import { includesSorted } from '../machine/holders.ts';
+import { neededServers, ownWait } from '../machine/needs.ts';
 import { effectiveState } from '../machine/reasons.ts';
 import { awayMax, groupOf } from '../machine/rollout.ts';
 import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
-import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
 import type { ServerRow } from '../model/rows.ts';
-import { formersInTheWay, holders, isUp, otherSpelling, updatesAreHeld } from './decision-context.ts';
+import { RecordedNeeds } from './decision-context.ts';
 import type { Ledger } from './ledger.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
@@ -39,40 +39,21 @@ function stallGraph(ledger: LedgerReads, now: number): StallGraph {
     },
     ownStallOf(server) {
       const row = ledger.server(server);
-      if (row === undefined) return undefined;
-      if (isStopped(row.instance, ledger, now)) return 'blocked';
-      return changes(row) ? rolloutStall(server, row, { ledger, groupStall }) : undefined;
+      const wait = row && ownWait(row, new RecordedNeeds(server, { ledger, now }));
+      if (row === undefined || wait === undefined) return undefined;
+      if (wait.kind === 'instance') return 'blocked';
+      const hasFailed = wait.kind !== 'slot' || ledger.index.groupViewOf(server, row).hasFailed;
+      return hasFailed ? 'failed' : groupStall(server, row);
     },
-    needsOf: (server) => needsOf(server, ledger),
-    isNeeded: (other, server) => {
+    needsOf(server) {
+      const row = ledger.server(server);
+      return row === undefined ? [] : neededServers(row, new RecordedNeeds(server, { ledger, now }));
+    },
+    isNeeded(other, server) {
       const row = ledger.server(server);
       return row?.checked === true && includesSorted(row.wanted?.dependsOn ?? [], other);
     },
   };
-}
-
-/** Returns true if no action of an instance starts before a person resumes it. */
-function isStopped(instance: string, ledger: LedgerReads, now: number): boolean {
-  if (ledger.read('held', instance) !== undefined) return true;
-  const keys = [instance, EVERY_INSTANCE];
-  return keys.some((key) => suspendedUntil(ledger.read('suspension', key), now) === Number.POSITIVE_INFINITY);
-}
-
-/** Returns true if the server exists and waits to be updated or replaced, so that the rollout rules apply to it. */
-function changes({ wanted, applied, checked }: ServerRow): boolean {
-  return checked && wanted !== null && applied !== null;
-}
-
-interface Rollout {
-  readonly ledger: LedgerReads;
-  readonly groupStall: (server: string, row: ServerRow) => Stall | undefined;
-}
-
-function rolloutStall(server: string, row: ServerRow, { ledger, groupStall }: Rollout): Stall | undefined {
-  if (!row.gaveUp && updatesAreHeld(row.commit, ledger)) return 'failed';
-  if (ledger.index.groupViewOf(server, row).hasFailed) return 'failed';
-  // A member that is away already needs no further slot.
-  return row.dirty ? undefined : groupStall(server, row);
 }
 
 /** Returns the stall of a group whose slots are occupied by members that need a person. */
@@ -81,18 +62,4 @@ function slotStall(member: string, row: ServerRow, ledger: LedgerReads): Stall |
   const stalled = [...away].filter((name) => ledger.server(name)?.state === 'blocked').length;
   const { size } = ledger.index.groupViewOf(member, row);
   return stalled >= awayMax(row.policy.maxUnavailable, size) ? 'blocked' : undefined;
-}
-
-function* needsOf(server: string, ledger: LedgerReads): Iterable<string | undefined> {
-  const row = ledger.server(server);
-  // A server that was never checked is checked next, and that waits for no other.
-  if (row === undefined || !row.checked) return;
-  if (row.wanted === null) {
-    const rowOf = (name: string): ServerRow | undefined => ledger.server(name);
-    for (const dependent of holders(server, ledger)) yield firstHolder(server, [dependent], rowOf);
-    return;
-  }
-  yield otherSpelling(server, row, ledger);
-  yield* formersInTheWay(row, ledger);
-  for (const need of row.wanted.dependsOn) yield isUp(ledger.server(need)) ? undefined : need;
 }

@@ -133,7 +133,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'it was never seen': { row: rowIn('pending', { checked: false, provider: null }), next: CHECK },
   'it was never seen, and dependencies are not done': {
     row: rowIn('pending', { checked: false }),
-    context: { unmetDependency: () => 'db' },
+    context: { unmetDependencies: () => ['db'] },
     next: CHECK,
   },
   'it was never seen, and nobody may call now': {
@@ -167,13 +167,13 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'it is to be forgotten and left as it is': {
     row: { ...unwanted, policy: { ...unwanted.policy, deletion: 'retain' } },
-    context: { holdingUp: () => 'web-2' },
+    context: { holders: () => ['web-2'] },
     next: REST,
     changes: null,
   },
   'somebody needs it still': {
     row: unwanted,
-    context: { holdingUp: () => 'web-2' },
+    context: { holders: () => ['web-2'] },
     next: { kind: 'holder', server: 'web-2' },
   },
   'it is to go, and nobody may call now': { row: unwanted, context: NO_ROOM, next: ROOM },
@@ -188,14 +188,14 @@ const CASES: Readonly<Record<string, Case>> = {
   'it is as it should be': { row: done, next: REST },
   'it turns out to be as it should be': {
     row: rowIn('pending', { applied: specOf('small', { dependsOn: ['db'] }), attempt: 2 }),
-    context: { unmetDependency: () => 'db', hasSlot: () => false },
+    context: { unmetDependencies: () => ['db'], hasSlot: () => false },
     next: REST,
     changes: { state: 'done', applied: SMALL, attempt: 0, ...SINCE_NOW },
   },
 
   'what it depends on is not done': {
     row: rowIn('pending'),
-    context: { unmetDependency: () => 'db' },
+    context: { unmetDependencies: () => ['db'] },
     next: { kind: 'dependency', server: 'db' },
   },
   'it is to be created': {
@@ -234,7 +234,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'its last check is too old, and what it depends on is not done': {
     row: rowIn('pending'),
-    context: { lastCheck: undefined, unmetDependency: () => 'db' },
+    context: { lastCheck: undefined, unmetDependencies: () => ['db'] },
     next: { kind: 'dependency', server: 'db' },
   },
   'its last check is too old, and its instance is suspended': {
@@ -244,7 +244,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'another spelling of its name is still there': {
     row: rowIn('pending', { checked: false, provider: null }),
-    context: { otherSpelling: () => 'WEB-1' },
+    context: { otherSpellings: () => ['WEB-1'] },
     next: { kind: 'spelling', server: 'WEB-1' },
   },
   'its create has failed, and may have made it': {
@@ -305,7 +305,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'it is to be updated, and what it depends on is not done': {
     row: outdated,
-    context: { unmetDependency: () => 'db' },
+    context: { unmetDependencies: () => ['db'] },
     next: { kind: 'dependency', server: 'db' },
   },
   'it is to be updated, and others of its group are away': {

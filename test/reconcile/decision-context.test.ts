@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { decide } from '../../src/machine/decide.ts';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import type { ProviderSettings } from '../../src/model/settings.ts';
 import type { Provider } from '../../src/providers/provider.ts';
@@ -35,10 +36,15 @@ function providerOf({ name }: ProviderSettings): Provider {
   };
 }
 
+/** Returns the first server of those that are in the way, as decide.ts takes it. */
+function first(servers: Iterable<string | undefined>): string | undefined {
+  return [...servers].find((server) => server !== undefined);
+}
+
 async function contextIn(
   rows: Readonly<Record<string, ServerRow>>,
   inFlight: readonly string[] = [],
-  known: Partial<ContextSources> = {},
+  known: Partial<ContextSources> | 'rows only' = {},
 ) {
   const ledger = new Ledger(new MemoryStore(), runAtOnce);
   const changes = Object.entries(rows).map(([name, value]) => ({
@@ -49,12 +55,10 @@ async function contextIn(
   const registry = createProviderRegistry(ENTRIES, providerOf);
   const isInFlight = (server: string): boolean => inFlight.includes(server);
   for (const server of inFlight) ledger.index.setInFlight(server, true);
+  const sources = { ledger, registry, now: NOW, graceMs: 30_000, removalsMax: () => 5 };
+  if (known === 'rows only') return decisionContextOf('web-1', sources);
   return decisionContextOf('web-1', {
-    ledger,
-    registry,
-    now: NOW,
-    graceMs: 30_000,
-    removalsMax: () => 5,
+    ...sources,
     ...{ isInFlight, hasCapacity: (_server, name) => name === 'lab' },
     lastCheckOf: () => undefined,
     isCheckDue: () => false,
@@ -163,18 +167,31 @@ describe('what is around a server', () => {
     const needy = rowIn('pending', { wanted: specOf('small', { dependsOn: ['a', 'b', 'c'] }) });
     const a = rowIn('done');
     const b = rowIn('drifted');
-    expect((await contextIn({ a, b, c: rowIn('done') })).unmetDependency(needy)).toBeUndefined();
-    expect((await contextIn({ a, b })).unmetDependency(needy)).toBe('c');
-    expect((await contextIn({ a, b: rowIn('updating'), c: rowIn('failed') })).unmetDependency(needy)).toBe('c');
-    expect((await contextIn({ a, b: rowIn('updating'), c: rowIn('done') })).unmetDependency(needy)).toBe('b');
-    expect((await contextIn({})).unmetDependency(rowIn('marked for delete', { wanted: null }))).toBeUndefined();
+    expect(first((await contextIn({ a, b, c: rowIn('done') })).unmetDependencies(needy))).toBeUndefined();
+    expect(first((await contextIn({ a, b })).unmetDependencies(needy))).toBe('c');
+    expect(first((await contextIn({ a, b: rowIn('updating'), c: rowIn('failed') })).unmetDependencies(needy))).toBe(
+      'c',
+    );
+    expect(first((await contextIn({ a, b: rowIn('updating'), c: rowIn('done') })).unmetDependencies(needy))).toBe('b');
+    expect(
+      first((await contextIn({})).unmetDependencies(rowIn('marked for delete', { wanted: null }))),
+    ).toBeUndefined();
   });
 
   it('is who holds up its delete', async () => {
     const row = rowIn('marked for delete', { wanted: null, applied: SMALL });
     const holder = rowIn('done', { applied: specOf('small', { dependsOn: ['web-1'] }) });
-    expect((await contextIn({ 'web-1': row, api: holder })).holdingUp(row)).toBe('api');
-    expect((await contextIn({ 'web-1': row, api: rowIn('done', { applied: SMALL }) })).holdingUp(row)).toBeUndefined();
+    expect(first((await contextIn({ 'web-1': row, api: holder })).holders())).toBe('api');
+    expect(
+      first((await contextIn({ 'web-1': row, api: rowIn('done', { applied: SMALL }) })).holders()),
+    ).toBeUndefined();
+  });
+
+  it('is never the server itself as its holder, and the first of many', async () => {
+    const row = rowIn('marked for delete', { wanted: null, applied: specOf('small', { dependsOn: ['web-1'] }) });
+    const holder = rowIn('done', { applied: specOf('small', { dependsOn: ['web-1'] }) });
+    expect(first((await contextIn({ 'web-1': row })).holders())).toBeUndefined();
+    expect(first((await contextIn({ 'web-1': row, x: holder, y: holder })).holders())).toBe('x');
   });
 
   it('is its group: others of it, and calls that are about to be made', async () => {
@@ -183,5 +200,32 @@ describe('what is around a server', () => {
     expect((await contextIn(rows)).hasSlot(row)).toBe(true);
     expect((await contextIn(rows, ['web-1'])).hasSlot(row)).toBe(true);
     expect((await contextIn(rows, ['web-2'])).hasSlot(row)).toBe(false);
+  });
+});
+
+describe('without a loop', () => {
+  it.each<[what: string, row: ServerRow, others: Readonly<Record<string, ServerRow>>, next: object]>([
+    [
+      'a dependency',
+      rowIn('pending', { wanted: specOf('small', { dependsOn: ['db'] }) }),
+      { db: rowIn('failed') },
+      { kind: 'dependency', server: 'db' },
+    ],
+    [
+      'a slot',
+      rowIn('pending', { applied: SMALL, wanted: LARGE }),
+      { 'web-2': rowIn('updating', { applied: SMALL, wanted: LARGE, dirty: true, action: running('update', LARGE) }) },
+      { kind: 'slot', group: 'shop/web', until: undefined },
+    ],
+    [
+      'an action that another process runs',
+      rowIn('creating', { action: running('create', SMALL) }),
+      {},
+      { kind: 'check' },
+    ],
+    ['nothing', rowIn('done', { applied: SMALL }), {}, { kind: 'rest' }],
+  ])('the rows say what a server waits for: %s', async (_what, row, others, next) => {
+    const context = await contextIn({ 'web-1': row, ...others }, [], 'rows only');
+    expect(decide(row, context).next).toMatchObject(next);
   });
 });
