@@ -142,6 +142,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const gate = new CommitGate();
   const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside.sign));
   const reviews = new Reviews(ledger.list('approval').size > 0);
+  reviews.watch(ledger);
   const review = (): void => reviews.ask();
   const views = {
     ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },

@@ -1,4 +1,7 @@
 // Collects the requests to judge held deletes again: an approval, or changed rows, may lead to another judgement.
+import { isMade } from '../machine/existence.ts';
+import type { Change } from '../model/rows.ts';
+import type { Ledger } from './ledger.ts';
 
 /** Counts requested and finished reviews. */
 export class Reviews {
@@ -27,6 +30,16 @@ export class Reviews {
     this.#onAsk();
   }
 
+  /** Requests a review whenever a server for which an instance is held turns out never to have been made, or is gone. */
+  watch(ledger: Pick<Ledger, 'watch' | 'list'>): void {
+    ledger.watch((change) => {
+      if (!isUnmadeBy(change)) return;
+      for (const { servers } of ledger.list('held').values()) {
+        if (servers.includes(change.name)) return this.ask();
+      }
+    });
+  }
+
   /** Calls `onAsk` on every request. */
   listen(onAsk: () => void): void {
     this.#onAsk = onAsk;
@@ -36,4 +49,10 @@ export class Reviews {
   judged(asked: number): void {
     this.#judged = asked;
   }
+}
+
+/** Returns true for a server that was made, or may have been, and that after the change was not. */
+function isUnmadeBy({ kind, expected, value }: Change): boolean {
+  if (kind !== 'server' || expected === undefined || !isMade(expected)) return false;
+  return value === null || !isMade(value);
 }

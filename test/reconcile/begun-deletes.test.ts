@@ -254,6 +254,35 @@ describe('a server that was never made', () => {
     await commit(core, { 'stacks/instances/e.yaml': null });
     expect(core.held('e')?.resources).toHaveLength(5);
   });
+
+  it('is not held any more as soon as its create has failed, without another commit, approval or start', async () => {
+    const core = await up();
+    const end = Promise.withResolvers<Answer>();
+    core.provider.script = ({ operation }) => (operation === 'create' ? end.promise : undefined);
+    await commit(core, stack('e', 5));
+    await commit(core, { 'stacks/instances/e.yaml': null });
+    expect(core.held('e')?.resources).toHaveLength(5);
+    end.resolve(answerOf('failed', { message: 'no such image' }));
+    await core.settle();
+    expect(core.operator.held()).toEqual([]);
+    expect(Object.keys(core.states())).toHaveLength(12);
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('is taken out of the digest of what is still held', async () => {
+    const core = await up();
+    const end = Promise.withResolvers<Answer>();
+    core.provider.script = ({ operation, resource }) =>
+      operation === 'create' && resource === 'e-s-5' ? end.promise : undefined;
+    await commit(core, stack('e', 5));
+    await commit(core, { 'stacks/instances/e.yaml': null });
+    expect(core.held('e')?.resources).toHaveLength(5);
+    end.resolve(answerOf('failed', { message: 'no such image' }));
+    await core.settle();
+    expect(core.held('e')?.resources).toEqual(['e-s-1', 'e-s-2', 'e-s-3', 'e-s-4']);
+    await core.approve(core.held('e')?.digest ?? '');
+    expect(Object.keys(core.states())).toHaveLength(12);
+  });
 });
 
 describe('deletion: retain', () => {

@@ -2,11 +2,13 @@
 // newest commit wants it, or to wait for somebody who is named.
 
 import { finish } from '../../src/base/steps.ts';
+import { isMade } from '../../src/machine/existence.ts';
 import { failuresDigest } from '../../src/machine/hold-digests.ts';
 import { isBlockedFor, reasonText } from '../../src/machine/reasons.ts';
 import { isWaiting } from '../../src/machine/stall.ts';
 import { waitReason } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
+import type { Ledger } from '../../src/reconcile/ledger.ts';
 import { siteOfRow } from './build-sites.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
@@ -113,8 +115,21 @@ function judge(world: World): void {
   for (const [name] of world.core.ledger.list('server')) judgeRow(world, name);
   for (const [name, row] of world.core.ledger.list('server')) judgePretended(world, name, row);
   for (const name of world.core.ledger.list('suspension').keys()) judgeSuspension(world, name);
+  judgeHeld(world, world.core.ledger);
   for (const site of world.sites) for (const server of site.servers) judgeServer(world, site.options.name, server.name);
   judgeWanted(world);
+}
+
+/** Nobody is asked about servers that turned out never to have been made, or that are gone. */
+function judgeHeld(world: World, ledger: Pick<Ledger, 'list' | 'server'>): void {
+  const isUnmade = (name: string): boolean => {
+    const row = ledger.server(name);
+    return row === undefined || !isMade(row);
+  };
+  for (const [instance, { servers }] of ledger.list('held')) {
+    const unmade = servers.filter(isUnmade);
+    if (unmade.length > 0) world.fail('a hold is for servers that are there', `${unmade.join(', ')} of ${instance}`);
+  }
 }
 
 /** Nothing is in force: only a head that cannot be taken, or that waits for a yes, excuses that. */
