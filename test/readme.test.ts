@@ -1,23 +1,13 @@
-// README.md as a newcomer follows it: every block of "Try it" and of "Five minutes with the demo", and of docs/demo.md, in order.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// README.md as a newcomer follows it: every block of "Try it" and of "Five minutes with the demo", in order.
+// test/long/demo.long.ts goes on with those of docs/demo.md.
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { cloneFor } from './support/cloned-product.ts';
-import { ROOT, treeline } from './support/command-line.ts';
-import { blocksIn, patternOf } from './support/document-blocks.ts';
+import { treeline } from './support/command-line.ts';
+import { DEMO_BLOCKS, followDemo, README, README_BLOCKS } from './support/followed-demo.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
-import { newcomer, Terminal } from './support/terminal.ts';
 
-const SECTIONS = ['Try it', 'Five minutes with the demo'];
 const WIDTH = 80;
-/** The demo takes another port where this one is taken, and prints which. */
-const ADDRESS = 'https://localhost:8443';
-
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const blocks = [
-  ...blocksIn(README).filter(({ headings }) => SECTIONS.some((title) => headings.includes(title))),
-  ...blocksIn(readFileSync(join(ROOT, 'docs/demo.md'), 'utf8')),
-];
 
 it('is short', () => {
   expect(README.split('\n').length).toBeLessThanOrEqual(181);
@@ -41,28 +31,13 @@ it('begins with files that are right', async () => {
 });
 
 it('has blocks that fit a terminal', () => {
-  const long = blocks.flatMap(({ text }) => text.split('\n').filter((line) => line.length > WIDTH));
+  const long = [...README_BLOCKS, ...DEMO_BLOCKS].flatMap(({ text }) =>
+    text.split('\n').filter((line) => line.length > WIDTH),
+  );
   expect(long).toEqual([]);
 });
 
 it('works as it is written, for an ordinary user with the Node of the machine', { timeout: 180_000 }, async () => {
-  const person = newcomer();
-  const clone = cloneFor(person);
-  const [first, second] = [new Terminal(person, clone), new Terminal(person, clone)];
-  expect((await second.paste('command -v node npm')).output).not.toContain('node_modules');
-  expect((await second.paste('id -u; pwd')).output).toBe(`${person.uid ?? process.getuid?.()}\n${clone}\n`);
-  expect(clone).toContain(' ');
-  const [start, test, ...others] = blocks;
-  expect([start?.text, test?.text]).toEqual(['npm ci && npm start', 'npm ci && npm test']);
-  // The packages are linked by the test instead of installed, and these are the tests.
-  const printed = await first.leaveRunning('npm start', /To start over/);
-  const address = /https:\/\/localhost:\d+/.exec(printed)?.[0] ?? ADDRESS;
-  expect(printed).toContain('Treeline is running.\n');
-  expect(others.length).toBeGreaterThan(5);
-  for (const { text, line, output: wanted } of others) {
-    const { code, output } = await second.paste(text.replaceAll(ADDRESS, address));
-    // A mistake is reported before anything is committed; nothing else fails.
-    expect(code, `line ${line}: ${output}`).toBe(/ validate /.test(text) && / error:/.test(output) ? 1 : 0);
-    if (wanted !== undefined) expect(output, `line ${line}`).toMatch(patternOf(wanted));
-  }
+  await followDemo(README_BLOCKS);
+  expect.hasAssertions();
 });

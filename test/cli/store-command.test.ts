@@ -1,54 +1,12 @@
 // `treeline store` as an operator uses it, beside a real controller.
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
-import { type ProcessResult, treeline } from '../support/command-line.ts';
-import { createHttpsClient, keepAll } from '../support/https-client.ts';
+import { treeline } from '../support/command-line.ts';
 import { ServingProcess } from '../support/serving-process.ts';
-import { createSite, type Site } from '../support/site.ts';
-
-const WANTED = { release: 1, counts: { shop: 2 } };
-const WAIT = { timeout: 30_000, interval: 100 };
-
-function store(site: Site, ...args: readonly string[]): Promise<ProcessResult> {
-  return treeline(['store', ...args, '--config', site.config], { cwd: site.folder });
-}
-
-/** Starts a controller and waits until the shop is done at the newest commit. */
-async function serveUntilDone(site: Site): Promise<ServingProcess> {
-  const controller = new ServingProcess(site.config);
-  const agent = keepAll();
-  const { request } = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator, agent);
-  const commit = await site.repository.head();
-  async function poll(): Promise<unknown> {
-    const { headers, body } = await request('/stacks/instances/shop/status');
-    return { commit: headers['x-treeline-commit'], status: body };
-  }
-  await expect.poll(poll, WAIT).toEqual({ commit, status: 'Done' });
-  agent.destroy();
-  return controller;
-}
-
-const LAST = { ...WANTED, release: 99 };
-
-/** Updates the servers again and again, and ends with {@link LAST}. What is built after a backup would have to be adopted. */
-async function commitUntil(over: AbortSignal, { repository }: Site): Promise<void> {
-  for (let release = 2; release < LAST.release && !over.aborted; release++) {
-    await repository.commit(filesOf({ ...WANTED, release }));
-    await sleep(30);
-  }
-  await repository.commit(filesOf(LAST));
-}
-
-/** Returns the release of every server that was made and not removed. */
-function releasesIn({ servers }: Site): Record<string, string> {
-  const lines = readFileSync(servers, 'utf8').trimEnd().split('\n');
-  return Object.fromEntries(
-    lines.map((line) => JSON.parse(line)).map(({ name, properties }) => [name, properties.release]),
-  );
-}
+import { createSite } from '../support/site.ts';
+import { releasesIn, runStore, serveUntilDone, WANTED } from '../support/store-operator.ts';
 
 describe('backup and restore', () => {
   it('go round, beside a controller that works, and lose nothing and build nothing twice', async () => {
@@ -56,7 +14,7 @@ describe('backup and restore', () => {
     const controller = await serveUntilDone(site);
     const commit = await site.repository.head();
 
-    const backup = await store(site, 'backup', 'mine');
+    const backup = await runStore(site, 'backup', 'mine');
     expect(backup).toEqual({
       code: 0,
       stdout: expect.stringMatching(
@@ -68,19 +26,19 @@ describe('backup and restore', () => {
     });
     expect(statSync(join(site.folder, 'mine')).mode & 0o777).toBe(0o600);
 
-    const beside = await store(site, 'restore', 'mine', '--force');
+    const beside = await runStore(site, 'restore', 'mine', '--force');
     expect(beside).toMatchObject({ code: 3, stdout: '' });
     expect(beside.stderr).toContain('Stop that controller first. Nothing was restored.');
 
     expect(await controller.end('SIGTERM')).toBe(0);
-    const refused = await store(site, 'restore', 'mine');
+    const refused = await runStore(site, 'restore', 'mine');
     expect(refused).toMatchObject({ code: 3, stdout: '' });
     expect(refused.stderr).toMatch(/^treeline: The store in \S+ holds rows already \(\d+\)\. .*--force/);
 
     // The machine is lost; the servers are not.
     for (const name of ['store.sqlite', 'repository']) rmSync(join(site.state, name), { recursive: true });
     await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
-    const restored = await store(site, 'restore', 'mine');
+    const restored = await runStore(site, 'restore', 'mine');
     expect(restored).toEqual({
       code: 0,
       stdout: expect.stringMatching(new RegExp(`^restored \\d+ rows, followed commit ${commit}\nto ${site.state}\n$`)),
@@ -92,41 +50,6 @@ describe('backup and restore', () => {
     expect(await again.end('SIGTERM')).toBe(0);
     expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 2 }));
   }, 120_000);
-
-  it('hold together while commits come and servers change', async () => {
-    const site = await createSite(filesOf(WANTED));
-    const controller = await serveUntilDone(site);
-    const over = new AbortController();
-    const working = commitUntil(over.signal, site);
-    for (const name of ['first', 'second', 'third']) {
-      const { stdout } = await store(site, 'backup', name, '--format', 'json');
-      const commits = (await site.repository.git('rev-list', 'main')).split('\n');
-      expect(commits).toContain(JSON.parse(stdout).commit);
-    }
-    over.abort();
-    await working;
-    await controller.end('SIGKILL');
-    expect(await store(site, 'restore', 'second', '--force')).toMatchObject({ code: 0 });
-    expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
-    expect(releasesIn(site)).toEqual(serversOf(LAST));
-  }, 120_000);
-
-  it('take back a change whose action had the same number, without leaving it undone', async () => {
-    const site = await createSite(filesOf(WANTED));
-    expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
-    expect((await store(site, 'backup', 'mine')).code).toBe(0);
-    // Release 2 becomes the second generation, and of the restored rows release 3 does.
-    await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
-    expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
-    await site.repository.commit(filesOf({ ...WANTED, release: 3 }));
-    const restored = await store(site, 'restore', 'mine', '--force', '--format', 'json');
-    expect(restored.code).toBe(0);
-    const { former, rows, directory } = JSON.parse(restored.stdout);
-    expect({ directory, rows: typeof rows }).toEqual({ directory: site.state, rows: 'number' });
-    expect(readdirSync(former)).toContain('store.sqlite');
-    expect(await (await serveUntilDone(site)).end('SIGTERM')).toBe(0);
-    expect(releasesIn(site)).toEqual(serversOf({ ...WANTED, release: 3 }));
-  }, 120_000);
 });
 
 describe('treeline store', () => {
@@ -134,7 +57,7 @@ describe('treeline store', () => {
     const site = await createSite(filesOf(WANTED));
     const controller = new ServingProcess(site.config);
     const { commit } = await controller.logged('commit followed');
-    const { code, stdout } = await store(site, 'backup', '--format', 'json');
+    const { code, stdout } = await runStore(site, 'backup', '--format', 'json');
     expect(code).toBe(0);
     const answer: unknown = JSON.parse(stdout);
     expect(answer).toEqual({
@@ -150,12 +73,13 @@ describe('treeline store', () => {
     const site = await createSite(filesOf(WANTED));
     const controller = new ServingProcess(site.config);
     await controller.logged('commit followed');
-    for (let count = 0; count < 2; count++) expect(await store(site, 'backup', 'all/kept/')).toMatchObject({ code: 0 });
+    for (let count = 0; count < 2; count++)
+      expect(await runStore(site, 'backup', 'all/kept/')).toMatchObject({ code: 0 });
     const kept = readdirSync(join(site.folder, 'all/kept'));
     expect(kept).toHaveLength(2);
     expect(kept.filter((name) => !/^treeline-main-.*\.backup$/.test(name))).toEqual([]);
     expect(statSync(join(site.folder, 'all/kept')).mode & 0o777).toBe(0o700);
-    expect(await store(site, 'backup', 'treeline.yaml/')).toMatchObject({
+    expect(await runStore(site, 'backup', 'treeline.yaml/')).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/^treeline: the folder .*treeline\.yaml cannot be made: /),
     });
@@ -165,7 +89,7 @@ describe('treeline store', () => {
   it('overwrites no file', async () => {
     const site = await createSite(filesOf(WANTED));
     const before = readFileSync(site.config, 'utf8');
-    const { code, stderr } = await store(site, 'backup', site.config);
+    const { code, stderr } = await runStore(site, 'backup', site.config);
     expect(code).toBe(3);
     expect(stderr).toBe(`treeline: ${site.config} is there already; name another file\n`);
     expect(readFileSync(site.config, 'utf8')).toBe(before);
@@ -180,7 +104,7 @@ describe('treeline store', () => {
     [['bogus'], "unknown command 'bogus'"],
   ])('%j ends with 3 and says why', async (args, words) => {
     const site = await createSite(filesOf(WANTED));
-    const ended = await store(site, ...args);
+    const ended = await runStore(site, ...args);
     expect(ended).toMatchObject({ code: 3, stdout: '' });
     expect(ended.stderr).toContain(words);
     expect(ended.stderr).not.toMatch(/^ +at /m);
@@ -190,7 +114,7 @@ describe('treeline store', () => {
   it('says what is wrong with the settings', async () => {
     const site = await createSite(filesOf(WANTED));
     writeFileSync(site.config, 'api: {}\n');
-    const { code, stderr } = await store(site, 'backup');
+    const { code, stderr } = await runStore(site, 'backup');
     expect(code).toBe(3);
     expect(stderr).toContain('The settings cannot be used');
     expect(await treeline(['store', 'backup'])).toMatchObject({

@@ -1,10 +1,11 @@
-// The lines that the demo prints, pasted into a shell while it runs on the whole sample. `npm run test:long`;
-// test/cli/demo.test.ts has what needs few servers.
+// The lines that the demo prints, and the blocks of its documents, pasted into a shell while it runs on the whole sample.
+// `npm run test:long`; test/cli/demo.test.ts has what needs few servers, and test/readme.test.ts the blocks of the README.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text as childText } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { BUNDLED, plainEnvironment, treeline } from '../support/command-line.ts';
+import { DEMO_BLOCKS, followDemo, README_BLOCKS } from '../support/followed-demo.ts';
 import { RunningDemo } from '../support/running-demo.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -51,4 +52,9 @@ it('prints lines that show what a push has brought, a mistake and its correction
   const again = new RunningDemo(folder);
   expect(await again.printed()).not.toContain('Bringing the stacks up');
   expect(await again.end('SIGINT')).toBe(0);
+});
+
+it('docs/demo.md works as it is written, for an ordinary user with the Node of the machine', async () => {
+  await followDemo([...README_BLOCKS, ...DEMO_BLOCKS]);
+  expect.hasAssertions();
 });

@@ -1,4 +1,4 @@
-// Twenty commits within ten seconds while servers are rolled out by a real program: the rollout ends with the last commit,
+// Ten commits within five seconds while servers are rolled out by a real program: the rollout ends with the last commit,
 // and no action of an earlier one starts once a later one is followed.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { createSiteIn } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const PROGRAM = join(ROOT, 'test/support/programs/logged-servers.js');
-const COMMITS = 20;
+const COMMITS = 10;
 const COMMIT_MS = 500;
 const ACTION_MS = 700;
 const SERVERS = 6;
@@ -47,7 +47,7 @@ function callsIn(servers: string): readonly LoggedCall[] {
   });
 }
 
-it('twenty commits in ten seconds end with the last one, and start nothing outdated', {
+it('ten commits in five seconds end with the last one, and start nothing outdated', {
   timeout: 120_000,
 }, async () => {
   const servers = temporaryDirectory();

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../../src/base/log.ts';
 import type { Answer } from '../../../src/model/call-result.ts';
 import type { JsonMap } from '../../../src/model/json.ts';
@@ -50,19 +50,19 @@ interface Trial {
 
 async function trialOf(
   mode: string,
-  { graceMs = 300, ...limits }: { graceMs?: number; beatMs?: number } = {},
+  { graceMs = 300, shared, ...limits }: { graceMs?: number; beatMs?: number; shared?: ProgramRunner } = {},
 ): Promise<Trial> {
   const directory = temporaryDirectory();
   const lines: JsonMap[] = [];
   const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) });
-  const runner = await ProgramRunner.open(join(directory, 'running'), log, limits);
+  const runner = shared ?? (await ProgramRunner.open(join(directory, 'running'), log, limits));
   const command = [join(PROGRAMS, 'misbehave.sh'), mode, directory] as const;
   const provider = createExecProvider({ command, directory, environment: { LAB: 'x' }, runner, log, graceMs });
   const running = (): readonly number[] => pidsIn(directory).filter(isRunning);
   onTestFinished(async () => {
     for (const pid of running()) process.kill(pid, 'SIGKILL');
     await provider.close();
-    await runner.close();
+    if (shared === undefined) await runner.close();
   });
   const perform = (fields: Partial<Call> = {}, ms = 20_000): Promise<Answer> =>
     provider.perform(callOf(fields), AbortSignal.timeout(ms));
@@ -153,7 +153,23 @@ describe('a program', () => {
   });
 });
 
+/** Returns a function that starts trials on one runner, for tests that leave it as it is. */
+function shareRunner(): (mode: string) => Promise<Trial> {
+  const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
+  let shared: ProgramRunner;
+  beforeAll(async () => {
+    shared = await ProgramRunner.open(join(directory, 'running'), SILENT);
+  });
+  afterAll(async () => {
+    await shared.close();
+    rmSync(directory, { recursive: true });
+  });
+  return (mode) => trialOf(mode, { shared });
+}
+
 describe('an answer', () => {
+  const trial = shareRunner();
+
   it.each([
     ['garbage', 'the answer is not one JSON object: "Traceback: something"'],
     ['nothing', 'there is no answer: the output is empty'],
@@ -166,7 +182,7 @@ describe('an answer', () => {
     ['large-outputs', '"outputs" takes 80015 bytes as JSON, and 65536 are kept of a server: report where the rest'],
     ['reserved', 'the key "__proto__" of "outputs" is a reserved word'],
   ])('is lost: %s', async (mode, words) => {
-    const { perform, running } = await trialOf(mode);
+    const { perform, running } = await trial(mode);
     await expect(perform()).rejects.toThrow(words);
     expect(running()).toEqual([]);
   });
@@ -176,7 +192,7 @@ describe('an answer', () => {
     ['nothing-and-fail', 'retryable', 'the program ended with exit code 4'],
     ['answer-and-fail', 'failed', 'quota  [31mexceeded'],
   ])('of a program that ended badly: %s', async (mode, outcome, message) => {
-    const { perform, running } = await trialOf(mode);
+    const { perform, running } = await trial(mode);
     expect(await perform()).toEqual({ outcome, message, outputs: {}, observed: {} });
     expect(running()).toEqual([]);
   });
@@ -194,7 +210,7 @@ describe('an answer', () => {
       'its first line has to name the program that runs it, such as "#!/bin/sh"',
     ],
   ])('names the first line of a program where that %s', async (_, text, words) => {
-    const { directory, runner } = await trialOf('polite');
+    const { directory, runner } = await trial('polite');
     writeFileSync(join(directory, 'program'), text, { mode: 0o755 });
     const command = [join(directory, 'program')] as const;
     const provider = createExecProvider({ command, directory, environment: {}, runner, log: SILENT });
@@ -205,7 +221,7 @@ describe('an answer', () => {
   });
 
   it('shows the end of what a program wrote to its standard error', async () => {
-    const { perform, lines } = await trialOf('flood-stderr');
+    const { perform, lines } = await trial('flood-stderr');
     const { message } = await perform();
     expect(message).toMatch(/^the program ended with exit code 3: ….*\nthe last line$/s);
     expect(message.length).toBeLessThan(1100);
@@ -215,10 +231,12 @@ describe('an answer', () => {
 });
 
 describe('the deadline of a program that', () => {
+  const trial = shareRunner();
+
   it.each(['hang', 'hang-after-answer', 'deaf', 'polite', 'other-group', 'forks'])(
     'misbehaves so: %s',
     async (mode) => {
-      const { provider, running, directory } = await trialOf(mode);
+      const { provider, running, directory } = await trial(mode);
       const deadline = new AbortController();
       const lost = provider.perform(callOf(), deadline.signal);
       lost.catch(() => undefined);
@@ -242,14 +260,16 @@ it('a program is ended at its deadline also where whoever asked for it is stoppe
 });
 
 describe('nothing is left of a program that', () => {
+  const trial = shareRunner();
+
   it('writes too much', async () => {
-    const { perform, running } = await trialOf('flood');
+    const { perform, running } = await trial('flood');
     await expect(perform()).rejects.toThrow('the program wrote more than 1048576 bytes');
     expect(running()).toEqual([]);
   });
 
   it.each(['child-outlives', 'holds-output'])('answers and leaves a process: %s', async (mode) => {
-    const { perform, running, directory } = await trialOf(mode);
+    const { perform, running, directory } = await trial(mode);
     const begun = performance.now();
     expect(await perform()).toMatchObject({ outcome: 'done', message: 'good' });
     expect(performance.now() - begun).toBeLessThan(10_000);
@@ -257,7 +277,7 @@ describe('nothing is left of a program that', () => {
   });
 
   it('hides a process in a session of its own: it ends within seconds', async () => {
-    const { perform, running, directory } = await trialOf('hidden');
+    const { perform, running, directory } = await trial('hidden');
     expect(await perform()).toMatchObject({ outcome: 'done' });
     expect(pidsIn(directory)).toHaveLength(2);
     await expect.poll(running, { timeout: 10_000 }).toEqual([]);

@@ -1,0 +1,39 @@
+// `treeline store` beside a controller in a process of its own, on a shop of a few servers.
+import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import { type ProcessResult, treeline } from './command-line.ts';
+import { createHttpsClient, keepAll } from './https-client.ts';
+import { ServingProcess } from './serving-process.ts';
+import type { Site } from './site.ts';
+
+/** The state of the repository. */
+export const WANTED = { release: 1, counts: { shop: 2 } };
+const WAIT = { timeout: 30_000, interval: 100 };
+
+/** Runs `treeline store` as the operator of a site. */
+export function runStore(site: Site, ...args: readonly string[]): Promise<ProcessResult> {
+  return treeline(['store', ...args, '--config', site.config], { cwd: site.folder });
+}
+
+/** Starts a controller and waits until the shop is done at the newest commit. */
+export async function serveUntilDone(site: Site): Promise<ServingProcess> {
+  const controller = new ServingProcess(site.config);
+  const agent = keepAll();
+  const { request } = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator, agent);
+  const commit = await site.repository.head();
+  async function poll(): Promise<unknown> {
+    const { headers, body } = await request('/stacks/instances/shop/status');
+    return { commit: headers['x-treeline-commit'], status: body };
+  }
+  await expect.poll(poll, WAIT).toEqual({ commit, status: 'Done' });
+  agent.destroy();
+  return controller;
+}
+
+/** Returns the release of every server that was made and not removed. */
+export function releasesIn({ servers }: Site): Record<string, string> {
+  const lines = readFileSync(servers, 'utf8').trimEnd().split('\n');
+  return Object.fromEntries(
+    lines.map((line) => JSON.parse(line)).map(({ name, properties }) => [name, properties.release]),
+  );
+}
