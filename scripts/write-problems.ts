@@ -28,27 +28,47 @@ the commit before, those beside the mistake, the wrong ones, and what is right i
 
 /** Returns docs/problems.md. */
 export function renderProblems(): string {
-  const groups = CODE_GROUPS.map(({ heading, intro, codes }) =>
-    [`## ${heading}`, ...(intro === undefined ? [] : [intro]), ...Object.entries(codes).map(renderCode)].join('\n\n'),
-  );
+  const groups = CODE_GROUPS.flatMap(({ heading, intro, codes }) => [
+    `## ${heading}`,
+    ...(intro === undefined ? [] : [intro]),
+    ...Object.entries(codes).flatMap(([code, entry]) => renderCode(code, entry)),
+    ...renderTable(codes),
+  ]);
   return `${[`${INTRO}\n${renderContents()}`, ...groups, renderRepository()].join('\n\n')}\n`;
 }
 
 function renderContents(): string {
   return CODE_GROUPS.map(({ heading, codes }) => {
-    const links = Object.keys(codes).map((code) => `[\`${code}\`](#${code})`);
-    return `- **${heading}**: ${links.join(', ')}`;
+    const links = Object.entries(codes).map(([code, { example }]) => {
+      return isRunExample(example) ? `[\`${code}\`](#${code})` : `\`${code}\``;
+    });
+    return `- [**${heading}**](#${heading.toLowerCase().replaceAll(' ', '-')}): ${links.join(', ')}`;
   }).join('\n');
 }
 
-function renderCode([code, { severity, isWholeCommit, meaning, remedy, example }]: [string, CodeEntry]): string {
+/** Returns the section of a code whose example is run; nothing for others, which are in the table of their group. */
+function renderCode(code: string, entry: CodeEntry): readonly string[] {
+  const { meaning, remedy, example } = entry;
+  if (!isRunExample(example)) return [];
+  const facts = [`- **${renderKind(entry)}**: ${meaning}.`, `- **What to do**: ${remedy}.`];
+  return [`### ${code}`, facts.join('\n'), renderExample(example)];
+}
+
+/** Returns the table of the codes of a group whose examples are words. */
+function renderTable(codes: Readonly<Record<string, CodeEntry>>): readonly string[] {
+  const rows = Object.entries(codes).flatMap(([code, entry]) => {
+    const { meaning, remedy, example } = entry;
+    if (isRunExample(example)) return [];
+    const cells = [`\`${code}\``, `${renderKind(entry)}: ${meaning}`, remedy, example.wrong, example.right];
+    return [`| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`];
+  });
+  if (rows.length === 0) return [];
+  return [['| code | means | what to do | wrong | right |', '|---|---|---|---|---|', ...rows].join('\n')];
+}
+
+function renderKind({ severity, isWholeCommit }: CodeEntry): string {
   const kind = severity === 'either' ? 'Error or warning' : severity === 'error' ? 'Error' : 'Warning';
-  const facts = [
-    `- **${kind}${isWholeCommit ? ', whole commit' : ''}**: ${meaning}.`,
-    `- **What to do**: ${remedy}.`,
-    ...(isRunExample(example) ? [] : [`- **Wrong**: ${example.wrong}.`, `- **Right**: ${example.right}.`]),
-  ];
-  return [`### ${code}`, facts.join('\n'), ...(isRunExample(example) ? [renderExample(example)] : [])].join('\n\n');
+  return `${kind}${isWholeCommit ? ', whole commit' : ''}`;
 }
 
 /** Returns one block: every file below a comment with its place. */
