@@ -65,7 +65,7 @@ export class CliffCore {
       },
       recordOf: (server) => reader.record(server),
       isSecret: () => false,
-      review: () => reviews.ask(),
+      review: () => reviews.request(),
       isActive: () => current.get() !== undefined,
     });
     this.reader = reader;

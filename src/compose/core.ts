@@ -143,7 +143,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside.sign));
   const reviews = new Reviews(ledger.list('approval').size > 0);
   reviews.watch(ledger);
-  const review = (): void => reviews.ask();
+  const review = (): void => reviews.request();
   const views = {
     ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
     notReadyReason: () => follower.notReadyReason,

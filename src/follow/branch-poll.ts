@@ -163,5 +163,5 @@ async function tellRefusal(
   const event = refusalEvent({ commit, reason: words }, now);
   const { events } = await ledger.events(EVERY_INSTANCE, ALL);
   const last = events.findLast(({ to }) => to === event.to);
-  if (last?.commit !== commit || last.reason !== event.reason) await ledger.tell([event]);
+  if (last?.commit !== commit || last.reason !== event.reason) await ledger.recordEvents([event]);
 }

@@ -54,7 +54,7 @@ export class FreshChecks {
    * takes so long. Where other sites have found it absent, that goes on counting for them: else those of a list would ask in
    * turn for ever.
    */
-  note(server: string, end: NotedCheck['end'], { checker, began }: BegunCheck): void {
+  record(server: string, end: NotedCheck['end'], { checker, began }: BegunCheck): void {
     const isKept = (check: NotedCheck): boolean => check.end === 'absent' && !isOfSite(check.checker, checker);
     const checks = (this.#checks.get(server) ?? []).filter(isKept);
     this.#checks.delete(server);

@@ -74,7 +74,7 @@ export class Ledger {
   }
 
   /** Saves events that belong to no row. */
-  tell(events: readonly NewEvent[]): Promise<void> {
+  recordEvents(events: readonly NewEvent[]): Promise<void> {
     return this.#store.commit([], events);
   }
 

@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.ts';
 export class Reviews {
   #asked: number;
   #judged = 0;
-  #onAsk: () => void = () => undefined;
+  #onRequest: () => void = () => undefined;
 
   /** `isOpen`: an approval was given before this process started, and may not have been judged. */
   constructor(isOpen: boolean) {
@@ -25,9 +25,9 @@ export class Reviews {
   }
 
   /** Requests a review. */
-  ask(): void {
+  request(): void {
     this.#asked += 1;
-    this.#onAsk();
+    this.#onRequest();
   }
 
   /** Requests a review whenever a server for which an instance is held turns out never to have been made, or is gone. */
@@ -35,14 +35,14 @@ export class Reviews {
     ledger.watch((change) => {
       if (!isUnmadeBy(change)) return;
       for (const { servers } of ledger.list('held').values()) {
-        if (servers.includes(change.name)) return this.ask();
+        if (servers.includes(change.name)) return this.request();
       }
     });
   }
 
-  /** Calls `onAsk` on every request. */
-  listen(onAsk: () => void): void {
-    this.#onAsk = onAsk;
+  /** Calls `onRequest` on every request. */
+  listen(onRequest: () => void): void {
+    this.#onRequest = onRequest;
   }
 
   /** Notes that all reviews requested before {@link asked} was read are finished: later ones may be open. */

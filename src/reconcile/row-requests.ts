@@ -19,7 +19,7 @@ interface RowRequestsOptions {
   readonly gate: CommitGate;
   readonly clock: Clock;
   readonly reconciler: Pick<Reconciler, 'enqueue'>;
-  readonly reviews: Pick<Reviews, 'ask'>;
+  readonly reviews: Pick<Reviews, 'request'>;
 }
 
 /** Who asks, and why. */
@@ -67,7 +67,7 @@ export class RowRequests {
       await ledger.commit([{ kind: 'approval', name: found.digest, value, expected }], cause);
       return found;
     });
-    reviews.ask();
+    reviews.request();
     if (item.kind === 'failures') this.#enqueue(ledger.list('server').keys());
     return item;
   }
@@ -136,13 +136,16 @@ export class RowRequests {
     // What is held of them may not be what would go any more.
     const { ledger, reviews } = this.#options;
     const instances = new Set(written.map(({ name }) => ledger.server(name)?.instance ?? ''));
-    if ([...instances].some((instance) => ledger.read('held', instance) !== undefined)) reviews.ask();
+    if ([...instances].some((instance) => ledger.read('held', instance) !== undefined)) reviews.request();
     return written.length;
   }
 
   /** Records the event of an operation that changes no row. */
-  async tell(about: OperationTarget, { operation, ...asked }: Asked & { readonly operation: string }): Promise<void> {
-    await this.#options.ledger.tell([operationEvent(about, this.#cause(asked, operation, about.instance))]);
+  async recordOperation(
+    about: OperationTarget,
+    { operation, ...asked }: Asked & { readonly operation: string },
+  ): Promise<void> {
+    await this.#options.ledger.recordEvents([operationEvent(about, this.#cause(asked, operation, about.instance))]);
   }
 
   #write(asked: Asked, cause: Cause, changes: (ledger: Ledger) => readonly Change[]): Promise<readonly Change[]> {

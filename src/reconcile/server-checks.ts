@@ -80,7 +80,7 @@ export class ServerChecks {
     if (result?.kind === 'check' && !isRoutine) {
       const checker = { provider: result.provider, tags: asked };
       const end = outcome === 'done' ? 'answered' : 'failed';
-      this.#fresh.note(server, outcome === 'absent' ? outcome : end, { checker, began: claimed });
+      this.#fresh.record(server, outcome === 'absent' ? outcome : end, { checker, began: claimed });
     }
     return result !== undefined && !(isRoutine && !isAnswered);
   }

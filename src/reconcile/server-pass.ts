@@ -18,7 +18,6 @@ import type { Change, ServerRow } from '../model/rows.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { ClaimedPasses } from './claimed-passes.ts';
 import { presenceSign } from './earlier-controller.ts';
-import { EmptiedInstances } from './emptied-instances.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { Ledger } from './ledger.ts';
 import type { ServerChecks } from './server-checks.ts';
@@ -51,17 +50,17 @@ export interface ServerPassOptions extends SecretRules {
 /** Runs passes, one at a time for each server. */
 export class ServerPass {
   readonly #options: ServerPassOptions;
-  readonly #emptied: EmptiedInstances;
   /** Answers from other places, by entry and places. */
   readonly #elsewhere: RepeatedErrors;
   /** Results that are not concluded in a row yet. */
   readonly #results = new Map<string, CallResult>();
+  /** Instances of which a server was removed; their own rows go after their last server. */
+  readonly #smaller = new Set<string>();
   /** The operation that changed the row of each server last, for the log. */
   readonly #operations = new Map<string, string>();
 
   constructor(options: ServerPassOptions) {
     this.#options = options;
-    this.#emptied = new EmptiedInstances(options);
     this.#elsewhere = new RepeatedErrors(options.clock);
   }
 
@@ -107,7 +106,7 @@ export class ServerPass {
       wakeUps.begin(name, null, undefined);
       executor.endCheck(name);
       checks.follow(name, null, { kind: 'rest' });
-      await this.#emptied.forget();
+      await this.#forgetEmptied();
       return;
     }
     const { row: after, next } = this.#step(name, row);
@@ -118,9 +117,9 @@ export class ServerPass {
     if (after !== null) this.#carryOut(name, after, next);
     if (after?.state !== row.state) this.#logStep(name, row, after);
     if (after !== null) return;
-    this.#emptied.note(row.instance);
+    this.#smaller.add(row.instance);
     // If this fails, the next pass finds no row and tries again.
-    await this.#emptied.forget();
+    await this.#forgetEmptied();
   }
 
   #step(name: string, row: ServerRow): Step {
@@ -200,6 +199,16 @@ export class ServerPass {
     if (until !== undefined) queue.addAfter(name, until - clock.now());
   }
 
+  /** Removes the rows of unwanted instances without servers, and their suspensions. */
+  async #forgetEmptied(): Promise<void> {
+    const { ledger, clock } = this.#options;
+    for (const name of this.#smaller) if (ledger.index.hasServers(name)) this.#smaller.delete(name);
+    const emptied = [...this.#smaller];
+    const changes = emptied.flatMap((name) => forgetInstance(ledger, name));
+    await ledger.commit(changes, { kind: 'pass', now: clock.now() });
+    for (const name of emptied) this.#smaller.delete(name);
+  }
+
   #logStep(server: string, { state: from }: ServerRow, after: ServerRow | null): void {
     const operation = this.#operations.get(server);
     const to = after?.state ?? 'gone';
@@ -221,4 +230,14 @@ function passTime(row: ServerRow, next: Next): number | undefined {
 
 function factsOf({ retry, drift, provider }: ProviderEntry): Pick<ConcludeContext, 'retry' | 'drift' | 'isPretending'> {
   return { retry, drift, isPretending: provider.isPretending };
+}
+
+/** Returns the changes that remove the rows of an instance which is gone; none if it is wanted. */
+function forgetInstance(ledger: Pick<Ledger, 'read'>, name: string): readonly Change[] {
+  const expected = ledger.read('terminating', name);
+  if (expected === undefined) return [];
+  const terminating: Change = { kind: 'terminating', name, value: null, expected };
+  const suspension = ledger.read('suspension', name);
+  if (suspension === undefined) return [terminating];
+  return [terminating, { kind: 'suspension', name, value: null, expected: suspension }];
 }

@@ -28,7 +28,7 @@ export function tellHeldUpdates(parts: Parts): void {
     const instances = heldInstances(ledger, commit);
     if (instances.length === 0) return;
     told.add(commit);
-    tell(parts, commit, instances).catch((error: unknown) =>
+    recordHeldUpdates(parts, commit, instances).catch((error: unknown) =>
       log.error({ err: error, commit }, 'an event could not be recorded'),
     );
   });
@@ -54,9 +54,9 @@ function isAwaited({ wanted, applied, state }: ServerRow): boolean {
   return wanted !== null && applied !== null && state !== 'drifted';
 }
 
-function tell({ ledger, clock }: Parts, commit: string, instances: readonly string[]): Promise<void> {
+function recordHeldUpdates({ ledger, clock }: Parts, commit: string, instances: readonly string[]): Promise<void> {
   const failed = ledger.index.failedUpdatesOf(commit).size;
   const reason = `${failed} updates of the commit have failed, so the others do not start; approve with: treeline approve ${failuresDigest(commit)}`;
   const facts = { time: momentOf(clock.now()), resource: null, from: null, to: null, reason, commit, client: null };
-  return ledger.tell(instances.map((instance) => ({ instance, ...facts })));
+  return ledger.recordEvents(instances.map((instance) => ({ instance, ...facts })));
 }

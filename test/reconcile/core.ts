@@ -226,7 +226,7 @@ export class Core {
   /** Records that an administrator wants an instance deleted, as a write does before its commit is pushed. */
   async approveDeletes(instance: string): Promise<void> {
     const { ledger, clock } = this;
-    const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
+    const nothing = { reconciler: { enqueue: () => undefined }, reviews: { request: () => undefined } };
     const requests = new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing });
     await requests.approveDeletes(instance, { by: ADMINISTRATOR.serial, refusal: () => undefined });
   }

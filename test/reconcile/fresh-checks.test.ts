@@ -15,7 +15,7 @@ class Checks {
   end(server: string, end: CheckEnd | 'absent', tookMs = 0, checker = LAB): void {
     const began = this.#checks.now;
     this.clock.advance(tookMs);
-    this.#checks.note(server, end, { checker, began });
+    this.#checks.record(server, end, { checker, began });
   }
 
   of(server: string, checker = LAB): CheckEnd | undefined {

@@ -104,7 +104,7 @@ export class Model {
     const answer = this.#answer(name, call, ending);
     const isTold = answer?.outcome === 'done' || answer?.outcome === 'absent';
     const check = { checker: CHECKER, began: this.#checks.now };
-    if (call.kind === 'check') this.#checks.note(name, isTold ? 'answered' : 'failed', check);
+    if (call.kind === 'check') this.#checks.record(name, isTold ? 'answered' : 'failed', check);
     if (answer === undefined) this.#pass(name);
     else this.#pass(name, { kind: call.kind, provider: 'lab', answer });
     this.settle();

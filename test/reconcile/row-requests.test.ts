@@ -28,7 +28,7 @@ async function ledgerWith(rows: Rows): Promise<Ledger> {
 
 function approve(ledger: Ledger): Promise<() => Promise<void>> {
   const clock = new ManualClock(NOW);
-  const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
+  const nothing = { reconciler: { enqueue: () => undefined }, reviews: { request: () => undefined } };
   const requests = new RowRequests({ ledger, clock, gate: new CommitGate(), ...nothing });
   return requests.approveDeletes('shop', { by: 'A1', refusal: () => undefined });
 }
@@ -71,7 +71,7 @@ describe('a client that loses its rights while another commit of the store is un
 async function open() {
   const ledger = await ledgerWith({ a: {} });
   const gate = new CommitGate();
-  const nothing = { reconciler: { enqueue: () => undefined }, reviews: { ask: () => undefined } };
+  const nothing = { reconciler: { enqueue: () => undefined }, reviews: { request: () => undefined } };
   return { ledger, gate, requests: new RowRequests({ ledger, gate, clock: new ManualClock(NOW), ...nothing }) };
 }
 

@@ -117,7 +117,7 @@ async function checkServers(order: Order, target: Target, options: ServerOperati
   }
   const { instance, state } = row;
   const isOne = 'resource' in target;
-  await requests.tell(
+  await requests.recordOperation(
     { instance, server: isOne ? { name, state } : null, step: isOne ? '' : `servers: ${servers.length}` },
     { ...askedBy(order), operation: 'check' },
   );
