@@ -9,8 +9,10 @@ class Scene {
   readonly begun: string[] = [];
   readonly #ends = new Map<string, PromiseWithResolvers<string>>();
 
-  constructor(limits: Partial<ShareLimits> = {}) {
-    this.shares = new Shares({ atOnce: 2, ofClient: 1, waitingOfClient: 3, ...limits });
+  /** `others`: what is done before work that waited begins. */
+  constructor(limits: Partial<ShareLimits> = {}, others = (): void => undefined) {
+    const nextTurn = async (): Promise<void> => others();
+    this.shares = new Shares({ atOnce: 2, ofClient: 1, waitingOfClient: 3, ...limits }, { nextTurn });
   }
 
   ask(
@@ -107,7 +109,7 @@ it('a failure is that of those who asked, and the next has its turn', async () =
 
 it('others have their turn before work that waited begins', async () => {
   const order: string[] = [];
-  const scene = new Scene({ atOnce: 1, yieldToOthers: async () => void order.push('others') });
+  const scene = new Scene({ atOnce: 1 }, () => void order.push('others'));
   void scene.ask('a', 'a 1');
   void scene.ask('a', 'a 2');
   expect(order).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createSlices, turnsOf, WORK_SLICE_MS, WorkTurns } from '../src/base/slices.ts';
+import { createSlices, turnsOf, WORK_SLICE_MS } from '../src/base/slices.ts';
 import type { Steps } from '../src/base/steps.ts';
 import { ManualClock } from './support/manual-clock.ts';
 
@@ -13,12 +13,12 @@ function open() {
   const clock = new ManualClock();
   const turns: PromiseWithResolvers<void>[] = [];
   let done = '';
-  const workTurns = new WorkTurns(clock, () => {
+  clock.nextTurn = () => {
     const turn = Promise.withResolvers<void>();
     turns.push(turn);
     return turn.promise;
-  });
-  const inSlices = createSlices(clock, workTurns);
+  };
+  const inSlices = createSlices(clock);
   function* work(letter: string, { steps, ms }: Work): Steps<string> {
     for (let step = 0; step < steps; step += 1) {
       clock.advance(ms);

@@ -1,6 +1,5 @@
 // Builds the REST interface: the steps that every request passes, and the routes as one Express application, behind its TLS listener.
 import type { RequestListener } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
 import express, { type Express, type Request } from 'express';
 import type { Agent } from '../agents/agent.ts';
 import type { Logger } from '../base/log.ts';
@@ -40,7 +39,7 @@ interface AppOptions extends AuthenticateOptions {
 }
 
 /** Answers that take long or ask git: lists, actions of proxies, all records, events, explanations. */
-const ANSWER_SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100, yieldToOthers: setImmediate };
+const ANSWER_SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
 const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations', '/agent'];

@@ -1,5 +1,4 @@
 // Has clients take turns in what is short, but often asked for: handling requests, and sending pieces of long answers.
-import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { FairLine } from '../base/shares.ts';
 import { WorkTurns } from '../base/slices.ts';
@@ -12,7 +11,7 @@ const TURN_MS = 2;
  * other clients nor what follows commits wait for all that one client asks for.
  */
 class ClientTurns {
-  readonly #turns = new WorkTurns(systemClock, setImmediate, TURN_MS);
+  readonly #turns = new WorkTurns(systemClock, TURN_MS);
   readonly #line = new FairLine<() => void>();
   #isWorking = false;
 

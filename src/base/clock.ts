@@ -1,5 +1,6 @@
 // Provides time as a parameter: the only file that reads the machine's clock, so that tests can replace it. Waits by a
 // clock that the caller passes.
+import { setImmediate } from 'node:timers/promises';
 
 /** The longest timer of Node; longer waits fire early and are decided again. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
@@ -15,6 +16,8 @@ export interface Clock {
   monotonic(): number;
   /** Calls `wake` once after `ms`. The returned function cancels that. A pending call keeps no process alive. */
   after(ms: number, wake: () => void): () => void;
+  /** Resolves in the next turn of the event loop: sockets, files and other work come in between. */
+  nextTurn(): Promise<unknown>;
 }
 
 /** The machine's own clock. */
@@ -26,6 +29,7 @@ export const systemClock: Clock = {
     timer.unref();
     return () => clearTimeout(timer);
   },
+  nextTurn: () => setImmediate(),
 };
 
 /** Resolves after `ms`, or when the signal fires. */

@@ -1,6 +1,7 @@
 // Divides among clients what is limited: each client has its share, and clients that wait take turns. Knows neither requests
 // nor what the work is. docs/decisions/0031-shares.md.
 import { ServiceError } from '../model/service-error.ts';
+import { type Clock, systemClock } from './clock.ts';
 
 /** What waits, by client. Clients take turns; of one client, what came first is first. */
 export class FairLine<Item> {
@@ -63,8 +64,6 @@ export interface ShareLimits {
   readonly ofClient: number;
   /** How many pieces of one client wait for their turn; more are refused. */
   readonly waitingOfClient: number;
-  /** Awaited before the turn of a piece that had to wait. */
-  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
 /** One request for work. */
@@ -89,6 +88,7 @@ interface Piece {
 /** Work of one kind, divided among clients. */
 export class Shares {
   readonly #limits: ShareLimits;
+  readonly #clock: Pick<Clock, 'nextTurn'>;
   readonly #line = new FairLine<Piece>();
   /** The pieces that wait, by question and by client. */
   readonly #waiting = new Map<unknown, Map<string, Piece>>();
@@ -97,8 +97,9 @@ export class Shares {
   readonly #atWork = new Map<string, number>();
   #count = 0;
 
-  constructor(limits: ShareLimits) {
+  constructor(limits: ShareLimits, clock: Pick<Clock, 'nextTurn'> = systemClock) {
     this.#limits = limits;
+    this.#clock = clock;
   }
 
   /**
@@ -157,7 +158,8 @@ export class Shares {
     } catch (error) {
       for (const { result } of equal) result.reject(error);
     }
-    if (this.#waiting.size > 0) await this.#limits.yieldToOthers?.();
+    // Others have their turn before work that waited: many short pieces would follow one another in one turn.
+    if (this.#waiting.size > 0) await this.#clock.nextTurn();
     this.#questions.delete(question);
     this.#note(client, -1);
     this.#beginNext();

@@ -76,8 +76,6 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly compareMs?: number;
   /** Runs long work in slices; default: by the clock. */
   readonly inSlices?: RunInSlices;
-  /** Yields to other work between two writes, and between many passes; default: one turn of the event loop. */
-  readonly yieldToOthers?: () => Promise<unknown>;
 }
 
 /** The core with its inner parts, for starting, stopping and watching it. */
@@ -151,7 +149,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const stallsOf = stallsIn(ledger, clock);
   const reader = createReader({ ...views, stallsOf, desiredVersion: () => current.version });
   const { deleteBudget } = outside.execution;
-  const shared = { ledger, gate, clock, log, deleteBudget, yieldToOthers: outside.yieldToOthers };
+  const shared = { ledger, gate, clock, log, deleteBudget };
   const reconciler = wireReconciler(outside, { ...shared, current, review });
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
   const { watch, corrected } = watchClock({
@@ -197,7 +195,7 @@ async function recordSign(ledger: Ledger, now: number, sign: string | undefined)
 /** Returns the part that drives the servers. */
 function wireReconciler(
   { registry, random, execution }: OutsideParts,
-  parts: Pick<ConstructorParameters<typeof Reconciler>[0], 'gate' | 'clock' | 'log' | 'review' | 'yieldToOthers'> & {
+  parts: Pick<ConstructorParameters<typeof Reconciler>[0], 'gate' | 'clock' | 'log' | 'review'> & {
     readonly ledger: Ledger;
     readonly current: CurrentState;
   },

@@ -12,7 +12,6 @@ import type { Source } from '../repository/source.ts';
 import { type CommitWait, createCommitWait } from '../service/read/commit-wait.ts';
 import type { BranchView } from '../service/write/branch-view.ts';
 import { createPreview } from '../service/write/preview.ts';
-import type { PublishParts } from '../service/write/publish-batch.ts';
 import { WriteQueue } from '../service/write/write-queue.ts';
 import { createWriter, type Writer } from '../service/write/writer.ts';
 
@@ -31,7 +30,6 @@ interface WritesParts {
   readonly review: () => void;
   readonly clock: Clock;
   readonly inSlices: RunInSlices;
-  readonly yieldToOthers: PublishParts['yieldToOthers'];
 }
 
 /** The parts that write, and that wait for commits. */
@@ -47,11 +45,10 @@ const STOP_WRITING_MS = 8_000;
 
 /** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
 export function wireWrites(parts: WritesParts): WiredWrites {
-  const { writes, publisher, current, ledger, requests, safety, review } = parts;
-  const { clock, inSlices, yieldToOthers } = parts;
+  const { writes, publisher, current, ledger, requests, safety, review, clock, inSlices } = parts;
   const branch = branchOf(parts);
   const mode = writes === 'propose' ? 'propose' : 'commit';
-  const queue = new WriteQueue({ branch, publisher, clock, yieldToOthers, inSlices, mode });
+  const queue = new WriteQueue({ branch, publisher, clock, inSlices, mode });
   const writer = createWriter({
     queue: writes === 'off' ? undefined : queue,
     preview: createPreview({ branch, clock, safety, inSlices }),

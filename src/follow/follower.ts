@@ -26,8 +26,6 @@ const PUSHED = 'pushed commit';
 interface FollowerOptions extends Omit<BranchPollOptions, 'pushes'> {
   readonly triggers: readonly Trigger[];
   readonly log: Logger;
-  /** Lets other work run between two polls. Default: one turn of the event loop. */
-  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
 /** Polls the branch, and has each new commit followed. */
@@ -51,14 +49,14 @@ export class Follower {
   failure: { readonly reason: string; readonly since: string; readonly sinceStart?: true } | undefined;
 
   constructor(options: FollowerOptions) {
-    const { clock, current, source, reviews, yieldToOthers } = options;
+    const { clock, current, source, reviews } = options;
     this.#options = options;
     this.#unread = { since: momentOf(clock.now()), sinceStart: true };
     this.#branch = new BranchPoll({ ...options, pushes: this.#pushes });
     this.#errors = new RepeatedErrors(clock);
     this.#pushErrors = new RepeatedErrors(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
-    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: (name) => this.#handle(name), yieldToOthers });
+    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: (name) => this.#handle(name) });
     reviews.listen(() => this.poll());
   }
 

@@ -1,6 +1,6 @@
 // Reads the processes of this machine from /proc. Other systems do not have it: there no process is found.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { setImmediate } from 'node:timers/promises';
+import { systemTurns } from '../base/slices.ts';
 
 /** The variable that marks every process of a call. A daemon that is to stay removes it; see docs/providers.md. */
 export const MARK_VARIABLE = 'TREELINE_CALL';
@@ -25,8 +25,6 @@ const BOOT_FILE = '/proc/sys/kernel/random/boot_id';
 const STATE = 0;
 const GROUP = 2;
 const START = 19;
-/** Processes that are read before other work gets a turn. */
-const SLICE = 50;
 
 let bootId: string | undefined;
 
@@ -76,11 +74,10 @@ function append(lists: Map<string, number[]>, key: string, pid: number): void {
 
 async function* processIds(): AsyncGenerator<number> {
   if (!hasProcessList()) return;
-  let count = 0;
   for (const name of readdirSync('/proc')) {
     if (!/^[0-9]+$/.test(name)) continue;
     yield Number(name);
-    if (++count % SLICE === 0) await setImmediate();
+    if (systemTurns.isOver()) await systemTurns.next();
   }
 }
 

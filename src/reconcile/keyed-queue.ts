@@ -2,7 +2,7 @@
 // client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
 
 import type { Clock } from '../base/clock.ts';
-import { turnsOf, WorkTurns } from '../base/slices.ts';
+import { turnsOf, type WorkTurns } from '../base/slices.ts';
 import { IndexedHeap } from './indexed-heap.ts';
 import { NameQueue } from './name-queue.ts';
 
@@ -12,8 +12,6 @@ interface KeyedQueueOptions {
   readonly concurrency: number;
   /** Handles one name. It must not throw. */
   readonly handle: (name: string) => Promise<void>;
-  /** Lets other work run; default: one turn of the event loop. */
-  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
 /** A queue of names that never handles one name twice at once. */
@@ -36,11 +34,11 @@ export class KeyedQueue {
   #isStopped = false;
   #idle: (() => void)[] = [];
 
-  constructor({ clock, concurrency, handle, yieldToOthers }: KeyedQueueOptions) {
+  constructor({ clock, concurrency, handle }: KeyedQueueOptions) {
     this.#clock = clock;
     this.#concurrency = concurrency;
     this.#handle = handle;
-    this.#turns = yieldToOthers === undefined ? turnsOf(clock) : new WorkTurns(clock, yieldToOthers);
+    this.#turns = turnsOf(clock);
   }
 
   /** Number of names that are due and not running. */

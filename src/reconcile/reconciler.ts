@@ -56,8 +56,6 @@ interface ReconcilerOptions extends SecretRules {
   readonly recordOf: (server: string) => NodeRecord;
   /** Returns the tags of each registered proxy. Omitted: none is registered. */
   readonly proxies?: () => Iterable<readonly string[]>;
-  /** Lets other work run between many passes. Default: one turn of the event loop. */
-  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
 }
 
 /** A call that a proxy may claim, as it would be if it began now. */

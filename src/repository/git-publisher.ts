@@ -1,8 +1,8 @@
 // Implements Publisher: pushes commits to a branch of the followed repository. Creates them in memory; locking, hooks
 // and the decision are left to git on the remote. See docs/decisions/0026-pushing.md.
-import { setImmediate } from 'node:timers/promises';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
+import { systemTurns } from '../base/slices.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
 import { EditConflictError, editTree } from './git/edit-tree.ts';
 import { checkPerson, encodeCommit, type Person } from './git/encode-commit.ts';
@@ -130,8 +130,8 @@ export async function prepareCommits(present: ObjectReader, order: CommitOrder):
     tree = await editTree(objects, tree, changes);
     const before = made.at(-1) ?? base;
     made.push(objects.make('commit', encodeCommit({ tree, parent: before, author, committer, seconds, message })));
-    // Yields to other work: a large directory takes a while.
-    await setImmediate();
+    // A large directory takes a while.
+    if (systemTurns.isOver()) await systemTurns.next();
   }
   return { is: 'prepared', base, commits: made, ...encodePack(objects.made) };
 }

@@ -1,6 +1,6 @@
 // Reads a commit of the local copy as a snapshot. Keeps the trees of the last one, so that the cost is proportional to
 // the changes.
-import { setImmediate } from 'node:timers/promises';
+import { systemTurns } from '../base/slices.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import type { ParsedCommit } from './git/git-object.ts';
 import type { ObjectReader } from './git/object-reader.ts';
@@ -30,8 +30,6 @@ interface SnapshotOrder {
   readonly directory?: readonly string[] | undefined;
 }
 
-/** Yields to other work after this number of files. */
-const FILES_A_TURN = 500;
 /** Concurrent requests for objects. */
 const ASKED_AT_ONCE = 1000;
 
@@ -94,10 +92,8 @@ export class SnapshotReader {
 /** Returns the ids of the wanted files, each once. */
 async function selectWanted(files: ReadonlyMap<string, SnapshotFile>, wants: BlobFilter): Promise<readonly string[]> {
   const wanted = new Set<string>();
-  let handled = 0;
   for (const [path, { oid, mode }] of files) {
-    handled += 1;
-    if (handled % FILES_A_TURN === 0) await setImmediate();
+    if (systemTurns.isOver()) await systemTurns.next();
     const isFile = mode === '100644' || mode === '100755';
     if (isFile && !wanted.has(oid) && wants(path, oid)) wanted.add(oid);
   }

@@ -1,7 +1,7 @@
 // Lists the files of a commit below one directory. Reads only trees that the previous listing did not have: a commit
 // that changes one file costs the trees above it.
 import { posix } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
+import { systemTurns } from '../base/slices.ts';
 import type { FileMode, SnapshotFile } from '../model/snapshot.ts';
 import { DIRECTORY_MODE, type TreeEntry } from './git/git-object.ts';
 import type { ObjectReader } from './git/object-reader.ts';
@@ -34,8 +34,6 @@ const DEPTH_MAX = 256;
 const PATH_LENGTH_MAX = 4096;
 /** Limit for all paths together, in characters: for 100,000 files, paths of some 300 characters. */
 const PATHS_LENGTH_MAX = 32 * 1024 * 1024;
-/** Yields to other work after this number of entries. */
-const ENTRIES_A_TURN = 5000;
 
 /**
  * Returns the files below a directory, none if the commit has no such directory. Throws DamagedCopyError if a tree is
@@ -64,7 +62,7 @@ export async function listFiles(
     if (depth > DEPTH_MAX) throw new ContentError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
     for (const entry of await entriesOf(oid)) {
       if (++entries > options.entriesMax) throw tooMany(options);
-      if (entries % ENTRIES_A_TURN === 0) await setImmediate();
+      if (systemTurns.isOver()) await systemTurns.next();
       pathsLength += prefix.length + entry.name.length;
       if (prefix.length + entry.name.length > PATH_LENGTH_MAX) throw tooLong(prefix.length + entry.name.length);
       if (pathsLength > PATHS_LENGTH_MAX) throw tooManyCharacters(options);
@@ -111,7 +109,7 @@ export async function listAdded(
       const path = `${prefix}/${name}`;
       pathsLength += path.length;
       if (++entries > entriesMax || pathsLength > PATHS_LENGTH_MAX || path.length > PATH_LENGTH_MAX) return;
-      if (entries % ENTRIES_A_TURN === 0) await setImmediate();
+      if (systemTurns.isOver()) await systemTurns.next();
       const was = known.get(name);
       const isFolder = was?.mode === DIRECTORY_MODE;
       if (mode !== DIRECTORY_MODE) {

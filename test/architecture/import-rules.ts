@@ -40,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   plan: ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired', 'derive.ts', ...PURE_BASE],
   settings: ['model', 'catalog', 'schemas', 'repository', 'base'],
   programs: ['model', 'base'],
-  'repository/git': ['base/invariant.ts', 'programs'],
+  'repository/git': ['base/invariant.ts', 'base/slices.ts', 'programs'],
   repository: ['model', 'repository/git', 'base'],
   store: ['model', 'base'],
   providers: ['model', 'programs', 'base'],

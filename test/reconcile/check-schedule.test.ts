@@ -33,6 +33,7 @@ class Site {
         this.timers += 1;
         return clock.after(ms, wake);
       },
+      nextTurn: () => clock.nextTurn(),
     };
     this.queue = new KeyedQueue({
       ...{ clock: counting, concurrency: Number.POSITIVE_INFINITY },

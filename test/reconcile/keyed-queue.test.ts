@@ -41,17 +41,17 @@ it('starts names for one slice, then lets other work run, and goes on', async ()
   const clock = new ManualClock();
   const started: string[] = [];
   const turns: PromiseWithResolvers<void>[] = [];
+  clock.nextTurn = () => {
+    const turn = Promise.withResolvers<void>();
+    turns.push(turn);
+    return turn.promise;
+  };
   const queue = new KeyedQueue({
     clock,
     concurrency: 10,
     async handle(name) {
       started.push(name);
       clock.advance(WORK_SLICE_MS / 2);
-    },
-    yieldToOthers() {
-      const turn = Promise.withResolvers<void>();
-      turns.push(turn);
-      return turn.promise;
     },
   });
   for (const name of 'abcde') queue.add(name);

@@ -22,6 +22,7 @@ describe('the poll timer', () => {
           pending = pending.filter((other) => other !== call);
         };
       },
+      nextTurn: async () => undefined,
       advance(ms) {
         for (const end = now + ms; now < end; ) {
           now++;

@@ -1,6 +1,6 @@
 // A clock for one controller: timers go by simulated time, and what it says the time is may be set forward and back.
 import type { Clock } from '../../src/base/clock.ts';
-import type { Life, Scheduler } from './scheduler.ts';
+import { type Life, oneTurn, type Scheduler } from './scheduler.ts';
 
 /** What every clock of a run says when the run begins. */
 const BEGIN = Date.parse('2026-11-20T10:00:00Z');
@@ -41,6 +41,7 @@ export function clockOf(scheduler: Scheduler, wall: WallTime, life: Life): Clock
     now: () => wall.now(),
     monotonic: () => scheduler.now,
     after: (ms: number, wake: () => void) => scheduler.after(Number.isFinite(ms) ? ms : 2 ** 40, life, wake),
+    nextTurn: oneTurn,
   };
   return clock;
 }

@@ -13,7 +13,7 @@ import { createPollTimer } from '../../src/repository/triggers.ts';
 import { openStore } from '../../src/store/lowdb-store.ts';
 import type { Changes, Loses } from './actions.ts';
 import { drawn } from './chance.ts';
-import { type Life, oneTurn } from './scheduler.ts';
+import type { Life } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
 import type { Image } from './simulated-disk.ts';
 import type { MeaningOf } from './simulated-git.ts';
@@ -160,7 +160,6 @@ export class SimulatedController {
       writes: 'commit',
       compareMs: COMPARE_MS,
       inSlices,
-      yieldToOthers: oneTurn,
     });
     await core.started;
     this.core = core;

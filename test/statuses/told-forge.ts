@@ -63,6 +63,7 @@ export class ReportingCore {
       now: () => real.now(),
       monotonic: () => real.monotonic(),
       after: (ms, wake) => real.after(ms, () => (life.isOver ? undefined : wake())),
+      nextTurn: () => real.nextTurn(),
     };
     return new StatusReporter({
       ...{ current, ledger, clock, random: () => 0.5, takesProgress: this.takesProgress, sentTo: this.sentTo },

@@ -1,5 +1,5 @@
 // A clock that stands still until a test moves it. Time passes by `advance`; `setWall` sets the clock on the wall only.
-import type { Clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 
 export class ManualClock implements Clock {
   #monotonic = 0;
@@ -24,6 +24,9 @@ export class ManualClock implements Clock {
     this.#pending.add(timer);
     return () => this.#pending.delete(timer);
   }
+
+  /** A test may end the turns itself. */
+  nextTurn: () => Promise<unknown> = () => systemClock.nextTurn();
 
   /** How many calls wait. */
   get pending(): number {

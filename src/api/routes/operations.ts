@@ -1,5 +1,4 @@
 // Routes of docs/rest.md, operations.
-import { setImmediate } from 'node:timers/promises';
 import { type Request, type Response, Router } from 'express';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
 import type { Client } from '../../model/objects.ts';
@@ -22,7 +21,7 @@ import { readList, readsOn } from '../reads.ts';
 import { explainRoutes } from './explain.ts';
 
 /** Each is alone while it writes its rows, and passes wait for it. */
-const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100, yieldToOthers: setImmediate };
+const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
 
 interface OperationRoutes {

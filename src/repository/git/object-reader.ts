@@ -1,6 +1,6 @@
 // Reads the objects of a bare repository through git. Hashes every object before it returns it, so that damage by a
 // disk or a remote is detected.
-import { setImmediate } from 'node:timers/promises';
+import { systemTurns } from '../../base/slices.ts';
 import { CatFile, CatFileFailure } from './cat-file.ts';
 import type { ObjectAnswer } from './cat-file-answers.ts';
 import { freeBytes } from './free-bytes.ts';
@@ -25,8 +25,6 @@ export class DamagedCopyError extends GitError {}
 const OBJECT_BYTES_MAX = 32 * 1024 * 1024;
 /** A larger commit gives its memory back as soon as it is parsed. */
 const FREED_BYTES_MIN = 1024 * 1024;
-/** Yields to other work after this number of entries of a tree. */
-const ENTRIES_A_TURN = 5000;
 
 /** Reads and verifies the objects of one repository. */
 export class ObjectReader {
@@ -77,7 +75,7 @@ export class ObjectReader {
     try {
       for (const entry of treeEntries(bytes)) {
         if (entries.push(entry) > countMax) break;
-        if (entries.length % ENTRIES_A_TURN === 0) await setImmediate();
+        if (systemTurns.isOver()) await systemTurns.next();
       }
     } catch (error) {
       throw damageOf(oid, error);

@@ -1,6 +1,4 @@
 // Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
-import { setImmediate } from 'node:timers/promises';
-import type { RunInSlices } from '../../base/slices.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
@@ -26,38 +24,31 @@ export type WriteVerdict =
   | { readonly is: 'unchanged'; readonly write: PendingWrite }
   | { readonly is: 'refused'; readonly write: PendingWrite; readonly error: unknown };
 
-interface JudgeOptions {
-  /** The remote was asked for the base after the writes came: what changes after it has changed meanwhile. */
-  readonly isNewest: boolean;
-  /** Awaited after each write. */
-  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
-  /** Runs the judgement of one write. */
-  readonly inSlices: RunInSlices;
-}
-
 /**
  * Returns a verdict for each write, in order. A verdict that comes after a commit holds only once that commit is on the
- * branch: the write was judged on top of it.
+ * branch: the write was judged on top of it. `isNewest`: the remote was asked for the base after the writes came.
  */
-export async function judgeWrites(
+export function* judgeWrites(
   writes: readonly PendingWrite[],
   base: DesiredState,
-  { isNewest, yieldToOthers = setImmediate, inSlices }: JudgeOptions,
-): Promise<readonly WriteVerdict[]> {
+  isNewest: boolean,
+): Steps<readonly WriteVerdict[]> {
   const verdicts: WriteVerdict[] = [];
   let desired = base;
   for (const write of writes) {
-    const { verdict, after } = await inSlices(judge(write, { base, desired, isNewest }));
+    const { verdict, after } = yield* judge(write, { base, desired, isNewest });
     verdicts.push(verdict);
     desired = after;
-    await yieldToOthers();
+    yield;
   }
   return verdicts;
 }
 
-interface Ground extends Pick<JudgeOptions, 'isNewest'> {
+interface Ground {
   /** The desired state of the branch. */
   readonly base: DesiredState;
+  /** What changes after the base has changed since the writes came. */
+  readonly isNewest: boolean;
   /** The desired state after the commits of the writes before this one. */
   readonly desired: DesiredState;
 }

@@ -22,9 +22,7 @@ const SHOWN_LENGTH_MAX = 200;
 export interface PublishParts extends PushParts {
   /** The target of each write: the followed branch, or a new branch that proposes it. */
   readonly mode: 'commit' | 'propose';
-  /** Gives other work its turn; see judge-writes.ts. */
-  readonly yieldToOthers?: (() => Promise<unknown>) | undefined;
-  /** Runs long work; see judge-writes.ts. */
+  /** Runs the judgement of the writes. */
   readonly inSlices: RunInSlices;
 }
 
@@ -56,7 +54,7 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
     open = open.filter((write) => write.begin());
     if (desired === undefined || open.length === 0) return [];
     const isNewest = followed === undefined;
-    const judged = await judgeWrites(open, desired, { ...parts, isNewest });
+    const judged = await parts.inSlices(judgeWrites(open, desired, isNewest));
     const verdicts = isNewest ? settleCertain(judged) : judged;
     followed = undefined;
     open = verdicts.map(({ write }) => write);
