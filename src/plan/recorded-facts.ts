@@ -8,25 +8,31 @@ import { isError, type Problem } from '../model/problem.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
 
-/** One recorded server, as `GET /operations/recorded` answers it. */
+/** What a plan reads of one recorded server; `GET /operations/recorded` answers it. */
 export interface RecordedFacts {
   readonly name: string;
   readonly instance: string;
+  /** The resource key of its template. */
   readonly key: string;
+  /** The member's index as written; null for a single server. */
   readonly index: string | null;
   readonly state: State;
   /** The followed commit that last changed its wanted spec. */
   readonly commit: string;
   readonly incarnation: number;
+  /** The provider entry that made it; null: none was asked. */
   readonly provider: string | null;
   /** Null: no commit wants it any more. */
   readonly wanted: Spec | null;
-  /** Null: no action has succeeded yet. */
+  /** The spec that the last success applied; null: nothing that Treeline made is there. */
   readonly applied: Spec | null;
   /** A create has begun, and no check has found the server absent since. */
   readonly mayExist: boolean;
+  /** An update or delete began after `applied` was recorded and has not succeeded. */
   readonly dirty: boolean;
+  /** It is being deleted and created again. */
   readonly replacing: boolean;
+  /** A person approved its delete or replacement. */
   readonly approved: boolean;
   readonly protected: boolean;
   readonly deletion: 'delete' | 'retain';

@@ -2,8 +2,8 @@
 import type { InstanceEvent } from '../../model/instance-event.ts';
 import type { Json, JsonMap } from '../../model/json.ts';
 import type { HoldKind, Reason } from '../../model/rows.ts';
-import type { Spec } from '../../model/spec.ts';
 import type { InstanceStatus, State } from '../../model/state.ts';
+import type { RecordedFacts } from '../../plan/recorded-facts.ts';
 import type { Caller } from '../caller.ts';
 
 /** Something that does not happen before a person says yes. */
@@ -109,40 +109,14 @@ export interface InstanceEvents {
   readonly gap: boolean;
 }
 
-/** One recorded server. */
-export interface RecordedServer {
-  readonly name: string;
-  readonly instance: string;
-  /** The resource key of its template. */
-  readonly key: string;
-  /** The member's index as written; null for a single server. */
-  readonly index: string | null;
-  readonly state: State;
+/** One recorded server: what a plan reads of it, and what tells of it besides. */
+export interface RecordedServer extends RecordedFacts {
   readonly reason: Reason | null;
   /** When it entered this state; RFC 3339, with milliseconds. */
   readonly since: string;
-  /** The followed commit that last changed its wanted spec. */
-  readonly commit: string;
   readonly generation: number;
-  readonly incarnation: number;
-  /** The provider entry that made it; null: none was asked. */
-  readonly provider: string | null;
-  /** Null: no commit wants it any more. */
-  readonly wanted: Spec | null;
-  /** The spec that the last success applied; null: nothing that Treeline made is there. */
-  readonly applied: Spec | null;
-  /** A create has begun, and no check has found the server absent since. */
-  readonly mayExist: boolean;
-  /** An update or delete began after `applied` was recorded and has not succeeded. */
-  readonly dirty: boolean;
-  /** It is being deleted and created again. */
-  readonly replacing: boolean;
-  /** A person approved its delete or replacement. */
-  readonly approved: boolean;
   /** Its instance is held. */
   readonly held: boolean;
-  readonly protected: boolean;
-  readonly deletion: 'delete' | 'retain';
   readonly outputs: JsonMap;
 }
 
