@@ -6,7 +6,7 @@ import type { Reader } from '../service/read/reader.ts';
 import { type AnswerText, cutText, type PiecedAnswer } from './answer.ts';
 import { refusalOf, requireAllowed } from './authenticate.ts';
 import { fingerprintOf } from './peer.ts';
-import { sentAnswers } from './sent-answers.ts';
+import { COUNTED_BYTES_MIN, sendAtOnce, sentAnswers } from './sent-answers.ts';
 
 const REQUEST_ID = 'X-Request-Id';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -51,11 +51,9 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, {
 
 /** Sends a body whose head is written. */
 function sendBody(response: ServerResponse, answer: AnswerText): void {
-  const [first = '', second] = answer.pieces;
   if (response.req.method === 'HEAD') response.end();
-  else if (second !== undefined) void sentAnswers.send(response, fingerprintOf(response.req), answer);
-  // Text of ASCII alone is the same bytes in both, and Node writes one byte a character much faster.
-  else response.end(first, answer.bytes === first.length ? 'latin1' : 'utf8');
+  else if (answer.bytes < COUNTED_BYTES_MIN) sendAtOnce(response, answer);
+  else void sentAnswers.send(response, fingerprintOf(response.req), answer);
 }
 
 /** Answers what was done, in the envelope of the interface. Throws ServiceError where the client may not ask any more. */

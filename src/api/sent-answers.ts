@@ -1,18 +1,21 @@
-// Sends long answers as fast as their clients read, and counts what clients have not read: each has its share of it.
+// Sends answers as fast as their clients read, and counts what clients have not read: each has its share of it.
 // docs/decisions/0031-shares.md.
 import type { ServerResponse } from 'node:http';
 import { type AnswerText, PIECE_LENGTH, type PiecedAnswer } from './answer.ts';
 import { logOverShare, refusalOf } from './authenticate.ts';
 import { clientTurns } from './client-turns.ts';
 
+/** Shorter answers are not counted: of the 1,000 connections of a client, they take 12 MiB at most. */
+export const COUNTED_BYTES_MIN = 4 * 1024;
+
 /**
- * So much may the long answers take that are being sent, all together and those of one client. An answer that is sent several
+ * So much may the answers take that are being sent, all together and those of one client. An answer that is sent several
  * times counts once.
  */
 interface SentLimits {
   readonly bytes: number;
   readonly bytesOfClient: number;
-  /** What each connection holds beside the answer: a piece that is written and not read. */
+  /** What each connection holds beside a long answer: a piece that is written and not read. */
   readonly bytesOfConnection: number;
   /** What it holds beside that where the answer is packed. */
   readonly bytesOfPacker: number;
@@ -34,50 +37,64 @@ type SentText = AnswerText & Partial<Pick<PiecedAnswer, 'etag'>>;
 interface Sent {
   readonly client: string;
   readonly answer: SentText;
+  /** What its connection holds beside the answer. */
+  readonly held: number;
 }
 
-/** The answers that are counted, and what they take. */
+/** What answers take. */
 class Counted {
-  readonly #answers = new Set<SentText>();
+  /** By answer, over how many connections it is sent. */
+  readonly #answers = new Map<SentText, number>();
   #bytes = 0;
 
-  /** Returns true if one more connection, which holds so much, with an answer takes no more than is left of `max`. */
-  fits(answer: SentText, held: number, max: number): boolean {
-    return this.#bytes + this.#costOf(answer, held) <= max;
+  get bytes(): number {
+    return this.#bytes;
   }
 
-  add(answer: SentText, held: number): void {
-    this.#bytes += this.#costOf(answer, held);
-    this.#answers.add(answer);
+  add({ answer, held }: Sent): void {
+    const count = this.#answers.get(answer) ?? 0;
+    this.#answers.set(answer, count + 1);
+    this.#bytes += held + (count === 0 ? answer.bytes : 0);
   }
 
-  #costOf(answer: SentText, held: number): number {
-    return held + (this.#answers.has(answer) ? 0 : answer.bytes);
+  remove({ answer, held }: Sent): void {
+    const count = (this.#answers.get(answer) ?? 0) - 1;
+    if (count === 0) this.#answers.delete(answer);
+    else this.#answers.set(answer, count);
+    this.#bytes -= held + (count === 0 ? answer.bytes : 0);
   }
 }
 
-/** The long answers that are being sent. */
+/** The answers that are being sent, but for the shortest. */
 export class SentAnswers {
   readonly #limits: SentLimits;
   /** By response; the one whose client has read nothing for longest comes first. */
   readonly #sent = new Map<ServerResponse, Sent>();
+  readonly #all = new Counted();
+  readonly #byClient = new Map<string, Counted>();
 
   constructor(limits: SentLimits) {
     this.#limits = limits;
   }
 
   /**
-   * Sends an answer whose head is written as fast as its client reads, and no more once the client may not ask any more. Where the
-   * answers of this client, or all, take too much, the connections of them that have read nothing for longest are closed.
+   * Sends an answer whose head is written as fast as its client reads, a long one no more once the client may not ask any more.
+   * Resolves once the client has read it or is gone. Where the answers of this client, or all, take too much, the connections of
+   * them that have read nothing for longest are closed.
    */
   async send(response: ServerResponse, client: string, answer: SentText): Promise<void> {
-    const sent = { client, answer: this.#inMemory(answer) };
-    this.#sent.set(response, sent);
-    this.#closeUnread(response);
+    // Its end was told already.
+    if (response.destroyed) return;
+    const sent = { client, answer: this.#inMemory(answer), held: this.#heldOf(response, answer) };
+    this.#closeUnread(response, sent, this.#begin(response, sent));
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    response.once('close', resolve);
     try {
-      await this.#sendPieces(response, sent);
+      if (answer.pieces.length > 1) await this.#sendPieces(response, sent);
+      else sendAtOnce(response, answer);
+      await closed;
     } finally {
-      this.#sent.delete(response);
+      this.#end(response);
     }
   }
 
@@ -102,29 +119,56 @@ export class SentAnswers {
 
   /** Returns the same answer as it is sent to another client already, so that its text is in memory once. */
   #inMemory(answer: SentText): SentText {
-    if (answer.etag === undefined) return answer;
+    if (answer.etag === undefined || answer.pieces.length === 1) return answer;
     for (const { answer: other } of this.#sent.values()) if (other.etag === answer.etag) return other;
     return answer;
   }
 
-  #closeUnread(newest: ServerResponse): void {
-    const { bytes, bytesOfClient, bytesOfConnection, bytesOfPacker } = this.#limits;
-    const all = new Counted();
-    const byClient = new Map<string, Counted>();
-    for (const [response, { client, answer }] of [...this.#sent].reverse()) {
-      const own = byClient.get(client) ?? new Counted();
-      byClient.set(client, own);
-      const held = bytesOfConnection + (response.hasHeader('Content-Encoding') ? bytesOfPacker : 0);
-      const fits = own.fits(answer, held, bytesOfClient) && all.fits(answer, held, bytes);
-      if (response !== newest && !fits) {
-        logOverShare(response.req, 'answers that it does not read');
-        this.#sent.delete(response);
-        response.destroy();
-        continue;
-      }
-      own.add(answer, held);
-      all.add(answer, held);
+  #heldOf(response: ServerResponse, { pieces, bytes }: SentText): number {
+    const { bytesOfConnection, bytesOfPacker } = this.#limits;
+    const isShort = pieces.length === 1;
+    // What is no longer than Node takes before it asks to wait is packed at once, and nothing of gzip is left.
+    const isPacking = response.hasHeader('Content-Encoding') && !(isShort && bytes <= response.writableHighWaterMark);
+    return (isShort ? 2 * bytes : bytesOfConnection) + (isPacking ? bytesOfPacker : 0);
+  }
+
+  /** Returns what the answers of its client take. */
+  #begin(response: ServerResponse, sent: Sent): Counted {
+    this.#sent.set(response, sent);
+    const own = this.#byClient.get(sent.client) ?? new Counted();
+    this.#byClient.set(sent.client, own);
+    own.add(sent);
+    this.#all.add(sent);
+    return own;
+  }
+
+  #end(response: ServerResponse): void {
+    const sent = this.#sent.get(response);
+    if (sent === undefined) return;
+    this.#sent.delete(response);
+    const own = this.#byClient.get(sent.client);
+    own?.remove(sent);
+    if (own?.bytes === 0) this.#byClient.delete(sent.client);
+    this.#all.remove(sent);
+  }
+
+  /** The client's own come first. */
+  #closeUnread(newest: ServerResponse, { client }: Sent, own: Counted): void {
+    const { bytes, bytesOfClient } = this.#limits;
+    for (const [response, sent] of this.#sent) {
+      if (own.bytes <= bytesOfClient) break;
+      if (response !== newest && sent.client === client) this.#close(response);
     }
+    for (const response of this.#sent.keys()) {
+      if (this.#all.bytes <= bytes) break;
+      if (response !== newest) this.#close(response);
+    }
+  }
+
+  #close(response: ServerResponse): void {
+    logOverShare(response.req, 'answers that it does not read');
+    this.#end(response);
+    response.destroy();
   }
 }
 
@@ -138,4 +182,9 @@ function writeAtOnce(response: ServerResponse, piece: string): boolean {
   const mayFollow = response.write(piece);
   response.socket?.uncork();
   return mayFollow;
+}
+
+/** Sends an answer of one piece. Text of ASCII alone is the same bytes in both, and Node writes one byte a character much faster. */
+export function sendAtOnce(response: ServerResponse, { pieces: [piece = ''], bytes }: AnswerText): void {
+  response.end(piece, bytes === piece.length ? 'latin1' : 'utf8');
 }

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { AgentAction } from '../../src/agents/agent.ts';
 import type { AnswerText } from '../../src/api/answer.ts';
 import { clientTurns } from '../../src/api/client-turns.ts';
-import { SentAnswers } from '../../src/api/sent-answers.ts';
+import { SentAnswers, sentAnswers } from '../../src/api/sent-answers.ts';
 import type { Steps } from '../../src/base/steps.ts';
 import type { InstanceView } from '../../src/service/read/instance-views.ts';
 import { ACTION } from '../support/sample-agent.ts';
@@ -212,6 +212,13 @@ class UnreadResponse extends EventEmitter {
     return false;
   }
 
+  readonly writableHighWaterMark = 64 * 1024;
+
+  /** It has no other way to end than to be closed. */
+  end(): void {
+    this.emit('end');
+  }
+
   closings = 0;
 
   destroy(): void {
@@ -283,6 +290,64 @@ it.each([
   expect(responses.map(({ destroyed }) => destroyed)).toEqual([...Array(7).fill(true), false, false, false]);
   for (const response of responses) response.destroy();
   await Promise.all(ends);
+});
+
+it.each([
+  // The text, and as bytes and encrypted.
+  ['plain', 'x'.repeat(8 * 1024), false, 24],
+  ['packed', 'x'.repeat(8 * 1024), true, 24],
+  ['packed in more than one go', 'x'.repeat(96 * 1024), true, 3 * 96 + 100],
+] as const)('short answers count too, until they are read: %s', async (_how, text, isPacked, kibibytes) => {
+  const share = 4 * kibibytes * 1024;
+  const limits = { bytes: 10 * MIB, bytesOfClient: share, bytesOfConnection: MIB, bytesOfPacker: 100 * 1024 };
+  const answers = new SentAnswers(limits);
+  const ends: Promise<void>[] = [];
+  function send(): UnreadResponse {
+    const response = new UnreadResponse(isPacked);
+    const answer = { pieces: [text], bytes: text.length };
+    ends.push(answers.send(response as unknown as ServerResponse, 'low', answer));
+    return response;
+  }
+  const first = Array.from({ length: 10 }, send);
+  expect(first.map(({ destroyed }) => destroyed)).toEqual([...Array(6).fill(true), ...Array(4).fill(false)]);
+  // Its client has read it.
+  first[9]?.emit('close');
+  await pause(1);
+  const next = send();
+  expect([...first.slice(6), next].map(({ destroyed }) => destroyed)).toEqual(Array(5).fill(false));
+  send();
+  expect([...first.slice(6), next].map(({ destroyed }) => destroyed)).toEqual([true, false, false, false, false]);
+  for (const response of [...first, next]) response.emit('close');
+  await Promise.all(ends.slice(0, -1));
+});
+
+it('an answer for a client that is gone is not counted', async () => {
+  const answers = new SentAnswers({ bytes: 10, bytesOfClient: 10, bytesOfConnection: 0, bytesOfPacker: 0 });
+  const gone = new UnreadResponse();
+  gone.destroy();
+  await answers.send(gone as unknown as ServerResponse, 'low', answerOf(9));
+  const response = new UnreadResponse();
+  const end = answers.send(response as unknown as ServerResponse, 'low', answerOf(9));
+  expect([gone.closings, response.destroyed]).toEqual([1, false]);
+  response.destroy();
+  await end;
+});
+
+it.each([
+  ['plain', undefined],
+  ['packed', 'gzip'],
+])('answers of 4 KiB and more are counted for who asks: %s', async (_how, accepted) => {
+  const counted = vi.spyOn(sentAnswers, 'send');
+  onTestFinished(() => counted.mockRestore());
+  const headers = accepted === undefined ? {} : { 'Accept-Encoding': accepted };
+  for (const path of ['/stacks/instances', '/stacks/instances?']) {
+    api.reader.list = listOf(8 * 1024, 'x');
+    expect((await api.request(path, { headers })).headers['content-encoding']).toBe(accepted);
+    api.reader.list = [];
+    expect((await api.request(path, { headers })).status).toBe(200);
+  }
+  expect(counted.mock.calls.map(([, , { pieces }]) => pieces.length)).toEqual([1, 1]);
+  await Promise.all(counted.mock.results.map(({ value }) => value));
 });
 
 it('answers of one tag are in memory once, and count once', async () => {
