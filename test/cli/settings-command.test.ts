@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ProcessResult, treeline } from '../support/command-line.ts';
 import { createGitRepository } from '../support/git-repository.ts';
+import { prepareOnce } from '../support/prepared-folder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The user nobody of most systems. */
@@ -20,10 +21,12 @@ repository:
   passwordFile: password
 `;
 
+const copyCertificates = prepareOnce((cwd) => treeline(['pki', 'init'], { cwd }));
+
 /** A folder with certificates, a password and these settings. */
 async function folderWith(settings: string): Promise<string> {
   const cwd = temporaryDirectory();
-  await treeline(['pki', 'init'], { cwd });
+  await copyCertificates(cwd);
   writeFileSync(join(cwd, 'password'), 'secret\n', { mode: 0o600 });
   writeFileSync(join(cwd, 'treeline.yaml'), settings);
   return cwd;

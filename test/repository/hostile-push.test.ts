@@ -97,6 +97,7 @@ describe('one large blob', () => {
   it('that does not compress stops nobody', async () => {
     const { repository, open } = await setUp();
     await repository.git('config', 'core.bigFileThreshold', '1m');
+    await repository.git('config', 'core.compression', '0');
     await repository.commit({ 'images/noise': noise(40 * MIB) });
     const source = await open();
     await expectCheap(async () => expect(await follow(source)).toEqual(['tree.yaml']));
