@@ -1,5 +1,6 @@
-// `treeline provider test`: on a program that keeps the contract, the one of the document, and on some that do not.
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// `treeline provider test`: on a program that keeps the contract, and on some that do not. test/long/conformance.long.ts runs it on
+// the example of docs/providers.md and on the programs of contrib/.
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ProcessResult, ROOT, treeline } from '../support/command-line.ts';
@@ -8,18 +9,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const PROGRAMS = join(ROOT, 'test/support/programs');
 const GOOD = [process.execPath, join(PROGRAMS, 'file-servers.js')];
-const PYTHON = ['/usr/bin/python3', '/usr/local/bin/python3', '/opt/homebrew/bin/python3'].find((path) =>
-  isThere(path),
-);
 const CASES = 31;
-
-function isThere(path: string): boolean {
-  try {
-    return readFileSync(path).length > 0;
-  } catch {
-    return false;
-  }
-}
 
 async function test(
   command: readonly string[],
@@ -169,19 +159,4 @@ describe('treeline provider test --url', { timeout: 120_000 }, () => {
     expect(code).toBe(3);
     expect(stderr).toContain(words);
   });
-});
-
-describe('docs/providers.md', () => {
-  it.skipIf(PYTHON === undefined)(
-    'has an example that keeps the contract (skipped without Python)',
-    async () => {
-      const example = /```python\n(.*?)```/s.exec(readFileSync(join(ROOT, 'docs/providers.md'), 'utf8'))?.[1] ?? '';
-      const path = join(temporaryDirectory(), 'example.py');
-      writeFileSync(path, example);
-      const { code, stdout, servers } = await test([PYTHON ?? '', path]);
-      expect({ code, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, failed: null });
-      expect(readdirSync(servers)).toEqual([]);
-    },
-    120_000,
-  );
 });

@@ -1,9 +1,11 @@
-// Runs `treeline provider test` against the programs of contrib/providers. `npm run test:long`; test/contrib/ has tests of what
+// Runs `treeline provider test` against the programs of contrib/providers and the one of docs/providers.md. `npm run test:long`; test/contrib/ has tests of what
 // each of them does.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'vitest';
+import { expect, it } from 'vitest';
+import { treeline } from '../support/command-line.ts';
+import { documentProgram, PYTHON } from '../support/document-program.ts';
 import { CONFORMANCE_MS_MAX, expectConformance } from '../support/expect-conformance.ts';
 import { HAS_SSH_SERVER, startSshServer } from '../support/ssh-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -70,5 +72,15 @@ it.skipIf(!HAS_SSH_SERVER)(
       ...{ TREELINE_SSH_KNOWN_HOSTS: knownHosts, TREELINE_SSH_PORT: String(port) },
     };
     await expectConformance('ssh/ssh.mjs', environment, ['address=127.0.0.1']);
+  },
+);
+
+it.skipIf(PYTHON === undefined)(
+  'the example of docs/providers.md keeps the contract (skipped without Python)',
+  { timeout: CONFORMANCE_MS_MAX },
+  async () => {
+    const options = ['--environment', `SERVERS=${temporaryDirectory()}`, '--', ...documentProgram()];
+    const { code, stdout } = await treeline(['provider', 'test', ...options], { timeoutMs: CONFORMANCE_MS_MAX });
+    expect({ code, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, failed: null });
   },
 );

@@ -168,7 +168,7 @@ export class Core {
 
   /** Lets everything happen that waits for nothing but its turn. */
   async settle(): Promise<void> {
-    for (let quiet = 0, last = ''; quiet < 5; ) {
+    for (let quiet = 0, last = ''; quiet < 3; ) {
       for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       const now = `${this.store.savedBytes} ${this.provider.calls.length} ${this.lines.length}`;
       quiet = now === last ? quiet + 1 : 0;

@@ -1,14 +1,15 @@
 // A controller that is killed, loses its local copy, and meets a branch that was forced elsewhere meanwhile.
+// `npm run test:long`; test/reconcile/lost-history.test.ts and test/scenario/holds.test.ts have each step by itself.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { instanceText, OFFICE, SERVERS, SHOP, STACKS } from '../scenario/stacks.ts';
 import { type ProcessResult, run, treeline } from '../support/command-line.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
 import { createHttpsClient, type Reply } from '../support/https-client.ts';
 import { existing, PATIENCE } from '../support/running-controller.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSite, type Site } from '../support/site.ts';
-import { instanceText, OFFICE, SERVERS, SHOP, STACKS } from './stacks.ts';
 
 const PROTECTED_OFFICE = instanceText('office', 1, 'protected: true\n');
 
