@@ -5,9 +5,12 @@ export class NameQueue {
   readonly #names = new Set<string>();
   /**
    * Every name before its position was removed, or is `#first`. The iterator is kept, since a new one would walk over the
-   * gaps of removed names.
+   * gaps of removed names; but not for long where it stays at its position, since it keeps all former tables of the set in
+   * memory.
    */
-  #walk = this.#names.values();
+  #walk: SetIterator<string> | undefined;
+  /** Number of names that were added since the iterator went on. */
+  #added = 0;
   /** The name that was read and not removed. */
   #first: string | undefined;
 
@@ -28,18 +31,18 @@ export class NameQueue {
   /** Appends a name, unless it is queued already. */
   add(name: string): void {
     this.#names.add(name);
+    this.#added += 1;
+    if (this.#added > this.#names.size) this.#walk = undefined;
   }
 
   /** Returns the name that has waited longest, and keeps it; undefined if the queue is empty. */
   first(): string | undefined {
     if (this.#first !== undefined || this.#names.size === 0) return this.#first;
-    let first = this.#walk.next();
-    if (first.done) {
-      // An iterator that has ended stays ended, although names were added since.
-      this.#walk = this.#names.values();
-      first = this.#walk.next();
-    }
-    this.#first = first.value;
+    // An iterator that has ended stays ended, although names were added since.
+    const next = this.#walk?.next();
+    if (next === undefined || next.done) this.#walk = this.#names.values();
+    this.#first = next?.value ?? this.#walk?.next().value;
+    this.#added = 0;
     return this.#first;
   }
 

@@ -1,51 +1,53 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NameQueue } from '../../src/reconcile/name-queue.ts';
 
-function lineOf(...names: readonly string[]): NameQueue {
-  const line = new NameQueue();
-  for (const name of names) line.add(name);
-  return line;
+function queueOf(...names: readonly string[]): NameQueue {
+  const queue = new NameQueue();
+  for (const name of names) queue.add(name);
+  return queue;
 }
 
 /** Takes until nobody is left. */
-function takeAll(line: NameQueue): readonly string[] {
+function takeAll(queue: NameQueue): readonly string[] {
   const taken: string[] = [];
-  for (let name = line.removeFirst(); name !== undefined; name = line.removeFirst()) taken.push(name);
+  for (let name = queue.removeFirst(); name !== undefined; name = queue.removeFirst()) taken.push(name);
   return taken;
 }
 
-describe('a line', () => {
+describe('a queue', () => {
   it('gives its names in the order in which they came, each once', () => {
-    const line = lineOf('b', 'a', 'b', 'c');
-    expect(line.size).toBe(3);
-    expect(takeAll(line)).toEqual(['b', 'a', 'c']);
-    expect(line.size).toBe(0);
+    const queue = queueOf('b', 'a', 'b', 'c');
+    expect(queue.size).toBe(3);
+    expect(takeAll(queue)).toEqual(['b', 'a', 'c']);
+    expect(queue.size).toBe(0);
   });
 
   it('puts a name that was taken at its end when it comes again', () => {
-    const line = lineOf('a', 'b');
-    expect(line.removeFirst()).toBe('a');
-    line.add('a');
-    expect(takeAll(line)).toEqual(['b', 'a']);
+    const queue = queueOf('a', 'b');
+    expect(queue.removeFirst()).toBe('a');
+    queue.add('a');
+    expect(takeAll(queue)).toEqual(['b', 'a']);
   });
 
   it('goes on after it was empty', () => {
-    const line = lineOf('a');
-    expect(takeAll(line)).toEqual(['a']);
-    expect(line.removeFirst()).toBeUndefined();
-    line.add('b');
-    line.add('a');
-    expect(takeAll(line)).toEqual(['b', 'a']);
+    const queue = queueOf('a');
+    expect(takeAll(queue)).toEqual(['a']);
+    expect(queue.removeFirst()).toBeUndefined();
+    queue.add('b');
+    queue.add('a');
+    expect(takeAll(queue)).toEqual(['b', 'a']);
   });
 
   it('is empty once it was cleared, and can be used again', () => {
-    const line = lineOf('a', 'b', 'c');
-    line.removeFirst();
-    line.clear();
-    expect([line.size, line.removeFirst()]).toEqual([0, undefined]);
-    line.add('c');
-    expect(takeAll(line)).toEqual(['c']);
+    const queue = queueOf('a', 'b', 'c');
+    queue.removeFirst();
+    queue.clear();
+    expect([queue.size, queue.removeFirst()]).toEqual([0, undefined]);
+    queue.add('c');
+    expect(takeAll(queue)).toEqual(['c']);
   });
 
   it('does what a list of names without repetitions does, whatever comes in between', () => {
@@ -56,20 +58,39 @@ describe('a line', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-        const line = new NameQueue();
+        const queue = new NameQueue();
         const model: string[] = [];
         for (const name of steps) {
-          if (name === 'take') expect(line.removeFirst()).toBe(model.shift());
+          if (name === 'take') expect(queue.removeFirst()).toBe(model.shift());
           else if (name === 'clear') {
-            line.clear();
+            queue.clear();
             model.length = 0;
           } else {
-            line.add(name);
+            queue.add(name);
             if (!model.includes(name)) model.push(name);
           }
-          expect(line.size).toBe(model.length);
+          expect(queue.size).toBe(model.length);
         }
       }),
     );
+  });
+});
+
+describe('the memory of a queue whose first name stays', () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+
+  it.each([true, false])('does not grow with the names that come and go; the first one is read: %s', (isRead) => {
+    const queue = queueOf('stays');
+    if (isRead) expect(queue.first()).toBe('stays');
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let round = 0; round < 500_000; round += 1) {
+      queue.add(`name-${round % 1_000}`);
+      queue.delete(`name-${round % 1_000}`);
+    }
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
+    expect(takeAll(queue)).toEqual(['stays']);
   });
 });
