@@ -9,11 +9,11 @@ const COMPARE_MS = 1_000;
 /** Smaller corrections of the wall clock are ignored; NTP slews by less. */
 const STEP_MS = 1_000;
 
-/** How far the clock was set, milliseconds. */
+/** One step of the wall clock. */
 export interface ClockStep {
-  readonly backMs: number;
-  readonly forwardMs: number;
-  /** It was not set back before this time of the monotonic clock. */
+  /** How far it was set forward, in milliseconds; negative: back. */
+  readonly byMs: number;
+  /** It was not set before this time of the monotonic clock. */
   readonly since: number;
 }
 
@@ -32,11 +32,8 @@ export class ClockWatch {
   readonly #errors: RepeatedErrors;
   #wall: number;
   #monotonic: number;
-  /** Steps that are not yet corrected in the rows. */
-  #backMs = 0;
-  #forwardMs = 0;
-  /** The last comparison before the first step back. */
-  #since = 0;
+  /** The step that is not yet corrected in the rows. Further steps are looked for once it is. */
+  #step: ClockStep | undefined;
   #cancel: () => void = () => undefined;
   #isStopped = false;
 
@@ -61,18 +58,9 @@ export class ClockWatch {
   }
 
   #compare(): void {
-    const { log } = this.#options;
-    const before = this.#monotonic;
-    const stepMs = this.#takeStep();
-    if (Math.abs(stepMs) > STEP_MS) log.warn({ stepMs }, 'the clock was set; what waits is looked at again');
-    if (stepMs > STEP_MS) this.#forwardMs += stepMs;
-    if (stepMs < -STEP_MS) {
-      if (this.#backMs === 0) this.#since = before;
-      this.#backMs -= stepMs;
-    }
-    const step = { backMs: this.#backMs, forwardMs: this.#forwardMs, since: this.#since };
-    if (step.backMs + step.forwardMs > 0) void this.#correct(step);
-    else this.#compareLater();
+    this.#step ??= this.#findStep();
+    if (this.#step === undefined) this.#compareLater();
+    else void this.#correct(this.#step);
   }
 
   /** Never throws. A failed correction is tried again at the next comparison. */
@@ -80,8 +68,7 @@ export class ClockWatch {
     const { correct, log } = this.#options;
     try {
       await correct(step);
-      this.#backMs -= step.backMs;
-      this.#forwardMs -= step.forwardMs;
+      this.#step = undefined;
     } catch (error) {
       const told = this.#errors.tell(error);
       if (told) log.error({ err: error, ...told }, 'recorded times could not be corrected; it is tried again');
@@ -89,14 +76,17 @@ export class ClockWatch {
     this.#compareLater();
   }
 
-  /** Returns how far the wall clock has moved beyond the time elapsed since the last comparison. */
-  #takeStep(): number {
-    const { clock } = this.#options;
+  /** Returns how far the wall clock has moved beyond the time elapsed since the last comparison; undefined: not far. */
+  #findStep(): ClockStep | undefined {
+    const { clock, log } = this.#options;
     const wall = clock.now();
     const monotonic = clock.monotonic();
-    const stepMs = wall - this.#wall - (monotonic - this.#monotonic);
+    const since = this.#monotonic;
+    const byMs = wall - this.#wall - (monotonic - since);
     this.#wall = wall;
     this.#monotonic = monotonic;
-    return stepMs;
+    if (Math.abs(byMs) <= STEP_MS) return undefined;
+    log.warn({ stepMs: byMs }, 'the clock was set; what waits is looked at again');
+    return { byMs, since };
   }
 }

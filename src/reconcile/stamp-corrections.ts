@@ -9,10 +9,8 @@ import type { Store } from '../store/store.ts';
 interface Correction {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** How far the clock was just set back; 0 if unknown, as at a start. */
-  readonly backMs: number;
-  /** How far it was just set forward; 0 if unknown. */
-  readonly forwardMs: number;
+  /** How far the clock was just set forward; negative: back; 0 if unknown, as at a start. */
+  readonly byMs: number;
   /** It was set at most so long ago: what is younger may have its time from the clock as it is now. */
   readonly sinceMs: number;
   /** The longest that a server waits for its next try. */
@@ -52,7 +50,7 @@ function correctedHealing(
   correction: Correction,
 ): NonNullable<ServerRow['healing']> {
   const isPast = Object.values(healing).every((times) => times.every((time) => Date.parse(time) <= correction.now));
-  if (isPast && correction.forwardMs === 0) return healing;
+  if (isPast && correction.byMs <= 0) return healing;
   const entries = Object.entries(healing).map(([name, times]) => [
     name,
     times.map((time) => asOldAsBefore(time, correction)),
@@ -60,27 +58,27 @@ function correctedHealing(
   return Object.fromEntries(entries);
 }
 
-function correctedDue(due: string, { now, backMs, waitMsMax }: Correction): string {
+function correctedDue(due: string, { now, byMs, waitMsMax }: Correction): string {
   const time = Date.parse(due);
-  return time <= now ? due : momentOf(Math.min(time - backMs, now + waitMsMax));
+  return time <= now ? due : momentOf(Math.min(time + Math.min(byMs, 0), now + waitMsMax));
 }
 
 /**
  * An action keeps its remaining time. One that may have begun after the clock was set keeps its deadline: it must not count as
  * over while it runs, and at worst it is waited for as long as it could have run from now on.
  */
-function correctedAction(action: RunningAction, { now, backMs, sinceMs }: Correction): RunningAction {
+function correctedAction(action: RunningAction, { now, byMs, sinceMs }: Correction): RunningAction {
   const started = Date.parse(action.started);
   const deadline = Date.parse(action.deadline);
-  const shiftMs = Math.max(backMs, started - now);
+  const shiftMs = Math.max(-byMs, started - now);
   const mayBeYounger = started <= now && started >= now - sinceMs;
   if (shiftMs <= 0 || deadline <= now || mayBeYounger) return action;
   return { ...action, started: momentOf(started - shiftMs), deadline: momentOf(deadline - shiftMs) };
 }
 
 /** What was written since the clock was set, has its time from the clock as it is now. */
-function asOldAsBefore(moment: string, { forwardMs, now }: Correction): string {
-  return notAfter(forwardMs === 0 ? moment : momentOf(Date.parse(moment) + forwardMs), now);
+function asOldAsBefore(moment: string, { byMs, now }: Correction): string {
+  return notAfter(byMs <= 0 ? moment : momentOf(Date.parse(moment) + byMs), now);
 }
 
 function notAfter(moment: string, now: number): string {

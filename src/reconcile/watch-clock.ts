@@ -32,14 +32,13 @@ export function watchClock(parts: WatchedParts): { readonly watch: ClockWatch; r
       reconciler.enqueue(ledger.list('server').keys(), 'clock');
     },
   });
-  return { watch, corrected: correctStamps(parts, { backMs: 0, forwardMs: 0, since: clock.monotonic() }) };
+  return { watch, corrected: correctStamps(parts, { byMs: 0, since: clock.monotonic() }) };
 }
 
 function correctStamps({ ledger, gate, clock, waitMsMax }: WatchedParts, step: ClockStep): Promise<void> {
   return gate.exclusive(async () => {
-    const { since, ...by } = step;
-    const sinceMs = clock.monotonic() - since;
-    const changes = stampCorrections(ledger, { ...by, now: clock.now(), sinceMs, waitMsMax });
+    const sinceMs = clock.monotonic() - step.since;
+    const changes = stampCorrections(ledger, { byMs: step.byMs, now: clock.now(), sinceMs, waitMsMax });
     if (changes.length > 0) await ledger.commit(changes);
   });
 }

@@ -13,7 +13,7 @@ function open(correct: (step: ClockStep) => Promise<void> = async () => undefine
     ...{ clock, log },
     correct: async (step) => {
       await correct(step);
-      noticed.push(step.backMs > 0 ? `back ${step.backMs}` : `forward ${step.forwardMs}`);
+      noticed.push(step.byMs < 0 ? `back ${-step.byMs}` : `forward ${step.byMs}`);
     },
   });
 
@@ -54,7 +54,7 @@ it('says since when the clock may have been set, also where the correction is tr
   expect(since).toEqual([before, before]);
 });
 
-it('corrects at the next comparison what could not be corrected, together with what came since', async () => {
+it('corrects at the next comparison what could not be corrected, and then what came since', async () => {
   let failures = 1;
   const { set, noticed } = open(async () => {
     failures -= 1;
@@ -63,7 +63,9 @@ it('corrects at the next comparison what could not be corrected, together with w
   await set(-HOUR);
   expect(noticed).toEqual([]);
   await set(-HOUR);
-  expect(noticed).toEqual([`back ${2 * HOUR}`]);
+  expect(noticed).toEqual([`back ${HOUR}`]);
+  await set(0);
+  expect(noticed).toEqual([`back ${HOUR}`, `back ${HOUR}`]);
 });
 
 it('compares no more once it is stopped', async () => {

@@ -5,8 +5,8 @@ import { MemoryStore } from '../support/memory-store.ts';
 import { at, NOW, rowIn, running, SMALL } from './build.ts';
 
 const HOUR = 3_600_000;
-const AHEAD = { now: NOW, backMs: 10 * HOUR, forwardMs: 0, sinceMs: 1_000, waitMsMax: HOUR };
-const START = { ...AHEAD, backMs: 0 };
+const AHEAD = { now: NOW, byMs: -10 * HOUR, sinceMs: 1_000, waitMsMax: HOUR };
+const START = { ...AHEAD, byMs: 0 };
 
 async function storeWith(changes: readonly Omit<Change, 'expected'>[]): Promise<MemoryStore> {
   const store = new MemoryStore();
@@ -54,7 +54,7 @@ it('heals happened now at the latest', async () => {
 });
 
 it('what counts for some time counts as long after a step forward', async () => {
-  const step = { ...START, forwardMs: 10 * HOUR };
+  const step = { ...START, byMs: 10 * HOUR };
   const healing = { size: [at(NOW - 11 * HOUR), at(NOW)] };
   expect((await corrected(rowIn('done', { healing }), step))?.healing).toEqual({ size: [at(NOW - HOUR), at(NOW)] });
   const store = await storeWith([{ kind: 'removal', name: 'web/1', value: { time: at(NOW - 11 * HOUR) } }]);
