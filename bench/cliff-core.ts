@@ -12,7 +12,7 @@ import { CommitGate } from '../src/reconcile/commit-gate.ts';
 import { Ledger } from '../src/reconcile/ledger.ts';
 import { Reconciler } from '../src/reconcile/reconciler.ts';
 import { Reviews } from '../src/reconcile/reviews.ts';
-import { stallsIn } from '../src/reconcile/stall-graph.ts';
+import { stallsIn } from '../src/reconcile/waits/stall-graph.ts';
 import { createReader, type Reader } from '../src/service/read/reader.ts';
 import { ManualClock } from '../test/support/manual-clock.ts';
 import { MemoryStore } from '../test/support/memory-store.ts';

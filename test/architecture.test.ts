@@ -178,7 +178,7 @@ const TRIALS: readonly Trial[] = [
     files: {
       'src/api/a.ts': `\nfunction a() {${lines(60)}}\nconst b = () => {${lines(59)}};`,
       'src/reconcile/b.ts': `class A { b() {${lines(40)}} }`,
-      'src/execute/c.ts': `const c = function () {${lines(39)}};`,
+      'src/reconcile/calls/c.ts': `const c = function () {${lines(39)}};`,
     },
     finds: ['src/api/a.ts:2 begins a function of 61 lines', 'src/reconcile/b.ts:1 begins a function of 41 lines'],
   },

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { stopping } from '../reconcile/claimed-passes.ts';
+import { stopping } from '../reconcile/passes/claimed-passes.ts';
 
 const REPORTS_MAX = 10_000;
 const KEPT_MS = 3_600_000;

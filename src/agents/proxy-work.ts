@@ -13,9 +13,9 @@ import type { ProxyClaim, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { PulledProvider } from '../providers/provider.ts';
 import type { ProxiedEntry } from '../providers/provider-registry.ts';
-import { stopping } from '../reconcile/claimed-passes.ts';
-import { unknownActionSign } from '../reconcile/earlier-controller.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
+import { stopping } from '../reconcile/passes/claimed-passes.ts';
+import { unknownActionSign } from '../reconcile/passes/earlier-controller.ts';
 import type { OfferedCall, Reconciler } from '../reconcile/reconciler.ts';
 import { digestOf, ProxyReports } from './proxy-reports.ts';
 

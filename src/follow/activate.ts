@@ -7,8 +7,8 @@ import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/des
 import { capacityUsed, ROWS_BYTES_MAX } from '../desired/store-capacity.ts';
 import { isError, type Problem, placeAndCode, placeOf } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
-import { beginningChanges } from '../reconcile/earlier-controller.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
+import { beginningChanges } from '../reconcile/passes/earlier-controller.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { type CurrentState, proxyTagsIn } from './current-state.ts';
 import { syncChanges } from './sync.ts';

@@ -8,7 +8,7 @@ import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
-import { isLostStore } from '../reconcile/earlier-controller.ts';
+import { isLostStore } from '../reconcile/passes/earlier-controller.ts';
 import type { Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
 import { afterRefused, type CommitStep, type DerivedStep, stepsAfter } from './commit-steps.ts';

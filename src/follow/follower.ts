@@ -7,7 +7,7 @@ import { momentOf, reasonOf } from '../base/wording.ts';
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Writings } from '../model/writing.ts';
-import { KeyedQueue } from '../reconcile/keyed-queue.ts';
+import { KeyedQueue } from '../reconcile/passes/keyed-queue.ts';
 import type { PreparedCommits } from '../repository/publisher.ts';
 import type { Trigger } from '../repository/source.ts';
 import type { Poll } from './activate.ts';

@@ -7,7 +7,7 @@
 import { deletesDigest } from '../machine/hold-digests.ts';
 import { removalName } from '../machine/removals.ts';
 import type { Change, HeldRow, ServerRow } from '../model/rows.ts';
-import { beginningChanges } from '../reconcile/earlier-controller.ts';
+import { beginningChanges } from '../reconcile/passes/earlier-controller.ts';
 import type { Store } from '../store/store.ts';
 
 type Read = Pick<Store, 'list'>;

@@ -1,6 +1,6 @@
 // Tells from a server's row which provider entry is responsible for it where that changes from one entry to another, and which
 // proxies: they match by tags, the key ProxyTag of a server's record and the tags of a client. Pure; see docs/concepts.md,
-// proxies. reconcile/decision-context.ts chooses the entry.
+// proxies. reconcile/passes/decision-context.ts chooses the entry.
 
 import { fieldOf } from '../model/json.ts';
 import { PROXY_TAG } from '../model/keys.ts';

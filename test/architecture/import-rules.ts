@@ -44,8 +44,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   repository: ['model', 'repository/git', 'base'],
   store: ['model', 'base'],
   providers: ['model', 'programs', 'base'],
-  execute: [...PURE, 'base'],
-  reconcile: [...PURE, 'execute', 'base'],
+  'reconcile/calls': [...PURE, 'base'],
+  reconcile: [...PURE, 'reconcile/calls', 'base'],
   follow: [...PURE, 'reconcile', 'base'],
   service: [...PURE, 'reconcile', 'base'],
   statuses: [...PURE, 'repository', 'base'],
@@ -68,7 +68,7 @@ const INTERFACES = [
   'src/providers/provider.ts',
   'src/providers/provider-registry.ts',
 ];
-const USES_INTERFACES = ['execute', 'reconcile', 'follow', 'service', 'statuses'];
+const USES_INTERFACES = ['reconcile/calls', 'reconcile', 'follow', 'service', 'statuses'];
 
 /** One package, one importing file; these two shape what a whole folder looks like. */
 const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {

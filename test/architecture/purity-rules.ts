@@ -11,7 +11,7 @@ const TURNS = ['setImmediate', 'queueMicrotask'];
 const OUTSIDE = ['process', 'console', 'performance', 'crypto', 'globalThis', 'fetch', ...TIMERS, ...TURNS];
 const ASKING = ['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID'];
 /** These get the time and chance handed in, so that tests can say them. */
-const TIMED = ['follow', 'reconcile', 'execute', 'service'];
+const TIMED = ['follow', 'reconcile', 'reconcile/calls', 'service'];
 
 const pureUses = ruleOfFile({
   title: 'pure stages touch no clock, disk, log, network, chance or process',

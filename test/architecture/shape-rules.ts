@@ -10,7 +10,7 @@ const NAMED_BY_INTERFACE = 'src/api/routes/types.ts';
 const FILE_LINES_MAX = 500;
 const FUNCTION_LINES_MAX = 60;
 /** The folders in which the orchestrating functions are, which grow first. */
-const SHORT_FUNCTIONS = ['follow', 'reconcile', 'execute'];
+const SHORT_FUNCTIONS = ['follow', 'reconcile', 'reconcile/calls'];
 const SHORT_FUNCTION_LINES_MAX = 40;
 
 /** Words of an earlier time, as parts of names. docs/glossary.md has the words of the field that stand for them. */
@@ -58,7 +58,7 @@ const fileSize = ruleOfFile({
 });
 
 const functionSize = ruleOfFile({
-  title: `no function has more than ${FUNCTION_LINES_MAX} lines (${SHORT_FUNCTION_LINES_MAX} in follow/, reconcile/ and execute/)`,
+  title: `no function has more than ${FUNCTION_LINES_MAX} lines (${SHORT_FUNCTION_LINES_MAX} in follow/ and reconcile/)`,
   instead: 'take a step with a name out of it',
   find: (file) =>
     walk(file, (report) => {

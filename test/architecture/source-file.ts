@@ -46,7 +46,7 @@ export function parseSource(path: string, text: string): SourceFile {
 }
 
 /** Folders in a folder that have a row of their own in the table of who may import whom. */
-const ROOMS = ['repository/git'];
+const ROOMS = ['repository/git', 'reconcile/calls'];
 
 /** Returns `model`, `cli`, … for a file in a folder of `src/`, and `derive.ts`, … for one directly in it. */
 export function folderOf(path: string): string {

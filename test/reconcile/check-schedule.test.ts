@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { CheckSchedule } from '../../src/reconcile/check-schedule.ts';
-import { KeyedQueue } from '../../src/reconcile/keyed-queue.ts';
+import { CheckSchedule } from '../../src/reconcile/checks/check-schedule.ts';
+import { KeyedQueue } from '../../src/reconcile/passes/keyed-queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { answerOf, rowIn, SMALL } from './build.ts';
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import type { Wait } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { CircleWatch } from '../../src/reconcile/circle-watch.ts';
+import { CircleWatch } from '../../src/reconcile/waits/circle-watch.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 class Watched {

@@ -18,7 +18,7 @@ import { createProviderRegistry } from '../../src/providers/provider-registry.ts
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import type { Ledger } from '../../src/reconcile/ledger.ts';
 import { RowRequests } from '../../src/reconcile/row-requests.ts';
-import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
+import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/waits/sweep.ts';
 import type { Publisher } from '../../src/repository/publisher.ts';
 import type { Explainer } from '../../src/service/explain/explainer.ts';
 import type { HeldItem, Order, Outage } from '../../src/service/operate/answers.ts';

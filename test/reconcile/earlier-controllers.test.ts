@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { restoredAt } from '../../src/follow/renew-incarnations.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { beginningChanges } from '../../src/reconcile/earlier-controller.ts';
+import { beginningChanges } from '../../src/reconcile/passes/earlier-controller.ts';
 import { allowed } from '../support/allowed.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CheckEnd } from '../../src/machine/decision.ts';
-import { type Checker, FreshChecks } from '../../src/reconcile/fresh-checks.ts';
+import { type Checker, FreshChecks } from '../../src/reconcile/checks/fresh-checks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const LAB: Checker = { provider: 'proxied', tags: ['lab'] };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { WORK_SLICE_MS } from '../../src/base/slices.ts';
-import { KeyedQueue } from '../../src/reconcile/keyed-queue.ts';
+import { KeyedQueue } from '../../src/reconcile/passes/keyed-queue.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

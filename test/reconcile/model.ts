@@ -14,8 +14,8 @@ import type { ServerRow } from '../../src/model/rows.ts';
 import type { Spec, WantedServer } from '../../src/model/spec.ts';
 import type { Operation } from '../../src/model/state.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
-import { decisionContextOf } from '../../src/reconcile/decision-context.ts';
-import { FreshChecks } from '../../src/reconcile/fresh-checks.ts';
+import { FreshChecks } from '../../src/reconcile/checks/fresh-checks.ts';
+import { decisionContextOf } from '../../src/reconcile/passes/decision-context.ts';
 import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { answerOf, NOW } from './build.ts';
 

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NameQueue } from '../../src/reconcile/name-queue.ts';
+import { NameQueue } from '../../src/reconcile/waits/name-queue.ts';
 
 function queueOf(...names: readonly string[]): NameQueue {
   const queue = new NameQueue();

@@ -1,6 +1,6 @@
 // Tests that work for proxies wakes only the requests of proxies with a tag of the server.
 import { expect, it } from 'vitest';
-import { ProxyOffers } from '../../src/reconcile/proxy-offers.ts';
+import { ProxyOffers } from '../../src/reconcile/waits/proxy-offers.ts';
 
 const WATCHERS = { lab: ['lab'], both: ['edge', 'lab', 'lab'], edge: ['edge'], plain: [] } as const;
 

@@ -9,7 +9,7 @@ import { createProviderRegistry } from '../../src/providers/provider-registry.ts
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reconciler } from '../../src/reconcile/reconciler.ts';
-import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/sweep.ts';
+import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/waits/sweep.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { runAtOnce } from '../support/run-at-once.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { SLICE_MS, SLICE_SERVERS, SWEEP_MS, Sweep } from '../../src/reconcile/sweep.ts';
+import { SLICE_MS, SLICE_SERVERS, SWEEP_MS, Sweep } from '../../src/reconcile/waits/sweep.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { rowIn } from './build.ts';
 

@@ -1,11 +1,11 @@
 // Capacity and slots that are given to a server while a pass over it is under way.
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
-import { Executor } from '../../src/execute/executor.ts';
 import type { Wait } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
+import { Executor } from '../../src/reconcile/calls/executor.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { WakeUps } from '../../src/reconcile/wake-ups.ts';
+import { WakeUps } from '../../src/reconcile/waits/wake-ups.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { runAtOnce } from '../support/run-at-once.ts';

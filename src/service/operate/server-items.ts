@@ -9,7 +9,7 @@ import { fieldOf } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';
-import type { CheckFailure } from '../../reconcile/check-plan.ts';
+import type { CheckFailure } from '../../reconcile/checks/check-plan.ts';
 import type { RowsAtMoment } from '../views.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from './answers.ts';
 

@@ -154,7 +154,7 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
         replace: "const entry = before?.units.get(key)?.entry ?? store.read('terminating',",
       },
       {
-        file: 'src/execute/executor.ts',
+        file: 'src/reconcile/calls/executor.ts',
         find: 'record: recordFor(server, job, this.#options), deadline',
         replace: 'record: this.#options.recordOf(server), deadline',
       },
@@ -259,12 +259,12 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
     title: 'a server is made at a provider entry since another one found nothing',
     edits: [
       {
-        file: 'src/reconcile/server-checks.ts',
+        file: 'src/reconcile/checks/server-checks.ts',
         find: 'const checker = { provider: result.provider, tags: asked };',
         replace: "const checker = { provider: '', tags: asked };",
       },
       {
-        file: 'src/reconcile/server-checks.ts',
+        file: 'src/reconcile/checks/server-checks.ts',
         find: "return { provider: provider ?? '', tags",
         replace: "return { provider: provider === null ? '' : '', tags",
       },

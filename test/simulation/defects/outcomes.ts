@@ -29,7 +29,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
     title: 'a lost action counts as ended as soon as the wall clock has jumped beyond its deadline',
     edits: [
       {
-        file: 'src/reconcile/decision-context.ts',
+        file: 'src/reconcile/passes/decision-context.ts',
         find: '  return leftMs === undefined ? Date',
         replace: '  return leftMs !== -1 ? Date',
       },
@@ -38,7 +38,9 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'lost-outcome-entry',
     title: 'a lost outcome is looked up by nobody once the settings choose another entry',
-    edits: [{ file: 'src/reconcile/responsible-provider.ts', find: " && row.state !== 'unknown';", replace: ';' }],
+    edits: [
+      { file: 'src/reconcile/passes/responsible-provider.ts', find: " && row.state !== 'unknown';", replace: ';' },
+    ],
   },
   {
     id: 'forgotten-during-delete',
@@ -60,7 +62,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
     title: 'a site that answers absent for all its servers has all of them made anew',
     edits: [
       {
-        file: 'src/reconcile/server-pass.ts',
+        file: 'src/reconcile/passes/server-pass.ts',
         find: 'hasManyGone: () => sites.areManyGone(name, row)',
         replace: 'hasManyGone: () => false',
       },
@@ -71,7 +73,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
     title: 'the servers of a site that are all gone are made anew where they are few',
     edits: [
       {
-        file: 'src/reconcile/site-witness.ts',
+        file: 'src/reconcile/checks/site-witness.ts',
         find: 'return !isKnown && this.hasOthers(server, row);',
         replace: 'return false;',
       },
@@ -87,7 +89,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
         replace: 'if (isToBeConfirmed(row) || found === null) return confirmed(row, found, at);',
       },
       {
-        file: 'src/reconcile/server-checks.ts',
+        file: 'src/reconcile/checks/server-checks.ts',
         find: "result?.kind === 'check' && !isRoutine)",
         replace: "result?.kind === 'check')",
       },
@@ -153,7 +155,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
     title: 'a lost action ends as the entry of its name would end it now',
     edits: [
       {
-        file: 'src/reconcile/decision-context.ts',
+        file: 'src/reconcile/passes/decision-context.ts',
         find: "const ends = action.ends ?? provider?.lostActionEnds ?? 'after its deadline';",
         replace: "const ends = provider?.lostActionEnds ?? 'after its deadline';",
       },
@@ -164,7 +166,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
     title: 'after a lost or restored store actions begin beside those that an earlier controller has begun',
     edits: [
       {
-        file: 'src/reconcile/earlier-controller.ts',
+        file: 'src/reconcile/passes/earlier-controller.ts',
         find: 'if (until === undefined || until <= now) return undefined;\n  const { signs',
         replace: 'if (until === undefined || until <= now || now > 0) return undefined;\n  const { signs',
       },

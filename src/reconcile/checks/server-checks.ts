@@ -1,17 +1,17 @@
 // Knows how and when servers were checked: the age of the last check for creates, and the schedule of servers at rest.
 
-import type { Clock } from '../base/clock.ts';
-import type { CallInFlight } from '../execute/capacity.ts';
-import type { CheckEnd, Next } from '../machine/decision.ts';
-import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/responsibility.ts';
-import type { CallResult } from '../model/call-result.ts';
-import { PROXIED } from '../model/names.ts';
-import type { NodeRecord } from '../model/record.ts';
-import type { ServerRow } from '../model/rows.ts';
-import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { CheckEnd, Next } from '../../machine/decision.ts';
+import { fitsProxy, proxyTagsOf, responsibleTags } from '../../machine/responsibility.ts';
+import type { CallResult } from '../../model/call-result.ts';
+import { PROXIED } from '../../model/names.ts';
+import type { NodeRecord } from '../../model/record.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { ProviderRegistry } from '../../providers/provider-registry.ts';
+import type { CallInFlight } from '../calls/capacity.ts';
+import type { Ledger } from '../ledger.ts';
 import { CheckSchedule } from './check-schedule.ts';
 import { type Checker, FreshChecks } from './fresh-checks.ts';
-import type { Ledger } from './ledger.ts';
 
 /** The parts that checks are scheduled with. */
 export interface ServerChecksOptions {

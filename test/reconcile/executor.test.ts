@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
-import { Executor } from '../../src/execute/executor.ts';
 import type { Answer, CallResult } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
-import { answerOf, at, LARGE, rowIn, running, SMALL } from '../reconcile/build.ts';
+import { Executor } from '../../src/reconcile/calls/executor.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
+import { answerOf, at, LARGE, rowIn, running, SMALL } from './build.ts';
 
 const GRACE_MS = 5_000;
 

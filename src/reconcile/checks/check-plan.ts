@@ -1,8 +1,8 @@
 // The plan of the next check of one server: which entry checks it, when, and how the last checks ended.
-import { driftPolicyOf, isAtRest } from '../machine/drift.ts';
-import type { Answer } from '../model/call-result.ts';
-import type { DriftPolicy } from '../model/objects.ts';
-import type { ServerRow } from '../model/rows.ts';
+import { driftPolicyOf, isAtRest } from '../../machine/drift.ts';
+import type { Answer } from '../../model/call-result.ts';
+import type { DriftPolicy } from '../../model/objects.ts';
+import type { ServerRow } from '../../model/rows.ts';
 
 /** The longest pause after failed checks, unless `checkSeconds` is longer. */
 const PAUSE_MS_MAX = 3_600_000;

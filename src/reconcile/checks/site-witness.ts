@@ -1,13 +1,13 @@
 // Tells whether a site answers rightly that servers are gone: whether others of it are found, and how many are gone. A
 // site is a provider entry, or the tags of proxies. docs/decisions/0020.
 
-import type { Clock } from '../base/clock.ts';
-import type { CallInFlight, Capacity } from '../execute/capacity.ts';
-import { countsAsGone, goneMax, isAtRest, isGoneToHeal, isMissed, siteOf } from '../machine/drift.ts';
-import type { CallResult } from '../model/call-result.ts';
-import type { ServerRow } from '../model/rows.ts';
-import type { ProviderRegistry } from '../providers/provider-registry.ts';
-import type { Ledger } from './ledger.ts';
+import type { Clock } from '../../base/clock.ts';
+import { countsAsGone, goneMax, isAtRest, isGoneToHeal, isMissed, siteOf } from '../../machine/drift.ts';
+import type { CallResult } from '../../model/call-result.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { ProviderRegistry } from '../../providers/provider-registry.ts';
+import type { CallInFlight, Capacity } from '../calls/capacity.ts';
+import type { Ledger } from '../ledger.ts';
 
 /** How long an unwanted server that was not found counts. */
 const FORGOTTEN_MS = 3_600_000;

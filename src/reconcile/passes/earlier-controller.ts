@@ -1,12 +1,12 @@
 // Keeps actions from beginning where an earlier controller may have begun one of which this store knows nothing: a lost store
 // starts over, a restored or copied one is behind the world. docs/decisions/0007-a-lost-store.md.
 
-import { momentOf } from '../base/wording.ts';
-import type { ResponsibleEntry } from '../machine/decision.ts';
-import type { WaitOfKind } from '../machine/wait.ts';
-import type { Change, ServerRow } from '../model/rows.ts';
-import type { ProviderRegistry } from '../providers/provider-registry.ts';
-import type { Ledger } from './ledger.ts';
+import { momentOf } from '../../base/wording.ts';
+import type { ResponsibleEntry } from '../../machine/decision.ts';
+import type { WaitOfKind } from '../../machine/wait.ts';
+import type { Change, ServerRow } from '../../model/rows.ts';
+import type { ProviderRegistry } from '../../providers/provider-registry.ts';
+import type { Ledger } from '../ledger.ts';
 
 /** The name of the one row of the kind `beginning`. */
 export const STORE = 'store';

@@ -1,10 +1,10 @@
 // Queues names for passes. It holds names, never events: a pass reads from the rows what has happened. After
 // client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
 
-import type { Clock } from '../base/clock.ts';
-import { turnsOf, type WorkTurns } from '../base/slices.ts';
-import { IndexedHeap } from './indexed-heap.ts';
-import { NameQueue } from './name-queue.ts';
+import type { Clock } from '../../base/clock.ts';
+import { turnsOf, type WorkTurns } from '../../base/slices.ts';
+import { IndexedHeap } from '../indexed-heap.ts';
+import { NameQueue } from '../waits/name-queue.ts';
 
 interface KeyedQueueOptions {
   readonly clock: Clock;

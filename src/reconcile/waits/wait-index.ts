@@ -1,7 +1,7 @@
 // The index of waits: what every server waits for, and which servers wait for one thing, first come first. A waiting server
 // waits for one thing at a time, so a change wakes only the servers it may concern. In memory only: after a start every server
 // is enqueued once.
-import { isSameWait, type Wait, waitLine } from '../machine/wait.ts';
+import { isSameWait, type Wait, waitLine } from '../../machine/wait.ts';
 import { NameQueue, NameQueues } from './name-queue.ts';
 import { ProxyOffers } from './proxy-offers.ts';
 

@@ -1,7 +1,7 @@
 // Counts the calls in flight, in total and by provider entry, and reserves capacity for servers that will claim it.
 // Calls that run elsewhere take no capacity here; for each of them a proxy asks, and reserves it.
-import type { Clock } from '../base/clock.ts';
-import { invariant } from '../base/invariant.ts';
+import type { Clock } from '../../base/clock.ts';
+import { invariant } from '../../base/invariant.ts';
 
 /** The limits of concurrent calls. */
 export interface CapacityOptions {

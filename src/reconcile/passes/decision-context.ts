@@ -5,21 +5,21 @@ import type {
   DecisionContext,
   ResponsibleEntry,
   ResponsibleProvider,
-} from '../machine/decision.ts';
-import { mayBeThere } from '../machine/existence.ts';
-import { failuresDigest } from '../machine/hold-digests.ts';
-import { isHolding } from '../machine/holders.ts';
-import type { Needs, ServersInTheWay } from '../machine/needs.ts';
-import { openRemovals } from '../machine/removals.ts';
-import { fitsProxy } from '../machine/responsibility.ts';
-import { failuresMax, type GroupView, hasSlot } from '../machine/rollout.ts';
-import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
-import type { Wait, WaitOfKind } from '../machine/wait.ts';
-import { PROXIED } from '../model/names.ts';
-import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
-import type { WaitExemption } from './circle-watch.ts';
+} from '../../machine/decision.ts';
+import { mayBeThere } from '../../machine/existence.ts';
+import { failuresDigest } from '../../machine/hold-digests.ts';
+import { isHolding } from '../../machine/holders.ts';
+import type { Needs, ServersInTheWay } from '../../machine/needs.ts';
+import { openRemovals } from '../../machine/removals.ts';
+import { fitsProxy } from '../../machine/responsibility.ts';
+import { failuresMax, type GroupView, hasSlot } from '../../machine/rollout.ts';
+import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
+import type { Wait, WaitOfKind } from '../../machine/wait.ts';
+import { PROXIED } from '../../model/names.ts';
+import type { Reason, RunningAction, ServerRow } from '../../model/rows.ts';
+import type { Ledger } from '../ledger.ts';
+import type { WaitExemption } from '../waits/circle-watch.ts';
 import { earlierWait, firstCheckWait } from './earlier-controller.ts';
-import type { Ledger } from './ledger.ts';
 import { type ProviderSources, providerFor, wasPretended } from './responsible-provider.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;

@@ -3,10 +3,10 @@
 // stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
 // docs/decisions/0018-a-check-before-every-create.md.
 
-import type { Clock } from '../base/clock.ts';
-import type { ClockTimes } from '../execute/capacity.ts';
-import type { CheckEnd } from '../machine/decision.ts';
-import { fitsProxy } from '../machine/responsibility.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { CheckEnd } from '../../machine/decision.ts';
+import { fitsProxy } from '../../machine/responsibility.ts';
+import type { ClockTimes } from '../calls/capacity.ts';
 
 /** How long a check counts from its end. */
 const FRESH_MS = 30_000;

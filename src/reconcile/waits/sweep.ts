@@ -1,9 +1,9 @@
 // Searches all servers periodically for those that could continue and were not woken, as a safety net below all
 // wake-ups. There should be none; each is a defect of Treeline, and is counted, logged and enqueued.
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import type { ServerRow } from '../model/rows.ts';
-import type { CommitGate } from './commit-gate.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { CommitGate } from '../commit-gate.ts';
 
 /** Pause between the end of one sweep over all servers and the start of the next. */
 export const SWEEP_MS = 300_000;

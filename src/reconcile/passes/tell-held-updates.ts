@@ -1,14 +1,14 @@
 // Records that the other updates of a commit are held, since too many have failed, as an event of the instances that it
 // concerns. decision-context.ts holds them.
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import { momentOf } from '../base/wording.ts';
-import { isHealQueued } from '../machine/drift.ts';
-import { isConverged } from '../machine/existence.ts';
-import { failuresDigest } from '../machine/hold-digests.ts';
-import type { Change, ServerRow } from '../model/rows.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { momentOf } from '../../base/wording.ts';
+import { isHealQueued } from '../../machine/drift.ts';
+import { isConverged } from '../../machine/existence.ts';
+import { failuresDigest } from '../../machine/hold-digests.ts';
+import type { Change, ServerRow } from '../../model/rows.ts';
+import type { Ledger } from '../ledger.ts';
 import { updatesAreHeld } from './decision-context.ts';
-import type { Ledger } from './ledger.ts';
 
 interface Parts {
   readonly ledger: Ledger;

@@ -1,28 +1,28 @@
 // Runs one pass over one server: reads its row, concludes its last call, decides, writes the row, and carries the
 // decision out. machine/decide.ts makes the decisions.
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
-import type { CallInFlight } from '../execute/capacity.ts';
-import type { Executor } from '../execute/executor.ts';
-import type { ConcludeContext, SecretRules } from '../machine/call-outcome.ts';
-import { conclude } from '../machine/conclude.ts';
-import { decide } from '../machine/decide.ts';
-import { type DecisionContext, type Next, type Step, waitIn } from '../machine/decision.ts';
-import { judgePlace, withPlace } from '../machine/place.ts';
-import { reasonText } from '../machine/reasons.ts';
-import { removalChanges } from '../machine/removals.ts';
-import { latestEnd } from '../machine/wait.ts';
-import type { CallResult } from '../model/call-result.ts';
-import type { Change, ServerRow } from '../model/rows.ts';
-import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { RepeatedErrors } from '../../base/throttles.ts';
+import type { ConcludeContext, SecretRules } from '../../machine/call-outcome.ts';
+import { conclude } from '../../machine/conclude.ts';
+import { decide } from '../../machine/decide.ts';
+import { type DecisionContext, type Next, type Step, waitIn } from '../../machine/decision.ts';
+import { judgePlace, withPlace } from '../../machine/place.ts';
+import { reasonText } from '../../machine/reasons.ts';
+import { removalChanges } from '../../machine/removals.ts';
+import { latestEnd } from '../../machine/wait.ts';
+import type { CallResult } from '../../model/call-result.ts';
+import type { Change, ServerRow } from '../../model/rows.ts';
+import type { ProviderEntry, ProviderRegistry } from '../../providers/provider-registry.ts';
+import type { CallInFlight } from '../calls/capacity.ts';
+import type { Executor } from '../calls/executor.ts';
+import type { ServerChecks } from '../checks/server-checks.ts';
+import type { SiteWitness } from '../checks/site-witness.ts';
+import type { Ledger } from '../ledger.ts';
+import type { WakeUps } from '../waits/wake-ups.ts';
 import type { ClaimedPasses } from './claimed-passes.ts';
 import { presenceSign } from './earlier-controller.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
-import type { Ledger } from './ledger.ts';
-import type { ServerChecks } from './server-checks.ts';
-import type { SiteWitness } from './site-witness.ts';
-import type { WakeUps } from './wake-ups.ts';
 
 /** The parts that a pass reads, writes and calls. */
 export interface ServerPassOptions extends SecretRules {

@@ -1,15 +1,15 @@
 // Builds the graph of what servers need from the rows, with all needs of a server: the loop knows one wait of each, and none
 // before its first pass. Read-only.
 
-import type { Clock } from '../base/clock.ts';
-import { includesSorted } from '../machine/holders.ts';
-import { neededServers, ownWait } from '../machine/needs.ts';
-import { effectiveState } from '../machine/reasons.ts';
-import { awayMax, groupOf } from '../machine/rollout.ts';
-import { type Stall, type StallGraph, stallsOf } from '../machine/stall.ts';
-import type { ServerRow } from '../model/rows.ts';
-import { RecordedNeeds } from './decision-context.ts';
-import type { Ledger } from './ledger.ts';
+import type { Clock } from '../../base/clock.ts';
+import { includesSorted } from '../../machine/holders.ts';
+import { neededServers, ownWait } from '../../machine/needs.ts';
+import { effectiveState } from '../../machine/reasons.ts';
+import { awayMax, groupOf } from '../../machine/rollout.ts';
+import { type Stall, type StallGraph, stallsOf } from '../../machine/stall.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { Ledger } from '../ledger.ts';
+import { RecordedNeeds } from '../passes/decision-context.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
 

@@ -1,10 +1,10 @@
 // Plans checks of servers at rest: each one `checkSeconds` after its last action or check, in memory. A check that is due waits
 // for capacity like any other call, behind all actions; the pass of its server starts it.
 
-import type { Clock } from '../base/clock.ts';
-import type { Next } from '../machine/decision.ts';
-import type { Answer } from '../model/call-result.ts';
-import type { ServerRow } from '../model/rows.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Next } from '../../machine/decision.ts';
+import type { Answer } from '../../model/call-result.ts';
+import type { ServerRow } from '../../model/rows.ts';
 import {
   type CheckedEntry,
   type CheckFailure,

@@ -2,16 +2,16 @@
 // writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it. The only
 // file that imports p-queue.
 import PQueue from 'p-queue';
-import type { Clock } from '../base/clock.ts';
-import { invariant } from '../base/invariant.ts';
-import type { Logger } from '../base/log.ts';
-import { momentOf, reasonOf } from '../base/wording.ts';
-import { plainRecord } from '../hiera/record.ts';
-import type { Answer, CallResult } from '../model/call-result.ts';
-import type { NodeRecord } from '../model/record.ts';
-import type { RunningAction, ServerRow } from '../model/rows.ts';
-import type { Operation } from '../model/state.ts';
-import type { Call, Provider } from '../providers/provider.ts';
+import type { Clock } from '../../base/clock.ts';
+import { invariant } from '../../base/invariant.ts';
+import type { Logger } from '../../base/log.ts';
+import { momentOf, reasonOf } from '../../base/wording.ts';
+import { plainRecord } from '../../hiera/record.ts';
+import type { Answer, CallResult } from '../../model/call-result.ts';
+import type { NodeRecord } from '../../model/record.ts';
+import type { RunningAction, ServerRow } from '../../model/rows.ts';
+import type { Operation } from '../../model/state.ts';
+import type { Call, Provider } from '../../providers/provider.ts';
 import { type CallInFlight, Capacity, type ClockTimes } from './capacity.ts';
 
 /** The fields of a provider entry that calls need. */

@@ -1,18 +1,18 @@
 // Ends waits: watches written rows and ended calls, and wakes exactly the servers that may continue. Also distributes
 // shared limits among waiting servers: slots of groups and capacity of providers.
 
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import type { Capacity } from '../execute/capacity.ts';
-import { isOrderWait } from '../machine/circles.ts';
-import { isAtRest } from '../machine/drift.ts';
-import { groupOf } from '../machine/rollout.ts';
-import { EVERY_INSTANCE } from '../machine/suspension.ts';
-import { type Wait, waitReason } from '../machine/wait.ts';
-import type { Change, ServerRow } from '../model/rows.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { isOrderWait } from '../../machine/circles.ts';
+import { isAtRest } from '../../machine/drift.ts';
+import { groupOf } from '../../machine/rollout.ts';
+import { EVERY_INSTANCE } from '../../machine/suspension.ts';
+import { type Wait, waitReason } from '../../machine/wait.ts';
+import type { Change, ServerRow } from '../../model/rows.ts';
+import type { Capacity } from '../calls/capacity.ts';
+import type { Ledger } from '../ledger.ts';
+import { awaitedSpellings, isUp, updatesAreHeld } from '../passes/decision-context.ts';
 import { CircleWatch, type WaitExemption } from './circle-watch.ts';
-import { awaitedSpellings, isUp, updatesAreHeld } from './decision-context.ts';
-import type { Ledger } from './ledger.ts';
 import type { ProxyOffers } from './proxy-offers.ts';
 import { RolloutSlots } from './rollout-slots.ts';
 import { WaitIndex } from './wait-index.ts';

@@ -1,10 +1,10 @@
 // Passes that a proxy asks for: its claim is part of the context of the decision, and the pass begins the call that it names
 // or refuses it. agents/proxy-work.ts answers the proxies.
-import type { Clock } from '../base/clock.ts';
-import { callIdOf } from '../execute/executor.ts';
-import type { Claimant, Step } from '../machine/decision.ts';
-import { PROXIED } from '../model/names.ts';
-import { ServiceError } from '../model/service-error.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Claimant, Step } from '../../machine/decision.ts';
+import { PROXIED } from '../../model/names.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import { callIdOf } from '../calls/executor.ts';
 
 /** How long a claim waits for its pass. */
 const CLAIM_MS = 10_000;

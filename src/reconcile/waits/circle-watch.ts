@@ -1,10 +1,10 @@
 // Breaks circles of waits: shortly after a server begins to wait, searches for a circle it is part of, and lets one
 // server of the circle go first. Servers that begin to wait within that time are searched together, so that each server
 // is visited once.
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
-import { type Circle, circleWords, findCircles, type OrderWait, type WaitGraph } from '../machine/circles.ts';
-import type { Reason, ServerRow } from '../model/rows.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { type Circle, circleWords, findCircles, type OrderWait, type WaitGraph } from '../../machine/circles.ts';
+import type { Reason, ServerRow } from '../../model/rows.ts';
 
 /** How long waits are collected before the search. */
 const SEARCH_DELAY_MS = 1_000;

@@ -1,10 +1,10 @@
 // Distributes the rollout slots of groups. Wakes as many of the members that wait for one as there are free slots. A slot
 // stays reserved for the woken member until its pass ends, or until it has the capacity that it waits for.
-import type { Clock } from '../base/clock.ts';
-import type { GroupSlots } from '../machine/circles.ts';
-import { awayMax, type GroupView, groupOf, hasSlot } from '../machine/rollout.ts';
-import type { ServerRow } from '../model/rows.ts';
-import type { Ledger } from './ledger.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { GroupSlots } from '../../machine/circles.ts';
+import { awayMax, type GroupView, groupOf, hasSlot } from '../../machine/rollout.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { Ledger } from '../ledger.ts';
 import { NameQueues } from './name-queue.ts';
 import type { WaitIndex } from './wait-index.ts';
 

@@ -1,7 +1,7 @@
 // Chooses the provider entry that is responsible for a server's row, and for proxies the tags, from the settings and the
 // registered proxies. Read-only.
-import { plainRecord } from '../hiera/record.ts';
-import type { ResponsibleEntry, ResponsibleProvider } from '../machine/decision.ts';
+import { plainRecord } from '../../hiera/record.ts';
+import type { ResponsibleEntry, ResponsibleProvider } from '../../machine/decision.ts';
 import {
   fitsProxy,
   hasOtherTags,
@@ -13,12 +13,12 @@ import {
   otherTagsReason,
   proxyTagsOf,
   responsibleTags,
-} from '../machine/responsibility.ts';
-import { PROXIED } from '../model/names.ts';
-import type { NodeRecord } from '../model/record.ts';
-import type { ServerRow } from '../model/rows.ts';
-import type { ProviderRegistry } from '../providers/provider-registry.ts';
-import type { Ledger } from './ledger.ts';
+} from '../../machine/responsibility.ts';
+import { PROXIED } from '../../model/names.ts';
+import type { NodeRecord } from '../../model/record.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { ProviderRegistry } from '../../providers/provider-registry.ts';
+import type { Ledger } from '../ledger.ts';
 
 /** The parts that the choice of a provider reads. */
 export interface ProviderSources {
