@@ -3,11 +3,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest, mostly since they wait for processes; the order among them matters little. */
 const LONGEST = [
+  'test/tutorial.test.ts',
   'test/scenario/proxies.test.ts',
   'test/repository/hostile-push.test.ts',
   'test/contrib/plan-comments.test.ts',
   'test/repository/remotes/http-faults.test.ts',
-  'test/tutorial.test.ts',
   'test/providers/exec/exec-provider.test.ts',
   'test/cli/provider-command.test.ts',
   'test/cli/demo.test.ts',
@@ -18,11 +18,10 @@ const LONGEST = [
   'test/contrib/ssh.test.ts',
   'test/contrib/pipelines.test.ts',
   'test/contrib/local-server.test.ts',
-  'test/scenario/kill.test.ts',
   'test/scenario/statuses.test.ts',
+  'test/scenario/budget.test.ts',
+  'test/scenario/operations.test.ts',
   'test/simulation/simulation.test.ts',
-  'test/store/faults.test.ts',
-  'test/api/listener.test.ts',
   'test/scenario/commits-during-rollout.test.ts',
   'test/packed.test.ts',
 ];
