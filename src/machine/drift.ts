@@ -51,11 +51,6 @@ export function isMissed({ wanted, applied, reason }: ServerRow): boolean {
   return reason?.code === 'many_gone' && wanted !== null && applied !== null && !needsNoAction(wanted, applied);
 }
 
-/** Returns the site that may answer wrongly for many servers at once: the provider entry, and the tags of its proxies. */
-export function siteOf({ provider, proxyTags = [] }: ServerRow): string | undefined {
-  return provider === null ? undefined : [provider, ...proxyTags].join('\n');
-}
-
 /** Returns true if a server may be gone, or may have been made again by healing at a time that a count still reads. */
 export function mayCountAsGone({ observed, healing }: ServerRow): boolean {
   return observed === null || fieldOf(healing ?? {}, GONE) !== undefined;

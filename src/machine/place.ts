@@ -4,10 +4,9 @@
 import { quote } from '../base/wording.ts';
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame } from '../model/json.ts';
-import { PROXIED } from '../model/names.ts';
 import type { ServerPlace, ServerRow } from '../model/rows.ts';
 import { mayBeThere } from './existence.ts';
-import { fitsProxy } from './responsibility.ts';
+import { isSameSite, siteKey } from './responsibility.ts';
 
 /** The places of all servers. */
 export interface KnownPlaces {
@@ -48,24 +47,20 @@ export function withPlace(row: ServerRow, { answer, provider, tags }: CallResult
 /** Returns the keys under which a row's place is known: that of its site and entry, and that of the place there. */
 export function placeKeys({ place, proxyTags }: ServerRow): readonly string[] {
   if (place === undefined) return [];
-  const site = siteKey(place.provider, place.tags ?? proxyTags, place.entry);
+  const site = siteKey({ ...place, tags: place.tags ?? proxyTags });
   return [site, placeKey(site, place.name)];
 }
 
 function expectedPlace(row: ServerRow, { answer, provider, tags }: CallResult, known: KnownPlaces): string | undefined {
   // Who adopts it says that it is to be found elsewhere; and it may be created at another site than that which was asked first.
-  const { place, proxyTags = [] } = row;
-  const isOfSite = place?.provider === provider && fitsProxy(place.tags ?? proxyTags, tags ?? []);
+  const { place, proxyTags } = row;
+  const isOfSite = place !== undefined && isSameSite({ ...place, tags: place.tags ?? proxyTags }, { provider, tags });
   if (isOfSite && mayBeThere(row) && !row.adopting) return place.name;
-  const site = siteKey(provider, tags, answer.entry);
+  const site = siteKey({ provider, tags, entry: answer.entry });
   const [other] = known.under(site);
   if (other === undefined) return undefined;
   if (answer.place !== undefined && known.under(placeKey(site, answer.place)).size > 0) return answer.place;
   return known.rowOf(other)?.place?.name;
-}
-
-function siteKey(provider: string, tags: readonly string[] | undefined, entry = ''): string {
-  return JSON.stringify([provider, provider === PROXIED ? (tags ?? []) : [], entry]);
 }
 
 function placeKey(site: string, name: string): string {

@@ -48,6 +48,30 @@ export function fitsProxy(tags: readonly string[], own: readonly string[]): bool
   return tags.length === 0 ? own.length === 0 : tags.some((tag) => own.includes(tag));
 }
 
+/** What may answer wrongly, or be away, for many servers at once: a provider entry, for proxies with its place. */
+export interface Site {
+  readonly provider: string;
+  /** Of proxies: those tags of the server that the one which is asked, or was, has itself. */
+  readonly tags?: readonly string[] | undefined;
+  /** The entry of the proxy's own settings that has answered. Omitted: they are not told apart. */
+  readonly entry?: string | undefined;
+}
+
+/** Returns what tells one site from another in a map. */
+export function siteKey({ provider, tags = [], entry = '' }: Site): string {
+  return JSON.stringify([provider, provider === PROXIED ? tags : [], entry]);
+}
+
+/** Returns the key of the site that made a server, or was asked to; undefined: none was. */
+export function siteKeyOfRow({ provider, proxyTags }: ServerRow): string | undefined {
+  return provider === null ? undefined : siteKey({ provider, tags: proxyTags });
+}
+
+/** Returns true if what one of them finds is what the other one would find: proxies that share a tag look after one site. */
+export function isSameSite(a: Site, b: Site): boolean {
+  return a.provider === b.provider && fitsProxy(a.tags ?? [], b.tags ?? []);
+}
+
 /**
  * Returns true if the proxies that made a server, or were asked to, share no tag with those that would get it now. They
  * are at another site, and do not see it.

@@ -1,10 +1,11 @@
 // Indexes the rows by dependency, group and instance. Updated row by row, so that a question about one server does not
 // walk over all of them.
 
-import { isHealQueued, mayCountAsGone, siteOf } from '../machine/drift.ts';
+import { isHealQueued, mayCountAsGone } from '../machine/drift.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
 import { placeKeys } from '../machine/place.ts';
+import { siteKeyOfRow } from '../machine/responsibility.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames } from '../model/names.ts';
 import type { HeadRow, ServerRow } from '../model/rows.ts';
@@ -53,7 +54,7 @@ export class RowIndex {
     }
     this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
-    this.#sites.moveOne(name, before && siteOf(before), after && siteOf(after));
+    this.#sites.moveOne(name, before && siteKeyOfRow(before), after && siteKeyOfRow(after));
     this.#gone.moveOne(name, before && goneOf(before), after && goneOf(after));
     if (before?.place !== after?.place || before?.proxyTags !== after?.proxyTags) {
       this.#places.move(
@@ -164,7 +165,7 @@ export class RowIndex {
   }
 
   /** Returns the names of the servers of a site, and of those that may count as gone. */
-  siteOf(site: string): { readonly servers: ReadonlySet<string>; readonly gone: ReadonlySet<string> } {
+  serversAt(site: string): { readonly servers: ReadonlySet<string>; readonly gone: ReadonlySet<string> } {
     return { servers: this.#sites.of(site), gone: this.#gone.of(site) };
   }
 
@@ -227,7 +228,7 @@ function failedUpdateOf({ gaveUp, wanted, applied, commit }: ServerRow): string 
 }
 
 function goneOf(row: ServerRow): string | undefined {
-  return mayCountAsGone(row) ? siteOf(row) : undefined;
+  return mayCountAsGone(row) ? siteKeyOfRow(row) : undefined;
 }
 
 function removalOf(row: ServerRow): string | undefined {

@@ -6,7 +6,7 @@ import { alignLists } from './align-lists.ts';
 import { changeBlock, emptyBlock } from './edit-block.ts';
 import { changeFlow, emptyFlow } from './edit-flow.ts';
 import { replaceValue } from './replace-value.ts';
-import { applySplices, type NewEntry, refuse, type Site, type TextEdit } from './text-edit.ts';
+import { applySplices, type EntrySite, type NewEntry, refuse, type TextEdit } from './text-edit.ts';
 import { indentsOf } from './write-like.ts';
 import { type CollectionNode, type LayoutNode, lineNumber, readLayout } from './yaml-layout.ts';
 
@@ -116,7 +116,7 @@ interface KeptEntry {
 }
 
 /** Notes how the value at `site`, which is `old`, becomes `wanted`. */
-function changeValue(edit: TextEdit, site: Site, { old, wanted }: Omit<KeptEntry, 'index'>): void {
+function changeValue(edit: TextEdit, site: EntrySite, { old, wanted }: Omit<KeptEntry, 'index'>): void {
   if (isSame(old, wanted)) return;
   const { node } = site.entry;
   if (node !== null && !isReadAlike(node, old))
@@ -142,7 +142,7 @@ interface ValueChange<Value> {
   readonly wanted: Value;
 }
 
-function changeMap(edit: TextEdit, site: Site, { node, old, wanted }: ValueChange<JsonMap>): void {
+function changeMap(edit: TextEdit, site: EntrySite, { node, old, wanted }: ValueChange<JsonMap>): void {
   const kept = node.entries.flatMap(({ key }, index): KeptEntry[] => {
     const [before, after] = [fieldOf(old, key), fieldOf(wanted, key)];
     return before === undefined || after === undefined ? [] : [{ index, old: before, wanted: after }];
@@ -154,7 +154,7 @@ function changeMap(edit: TextEdit, site: Site, { node, old, wanted }: ValueChang
   changeEntries(edit, site, { node, wanted, kept, added });
 }
 
-function changeList(edit: TextEdit, site: Site, { node, old, wanted }: ValueChange<readonly Json[]>): void {
+function changeList(edit: TextEdit, site: EntrySite, { node, old, wanted }: ValueChange<readonly Json[]>): void {
   const aligned = alignLists(old, wanted);
   const kept: KeptEntry[] = [];
   const added: NewEntry[] = [];
@@ -174,7 +174,7 @@ interface Changes {
   readonly added: readonly NewEntry[];
 }
 
-function changeEntries(edit: TextEdit, site: Site, { node, wanted, kept, added }: Changes): void {
+function changeEntries(edit: TextEdit, site: EntrySite, { node, wanted, kept, added }: Changes): void {
   const { slot } = site.entry;
   if (kept.length === 0 && added.length > 0) replaceValue(edit, site, wanted);
   else if (kept.length === 0 && node.isFlow) emptyFlow(edit, node);

@@ -1,7 +1,7 @@
 // Replaces one value by another. The text of the old value is removed with the comments inside it; everything else
 // stays.
 import type { Json } from '../model/json.ts';
-import { insertLines, insertText, refuse, replaceText, type Site, type TextEdit } from './text-edit.ts';
+import { type EntrySite, insertLines, insertText, refuse, replaceText, type TextEdit } from './text-edit.ts';
 import { flowStyleOf, quotingOf, type ValuePlace, writeLike } from './write-like.ts';
 import { scalarText } from './write-scalar.ts';
 import { flowText, isScalar } from './write-yaml.ts';
@@ -16,12 +16,12 @@ import {
   linesEnd,
 } from './yaml-layout.ts';
 
-interface Replacement extends Site {
+interface Replacement extends EntrySite {
   readonly value: Json;
 }
 
 /** Notes how the value at `site` becomes `value`. */
-export function replaceValue(edit: TextEdit, { parent, entry }: Site, value: Json): void {
+export function replaceValue(edit: TextEdit, { parent, entry }: EntrySite, value: Json): void {
   const { node, slot } = entry;
   const replacement = { parent, entry, value };
   if (parent?.isFlow === true) replaceInBrackets(edit, parent, replacement);
@@ -86,7 +86,7 @@ function replaceBelow(edit: TextEdit, slot: number, { parent, entry, value }: Re
 }
 
 /** Returns the spot of a value beside its key or dash. */
-function spotBeside({ text, indents }: TextEdit, { parent, entry }: Site): ValuePlace {
+function spotBeside({ text, indents }: TextEdit, { parent, entry }: EntrySite): ValuePlace {
   return { text, parent: parent?.kind ?? 'list', column: columnOf(text, entry.start), indents };
 }
 

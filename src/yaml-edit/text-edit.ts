@@ -25,7 +25,7 @@ export interface TextEdit {
 }
 
 /** The place of a value: the root, which has no parent, or an entry of a collection. */
-export interface Site {
+export interface EntrySite {
   readonly parent: CollectionNode | null;
   readonly entry: LayoutEntry;
 }

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import type { CheckEnd } from '../../src/machine/decision.ts';
-import { type Checker, FreshChecks } from '../../src/reconcile/checks/fresh-checks.ts';
+import type { Site } from '../../src/machine/responsibility.ts';
+import { FreshChecks } from '../../src/reconcile/checks/fresh-checks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
-const LAB: Checker = { provider: 'proxied', tags: ['lab'] };
-const EDGE: Checker = { provider: 'proxied', tags: ['edge'] };
+const LAB: Site = { provider: 'proxied', tags: ['lab'] };
+const EDGE: Site = { provider: 'proxied', tags: ['edge'] };
 
 /** Checks by one checker, unless another is named. */
 class Checks {

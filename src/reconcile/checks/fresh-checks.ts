@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { CheckEnd } from '../../machine/decision.ts';
-import { fitsProxy } from '../../machine/responsibility.ts';
+import { isSameSite, type Site } from '../../machine/responsibility.ts';
 import type { ClockTimes } from '../calls/capacity.ts';
 
 /** How long a check counts from its end. */
@@ -13,20 +13,14 @@ const FRESH_MS = 30_000;
 /** A check that takes longer is slow: it is not known when in that time the provider has looked. */
 const SLOW_MS = 15_000;
 
-/** Who is asked: a provider entry; for proxies also those tags of the server that the one which is asked has itself. */
-export interface Checker {
-  readonly provider: string;
-  readonly tags: readonly string[];
-}
-
 /** Who was asked, and since when. */
 export interface BegunCheck {
-  readonly checker: Checker;
+  readonly checker: Site;
   readonly began: ClockTimes;
 }
 
 interface NotedCheck {
-  readonly checker: Checker;
+  readonly checker: Site;
   readonly end: CheckEnd | 'absent';
   readonly ended: ClockTimes;
 }
@@ -37,7 +31,7 @@ export class FreshChecks {
   /** By server, the last noted one last. */
   readonly #checks = new Map<string, readonly NotedCheck[]>();
   /** By server, the sites that answered its last check slowly. */
-  readonly #slow = new Map<string, readonly Checker[]>();
+  readonly #slow = new Map<string, readonly Site[]>();
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.#clock = clock;
@@ -55,11 +49,11 @@ export class FreshChecks {
    * turn for ever.
    */
   record(server: string, end: NotedCheck['end'], { checker, began }: BegunCheck): void {
-    const isKept = (check: NotedCheck): boolean => check.end === 'absent' && !isOfSite(check.checker, checker);
+    const isKept = (check: NotedCheck): boolean => check.end === 'absent' && !isSameSite(check.checker, checker);
     const checks = (this.#checks.get(server) ?? []).filter(isKept);
     this.#checks.delete(server);
     const isSlow = this.#ageOf(began) > SLOW_MS;
-    const isFirst = isSlow && this.#slow.get(server)?.some((slow) => isOfSite(slow, checker)) !== true;
+    const isFirst = isSlow && this.#slow.get(server)?.some((slow) => isSameSite(slow, checker)) !== true;
     if (end !== 'failed') this.#noteSpeed(server, checker, isSlow);
     if (end === 'failed' || !isFirst) checks.push({ checker, end, ended: this.now });
     if (checks.length > 0) this.#checks.set(server, checks);
@@ -76,14 +70,14 @@ export class FreshChecks {
    * Returns how the last check of a server ended, or undefined if there was none by the site of this checker within 30 s, or
    * an action followed it.
    */
-  of(server: string, checker: Checker): CheckEnd | undefined {
+  of(server: string, checker: Site): CheckEnd | undefined {
     const checks = this.#checks.get(server) ?? [];
-    const last = checks.findLast((check) => isOfSite(check.checker, checker) && this.#isFresh(check));
+    const last = checks.findLast((check) => isSameSite(check.checker, checker) && this.#isFresh(check));
     return last?.end === 'absent' ? 'answered' : last?.end;
   }
 
-  #noteSpeed(server: string, checker: Checker, isSlow: boolean): void {
-    const others = (this.#slow.get(server) ?? []).filter((slow) => !isOfSite(slow, checker));
+  #noteSpeed(server: string, checker: Site, isSlow: boolean): void {
+    const others = (this.#slow.get(server) ?? []).filter((slow) => !isSameSite(slow, checker));
     const slow = isSlow ? [...others, checker] : others;
     if (slow.length === 0) this.#slow.delete(server);
     else this.#slow.set(server, slow);
@@ -103,9 +97,4 @@ export class FreshChecks {
   #ageOf({ monotonic, wall }: ClockTimes): number {
     return Math.max(this.#clock.monotonic() - monotonic, this.#clock.now() - wall);
   }
-}
-
-/** Returns true if what one of them finds is what the other one would find: proxies that share a tag look after one site. */
-function isOfSite(a: Checker, b: Checker): boolean {
-  return a.provider === b.provider && fitsProxy(a.tags, b.tags);
 }

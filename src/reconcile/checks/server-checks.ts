@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { CheckEnd, Next } from '../../machine/decision.ts';
-import { fitsProxy, proxyTagsOf, responsibleTags } from '../../machine/responsibility.ts';
+import { fitsProxy, proxyTagsOf, responsibleTags, type Site } from '../../machine/responsibility.ts';
 import type { CallResult } from '../../model/call-result.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { NodeRecord } from '../../model/record.ts';
@@ -11,7 +11,7 @@ import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 import type { Ledger } from '../ledger.ts';
 import { CheckSchedule } from './check-schedule.ts';
-import { type Checker, FreshChecks } from './fresh-checks.ts';
+import { FreshChecks } from './fresh-checks.ts';
 
 /** The parts that checks are scheduled with. */
 export interface ServerChecksOptions {
@@ -50,7 +50,7 @@ export class ServerChecks {
     const { provider, tags } = this.#checkerOf(server);
     return this.#fresh.of(server, {
       provider,
-      tags: own === undefined ? tags : tags.filter((tag) => own.includes(tag)),
+      tags: own === undefined ? tags : tags?.filter((tag) => own.includes(tag)),
     });
   }
 
@@ -99,7 +99,7 @@ export class ServerChecks {
   }
 
   /** Returns who has to have checked a server for a create to rely on it. */
-  #checkerOf(server: string): Checker {
+  #checkerOf(server: string): Site {
     const row = this.#options.ledger.server(server);
     const provider = row?.wanted === null ? row.provider : this.#matchOf(server);
     return { provider: provider ?? '', tags: this.#tagsOf(server) };

@@ -2,7 +2,8 @@
 // site is a provider entry, or the tags of proxies. docs/decisions/0020.
 
 import type { Clock } from '../../base/clock.ts';
-import { countsAsGone, goneMax, isAtRest, isGoneToHeal, isMissed, siteOf } from '../../machine/drift.ts';
+import { countsAsGone, goneMax, isAtRest, isGoneToHeal, isMissed } from '../../machine/drift.ts';
+import { siteKeyOfRow } from '../../machine/responsibility.ts';
 import type { CallResult } from '../../model/call-result.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { ProviderRegistry } from '../../providers/provider-registry.ts';
@@ -55,7 +56,7 @@ export class SiteWitness {
   /** Notes how a call has ended, before its row is written; without `call` another process has begun it. */
   ended(server: string, { kind, answer: { outcome } }: CallResult, call: CallInFlight | undefined): void {
     const row = this.#options.ledger.server(server);
-    const site = row && siteOf(row);
+    const site = row && siteKeyOfRow(row);
     if (row === undefined || site === undefined) return;
     if (outcome === 'done') this.#answers(site);
     if (row.applied === null) return;
@@ -69,7 +70,7 @@ export class SiteWitness {
 
   /** Notes that the row of a server is about to be removed, and how its last call has ended, if one has. */
   forgets(row: ServerRow, result: CallResult | undefined): void {
-    const site = siteOf(row);
+    const site = siteKeyOfRow(row);
     const isGone = row.applied !== null && result?.answer.outcome === 'absent';
     if (isGone && site !== undefined) this.#forgotten.set(site, this.#options.clock.monotonic());
   }
@@ -78,7 +79,7 @@ export class SiteWitness {
   #finds(site: string, isSince: boolean): void {
     const { ledger, requestCheck } = this.#options;
     if (isSince) this.#found.add(site);
-    for (const server of ledger.index.siteOf(site).gone) {
+    for (const server of ledger.index.serversAt(site).gone) {
       const row = ledger.server(server);
       if (row !== undefined && isMissed(row)) requestCheck(server);
     }
@@ -94,7 +95,7 @@ export class SiteWitness {
 
   /** Notes that a row is written: those that wait for its site may go on. */
   passed(row: ServerRow): void {
-    const site = siteOf(row) ?? '';
+    const site = siteKeyOfRow(row) ?? '';
     const waiting = this.#waiting.get(site);
     if (waiting === undefined) return;
     this.#waiting.delete(site);
@@ -106,9 +107,8 @@ export class SiteWitness {
    * site is: another server of the site has to be found first, or all of them gone, or none of them answers.
    */
   awaitedUntil(server: string, row: ServerRow): number | undefined {
-    const site = siteOf(row) ?? '';
-    const isAwaited = isGoneToHeal(row) && !this.#found.has(site) && this.#hasPresent(server, site);
-    if (!isAwaited || this.#isUnanswered(site)) return undefined;
+    const site = siteKeyOfRow(row) ?? '';
+    if (!isGoneToHeal(row) || this.#othersAre(server, site) !== 'awaited') return undefined;
     this.#waiting.set(site, (this.#waiting.get(site) ?? new Set()).add(server));
     const { clock } = this.#options;
     return clock.now() + this.#triesNow(row, site).until - clock.monotonic();
@@ -116,7 +116,7 @@ export class SiteWitness {
 
   /** Has others of the site checked, for which a server waits; not while they were asked for a moment ago. */
   summon(server: string, row: ServerRow): void {
-    const site = siteOf(row) ?? '';
+    const site = siteKeyOfRow(row) ?? '';
     const tries = this.#triesNow(row, site);
     if (tries === this.#tries.get(site)) return;
     this.#tries.set(site, tries);
@@ -126,7 +126,7 @@ export class SiteWitness {
 
   /** Returns true if others of its site are known, so that the absence of this one may be that of the site. */
   hasOthers(server: string, row: ServerRow): boolean {
-    const site = siteOf(row) ?? '';
+    const site = siteKeyOfRow(row) ?? '';
     return (
       this.#hasForgotten(site) || this.#others(server, site, (other) => other.applied !== null).next().done !== true
     );
@@ -138,16 +138,15 @@ export class SiteWitness {
    */
   areManyGone(server: string, row: ServerRow): boolean {
     const { ledger, clock } = this.#options;
-    const site = siteOf(row) ?? '';
-    const { servers, gone } = ledger.index.siteOf(site);
+    const site = siteKeyOfRow(row) ?? '';
+    const { servers, gone } = ledger.index.serversAt(site);
     let left = goneMax(servers.size);
     for (const other of gone) {
       const recorded = other === server ? undefined : ledger.server(other);
       if (recorded !== undefined && countsAsGone(recorded, clock.now())) left -= 1;
       if (left <= 0) return true;
     }
-    const isKnown = this.#found.has(site) || (!this.#isUnanswered(site) && this.#hasPresent(server, site));
-    return !isKnown && this.hasOthers(server, row);
+    return this.#othersAre(server, site) === 'gone' && this.hasOthers(server, row);
   }
 
   /** Returns the tries with the one that lasts, or with the one that begins now. */
@@ -161,20 +160,21 @@ export class SiteWitness {
     return { count: count + 1, until: now + Math.min(WITNESS_MS * 2 ** count, Math.max(WITNESS_MS, checkMs)) };
   }
 
-  /** Returns true if others of a site were checked as often as they are, and none was found. */
-  #isUnanswered(site: string): boolean {
+  /**
+   * Returns what is known of the other servers of a site since one was found gone: one of them is found; one that was there
+   * may still be; or none of them is there, or answered as often as they are checked.
+   */
+  #othersAre(server: string, site: string): 'found' | 'awaited' | 'gone' {
+    if (this.#found.has(site)) return 'found';
     const { count, until } = this.#tries.get(site) ?? { count: 0, until: 0 };
-    return count >= TRIES && until <= this.#options.clock.monotonic();
-  }
-
-  #hasPresent(server: string, site: string): boolean {
-    const others = this.#others(server, site, (row) => isPresent(row) || isAtWork(row));
-    return others.next().done !== true;
+    if (count >= TRIES && until <= this.#options.clock.monotonic()) return 'gone';
+    const present = this.#others(server, site, (row) => isPresent(row) || isAtWork(row));
+    return present.next().done === true ? 'gone' : 'awaited';
   }
 
   #others(server: string, site: string, isMeant: (row: ServerRow) => boolean): IteratorObject<string> {
     const { ledger } = this.#options;
-    const { servers } = ledger.index.siteOf(site);
+    const { servers } = ledger.index.serversAt(site);
     return servers.values().filter((other) => {
       const recorded = other === server ? undefined : ledger.server(other);
       return recorded !== undefined && isMeant(recorded);

@@ -3,6 +3,7 @@
 
 import { momentOf } from '../../base/wording.ts';
 import type { ResponsibleEntry } from '../../machine/decision.ts';
+import { siteKey } from '../../machine/responsibility.ts';
 import type { WaitOfKind } from '../../machine/wait.ts';
 import type { Change, ServerRow } from '../../model/rows.ts';
 import type { ProviderRegistry } from '../../providers/provider-registry.ts';
@@ -74,7 +75,7 @@ export function firstCheckWait(
   const waitMs = entry.tags === undefined ? FIRST_CHECKS_MS : FIRST_CHECKS_OF_PROXIES_MS;
   const until = Date.parse(beginning.began) + waitMs;
   if (until <= now) return undefined;
-  const site = JSON.stringify([entry.name, entry.tags]);
+  const site = siteKey({ provider: entry.name, tags: entry.tags });
   const isUncheckedOfSite = (name: string): boolean => {
     const row = ledger.server(name);
     return row !== undefined && isOfSite(name, row);
