@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { expect } from 'vitest';
 import { BUNDLED, type ProcessResult, ROOT, run } from '../support/command-line.ts';
+import { prepareOnce } from '../support/prepared-folder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The folder contrib/. */
@@ -56,11 +57,15 @@ export function shell(script: string, cwd: string, env: Readonly<Record<string, 
   });
 }
 
+const copySample = prepareOnce(async (directory) => {
+  cpSync(join(ROOT, 'sample-repo'), directory, { recursive: true });
+  expect(await shell('git init --quiet && git add --all', directory)).toMatchObject({ code: 0 });
+});
+
 /** Returns a Git repository with the sample, staged. */
 export async function repository(): Promise<string> {
   const directory = temporaryDirectory();
-  cpSync(join(ROOT, 'sample-repo'), directory, { recursive: true });
-  expect(await shell('git init --quiet && git add --all', directory)).toMatchObject({ code: 0 });
+  await copySample(directory);
   return directory;
 }
 

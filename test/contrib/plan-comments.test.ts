@@ -1,8 +1,9 @@
 // Runs the plan jobs of the pipelines of contrib/: real commits, the real command, and the comment on a local API.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { run } from '../support/command-line.ts';
+import { prepareOnce } from '../support/prepared-folder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type CommentApi, startCommentApi, WRITE_TOKEN } from './comment-api.ts';
 import { edit, pipeline, repository, STAGING, shell } from './pipeline-run.ts';
@@ -94,11 +95,16 @@ async function commitOf(directory: string, revision = 'HEAD'): Promise<string> {
 
 /** A clone with the base branch, and on top of it a commit with one more web server. */
 async function clone(): Promise<Clone> {
-  const directory = await repository();
-  await git(directory, 'git commit --quiet --message base && git update-ref "refs/remotes/origin/$BRANCH" HEAD');
-  await change(directory, ['web_count: "2"', 'web_count: "3"']);
+  const directory = temporaryDirectory();
+  await copyClone(directory);
   return { directory, temporary: temporaryDirectory() };
 }
+
+const copyClone = prepareOnce(async (directory) => {
+  cpSync(await repository(), directory, { recursive: true });
+  await git(directory, 'git commit --quiet --message base && git update-ref "refs/remotes/origin/$BRANCH" HEAD');
+  await change(directory, ['web_count: "2"', 'web_count: "3"']);
+});
 
 async function change(directory: string, replacement: readonly [from: string, to: string]): Promise<void> {
   edit(directory, STAGING, replacement);
