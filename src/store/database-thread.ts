@@ -1,7 +1,8 @@
 // The entry of the thread that runs a database, since SQLite blocks the thread that calls it. A file of its own: its listener must
 // not run where the database is imported without a thread. One request at a time.
 import { parentPort } from 'node:worker_threads';
-import { Database, type DatabaseUse, type Piece } from './database.ts';
+import { Database, type DatabaseUse } from './database.ts';
+import type { Piece, Saved } from './piece.ts';
 import { StoreError } from './store-error.ts';
 
 /** What the thread can be asked, with the answers. A piece that begins a commit says so; `whole`: it replaces what is there. */
@@ -14,7 +15,7 @@ export interface Requests {
     readonly begins: 'commit' | 'whole' | undefined;
     readonly answer: undefined;
   };
-  finish: { readonly revision: number; readonly answer: { readonly bytes: number; readonly growth: number } };
+  finish: { readonly revision: number; readonly answer: Saved };
   cancel: { readonly answer: undefined };
   revision: { readonly answer: number };
   close: { readonly answer: undefined };

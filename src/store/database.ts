@@ -2,36 +2,11 @@
 // SQLite checks neither its pages nor whether all are there, so each row has a checksum, and the file knows their number.
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { crc32 } from 'node:zlib';
 import { reasonOf } from '../base/wording.ts';
 import { isLogDamaged } from './check-wal.ts';
+import { ALL_EVENTS, checksumOf, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
 import type { KeptRow } from './row-json.ts';
 import { newerVersion, StoreError } from './store-error.ts';
-
-/**
- * An event as it is kept. Null in place of its JSON drops it and all older ones of the instance, and marks where they ended;
- * {@link ALL_EVENTS} as the id leaves nothing of the instance.
- */
-export type KeptEvent = readonly [instance: string, id: number, value: string | null];
-
-/** Greater than any id. */
-export const ALL_EVENTS = Number.MAX_SAFE_INTEGER;
-
-/** A part of a commit. */
-export interface Piece {
-  readonly rows: readonly KeptRow[];
-  readonly events: readonly KeptEvent[];
-}
-
-/** What a finished commit came to, in bytes. */
-export interface Saved {
-  readonly bytes: number;
-  /** How many more all rows take now; negative where they take fewer. */
-  readonly growth: number;
-}
-
-/** Bytes that a row takes beside its kind, name and value. */
-export const ROW_FRAME_BYTES = 24;
 
 /** "Tree", so that `file` and SQLite's tools know whose file this is. */
 const APPLICATION_ID = 0x54726565;
@@ -345,11 +320,6 @@ function makeEmpty(path: string): void {
   }
   // The name is durable with the first commit: SQLite makes the names of its logs so.
   renameSync(aside, path);
-}
-
-/** Of a row or an event: its key, and what it holds. */
-function checksumOf(group: unknown, name: unknown, value: unknown): number {
-  return crc32(String(value), crc32(`${group}/${name}/`));
 }
 
 function isDamage(error: unknown): boolean {

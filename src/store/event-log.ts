@@ -2,7 +2,7 @@
 
 import { type Steps, visitAll } from '../base/steps.ts';
 import type { EventPage, EventRange, InstanceEvent, NewEvent } from '../model/instance-event.ts';
-import { ALL_EVENTS, type KeptEvent } from './database.ts';
+import { ALL_EVENTS, type KeptEvent } from './piece.ts';
 
 /** How many events are kept. */
 export interface EventLimits {
@@ -73,9 +73,12 @@ export class EventLog {
     this.add(events.map(({ instance, event }) => ({ instance, event: 'id' in event ? this.#sharing(event) : event })));
   }
 
-  /** Returns what is no longer held since the last call, to be dropped where it is kept. */
+  /**
+   * Returns what is no longer held since the last call, to be dropped where it is kept, before newer events are written. The
+   * old events of an instance that was dropped whole and has new ones stay until there are too many again.
+   */
   takeDropped(): readonly KeptEvent[] {
-    const dropped = this.#dropped;
+    const dropped = this.#dropped.filter(([instance, id]) => id !== ALL_EVENTS || !this.#tracks.has(instance));
     this.#dropped = [];
     return dropped;
   }
@@ -99,8 +102,7 @@ export class EventLog {
     const track = this.#tracks.get(instance) ?? { instance, events: [], dropped: 0 };
     this.#tracks.set(instance, track);
     if ('dropped' in event) {
-      track.dropped = Math.max(track.dropped, event.dropped);
-      this.#lastId = Math.max(this.#lastId, event.dropped);
+      this.#dropKept(track, event.dropped);
       return;
     }
     track.events.push(event);
@@ -133,6 +135,19 @@ export class EventLog {
     track.dropped = Math.max(track.dropped, dropped.at(-1)?.id ?? 0);
     this.#dropped.push([track.instance, track.dropped, null]);
     this.#count -= dropped.length;
+  }
+
+  /** Drops what was dropped where it is kept. */
+  #dropKept(track: Track, dropped: number): void {
+    const first = track.events.findIndex(({ id }) => id > dropped);
+    const gone = track.events.splice(0, first === -1 ? track.events.length : first);
+    this.#count -= gone.length;
+    if (dropped === ALL_EVENTS) {
+      this.#tracks.delete(track.instance);
+      return;
+    }
+    track.dropped = Math.max(track.dropped, dropped);
+    this.#lastId = Math.max(this.#lastId, dropped);
   }
 
   #sharing({ id, time, resource, from, to, reason, commit, client }: InstanceEvent): InstanceEvent {

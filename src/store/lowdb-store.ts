@@ -1,5 +1,5 @@
-// Implements the embedded store: one lowdb document in memory, which an adapter keeps. One process opens it at a time. Writes
-// are saved group by group; reads never wait.
+// Implements the store: one lowdb document in memory, which an adapter keeps. The embedded one, over a file, is open in one
+// process at a time; several may share a database (postgres/). Writes are saved group by group; reads never wait.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
@@ -10,12 +10,21 @@ import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
-import { CommitQueue, changesToKeep, decideGroup, type WaitingCommit } from './commit-queue.ts';
+import { CommitQueue, changesToKeep, type Decision, decideGroup, type WaitingCommit } from './commit-queue.ts';
 import { refuseNetwork } from './database.ts';
-import { keptEvent, type StoredEvent } from './event-log.ts';
+import {
+  cutIntoPieces,
+  type DocumentAdapter,
+  type KeptLine,
+  type NumberedCommit,
+  RowReader,
+  type SharedChanges,
+} from './document-adapter.ts';
+import { eventOf, keptEvent, type StoredEvent } from './event-log.ts';
 import { makeDirectory } from './files.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
-import { cutIntoPieces, type DocumentAdapter, type KeptLine, SqliteAdapter } from './sqlite-adapter.ts';
+import type { Row } from './row-json.ts';
+import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { Store } from './store.ts';
 import { emptyStoreDocument, type StoreDocument, setRow, type Tables } from './store-document.ts';
 import { StoreError } from './store-error.ts';
@@ -61,13 +70,13 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
 }
 
 /**
- * Opens the store that an adapter keeps; the adapter and the lock are released with it. `directory` names it in messages.
- * Throws StoreError where it cannot be read.
+ * Opens the store that an adapter keeps; the adapter and the lock, if there is one, are released with it. `path` names it in
+ * messages. Throws StoreError where it cannot be read.
  */
 export async function openStore(
-  directory: string,
-  options: LowdbStoreOptions & { readonly adapter: DocumentAdapter; readonly lock: DirectoryLock },
-): Promise<Store> {
+  path: string,
+  options: LowdbStoreOptions & { readonly adapter: DocumentAdapter; readonly lock?: DirectoryLock },
+): Promise<LowdbStore> {
   const { adapter, lock, log, clock = systemClock } = options;
   const { inSlices = createSlices(clock), changedInPlace = CHANGED_IN_PLACE } = options;
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
@@ -77,33 +86,51 @@ export async function openStore(
     await adapter.close();
     throw error;
   }
-  return new LowdbStore({ path: directory, adapter, database, lock, log, clock, inSlices, changedInPlace });
+  return new LowdbStore({ path, adapter, database, lock, log, clock, inSlices, changedInPlace });
 }
 
 interface Parts {
   readonly path: string;
   readonly adapter: DocumentAdapter;
   readonly database: Low<StoreDocument>;
-  readonly lock: DirectoryLock;
+  readonly lock: DirectoryLock | undefined;
   readonly log: Logger | undefined;
   readonly clock: Clock;
   readonly changedInPlace: number;
   readonly inSlices: RunInSlices;
 }
 
-class LowdbStore implements Store {
+/** What is to be saved of a group of commits. */
+interface Plan extends Decision, NumberedCommit {
+  readonly events: readonly StoredEvent[];
+}
+
+/** What of the document changes at once. */
+interface Advance {
+  readonly revision: number;
+  readonly rowBytes: number;
+  readonly rows: readonly Row[];
+  readonly events: readonly StoredEvent[];
+}
+
+/** A store whose document is in memory. */
+export class LowdbStore implements Store {
   readonly #parts: Parts;
   readonly #queue: CommitQueue;
+  /** Of rows that other processes have written. */
+  readonly #reader: RowReader;
   #savedBytes = 0;
   #failure: Store['failure'];
   /** A commit was saved that could not be shown: only another start can read it, and nothing may be written meanwhile. */
   #unshown: StoreError | undefined;
+  #refreshing: PromiseWithResolvers<void> | undefined;
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#queue = new CommitQueue(parts.inSlices);
+    this.#reader = new RowReader(parts.database.data, parts.path);
   }
 
   get failure(): Store['failure'] {
@@ -138,6 +165,18 @@ class LowdbStore implements Store {
     await done;
   }
 
+  /**
+   * Resolves once `read` shows what other processes had committed before the call, where several share the database. Throws
+   * StoreError where it cannot be read; then `read` is as before.
+   */
+  async refresh(): Promise<void> {
+    if (this.#closing !== undefined) throw new StoreError('The store is closed.');
+    this.#refreshing ??= Promise.withResolvers<void>();
+    const { promise } = this.#refreshing;
+    this.#writing ??= this.#writeAll();
+    await promise;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#finish();
     return this.#closing;
@@ -153,29 +192,36 @@ class LowdbStore implements Store {
     await this.#parts.adapter.close();
   }
 
-  /** Never rejects: what goes wrong is for the commits that wait, or for the log. */
+  /** Never rejects: what goes wrong is for those who wait, or for the log. */
   async #writeAll(): Promise<void> {
     // Commits of the same turn of the event loop share one write.
     await Promise.resolve();
-    while (!this.#queue.isEmpty) await this.#writeGroup(await this.#queue.takeGroup());
+    while (!this.#queue.isEmpty || this.#refreshing !== undefined) {
+      if (this.#refreshing !== undefined) await this.#answerRefresh(this.#refreshing);
+      if (!this.#queue.isEmpty) await this.#writeGroup(await this.#queue.takeGroup());
+    }
     this.#writing = undefined;
   }
 
+  async #answerRefresh({ resolve, reject }: PromiseWithResolvers<void>): Promise<void> {
+    // A later call may ask for a later moment.
+    this.#refreshing = undefined;
+    await this.#readChanges().then(resolve, reject);
+  }
+
   async #writeGroup(group: readonly WaitingCommit[]): Promise<void> {
-    const { accepted, refused } = await this.#parts.inSlices(decideGroup(this.#document.tables, group));
     try {
-      if (accepted.length > 0) await this.#append(accepted);
+      const { accepted, refused } = await this.#save(group);
+      for (const { settle } of accepted) settle.resolve();
+      if (accepted.length > 0) this.#noteSuccess();
+      // Refused last, so that the caller who reads again sees the conflicting change.
+      for (const [{ settle }, conflict] of refused) settle.reject(conflict);
     } catch (error) {
       const failure = this.#failureOf(error);
       const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
       this.#failure = { reason: failure.message, since };
       for (const { settle } of group) settle.reject(failure);
-      return;
     }
-    for (const { settle } of accepted) settle.resolve();
-    if (accepted.length > 0) this.#noteSuccess();
-    // Refused last, so that the caller who reads again sees the conflicting change.
-    for (const [{ settle }, conflict] of refused) settle.reject(conflict);
   }
 
   #noteSuccess(): void {
@@ -183,49 +229,96 @@ class LowdbStore implements Store {
     this.#failure = undefined;
   }
 
-  async #append(accepted: readonly WaitingCommit[]): Promise<void> {
-    const { adapter, inSlices, lock, path } = this.#parts;
-    lock.check();
+  /** Saves the commits that find every row as they expect it. Returns which they are. */
+  async #save(group: readonly WaitingCommit[]): Promise<Decision> {
+    const { adapter, lock } = this.#parts;
+    // What the commit that failed has written may be there, and what other processes have.
+    if (this.#failure !== undefined) await this.#readChanges();
+    let plan = await this.#plan(group);
+    if (plan.accepted.length === 0) return plan;
+    lock?.check();
     if (this.#unshown !== undefined) throw this.#unshown;
     if (this.#failure !== undefined) await this.#regain();
-    const document = this.#document;
-    const revision = document.revision + 1;
-    const events = await inSlices(document.events.number(accepted.flatMap((commit) => commit.events)));
-    const { bytes, growth } = await adapter.commit(revision, cutIntoPieces(this.#linesOf(accepted, events), inSlices));
+    const { bytes, growth } = await adapter.commit(plan.revision, plan.pieces, async (changes) => {
+      await this.#showChanges(changes);
+      plan = await this.#plan(group);
+      return plan.accepted.length === 0 ? undefined : plan;
+    });
+    if (plan.accepted.length === 0) return plan;
     this.#savedBytes += bytes;
+    const { revision, events } = plan;
+    const rows = plan.accepted.flatMap(({ changes }) => changes);
+    await this.#advance({ revision, rowBytes: this.#document.rowBytes + growth, rows, events });
+    return plan;
+  }
+
+  async #plan(group: readonly WaitingCommit[]): Promise<Plan> {
+    const { inSlices } = this.#parts;
+    const document = this.#document;
+    const { accepted, refused } = await inSlices(decideGroup(document.tables, group));
+    const events = await inSlices(document.events.number(accepted.flatMap((commit) => commit.events)));
+    const pieces = cutIntoPieces(this.#linesOf(accepted, events), inSlices);
+    return { accepted, refused, events, pieces, revision: document.revision + 1 };
+  }
+
+  async #readChanges(): Promise<void> {
+    await this.#parts.adapter.readChanges?.(this.#document.revision, (changes) => this.#showChanges(changes));
+  }
+
+  /** Rows that did not change stay the very same, so that a commit that expects them is no conflict. */
+  async #showChanges({ revision, rowBytes, pieces }: SharedChanges): Promise<void> {
+    if (this.#unshown !== undefined) throw this.#unshown;
+    const rows: Row[] = [];
+    const events: StoredEvent[] = [];
+    for await (const piece of pieces) {
+      await this.#parts.inSlices(
+        visitAll(piece.rows, (kept) => {
+          const row = this.#reader.read(kept);
+          if (row !== undefined) rows.push(row);
+        }),
+      );
+      await this.#parts.inSlices(visitAll(piece.events, (kept) => events.push(eventOf(kept))));
+    }
+    await this.#advance({ revision, rowBytes, rows, events });
+  }
+
+  /** Shows what is saved. */
+  async #advance({ revision, rowBytes, rows, events }: Advance): Promise<void> {
+    const document = this.#document;
     try {
-      await inSlices(visitAll(events, (event) => document.events.add([event])));
+      await this.#parts.inSlices(visitAll(events, (event) => document.events.add([event])));
       // All rows change at once, and their writers are told in the same turn: no reader sees half a commit.
-      await this.#show(accepted.flatMap(({ changes }) => changes));
-      document.rowBytes += growth;
+      await this.#show(rows);
+      document.rowBytes = rowBytes;
       document.revision = revision;
     } catch (error) {
-      this.#unshown = unshownError(path, error);
+      this.#unshown = unshownError(this.#parts.path, error);
       throw this.#unshown;
     }
   }
 
   /**
    * After a failure. The commit that failed may be in the file all the same; but nobody saw it, and those who made it were told that
-   * nothing was saved. So the document replaces it.
+   * nothing was saved. So the document replaces it. Where other processes have seen it, it was read from the database instead.
    */
   async #regain(): Promise<void> {
     const { adapter, database } = this.#parts;
+    if (adapter.readChanges !== undefined) return;
     if ((await adapter.revision()) !== this.#document.revision) await database.write();
   }
 
   *#linesOf(accepted: readonly WaitingCommit[], events: readonly StoredEvent[]): Generator<KeptLine> {
     for (const commit of accepted) for (const rows of changesToKeep(commit)) yield { rows };
-    for (const event of events) yield { event: keptEvent(event) };
-    // Where this commit fails, they stay until the next start drops them again.
+    // Before the events that come after them. Where this commit fails, they stay until the next start drops them again.
     for (const event of this.#document.events.takeDropped()) yield { event };
+    for (const event of events) yield { event: keptEvent(event) };
   }
 
-  async #show(changes: readonly Change[]): Promise<void> {
+  async #show(rows: readonly Row[]): Promise<void> {
     const document = this.#document;
     const { changedInPlace, inSlices } = this.#parts;
-    if (changes.length > changedInPlace) document.tables = await inSlices(changedTables(document.tables, changes));
-    else for (const change of changes) setRow(document.tables, change);
+    if (rows.length > changedInPlace) document.tables = await inSlices(changedTables(document.tables, rows));
+    else for (const row of rows) setRow(document.tables, row);
   }
 
   #failureOf(error: unknown): StoreError {
@@ -248,7 +341,7 @@ function unshownError(path: string, error: unknown): StoreError {
 }
 
 /** Returns work that results in the tables as they are after these changes. The given ones stay as they are. */
-function* changedTables(tables: Tables, changes: readonly Change[]): Steps<Tables> {
+function* changedTables(tables: Tables, changes: readonly Row[]): Steps<Tables> {
   const changed = { ...tables };
   for (const kind of new Set(changes.map((change) => change.kind))) yield* copyTable(changed, kind);
   yield* visitAll(changes, (change) => setRow(changed, change));

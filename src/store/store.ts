@@ -22,7 +22,8 @@ export interface Store {
   /**
    * Saves all of `changes` and `events` or none, and resolves once they would survive a power cut; only then does `read` show
    * them. No row appears twice in `changes`. Throws ServiceError `conflict` if one of them is no longer as
-   * `expected`: read again, decide again. Any other error means that nothing was saved and that `read` is as before.
+   * `expected`: read again, decide again. Any other error means that nothing was saved and that `read` is as before; but where a
+   * shared database was lost during the commit and did not come back, it may be there, which the next commit finds out.
    */
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 

@@ -8,8 +8,8 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { startController } from '../../src/compose.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import { lockDirectory } from '../../src/store/lock.ts';
-import type { DocumentAdapter } from '../../src/store/sqlite-adapter.ts';
 import { createSite } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -1,10 +1,10 @@
 // A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
 import { finish } from '../../src/base/steps.ts';
-import type { KeptEvent, Piece } from '../../src/store/database.ts';
-import { ALL_EVENTS } from '../../src/store/database.ts';
+import { type DocumentAdapter, DocumentReader } from '../../src/store/document-adapter.ts';
 import { eventOf, keptEvent } from '../../src/store/event-log.ts';
+import type { KeptEvent, Piece } from '../../src/store/piece.ts';
+import { ALL_EVENTS } from '../../src/store/piece.ts';
 import { type KeptRow, keptRows } from '../../src/store/row-json.ts';
-import { type DocumentAdapter, DocumentReader } from '../../src/store/sqlite-adapter.ts';
 import { emptyStoreDocument, rowsOf, type StoreDocument } from '../../src/store/store-document.ts';
 import { drawn } from './chance.ts';
 import { type Life, never, type Scheduler } from './scheduler.ts';

@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, truncateSync, w
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { Database, type Piece } from '../../src/store/database.ts';
+import { Database } from '../../src/store/database.ts';
+import type { Piece } from '../../src/store/piece.ts';
 import { StoreError } from '../../src/store/store-error.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

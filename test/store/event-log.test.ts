@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
-import { ALL_EVENTS } from '../../src/store/database.ts';
 import { EventLog, eventOf, keptEvent } from '../../src/store/event-log.ts';
+import { ALL_EVENTS } from '../../src/store/piece.ts';
 
 const ALL = { after: 0, limit: 10_000 };
 
@@ -53,6 +53,27 @@ describe('the limits of events', () => {
     expect(log.takeDropped()).toContainEqual(['shop-0', ALL_EVENTS, null]);
     expect(log.page('shop-0', ALL).events).toEqual([]);
     expect(log.page('shop-20', ALL).events.at(-1)?.reason).toBe('shop-20 1');
+  });
+
+  it('keep the new events of an instance that was forgotten whole, where what was forgotten is dropped later', () => {
+    const log = new EventLog({ ofInstance: 10, ofAll: 20 });
+    for (let index = 0; index < 21; index += 1) add(log, `shop-${index}`, 2);
+    add(log, 'shop-0', 1);
+    expect(log.takeDropped().filter(([instance, id]) => instance === 'shop-0' && id === ALL_EVENTS)).toEqual([]);
+  });
+
+  it('go where another process has dropped them', () => {
+    const log = new EventLog();
+    add(log, 'shop', 3);
+    add(log, 'mail', 1);
+    const [first] = log.page('shop', ALL).events;
+    log.restore([{ instance: 'shop', event: { dropped: first?.id ?? 0 } }]);
+    expect(log.page('shop', ALL)).toMatchObject({ events: [{ reason: 'shop 1' }, { reason: 'shop 2' }], isGap: true });
+    log.restore([{ instance: 'shop', event: { dropped: ALL_EVENTS } }]);
+    expect(log.page('shop', ALL)).toEqual({ events: [], isGap: false });
+    expect([...log.stored()]).toHaveLength(1);
+    add(log, 'shop', 1);
+    expect(log.page('shop', ALL).events[0]?.id).toBeGreaterThan(first?.id ?? 0);
   });
 
   it('never give an id twice, also after all events of a time were dropped', () => {
