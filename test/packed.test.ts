@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, sym
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { OLD_NODE, type ProcessResult, plainEnvironment, ROOT, run } from './support/command-line.ts';
@@ -52,6 +53,7 @@ it('holds no TypeScript, no tests, and none of the files that only a clone needs
     'contrib',
     'dist',
     'docs',
+    'migrations',
     'package.json',
     'sample-repo',
     'schemas',
@@ -74,6 +76,19 @@ it('writes the schemas that it brings', async () => {
   const ended = await treeline('schemas', folder);
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(existsSync(join(folder, 'schemas/stack-instance.schema.json'))).toBe(true);
+});
+
+it('finds the migrations that it brings', async () => {
+  const [files, migrate] = ['base/product-files.js', 'store/postgres/migrate.js'].map((path) =>
+    pathToFileURL(join(installed, 'dist/src', path)),
+  );
+  const program = `
+    import { readdirSync } from 'node:fs';
+    import { productPath } from '${files}';
+    import { migrate } from '${migrate}';
+    console.log(typeof migrate, ...readdirSync(productPath('migrations')));`;
+  const ended = await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder });
+  expect(ended).toMatchObject({ code: 0, stderr: '', stdout: 'function 0001_store.sql\n' });
 });
 
 it('brings providers that answer', async () => {

@@ -1,8 +1,8 @@
 // Defines the command line and its commands. Each command has its own file.
 import { Command, CommanderError } from 'commander';
+import { productVersion } from '../base/product-files.ts';
 import { CommandFailure, describeSystemError, EXIT_FAILED } from './command-failure.ts';
 import { visible } from './output.ts';
-import { productVersion } from './product-files.ts';
 
 /** Adds a command, or several, to the program. */
 type Add = (program: Command) => void;

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { productPath } from '../base/product-files.ts';
 import { countOf } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
 import { print } from './output.ts';
-import { productPath } from './product-files.ts';
 import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
 /** The operators' files are no part of a stacks repository, and the table of problem codes is no schema. */

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { productPath } from '../../base/product-files.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { productPath } from '../product-files.ts';
 import type { DemoCredentials } from './credentials.ts';
 
 const PROGRAM = 'local-server';

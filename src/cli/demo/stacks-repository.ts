@@ -8,10 +8,10 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { productPath } from '../../base/product-files.ts';
 import { canonicalSerial } from '../../model/serial.ts';
 import { CommandFailure } from '../command-failure.ts';
 import type { CredentialFiles } from '../credential-files.ts';
-import { productPath } from '../product-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
 import { DEMO_CLIENT_NAMES, DEMO_CLIENT_ROLES, DEMO_CLIENT_TAGS, type DemoClient } from './credentials.ts';
 

@@ -1,9 +1,9 @@
 // Formats the result of a validation: for people, and as programs read it. docs/operations.md lists the fields of JSON.
 import { createHash } from 'node:crypto';
+import { productVersion } from '../../base/product-files.ts';
 import { countOf } from '../../base/wording.ts';
 import { isError, isFolderProblem, type Problem, type ProblemCode } from '../../model/problem.ts';
 import { formatProblem, type Paint } from '../format-problem.ts';
-import { productVersion } from '../product-files.ts';
 import { type ExampleFiles, isRunExample, PROBLEM_CODES } from './problem-codes.ts';
 import { snippetAt } from './snippet.ts';
 

@@ -16,7 +16,7 @@ export function productVersion(): string {
 
 function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
-  // src/cli, or dist/src/cli: a few steps up at most.
+  // src/base, or dist/src/base: a few steps up at most.
   for (let steps = 0; steps < 4; steps += 1) {
     if (existsSync(join(folder, 'package.json'))) return folder;
     folder = dirname(folder);

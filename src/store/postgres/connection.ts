@@ -1,0 +1,211 @@
+// Connects to PostgreSQL and runs transactions there: the one file that imports its driver. Every wait is limited, here and
+// at the server.
+import { setTimeout } from 'node:timers/promises';
+import pg from 'pg';
+import { invariant } from '../../base/invariant.ts';
+import { StoreError } from '../store-error.ts';
+import { type DatabaseAddress, explainFailure, isLost, LostCommit, nameOf } from './postgres-error.ts';
+import { beginReading, beginWriting, type ServerLimits } from './statements.ts';
+
+/** Which database, and how. */
+export interface DatabaseOptions {
+  /** `postgres://user:password@host:port/database`, with `?sslmode=disable` or `?sslmode=verify-full`. */
+  readonly url: string;
+  /** The certificates of the server's authority, as PEM; default: those of the system. */
+  readonly ca?: string | undefined;
+  readonly poolSize?: number;
+  /** Limits that tests lower. */
+  readonly limits?: Partial<DatabaseLimits>;
+}
+
+/** How long is waited, in milliseconds. */
+export interface DatabaseLimits extends ServerLimits {
+  readonly connectMs: number;
+  /** Between two looks for a commit whose outcome is not known. */
+  readonly pauseMs: number;
+}
+
+/** Runs one statement, and returns its rows as lists of values. */
+export type RunStatement = (text: string, values?: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
+
+const LIMITS: DatabaseLimits = {
+  connectMs: 10_000,
+  statementMs: 60_000,
+  lockMs: 30_000,
+  idleMs: 20_000,
+  pauseMs: 1_000,
+};
+/** What the server takes for a statement beyond its own limit counts as no answer. */
+const ANSWER_MS = 5_000;
+const POOL_SIZE = 4;
+const PORT = 5432;
+const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+const PARAMETERS = ['sslmode', 'host'];
+const URL_FORM = 'postgres://user:password@host:5432/database, with special characters percent-encoded';
+
+/** A database, through a few connections that are opened when they are needed. */
+export class DatabaseConnections {
+  readonly address: DatabaseAddress;
+  readonly limits: DatabaseLimits;
+  readonly #config: pg.ClientConfig;
+  readonly #pool: pg.Pool;
+
+  constructor(options: DatabaseOptions) {
+    const { address, ...config } = readUrl(options);
+    this.address = address;
+    this.limits = { ...LIMITS, ...options.limits };
+    this.#config = {
+      ...config,
+      application_name: 'treeline',
+      connectionTimeoutMillis: this.limits.connectMs,
+      query_timeout: this.limits.statementMs + ANSWER_MS,
+      keepAlive: true,
+    };
+    this.#pool = new pg.Pool({ ...this.#config, max: options.poolSize ?? POOL_SIZE, allowExitOnIdle: true });
+    // A connection that nobody uses was closed, as by a restart of the server. The next one is opened when it is needed.
+    this.#pool.on('error', ignoreLoss);
+  }
+
+  /** How messages name the database. */
+  get name(): string {
+    return nameOf(this.address);
+  }
+
+  /** Runs `work` in a transaction that sees everything as of one moment. Throws StoreError. */
+  read<Result>(work: (run: RunStatement) => Promise<Result>): Promise<Result> {
+    return this.#transact(beginReading(this.limits), work);
+  }
+
+  /**
+   * Runs `work` in a transaction that writes, and resolves once that would survive a power cut. Throws StoreError where it is
+   * undone, and LostCommit where nobody knows.
+   */
+  write<Result>(work: (run: RunStatement) => Promise<Result>): Promise<Result> {
+    return this.#transact(beginWriting(this.limits), work);
+  }
+
+  /** Runs `work` with a connection of its own, which has a session. Throws StoreError. */
+  async session<Result>(work: (client: pg.Client, run: RunStatement) => Promise<Result>): Promise<Result> {
+    const { statementMs, lockMs, idleMs } = this.limits;
+    const client = new pg.Client({
+      ...this.#config,
+      statement_timeout: statementMs,
+      lock_timeout: lockMs,
+      idle_in_transaction_session_timeout: idleMs,
+    });
+    client.on('error', ignoreLoss);
+    try {
+      await client.connect();
+      return await work(client, (text, values) => this.#run(client, text, values));
+    } catch (error) {
+      throw explainFailure(error, this.address);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Resolves after the time that lies between two tries. */
+  async pause(): Promise<void> {
+    await setTimeout(this.limits.pauseMs);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #transact<Result>(begin: string, work: (run: RunStatement) => Promise<Result>): Promise<Result> {
+    const client = await this.#begin(begin);
+    let failure: unknown;
+    try {
+      const result = await work((text, values) => this.#run(client, text, values));
+      await this.#commit(client);
+      return result;
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      client.off('error', ignoreLoss);
+      // What failed is closed: that undoes what it has begun.
+      client.release(failure !== undefined);
+    }
+  }
+
+  /** Returns a connection in a transaction. A pooled one may have been closed meanwhile, so a second one is tried. */
+  async #begin(begin: string): Promise<pg.PoolClient> {
+    for (let isLast = false; ; isLast = true) {
+      let client: pg.PoolClient | undefined;
+      try {
+        client = await this.#pool.connect();
+        client.on('error', ignoreLoss);
+        await client.query(begin);
+        return client;
+      } catch (error) {
+        client?.off('error', ignoreLoss);
+        client?.release(true);
+        if (isLast || client === undefined || !isLost(error)) throw explainFailure(error, this.address);
+      }
+    }
+  }
+
+  async #run(client: pg.ClientBase, text: string, values: readonly unknown[] = []): ReturnType<RunStatement> {
+    try {
+      const { rows } = await client.query<unknown[]>({ text, values: [...values], rowMode: 'array' });
+      return rows;
+    } catch (error) {
+      throw explainFailure(error, this.address);
+    }
+  }
+
+  async #commit(client: pg.PoolClient): Promise<void> {
+    try {
+      const { command } = await client.query('COMMIT');
+      invariant(command === 'COMMIT', 'a transaction without errors commits');
+    } catch (error) {
+      const failure = explainFailure(error, this.address);
+      throw isLost(error) ? new LostCommit(failure.message, { cause: error }) : failure;
+    }
+  }
+}
+
+function ignoreLoss(): void {
+  // The statement that waits gets the error too, or the next one.
+}
+
+/** Returns what the driver needs. Throws StoreError, which does not show the URL: it has the password. */
+function readUrl({ url: text, ca }: DatabaseOptions): pg.ClientConfig & { readonly address: DatabaseAddress } {
+  const url = URL.parse(text);
+  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) {
+    throw new StoreError(`The URL of the database is none: it must be ${URL_FORM}.`);
+  }
+  const unknown = [...url.searchParams.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined) {
+    throw new StoreError(
+      `The URL of the database has the unknown parameter "${unknown}"; known are ${PARAMETERS.join(', ')}.`,
+    );
+  }
+  const host = decode(url.hostname).replace(/^\[(.*)\]$/, '$1') || (url.searchParams.get('host') ?? '');
+  const user = decode(url.username);
+  const database = decode(url.pathname.slice(1)) || user;
+  if (host === '' || user === '' || database === '') {
+    throw new StoreError(`The URL of the database names no host, user or database: it must be ${URL_FORM}.`);
+  }
+  const address = { host, port: Number(url.port || PORT), database, user };
+  const isLocal = host.startsWith('/') || (LOOPBACK.includes(host) && ca === undefined);
+  const mode = url.searchParams.get('sslmode') ?? (isLocal ? 'disable' : 'verify-full');
+  if (mode !== 'disable' && mode !== 'verify-full') {
+    throw new StoreError(
+      `The URL of the database has sslmode=${mode}: it must be verify-full, the default, or disable.`,
+    );
+  }
+  const ssl = mode === 'disable' ? false : ca === undefined ? true : { ca };
+  const password = decode(url.password);
+  return { ...address, address, ssl, ...(password === '' ? {} : { password }) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StoreError(`The URL of the database has a % that begins no character: it must be ${URL_FORM}.`);
+  }
+}

@@ -1,0 +1,106 @@
+// Makes the tables of a store in PostgreSQL, and brings those of an older version up to date: the one file that imports
+// node-pg-migrate. The migrations are plain SQL, in migrations/ of the package.
+import { readdirSync } from 'node:fs';
+import { runner } from 'node-pg-migrate';
+import { productPath } from '../../base/product-files.ts';
+import { reasonOf } from '../../base/wording.ts';
+import { codeOf, newerVersion, StoreError } from '../store-error.ts';
+import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
+import { type DatabaseAddress, databaseError, nameOf } from './postgres-error.ts';
+import { MIGRATIONS, RELATIONS, SCHEMA, SERVER_FACTS, SERVER_VERSION_MIN } from './statements.ts';
+
+const TABLE = 'migrations';
+
+/**
+ * Makes or updates the tables, and returns the names of the migrations that it made. Needs the owner of the database, or of
+ * an empty schema `treeline` in it, and a connection without a pooler. Of several processes one migrates, and the others wait for it. Throws
+ * StoreError where the schema belongs to another program or to a newer version.
+ */
+export async function migrate(options: DatabaseOptions): Promise<readonly string[]> {
+  const connections = new DatabaseConnections(options);
+  const { address } = connections;
+  try {
+    return await connections.session(async (client, run) => {
+      await requireServer(run, address);
+      const isThere = await requireOwnSchema(run, address);
+      const problems: string[] = [];
+      const made = await runner({
+        dbClient: client,
+        dir: productPath('migrations'),
+        direction: 'up',
+        schema: SCHEMA,
+        createSchema: !isThere,
+        migrationsSchema: SCHEMA,
+        migrationsTable: TABLE,
+        singleTransaction: true,
+        advisoryLockMode: 'wait',
+        logger: { info: () => undefined, warn: () => undefined, error: (problem) => problems.push(problem) },
+      }).catch((error: unknown) => {
+        // Only some of its errors have a code; what a statement has failed with is in the log.
+        throw codeOf(error) === undefined ? failedMigration(address, problems.at(-1) ?? reasonOf(error), error) : error;
+      });
+      return made.map(({ name }) => name);
+    });
+  } finally {
+    await connections.close();
+  }
+}
+
+/** Throws StoreError where the tables are not as this version needs them. */
+export async function requireSchema(run: RunStatement, address: DatabaseAddress): Promise<void> {
+  await requireServer(run, address);
+  const isThere = await requireOwnSchema(run, address);
+  const made = isThere ? await readMigrations(run) : [];
+  const missing = knownMigrations().filter((name) => !made.includes(name));
+  if (missing.length === 0) return;
+  const why =
+    made.length === 0 ? 'has no tables of Treeline' : `was written by an older version: it lacks ${missing[0]}`;
+  throw databaseError(address, { why, remedy: 'Start Treeline as the owner of the database, which makes them.' });
+}
+
+async function requireServer(run: RunStatement, address: DatabaseAddress): Promise<void> {
+  const [[version, versionName, isStandby, encoding] = []] = await run(SERVER_FACTS);
+  if (Number(version) < SERVER_VERSION_MIN) {
+    const why = `is on PostgreSQL ${versionName}, which is too old`;
+    throw databaseError(address, { why, remedy: `Use version ${SERVER_VERSION_MIN / 10_000} or newer.` });
+  }
+  if (isStandby === true) {
+    const why = 'can only be read: it is a standby';
+    throw databaseError(address, { why, remedy: 'Name the primary in the URL.' });
+  }
+  if (encoding !== 'UTF8') {
+    const why = `has the encoding ${encoding}, which does not have all characters`;
+    throw databaseError(address, { why, remedy: "Make it with ENCODING 'UTF8' TEMPLATE template0." });
+  }
+}
+
+/** Returns whether the schema is there. Throws StoreError where another program or a newer version has made it. */
+async function requireOwnSchema(run: RunStatement, address: DatabaseAddress): Promise<boolean> {
+  const [[isThere, relations] = []] = await run(RELATIONS);
+  const tables = relations as readonly string[];
+  const made = tables.includes(TABLE) ? await readMigrations(run) : [];
+  const known = knownMigrations();
+  if (!made.some((name) => known.includes(name)) && tables.some((name) => name !== TABLE)) {
+    const why = `has a schema "${SCHEMA}" of another program, with the table "${tables.find((name) => name !== TABLE)}"`;
+    throw databaseError(address, { why, remedy: 'Give Treeline a database of its own.' });
+  }
+  const unknown = made.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw newerVersion(nameOf(address), `the migration "${unknown}"`);
+  return isThere === true;
+}
+
+async function readMigrations(run: RunStatement): Promise<readonly string[]> {
+  return (await run(MIGRATIONS)).map(([name]) => String(name));
+}
+
+function knownMigrations(): readonly string[] {
+  return readdirSync(productPath('migrations'))
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => file.replace(/\.sql$/, ''))
+    .sort();
+}
+
+function failedMigration(address: DatabaseAddress, problem: string, cause: unknown): StoreError {
+  const why = `could not be migrated: ${problem.replaceAll(/\s+/g, ' ').trim()}`;
+  return new StoreError(databaseError(address, { why, remedy: 'Nothing was changed.' }).message, { cause });
+}

@@ -1,0 +1,356 @@
+// Keeps lowdb's document in a PostgreSQL database, which several processes share. Each commit is one transaction that locks the row
+// of the state first, so commits come one after the other, and their revisions are seen in order.
+import { randomUUID } from 'node:crypto';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { createSlices, type RunInSlices } from '../../base/slices.ts';
+import { type Steps, visitAll } from '../../base/steps.ts';
+import { reasonOf } from '../../base/wording.ts';
+import {
+  cutIntoPieces,
+  type DecideAgain,
+  type DocumentAdapter,
+  DocumentReader,
+  linesToKeep,
+  type NumberedCommit,
+  type SharedChanges,
+} from '../document-adapter.ts';
+import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
+import { ALL_EVENTS, checksumOf, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from '../piece.ts';
+import type { KeptRow } from '../row-json.ts';
+import { emptyStoreDocument, type StoreDocument } from '../store-document.ts';
+import { StoreError } from '../store-error.ts';
+import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
+import { requireSchema } from './migrate.ts';
+import { databaseError, LostCommit } from './postgres-error.ts';
+import {
+  ATTEMPT,
+  ATTEMPTS_KEPT,
+  CHANGED_EVENTS,
+  CHANGED_ROWS,
+  CLOSE_LINES,
+  DROP_EVENTS,
+  FINISH,
+  fetchLines,
+  LOCKED_STATE,
+  NO_BYTES,
+  REMOVE_EVENTS,
+  REMOVE_ROWS,
+  SAVE_EVENTS,
+  SAVE_ROWS,
+  STATE,
+} from './statements.ts';
+
+/** About how many characters are fetched at once. */
+const BATCH_LENGTH = 256 * 1024;
+const BATCH_COUNT_MAX = 2_000;
+const FIRST_BATCH_COUNT = 100;
+/** How often the outcome of a commit is looked up whose connection was lost. */
+const LOOK_UPS_MAX = 8;
+
+/** Opens the store in a database whose tables are there. Throws StoreError where it cannot be read. */
+export async function openPostgresStore(
+  database: DatabaseOptions,
+  options: LowdbStoreOptions = {},
+): Promise<LowdbStore> {
+  const { clock = systemClock, inSlices = createSlices(clock as Clock) } = options;
+  const postgres = new PostgresAdapter(database, inSlices);
+  const adapter = options.adapting?.(postgres) ?? postgres;
+  return await openStore(postgres.name, { ...options, adapter });
+}
+
+/** What the database says of itself. */
+interface State {
+  readonly revision: number;
+  readonly bytes: number;
+  /** Made with the tables. */
+  readonly installation: string;
+}
+
+/** A database with the tables of a store. */
+export class PostgresAdapter implements DocumentAdapter {
+  readonly #connections: DatabaseConnections;
+  readonly #inSlices: RunInSlices;
+  #installation: string | undefined;
+
+  constructor(options: DatabaseOptions, inSlices: RunInSlices) {
+    this.#connections = new DatabaseConnections(options);
+    this.#inSlices = inSlices;
+  }
+
+  /** How messages name the database. */
+  get name(): string {
+    return this.#connections.name;
+  }
+
+  async read(): Promise<StoreDocument> {
+    const document = emptyStoreDocument();
+    const reader = new DocumentReader(document, this.name);
+    await this.#connections.read(async (run) => {
+      await requireSchema(run, this.#connections.address);
+      const state = await this.#readState(run, STATE);
+      const bytes = { read: 0 };
+      for await (const piece of this.#readPieces(run, { since: 0, last: state.revision, bytes })) {
+        await this.#inSlices(reader.add(piece));
+      }
+      if (bytes.read !== state.bytes) {
+        throw this.#damaged(`its rows take ${bytes.read} bytes, and ${state.bytes} were written`);
+      }
+      document.revision = state.revision;
+      document.rowBytes = state.bytes;
+    });
+    return document;
+  }
+
+  /** The document gets the number of a commit that comes after all others. */
+  async write(document: StoreDocument): Promise<void> {
+    const lines = cutIntoPieces(linesToKeep(document), this.#inSlices);
+    await this.#connections.write(async (run) => {
+      const state = await this.#readState(run, LOCKED_STATE);
+      const revision = Math.max(state.revision, document.revision) + 1;
+      await run(REMOVE_ROWS, [revision]);
+      await run(REMOVE_EVENTS, [revision, ALL_EVENTS]);
+      await run(NO_BYTES);
+      await this.#save(run, { revision, pieces: lines }, randomUUID());
+      document.revision = revision;
+    });
+  }
+
+  async commit(revision: number, pieces: AsyncIterable<Piece>, decideAgain?: DecideAgain): Promise<Saved> {
+    const attempt = randomUUID();
+    let commit: NumberedCommit | undefined = { revision, pieces };
+    let saved: Saved = { bytes: 0, growth: 0 };
+    try {
+      await this.#connections.write(async (run) => {
+        const state = await this.#readState(run, LOCKED_STATE);
+        if (state.revision < revision - 1) throw this.#setBack(state.revision, revision - 1);
+        if (state.revision >= revision) commit = await decideAgain?.(this.#changes(run, revision - 1, state));
+        if (commit !== undefined) saved = await this.#save(run, commit, attempt);
+      });
+    } catch (error) {
+      if (!(error instanceof LostCommit)) throw error instanceof StoreError ? notSaved(error) : error;
+      if (commit !== undefined && !(await this.#isCommitted(commit.revision, attempt))) throw notSaved(error);
+    }
+    return saved;
+  }
+
+  revision(): Promise<number> {
+    return this.#connections.read(async (run) => (await this.#readState(run, STATE)).revision);
+  }
+
+  async readChanges(since: number, show: (changes: SharedChanges) => Promise<void>): Promise<void> {
+    await this.#connections.read(async (run) => {
+      const state = await this.#readState(run, STATE);
+      if (state.revision < since) throw this.#setBack(state.revision, since);
+      if (state.revision > since) await show(this.#changes(run, since, state));
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  #changes(run: RunStatement, since: number, { revision, bytes }: State): SharedChanges {
+    return { revision, rowBytes: bytes, pieces: this.#readPieces(run, { since, last: revision, bytes: { read: 0 } }) };
+  }
+
+  /** Yields what is newer than a revision, and counts the bytes of its rows. Throws StoreError where a line is not as it was written. */
+  async *#readPieces(
+    run: RunStatement,
+    { since, last, bytes }: { readonly since: number; readonly last: number; readonly bytes: { read: number } },
+  ): AsyncGenerator<Piece> {
+    for await (const lines of readLines(run, CHANGED_ROWS, since)) {
+      const rows: KeptRow[] = [];
+      await this.#inSlices(
+        visitAll(lines, ([kind, name, value, revision, checksum]) => {
+          const row: KeptRow = [readName(kind), readName(name), value as string | null];
+          const what = `the row of the ${row[0]} "${row[1]}"`;
+          this.#check(what, { row, revision: Number(revision), checksum: Number(checksum), last });
+          if (value !== null) bytes.read += bytesOf(String(kind), String(name), String(value));
+          rows.push(row);
+        }),
+      );
+      yield { rows, events: [] };
+    }
+    for await (const lines of readLines(run, CHANGED_EVENTS, since)) {
+      const events: KeptEvent[] = [];
+      await this.#inSlices(
+        visitAll(lines, ([instance, id, value, revision, checksum]) => {
+          const row: KeptEvent = [readName(instance), Number(id), value as string | null];
+          const what = `the event ${row[1]} of "${row[0]}"`;
+          this.#check(what, { row, revision: Number(revision), checksum: Number(checksum), last });
+          events.push(row);
+        }),
+      );
+      yield { rows: [], events };
+    }
+  }
+
+  #check(
+    what: string,
+    { row, revision, checksum, last }: { row: KeptRow | KeptEvent; revision: number; checksum: number; last: number },
+  ): void {
+    if (checksum !== checksumToKeep(row)) throw this.#damaged(`${what} is not as it was written`);
+    if (revision > last) throw this.#damaged(`${what} is of commit ${revision}, and the last commit is ${last}`);
+  }
+
+  /** Writes all pieces of a commit. The lock on the state is held. */
+  async #save(run: RunStatement, { revision, pieces }: NumberedCommit, attempt: string): Promise<Saved> {
+    const saved = { bytes: 0, growth: 0 };
+    for await (const piece of pieces) {
+      const { rows, events, dropped, bytes, growth } = await this.#inSlices(columnsOf(piece));
+      if (rows.keys.length > 0) {
+        const [[before] = []] = await run(SAVE_ROWS, [rows.groups, rows.keys, rows.values, rows.checksums, revision]);
+        saved.growth += growth - Number(before);
+      }
+      if (dropped.keys.length > 0) await run(DROP_EVENTS, [dropped.groups, dropped.keys]);
+      if (events.keys.length > 0) {
+        await run(SAVE_EVENTS, [events.groups, events.keys, events.values, events.checksums, revision]);
+      }
+      saved.bytes += bytes;
+    }
+    const finished = await run(FINISH, [revision, saved.growth, attempt]);
+    if (finished.length !== 1)
+      throw this.#damaged(`it is beyond commit ${revision} although no other process could commit`);
+    return saved;
+  }
+
+  /** Returns whether a commit is there whose connection was lost. Throws StoreError where that cannot be told. */
+  async #isCommitted(revision: number, attempt: string): Promise<boolean> {
+    let reason = '';
+    for (let count = 0; count < LOOK_UPS_MAX; count++) {
+      if (count > 0) await this.#connections.pause();
+      try {
+        return await this.#connections.write(async (run) => {
+          // An attempt that has not ended at the server still has the lock.
+          const state = await this.#readState(run, LOCKED_STATE);
+          const [[found] = []] = await run(ATTEMPT, [revision]);
+          const isForgotten = found === undefined && state.revision >= revision + ATTEMPTS_KEPT;
+          if (isForgotten) throw new StoreError('too many commits were made since');
+          return found === attempt;
+        });
+      } catch (error) {
+        reason = reasonOf(error);
+      }
+    }
+    throw new StoreError(
+      `${reason} The connection was lost during a commit. Whether it was saved shows before the next one, when the database can be read.`,
+    );
+  }
+
+  async #readState(run: RunStatement, statement: string): Promise<State> {
+    const [[revision, bytes, installation] = []] = await run(statement);
+    const state = { revision: Number(revision), bytes: Number(bytes), installation: String(installation) };
+    this.#installation ??= state.installation;
+    if (this.#installation === state.installation) return state;
+    throw databaseError(this.#connections.address, {
+      why: 'is another one than at the start: it has the rows of another installation',
+      remedy: 'Restart Treeline if that is meant; otherwise correct the URL.',
+    });
+  }
+
+  #setBack(there: number, known: number): StoreError {
+    return databaseError(this.#connections.address, {
+      why: `was set back: its last commit is ${there}, and this process has seen ${known}`,
+      remedy: 'Restart Treeline, so that it reads what is there.',
+    });
+  }
+
+  #damaged(what: string): StoreError {
+    return databaseError(this.#connections.address, {
+      why: `is damaged: ${what}`,
+      remedy: 'It was whole when it was written, so look at who else writes to the schema treeline. Restore a backup.',
+    });
+  }
+}
+
+function notSaved(error: Error): StoreError {
+  return new StoreError(`${error.message} Nothing was saved.`, { cause: error });
+}
+
+/** Yields the lines of a cursor, so many at once that they are about as long as a batch. */
+async function* readLines(
+  run: RunStatement,
+  cursor: string,
+  since: number,
+): AsyncGenerator<readonly (readonly unknown[])[]> {
+  await run(cursor, [since]);
+  for (let count = FIRST_BATCH_COUNT; ; ) {
+    const lines = await run(fetchLines(count));
+    if (lines.length > 0) yield lines;
+    if (lines.length < count) break;
+    const length = lines.reduce((sum, [, , value]) => sum + String(value).length, 1);
+    count = Math.max(1, Math.min(BATCH_COUNT_MAX, Math.floor((BATCH_LENGTH * count) / length)));
+  }
+  await run(CLOSE_LINES);
+}
+
+/** Lines as the columns of a statement. */
+interface Columns {
+  readonly groups: string[];
+  readonly keys: (string | number)[];
+  readonly values: (string | null)[];
+  readonly checksums: number[];
+}
+
+function emptyColumns(): Columns {
+  return { groups: [], keys: [], values: [], checksums: [] };
+}
+
+function addLine(columns: Columns, line: KeptRow | KeptEvent): void {
+  const [group, key, value] = line;
+  columns.groups.push(writeName(group));
+  columns.keys.push(typeof key === 'number' ? key : writeName(key));
+  columns.values.push(value);
+  columns.checksums.push(checksumToKeep(line));
+}
+
+/** Returns the lines of a piece as columns, with the last of each row and the greatest mark of each instance. */
+function* columnsOf(piece: Piece): Steps<{ rows: Columns; events: Columns; dropped: Columns } & Saved> {
+  const [rows, events, dropped] = [emptyColumns(), emptyColumns(), emptyColumns()];
+  const lastRows = new Map<string, KeptRow>();
+  const marks = new Map<string, KeptEvent>();
+  let bytes = 0;
+  let growth = 0;
+  yield* visitAll(piece.rows, (row) => lastRows.set(`${row[0]}/${row[1]}`, row));
+  yield* visitAll(lastRows.values(), (row) => {
+    addLine(rows, row);
+    const length = bytesOf(writeName(row[0]), writeName(row[1]), row[2] ?? '');
+    bytes += length;
+    if (row[2] !== null) growth += length;
+  });
+  yield* visitAll(piece.events, (event) => {
+    const [instance, id, value] = event;
+    bytes += (value?.length ?? 0) + ROW_FRAME_BYTES;
+    if (value !== null) addLine(events, event);
+    else if (id > (marks.get(instance)?.[1] ?? 0)) marks.set(instance, event);
+  });
+  for (const mark of marks.values()) {
+    addLine(dropped, mark);
+    addLine(events, mark);
+  }
+  return { rows, events, dropped, bytes, growth };
+}
+
+/** Counts what SAVE_ROWS counts. */
+function bytesOf(kind: string, name: string, value: string): number {
+  return Buffer.byteLength(`${kind}${name}${value}`) + ROW_FRAME_BYTES;
+}
+
+/** Marks have 0, since some are made by a statement. */
+function checksumToKeep([group, key, value]: KeptRow | KeptEvent): number {
+  return value === null ? 0 : checksumOf(group, key, value);
+}
+
+/** Returns a name as text of PostgreSQL, which has no NUL and no half of a surrogate pair. Ordinary names stay as they are. */
+function writeName(name: string): string {
+  return name.replaceAll(/[\\\0]|\p{Surrogate}/gu, (character) =>
+    character === '\\' ? '\\\\' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Returns the name that {@link writeName} wrote. */
+function readName(text: unknown): string {
+  return String(text).replaceAll(/\\(?:\\|u([0-9a-f]{4}))/g, (_all, code: string | undefined) =>
+    code === undefined ? '\\' : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}

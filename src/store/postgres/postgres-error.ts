@@ -1,0 +1,150 @@
+// Tells the operator what failed between Treeline and PostgreSQL: which database, why, and what to do. Knows the codes of PostgreSQL,
+// Node and OpenSSL; never shows a password.
+import { reasonOf } from '../../base/wording.ts';
+import { codeOf, StoreError } from '../store-error.ts';
+
+/** A database, as messages name it. */
+export interface DatabaseAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+}
+
+/** The connection was lost while the server committed: it may have, or not. */
+export class LostCommit extends StoreError {}
+
+/** What happened, and what to do. */
+interface Failure {
+  readonly why: string;
+  readonly remedy: string;
+}
+
+const GOES_ON = 'Treeline goes on by itself as soon as it can.';
+const LOOK_AT_SERVER = `See whether PostgreSQL runs there and its log. ${GOES_ON}`;
+const LOOK_AT_ADDRESS =
+  'See that host and port in the URL are right, that PostgreSQL runs there, and the firewalls between.';
+const TLS_REMEDY =
+  "Give the certificate of the server's authority (caFile), and use the name in the URL that the server's certificate has.";
+
+/** By the code of Node, of OpenSSL, or of PostgreSQL (SQLSTATE). */
+const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => Failure>> = {
+  ECONNREFUSED: () => ({ why: 'refuses connections', remedy: LOOK_AT_ADDRESS }),
+  ENOENT: () => ({ why: 'has no socket there', remedy: LOOK_AT_ADDRESS }),
+  ETIMEDOUT: () => ({ why: 'does not answer', remedy: LOOK_AT_ADDRESS }),
+  EHOSTUNREACH: () => ({ why: 'cannot be reached', remedy: LOOK_AT_ADDRESS }),
+  ENETUNREACH: () => ({ why: 'cannot be reached', remedy: LOOK_AT_ADDRESS }),
+  ENOTFOUND: ({ host }) => ({
+    why: `has an unknown host name, "${host}"`,
+    remedy: 'Correct the URL, or the name service.',
+  }),
+  EAI_AGAIN: ({ host }) => ({ why: `cannot be found: no name service answers for "${host}"`, remedy: GOES_ON }),
+  ECONNRESET: () => ({ why: 'has closed the connection', remedy: LOOK_AT_SERVER }),
+  EPIPE: () => ({ why: 'has closed the connection', remedy: LOOK_AT_SERVER }),
+  '28P01': ({ user }) => ({
+    why: `refuses the password of "${user}"`,
+    remedy: 'Correct the password in the URL; characters such as @ / # % are written percent-encoded.',
+  }),
+  '28000': ({ user }, said) => ({
+    why: `does not let "${user}" in: ${said}`,
+    remedy: 'Correct the user in the URL, or pg_hba.conf on the server.',
+  }),
+  '3D000': ({ database, user }) => ({
+    why: 'is not there',
+    remedy: `Make it: CREATE DATABASE "${database}" OWNER "${user}".`,
+  }),
+  '42501': ({ database, user }, said) => ({
+    why: `does not let "${user}" do this: ${said}`,
+    remedy: `Make that user the owner: ALTER DATABASE "${database}" OWNER TO "${user}", and so its schema treeline if it is there.`,
+  }),
+  '25006': () => ({
+    why: 'can only be read: it is a standby, or its transactions are read-only',
+    remedy: `Name the primary in the URL. After a takeover of PostgreSQL, ${GOES_ON}`,
+  }),
+  '53300': () => ({
+    why: 'has too many connections',
+    remedy: `Raise max_connections, lower the pools of its users, or put a pooler before it. ${GOES_ON}`,
+  }),
+  '53100': () => ({ why: 'has no space left on its disk', remedy: `Free space on the disk of the server. ${GOES_ON}` }),
+  '53200': () => ({ why: 'is out of memory', remedy: LOOK_AT_SERVER }),
+  '57P01': () => ({ why: 'is shutting down, or an administrator has ended the connection', remedy: LOOK_AT_SERVER }),
+  '57P02': () => ({ why: 'has crashed and recovers', remedy: LOOK_AT_SERVER }),
+  '57P03': () => ({ why: 'is starting or shutting down', remedy: LOOK_AT_SERVER }),
+  '57014': () => ({ why: 'took too long for a statement', remedy: LOOK_AT_SERVER }),
+  '55P03': () => ({
+    why: 'is held by another process for too long',
+    remedy: `See pg_stat_activity for a transaction that does not end. ${GOES_ON}`,
+  }),
+  '25P03': () => ({ why: 'has ended a transaction in which this process was silent for too long', remedy: GOES_ON }),
+  '3F000': schemaMissing,
+  '42P01': schemaMissing,
+  '42703': schemaMissing,
+  '54000': (_at, said) => ({
+    why: `cannot keep this: ${said}`,
+    remedy: 'A name in the stacks repository is too long.',
+  }),
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  ERR_TLS_CERT_ALTNAME_INVALID: untrusted,
+  CERT_HAS_EXPIRED: untrusted,
+};
+
+/** By what the driver says where there is no code. */
+const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
+  [
+    /does not support SSL/,
+    {
+      why: 'has no TLS',
+      remedy:
+        'Set ssl = on at the server. Over a network that nobody else can read, add ?sslmode=disable to the URL instead.',
+    },
+  ],
+  [/password must be a (non-empty )?string/, { why: 'asks for a password', remedy: 'The URL has none: add it.' }],
+  [/timeout/, { why: 'does not answer in time', remedy: LOOK_AT_SERVER }],
+  [
+    /[Cc]onnection (terminated|ended)|not queryable|Client was closed/,
+    { why: 'has closed the connection', remedy: LOOK_AT_SERVER },
+  ],
+];
+
+function schemaMissing(_at: DatabaseAddress, said: string): Failure {
+  return {
+    why: `does not have the tables of Treeline: ${said}`,
+    remedy: 'Start Treeline as the owner of the database, which makes them, or restore the database.',
+  };
+}
+
+function untrusted(_at: DatabaseAddress, said: string): Failure {
+  return { why: `shows a certificate that is not trusted: ${said}`, remedy: TLS_REMEDY };
+}
+
+/** Returns how messages name a database. */
+export function nameOf({ database, host, port }: DatabaseAddress): string {
+  return `the database "${database}" at ${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Returns an error about a database: why, and what to do. */
+export function databaseError(at: DatabaseAddress, { why, remedy }: Failure, cause?: unknown): StoreError {
+  const name = nameOf(at);
+  return new StoreError(`${name[0]?.toUpperCase()}${name.slice(1)} ${why}. ${remedy}`, { cause });
+}
+
+/** Returns the error for what the driver threw. */
+export function explainFailure(error: unknown, at: DatabaseAddress): StoreError {
+  if (error instanceof StoreError) return error;
+  const said = reasonOf(error);
+  const byCode = FAILURES[codeOf(error) ?? '']?.(at, said);
+  const known = byCode ?? SAYINGS.find(([pattern]) => pattern.test(said))?.[1];
+  const code = codeOf(error);
+  const unknown = { why: `has failed: ${said}${code === undefined ? '' : ` (${code})`}`, remedy: LOOK_AT_SERVER };
+  return databaseError(at, known ?? unknown, error);
+}
+
+/** Returns true unless the server itself has refused: then what it was asked last may have been done. */
+export function isLost(error: unknown): boolean {
+  const code = codeOf(error);
+  // A SQLSTATE is five characters. Class 08 is the connection, class 57 the operator who ends it.
+  return code === undefined || !/^[0-9A-Z]{5}$/.test(code) || code === 'EPIPE' || /^(08|57|25P03)/.test(code);
+}

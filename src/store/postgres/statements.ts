@@ -1,0 +1,133 @@
+// Holds all SQL of the store on PostgreSQL, for the versions 14 to 18. Nothing here relies on a session: settings are LOCAL, and no
+// statement has a name, so that a pooler may give each transaction another connection.
+import { ROW_FRAME_BYTES } from '../piece.ts';
+
+/** The schema in which everything is. */
+export const SCHEMA = 'treeline';
+
+/** The oldest PostgreSQL, as `server_version_num` tells it. */
+export const SERVER_VERSION_MIN = 140_000;
+
+/** How long each step of a transaction may take on the server, in milliseconds. */
+export interface ServerLimits {
+  readonly statementMs: number;
+  readonly lockMs: number;
+  /** Between two statements: a process that hangs must not keep its locks. */
+  readonly idleMs: number;
+}
+
+/** What the server says of itself: version, whether it is a standby, encoding. */
+export const SERVER_FACTS = `
+  SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_is_in_recovery(),
+    current_setting('server_encoding')`;
+
+/** The relations in the schema, if it is there. */
+export const RELATIONS = `
+  SELECT n.oid IS NOT NULL, coalesce(array_agg(c.relname::text) FILTER (WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')), '{}')
+  FROM (SELECT 1) AS one LEFT JOIN pg_namespace n ON n.nspname = '${SCHEMA}' LEFT JOIN pg_class c ON c.relnamespace = n.oid
+  GROUP BY n.oid`;
+
+/** The migrations that were made, oldest first. */
+export const MIGRATIONS = `SELECT name FROM ${SCHEMA}.migrations ORDER BY run_on, id`;
+
+/** Begins a transaction that sees everything as of one moment, and changes nothing. */
+export function beginReading(limits: ServerLimits): string {
+  return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${limit(limits)}`;
+}
+
+/** Begins a transaction that may write. */
+export function beginWriting(limits: ServerLimits): string {
+  // A commit must survive a power cut, whatever the role or the database says; stronger settings stay.
+  return (
+    `BEGIN ISOLATION LEVEL READ COMMITTED; ${limit(limits)}; ` +
+    `SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'`
+  );
+}
+
+function limit({ statementMs, lockMs, idleMs }: ServerLimits): string {
+  return (
+    `SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = ${lockMs}; ` +
+    `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`
+  );
+}
+
+/** The state: revision, bytes, installation. */
+export const STATE = `SELECT revision, bytes, installation FROM ${SCHEMA}.state`;
+
+/** The state, once no other process is committing; none commits before this transaction ends. */
+export const LOCKED_STATE = `${STATE} FOR UPDATE`;
+
+/** Rows after revision $1, the wanted specs before the servers. Nothing is sorted on disk: the key's index has that order. */
+export const CHANGED_ROWS = cursor(`
+  SELECT kind, name, value, revision, checksum FROM ${SCHEMA}.rows WHERE revision > $1 ORDER BY kind, name`);
+
+/** Events after revision $1: what drops older ones, then the others by id. */
+export const CHANGED_EVENTS = cursor(`
+  SELECT instance, id, value, revision, checksum FROM ${SCHEMA}.events WHERE revision > $1 ORDER BY value IS NOT NULL, id`);
+
+function cursor(select: string): string {
+  return `DECLARE lines NO SCROLL CURSOR FOR ${select}`;
+}
+
+/** The next lines. */
+export function fetchLines(count: number): string {
+  return `FETCH FORWARD ${count} FROM lines`;
+}
+
+/** Ends {@link CHANGED_ROWS} or {@link CHANGED_EVENTS}. */
+export const CLOSE_LINES = 'CLOSE lines';
+
+/** Writes rows ($1 kinds, $2 names, $3 values, $4 checksums; none twice) as of revision $5. Returns the bytes that they took before. */
+export const SAVE_ROWS = `
+  WITH given AS (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS given (kind, name, value, checksum)
+  ), saved AS (
+    INSERT INTO ${SCHEMA}.rows (kind, name, value, checksum, revision)
+    SELECT kind, name, value, checksum, $5::bigint FROM given
+    ON CONFLICT (kind, name)
+    DO UPDATE SET value = excluded.value, checksum = excluded.checksum, revision = excluded.revision
+  )
+  SELECT coalesce(sum(octet_length(r.kind) + octet_length(r.name) + octet_length(r.value) + ${ROW_FRAME_BYTES}), 0)
+  FROM ${SCHEMA}.rows r JOIN given USING (kind, name) WHERE r.value IS NOT NULL`;
+
+/** Removes the events of each instance ($1) up to an id ($2). */
+export const DROP_EVENTS = `
+  DELETE FROM ${SCHEMA}.events e USING unnest($1::text[], $2::bigint[]) AS dropped (instance, id)
+  WHERE e.instance = dropped.instance AND e.id <= dropped.id`;
+
+/** Writes events ($1 instances, $2 ids, $3 values, $4 checksums; none twice) as of revision $5. */
+export const SAVE_EVENTS = `
+  INSERT INTO ${SCHEMA}.events (instance, id, value, checksum, revision)
+  SELECT instance, id, value, checksum, $5::bigint
+  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS given (instance, id, value, checksum)
+  ON CONFLICT (instance, id)
+  DO UPDATE SET value = excluded.value, checksum = excluded.checksum, revision = excluded.revision`;
+
+/** Of so many of the newest commits it is known which attempt made them. */
+export const ATTEMPTS_KEPT = 1_000;
+
+/** Ends a commit: revision $1, the bytes that rows grew by ($2), its attempt ($3). Returns the revision. */
+export const FINISH = `
+  WITH numbered AS (
+    UPDATE ${SCHEMA}.state SET revision = $1::bigint, bytes = bytes + $2::bigint WHERE revision < $1::bigint RETURNING revision
+  ), forgotten AS (
+    DELETE FROM ${SCHEMA}.commits WHERE revision <= $1::bigint - ${ATTEMPTS_KEPT}
+  )
+  INSERT INTO ${SCHEMA}.commits (revision, attempt) SELECT revision, $3::uuid FROM numbered RETURNING revision`;
+
+/** The attempt that made the commit $1. */
+export const ATTEMPT = `SELECT attempt FROM ${SCHEMA}.commits WHERE revision = $1::bigint`;
+
+/** Removes all rows, with marks, as of revision $1. */
+export const REMOVE_ROWS = `
+  UPDATE ${SCHEMA}.rows SET value = NULL, checksum = 0, revision = $1::bigint WHERE value IS NOT NULL`;
+
+/** Removes all events, with a mark ($2 is its id) for each instance, as of revision $1. */
+export const REMOVE_EVENTS = `
+  WITH removed AS (DELETE FROM ${SCHEMA}.events WHERE id < $2::bigint RETURNING instance)
+  INSERT INTO ${SCHEMA}.events (instance, id, value, checksum, revision)
+  SELECT DISTINCT instance, $2::bigint, NULL::text, 0, $1::bigint FROM removed
+  ON CONFLICT (instance, id) DO UPDATE SET revision = excluded.revision`;
+
+/** No row takes any bytes. */
+export const NO_BYTES = `UPDATE ${SCHEMA}.state SET bytes = 0`;

@@ -1,0 +1,206 @@
+// The tables in PostgreSQL, and what the operator reads where a database cannot be used. The last test makes a standby of the server.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  DatabaseConnections,
+  type DatabaseOptions,
+  type RunStatement,
+} from '../../../src/store/postgres/connection.ts';
+import { migrate, requireSchema } from '../../../src/store/postgres/migrate.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
+import { explainFailure, isLost } from '../../../src/store/postgres/postgres-error.ts';
+import { StoreError } from '../../../src/store/store-error.ts';
+import { freePort } from '../../support/free-port.ts';
+import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
+import { writeText } from '../../support/rows.ts';
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await startPostgresServer();
+});
+afterAll(() => server.remove());
+
+const SECRET = 'se%cret';
+
+/** Returns the message with which a store cannot be opened; it has no password. */
+async function refusal(
+  options: DatabaseOptions,
+  opening: (options: DatabaseOptions) => Promise<unknown> = openPostgresStore,
+) {
+  const limits = { connectMs: 5_000, pauseMs: 20 };
+  const error: unknown = await opening({ ...options, limits }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(StoreError);
+  const { message } = error as StoreError;
+  expect(message).not.toMatch(/cret|\n|\bat .*:\d+:\d+/);
+  return message;
+}
+
+function databaseIn(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
+describe('the tables', () => {
+  it('are made in an empty database by its owner, once, by one of several processes', async () => {
+    const url = await server.create('empty');
+    const made = await Promise.all([migrate({ url }), migrate({ url }), migrate({ url })]);
+    expect(made.flat()).toEqual(['0001_store']);
+    const store = await openPostgresStore({ url });
+    await store.commit([writeText('a', 'one')]);
+    await store.close();
+    expect(await migrate({ url })).toEqual([]);
+    const [roles] = await server.run(`SELECT rolsuper FROM pg_roles WHERE rolname = 'treeline'`);
+    expect(roles).toEqual({ rolsuper: false });
+  });
+
+  it('are made in an empty schema that was given to a user who may make none', async () => {
+    const url = await server.create('empty');
+    await server.run(`ALTER DATABASE ${databaseIn(url)} OWNER TO postgres`);
+    await server.run('CREATE SCHEMA treeline AUTHORIZATION treeline', url);
+    expect(await migrate({ url })).toEqual(['0001_store']);
+  });
+
+  it('are missed before they are made', async () => {
+    const url = await server.create('empty');
+    expect(await refusal({ url })).toBe(
+      `The database "${databaseIn(url)}" at 127.0.0.1:${server.port} has no tables of Treeline. ` +
+        'Start Treeline as the owner of the database, which makes them.',
+    );
+  });
+
+  it('are refused where a newer version has changed them', async () => {
+    const url = await server.create();
+    await server.run(`INSERT INTO treeline.migrations (name, run_on) VALUES ('0099_more', now())`, url);
+    const want = /was written by another version of Treeline: it has the migration "0099_more"/;
+    expect(await refusal({ url })).toMatch(want);
+    expect(await refusal({ url }, migrate)).toMatch(want);
+  });
+
+  it('are not made in the schema of another program', async () => {
+    const url = await server.create('empty');
+    await server.run('CREATE SCHEMA treeline AUTHORIZATION treeline; CREATE TABLE treeline.trees (a int)', url);
+    const want =
+      'has a schema "treeline" of another program, with the table "trees". Give Treeline a database of its own.';
+    expect(await refusal({ url }, migrate)).toContain(want);
+    expect(await refusal({ url })).toContain(want);
+  });
+});
+
+describe('what the operator reads', () => {
+  it('where nobody listens', async () => {
+    const port = await freePort();
+    const message = await refusal({
+      url: `postgres://treeline:${encodeURIComponent(SECRET)}@127.0.0.1:${port}/treeline`,
+    });
+    expect(message).toBe(
+      `The database "treeline" at 127.0.0.1:${port} refuses connections. See that host and port in the URL are right, ` +
+        'that PostgreSQL runs there, and the firewalls between.',
+    );
+  });
+
+  it('where the host is unknown', async () => {
+    const message = await refusal({
+      url: 'postgres://treeline:se%25cret@no-such-host.invalid/treeline?sslmode=disable',
+    });
+    expect(message).toMatch(/^The database "treeline" at no-such-host\.invalid:5432 .*"no-such-host\.invalid"/);
+  });
+
+  it('where the password is wrong, is missing, or the user may not log in', async () => {
+    await server.run('CREATE ROLE outsider NOLOGIN');
+    expect(await refusal({ url: server.urlOf('made', 'treeline', SECRET) })).toContain(
+      'refuses the password of "treeline"',
+    );
+    expect(await refusal({ url: server.urlOf('made', 'treeline', '') })).toContain(
+      'asks for a password. The URL has none',
+    );
+    expect(await refusal({ url: server.urlOf('made', 'outsider', SECRET) })).toContain(
+      'refuses the password of "outsider"',
+    );
+  });
+
+  it('where the database is not there', async () => {
+    const message = await refusal({ url: server.urlOf('nowhere') });
+    expect(message).toContain(
+      `The database "nowhere" at 127.0.0.1:${server.port} is not there. Make it: CREATE DATABASE`,
+    );
+  });
+
+  it('where the user may not make or read the tables', async () => {
+    const url = await server.create('empty');
+    await server.run(`ALTER DATABASE ${databaseIn(url)} OWNER TO postgres`);
+    expect(await refusal({ url }, migrate)).toMatch(/does not let "treeline" do this: permission denied for database/);
+    const other = await server.create();
+    await server.run('ALTER TABLE treeline.rows OWNER TO postgres; ', other);
+    expect(await refusal({ url: other })).toContain('permission denied for table rows');
+  });
+
+  it('where there are too many connections', async () => {
+    await server.run('ALTER ROLE treeline CONNECTION LIMIT 0');
+    const message = await refusal({ url: server.urlOf('made') });
+    await server.run('ALTER ROLE treeline CONNECTION LIMIT -1');
+    expect(message).toContain('has too many connections. Raise max_connections');
+  });
+
+  it('where TLS is asked for and the server has none', async () => {
+    const message = await refusal({ url: `${server.urlOf('made')}?sslmode=verify-full` });
+    expect(message).toContain('has no TLS. Set ssl = on at the server.');
+  });
+
+  it('where the encoding does not have all characters', async () => {
+    await server.run(`CREATE DATABASE latin OWNER treeline ENCODING 'LATIN1' TEMPLATE template0`);
+    expect(await refusal({ url: server.urlOf('latin') }, migrate)).toContain('has the encoding LATIN1');
+  });
+
+  it.each([
+    ['mysql://a:se%25cret@b/c', 'is none: it must be postgres://'],
+    ['postgres://a:se%25cret@b/c?options=x', 'has the unknown parameter "options"'],
+    ['postgres://a:se%25cret@b/c?sslmode=prefer', 'has sslmode=prefer'],
+    ['postgres://:se%25cret@b/c', 'names no host, user or database'],
+    ['postgres://a:se%cret@b/c', 'has a % that begins no character'],
+  ])('where the URL is wrong: %s', async (url, want) => {
+    expect(await refusal({ url }, async (options) => new DatabaseConnections(options))).toContain(want);
+  });
+
+  it('where the version is too old', async () => {
+    const run: RunStatement = async () => [[130_011, '13.11', false, 'UTF8']];
+    const address = { host: 'db.example', port: 5432, database: 'treeline', user: 'treeline' };
+    await expect(requireSchema(run, address)).rejects.toThrow(
+      'The database "treeline" at db.example:5432 is on PostgreSQL 13.11, which is too old. Use version 14 or newer.',
+    );
+  });
+
+  it.each([
+    ['53100', 'has no space left on its disk'],
+    ['57P01', 'is shutting down'],
+    ['57P03', 'is starting or shutting down'],
+    ['25P03', 'has ended a transaction in which this process was silent for too long'],
+    ['XX000', 'has failed: it broke (XX000)'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'shows a certificate that is not trusted: it broke'],
+  ])('where the server says %s', (code, want) => {
+    const address = { host: '::1', port: 5432, database: 'treeline', user: 'treeline' };
+    const { message } = explainFailure(Object.assign(new Error('it broke'), { code }), address);
+    expect(message).toContain(`The database "treeline" at [::1]:5432 ${want}`);
+  });
+
+  it.each([
+    ['ECONNRESET', true],
+    ['57P01', true],
+    ['08006', true],
+    ['25P03', true],
+    [undefined, true],
+    ['53100', false],
+    ['40001', false],
+  ])('counts a commit as lost with %s: %s', (code, want) => {
+    expect(isLost(Object.assign(new Error('x'), { code }))).toBe(want);
+  });
+
+  it('where it is a standby', async () => {
+    const url = await server.create();
+    const store = await openPostgresStore({ url, limits: { pauseMs: 20 } });
+    await server.stop();
+    await server.startStandby();
+    await expect(store.commit([writeText('a', 'one')])).rejects.toThrow(/can only be read: it is a standby/);
+    await store.refresh();
+    await store.close();
+    expect(await refusal({ url })).toContain('can only be read: it is a standby. Name the primary in the URL.');
+  });
+});

