@@ -48,7 +48,7 @@ class Scene {
   }
 
   async settle(): Promise<void> {
-    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    for (let turn = 0; turn < 20; turn += 1) await this.clock.nextTurn();
   }
 }
 

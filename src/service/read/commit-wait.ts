@@ -33,8 +33,8 @@ type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly er
 export function createCommitWait(options: CommitWaitOptions) {
   const { newest, isAncestor, desired, refused, clock } = options;
   const stopped = Promise.withResolvers<End>();
-  const waits = new Shares(WAITS);
-  const questions = new Shares(QUESTIONS);
+  const waits = new Shares(WAITS, clock);
+  const questions = new Shares(QUESTIONS, clock);
 
   /** Equal questions that wait for git are asked once. */
   async function isIn(history: string | undefined, { commit, client }: Wanted): Promise<boolean> {
