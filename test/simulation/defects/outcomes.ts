@@ -74,7 +74,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/checks/site-witness.ts',
-        find: 'return !isKnown && this.hasOthers(server, row);',
+        find: "return this.#othersAre(server, site) === 'gone' && this.hasOthers(server, row);",
         replace: 'return false;',
       },
     ],
