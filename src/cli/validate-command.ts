@@ -1,5 +1,5 @@
-// `treeline validate`: prints every mistake of a working directory at once, before it is committed, or of a commit. Offline.
-import { type Command, Option } from 'commander';
+// `treeline validate`: prints every mistake of working directories at once, before they are committed, or of a commit. Offline.
+import { Argument, type Command, Option } from 'commander';
 import { didYouMean } from '../base/wording.ts';
 import { hasNoErrors } from '../model/problem.ts';
 import { CommandFailure, EXIT_PROBLEMS } from './command-failure.ts';
@@ -17,7 +17,7 @@ import {
   sarifReport,
   textReport,
 } from './validate/report.ts';
-import { validateDirectory } from './validate/validate-directory.ts';
+import { validateDirectories } from './validate/validate-directory.ts';
 
 const FORMATS = {
   json: jsonReport,
@@ -38,16 +38,21 @@ export function addValidateCommand(program: Command): void {
   program
     .command('validate')
     .description('check a stacks repository: every file, every reference, every stack')
-    .argument('[directory]', 'where the layout begins', '.')
+    .addArgument(
+      new Argument('[directory...]', 'where the layout begins; of several, no server may be made by two').default(
+        ['.'],
+        '.',
+      ),
+    )
     .addOption(
       new Option('--format <format>', 'how to print').choices(['text', ...Object.keys(FORMATS)]).default('text'),
     )
-    .option('--rev <revision>', 'check this commit of the repository around the directory, and not the files there')
+    .option('--rev <revision>', 'check this commit of the repository around each directory, and not the files there')
     .option('--explain <code>', 'print what the code of a problem means, with examples, and check nothing')
     .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
-    .action(async (directory: string, { format, explain, rev }: ValidateOptions) => {
+    .action(async (directories: readonly string[], { format, explain, rev }: ValidateOptions) => {
       if (explain !== undefined) return print(explained(explain));
-      const report = await validateDirectory(fromUserDirectory(directory), rev);
+      const report = await validateDirectories(directories.map(fromUserDirectory), rev);
       if (format === 'text') printEscaped(textReport(report, TERMINAL_PAINT));
       else print(FORMATS[format](report));
       if (!hasNoErrors(report.problems)) process.exitCode = EXIT_PROBLEMS;

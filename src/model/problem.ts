@@ -48,8 +48,8 @@ function identityOf({ file, line, column, code, message }: Problem): string {
   return `${file}\n${line}:${column}\n${code}\n${message}`;
 }
 
-/** The folders that a problem names if a file is missing in them. */
-const FOLDERS: ReadonlySet<string> = new Set(['', '.', 'clients', 'stacks/instances']);
+/** The folders that a problem names if a file is missing in them, also below the directory of a layout. */
+const FOLDER = /^\.?$|(?:^|\/)(?:clients|stacks\/instances)$/;
 
 /** Returns the place of a problem as compilers print it; of a folder the name alone, '' for the whole layout. */
 export function placeOf(problem: Problem): string {
@@ -60,7 +60,7 @@ export function placeOf(problem: Problem): string {
 
 /** Returns true for a problem of a folder or the whole layout: it has no line. */
 export function isFolderProblem({ file }: Pick<Problem, 'file'>): boolean {
-  return FOLDERS.has(file);
+  return FOLDER.test(file);
 }
 
 /** Returns true for an error, false for a warning. */
