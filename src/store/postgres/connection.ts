@@ -2,6 +2,7 @@
 // at the server.
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
+import { systemClock, within } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 import { StoreError } from '../store-error.ts';
 import { type DatabaseAddress, explainFailure, isLost, LostCommit, nameOf } from './postgres-error.ts';
@@ -21,8 +22,16 @@ export interface DatabaseOptions {
 /** How long is waited, in milliseconds. */
 export interface DatabaseLimits extends ServerLimits {
   readonly connectMs: number;
+  /** Beyond `statementMs`, until a statement counts as not answered. */
+  readonly answerMs: number;
   /** Between two looks for a commit whose outcome is not known. */
   readonly pauseMs: number;
+}
+
+/** A connection outside of the pool, which its owner keeps. It runs one statement after the other. */
+export interface KeptConnection {
+  readonly run: RunStatement;
+  close(): Promise<void>;
 }
 
 /** Runs one statement, and returns its rows as lists of values. */
@@ -33,10 +42,11 @@ const LIMITS: DatabaseLimits = {
   statementMs: 60_000,
   lockMs: 30_000,
   idleMs: 20_000,
+  answerMs: 5_000,
   pauseMs: 1_000,
 };
-/** What the server takes for a statement beyond its own limit counts as no answer. */
-const ANSWER_MS = 5_000;
+/** A connection whose end the server does not confirm is left to the system. */
+const CLOSE_MS = 1_000;
 const POOL_SIZE = 4;
 const PORT = 5432;
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
@@ -49,6 +59,7 @@ export class DatabaseConnections {
   readonly limits: DatabaseLimits;
   readonly #config: pg.ClientConfig;
   readonly #pool: pg.Pool;
+  #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     const { address, ...config } = readUrl(options);
@@ -58,7 +69,7 @@ export class DatabaseConnections {
       ...config,
       application_name: 'treeline',
       connectionTimeoutMillis: this.limits.connectMs,
-      query_timeout: this.limits.statementMs + ANSWER_MS,
+      query_timeout: this.limits.statementMs + this.limits.answerMs,
       keepAlive: true,
     };
     this.#pool = new pg.Pool({ ...this.#config, max: options.poolSize ?? POOL_SIZE, allowExitOnIdle: true });
@@ -104,13 +115,33 @@ export class DatabaseConnections {
     }
   }
 
+  /**
+   * Opens a connection that its owner keeps. `onMessage` gets what other connections send to the channels that it listens to, `onEnd`
+   * is called once when it is closed or lost. Throws StoreError.
+   */
+  async open(onMessage: (payload: string) => void, onEnd: () => void): Promise<KeptConnection> {
+    const client = new pg.Client(this.#config);
+    client.on('error', ignoreLoss);
+    client.on('notification', ({ payload }) => onMessage(payload ?? ''));
+    client.once('end', onEnd);
+    const close = async (): Promise<void> => void (await within(systemClock, CLOSE_MS, client.end()));
+    try {
+      await client.connect();
+    } catch (error) {
+      await close();
+      throw explainFailure(error, this.address);
+    }
+    return { run: (text, values) => this.#run(client, text, values), close };
+  }
+
   /** Resolves after the time that lies between two tries. */
   async pause(): Promise<void> {
     await setTimeout(this.limits.pauseMs);
   }
 
-  async close(): Promise<void> {
-    await this.#pool.end();
+  close(): Promise<void> {
+    this.#closing ??= this.#pool.end();
+    return this.#closing;
   }
 
   async #transact<Result>(begin: string, work: (run: RunStatement) => Promise<Result>): Promise<Result> {

@@ -131,3 +131,9 @@ export const REMOVE_EVENTS = `
 
 /** No row takes any bytes. */
 export const NO_BYTES = `UPDATE ${SCHEMA}.state SET bytes = 0`;
+
+/** Gets what {@link NOTIFY} sends. */
+export const LISTEN = `LISTEN ${SCHEMA}`;
+
+/** Sends texts ($1) to all connections that listen. */
+export const NOTIFY = `SELECT pg_notify('${SCHEMA}', text) FROM unnest($1::text[]) AS given (text)`;
