@@ -1,4 +1,5 @@
 // Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
+import { hostname } from 'node:os';
 import { startApi } from './api/app.ts';
 import type { Listener } from './api/listener.ts';
 import { createManagement } from './api/management.ts';
@@ -65,12 +66,13 @@ async function compose(
   const { follower, reader } = core;
   const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
-  const served = await startApi({ ...core, ...settings.api, tls: tls.material, readAnswer: answerIn, clock, log });
+  const shown = { readAnswer: answerIn, replica: hostname(), clock, log };
+  const served = await startApi({ ...core, ...settings.api, ...shown, tls: tls.material });
   const api = opened.adopt(served, (it: Listener) => it.close());
   tls.follow((material) => api.reload(material));
   // First, so that writes in progress and waiting reads are answered before the listeners close.
   opened.adopt(core, (it) => it.stopWaiting());
-  const health = await createManagement({ ...settings.management, ready });
+  const health = await createManagement({ ...settings.management, ready, leads: () => true });
   const management = opened.adopt(health, (it: Listening) => it.close());
   const webhook = await openWebhook(settings, { log, clock, opened, poll: () => follower.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };

@@ -14,7 +14,7 @@ import { type AuthenticateOptions, authenticate } from './authenticate.ts';
 import { answerErrors } from './errors.ts';
 import { type Listener, startListener } from './listener.ts';
 import { packAnswers } from './pack.ts';
-import { assignRequestId } from './present.ts';
+import { assignRequestId, nameReplica } from './present.ts';
 import { KeptAnswers, sendKept } from './reads.ts';
 import { checkRequest, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
@@ -35,6 +35,8 @@ interface AppOptions extends AuthenticateOptions {
   readonly commits: Pick<CommitWait, 'reached'>;
   readonly agent: Agent;
   readonly readAnswer: AgentRoutes['readAnswer'];
+  /** The name of this process among those that share a store. */
+  readonly replica: string;
   readonly log: Logger;
 }
 
@@ -68,18 +70,19 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
   ],
   ['/agent', ['actions']],
 ]);
-const HEALTH = ['livez', 'readyz', 'healthz'];
+const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
-  const { reader, commits, log } = options;
+  const { reader, commits, replica, log } = options;
   const kept = new KeptAnswers(() => reader.version());
   const pack = packAnswers();
   const known = authenticate(options);
   const fail = answerErrors(log);
+  const first = [nameReplica(replica), assignRequestId];
   const steps = [checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known)];
-  const pass = passSteps([assignRequestId, ...steps, sendKept({ reader, kept }, pack), pack], fail);
-  const refuse = passSteps([assignRequestId, known, refuseTarget], fail);
+  const pass = passSteps([...first, ...steps, sendKept({ reader, kept }, pack), pack], fail);
+  const refuse = passSteps([...first, known, refuseTarget], fail);
   const routes = createRoutes(options, kept);
   return (request, response) => {
     const path = originForm(request.url ?? '');
@@ -91,7 +94,7 @@ export function createApp(options: AppOptions): RequestListener {
 
 /** Returns all routes; {@link createApp} has authenticated the client of each request. */
 export function createRoutes(
-  options: Omit<AppOptions, 'commits'>,
+  options: Omit<AppOptions, 'commits' | 'replica'>,
   kept = new KeptAnswers(() => options.reader.version()),
 ): Express {
   const { reader, operator, explainer, writer, agent, readAnswer, log } = options;
@@ -142,7 +145,7 @@ function refuseUnknownPath({ method, path }: Request): never {
 function adviceFor(path: string): string {
   const [, first = '', second = ''] = path.split('/');
   if (HEALTH.includes(first)) {
-    return '/livez and /readyz are asked over plain HTTP, on the port of the setting management.port';
+    return '/livez, /readyz and /leaderz are asked over plain HTTP, on the port of the setting management.port';
   }
   const section = `/${first}`;
   const below = BELOW.get(section);
@@ -160,10 +163,10 @@ interface ApiOptions extends Omit<AppOptions, 'judge'> {
 
 /** Returns the REST interface, which answers from now on. Throws where the address is taken or the TLS material is wrong. */
 export async function startApi(options: ApiOptions): Promise<Listener> {
-  const { host, port, tls, clock, log } = options;
+  const { host, port, tls, clock, replica, log } = options;
   const clients = judgeClients(tls);
   const app = createApp({ ...options, judge: clients.judge });
-  const listener = await startListener({ host, port, tls, handler: app, log, clock });
+  const listener = await startListener({ host, port, tls, handler: app, replica, log, clock });
   return {
     ...listener,
     reload(next) {

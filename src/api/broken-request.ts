@@ -5,6 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { OpenConnection } from '../base/connections.ts';
 import { errorBodyOf, type Failure } from './errors.ts';
+import { REPLICA } from './present.ts';
 
 const TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
@@ -17,6 +18,7 @@ export function endBrokenRequest(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   connection: Pick<OpenConnection, 'unanswered' | 'last' | 'retire'>,
+  replica?: string,
 ): void {
   const { unanswered, last } = connection;
   // The rest of the last request is broken where it has not arrived as a whole; else a new request is.
@@ -24,11 +26,11 @@ export function endBrokenRequest(
   // Half an answer cannot become another one; only a broken connection tells the client.
   if (broken?.headersSent && !broken.writableEnded) socket.destroy();
   else if (broken?.headersSent || unanswered.some((answer) => answer !== broken)) connection.retire();
-  else refuseBrokenRequest(error, socket);
+  else refuseBrokenRequest(error, socket, replica);
 }
 
-/** Answers with what is wrong, and ends the connection. */
-export function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Answers with what is wrong, and ends the connection. `replica`: the name that the answer carries; left out: it carries none. */
+export function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex, replica?: string): void {
   // The client has disconnected: there is nothing to answer.
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -41,6 +43,7 @@ export function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(json)}`,
     `X-Request-Id: ${randomUUID()}`,
+    ...(replica === undefined ? [] : [`${REPLICA}: ${replica}`]),
     'Connection: close',
   ];
   // Not left to the client to end: it may never do so.

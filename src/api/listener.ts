@@ -43,6 +43,8 @@ const TIME_LIMITS: TimeLimits = {
 interface ListenerOptions extends ListenAddress {
   readonly tls: TlsMaterial;
   readonly handler: RequestListener;
+  /** Named in the answers to requests that do not get to the handler; left out: they name none. */
+  readonly replica?: string;
   readonly log: Logger;
   readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
@@ -95,7 +97,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const connection = connections.find(socket);
     // Node reports a failed handshake here too, and leaves ending it to us: there is no HTTP to answer with yet.
     if (connection === undefined) socket.destroy();
-    else endBrokenRequest(error, socket, connection);
+    else endBrokenRequest(error, socket, connection, options.replica);
   });
   const { address, port } = await listenOn(server, options, 'api.port');
   return {

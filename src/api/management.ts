@@ -1,10 +1,12 @@
-// Serves health checks over plain HTTP: liveness and readiness. It knows nothing about stacks.
+// Serves health checks over plain HTTP: liveness, readiness, and whether this process leads. It knows nothing about stacks.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
 
 interface ManagementOptions extends ListenAddress {
   /** True once reads are served from a good commit, else why not, for a person. */
   readonly ready: () => true | string;
+  /** True while this process leads, else why not, for a person. Decided at the moment of the answer. */
+  readonly leads: () => true | string;
 }
 
 interface Health {
@@ -13,18 +15,27 @@ interface Health {
 }
 
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
-export async function createManagement({ host, port, ready }: ManagementOptions): Promise<Listening> {
-  const { server } = createPlainServer((request, response) => send(response, healthOf(request, ready)));
+export async function createManagement({ host, port, ...states }: ManagementOptions): Promise<Listening> {
+  const { server } = createPlainServer((request, response) => send(response, healthOf(request, states)));
   const address = await listenOn(server, { host, port }, 'management.port');
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };
 }
 
-function healthOf({ method, url = '/' }: IncomingMessage, ready: () => true | string): Health {
-  const path = url.split('?', 1)[0];
-  if (path !== '/livez' && path !== '/readyz') return health(404, 'There is only /livez and /readyz here');
+function healthOf(
+  { method, url = '/' }: IncomingMessage,
+  { ready, leads }: Omit<ManagementOptions, keyof ListenAddress>,
+): Health {
+  const path = url.split('?', 1)[0] ?? '';
+  const states = new Map([
+    ['/livez', (): true => true],
+    ['/readyz', ready],
+    ['/leaderz', leads],
+  ]);
+  const state = states.get(path);
+  if (state === undefined) return health(404, 'There is only /livez, /readyz and /leaderz here');
   if (method !== 'GET' && method !== 'HEAD') return health(405, 'Only GET and HEAD are possible here');
-  const state = path === '/livez' ? true : ready();
-  return state === true ? health(200, 'ok') : health(503, state);
+  const told = state();
+  return told === true ? health(200, 'ok') : health(503, told);
 }
 
 function health(status: number, message: string): Health {

@@ -9,6 +9,8 @@ import { fingerprintOf } from './peer.ts';
 import { COUNTED_BYTES_MIN, sendAtOnce, sentAnswers } from './sent-answers.ts';
 
 const REQUEST_ID = 'X-Request-Id';
+/** The header that names the replica which has answered. */
+export const REPLICA = 'X-Treeline-Replica';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Returns the commit of reads that are answered from rows too, while a commit is held and nothing is active. */
@@ -93,6 +95,14 @@ function tagIn(ifNoneMatch: string | undefined, etag: string): string | undefine
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return etag;
   const tags: readonly string[] = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return tags.find((tag) => tag === etag || tag === `W/${etag}`);
+}
+
+/** Returns the step that names in each answer the replica that it comes from. */
+export function nameReplica(replica: string) {
+  return (_request: IncomingMessage, response: ServerResponse, next: () => void): void => {
+    response.setHeader(REPLICA, replica);
+    next();
+  };
 }
 
 /** Gives the answer a new id. A client's own is not taken over: it could not be trusted to be different every time. */

@@ -247,6 +247,7 @@ describe('without TLS', () => {
       readAnswer: answerIn,
       writer: createSampleWriter(),
       commits: { reached: () => Promise.resolve() },
+      replica: 'test-1',
       clock: systemClock,
       log,
       judge: () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY }),

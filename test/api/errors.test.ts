@@ -15,6 +15,19 @@ beforeAll(async () => {
 });
 afterAll(() => api.api.close());
 
+test('every answer names the replica, also one that no route and no parser has let pass', async () => {
+  const { proxy } = api.identities;
+  const answers = await Promise.all([
+    api.request('/tree/'),
+    api.request('/nothing'),
+    api.request('/types/zone/', { method: 'POST', identity: proxy }),
+    api.request('/hiera/all', { headers: { 'If-None-Match': '*' } }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 403, 304]);
+  for (const { headers } of answers) expect(headers['x-treeline-replica']).toBe('test-1');
+  expect(await sendRaw(api.server, proxy, 'nonsense\r\n\r\n')).toContain('\r\nX-Treeline-Replica: test-1\r\n');
+});
+
 describe('404', () => {
   test.each([
     [
@@ -29,7 +42,7 @@ describe('404', () => {
     ['/operations/helt', 'There is nothing at GET /operations/helt; did you mean "held"?'],
     [
       '/readyz',
-      'There is nothing at GET /readyz; /livez and /readyz are asked over plain HTTP, on the port of the setting management.port',
+      'There is nothing at GET /readyz; /livez, /readyz and /leaderz are asked over plain HTTP, on the port of the setting management.port',
     ],
     [
       '/tree//',

@@ -6,10 +6,12 @@ import { createManagement } from '../../src/api/management.ts';
 import type { Listening } from '../../src/base/listen.ts';
 
 let ready: true | string;
+let leads: true | string;
 let management: Listening;
 beforeEach(async () => {
   ready = true;
-  management = await createManagement({ host: '127.0.0.1', port: 0, ready: () => ready });
+  leads = true;
+  management = await createManagement({ host: '127.0.0.1', port: 0, ready: () => ready, leads: () => leads });
 });
 afterEach(() => management.close());
 
@@ -17,7 +19,7 @@ function ask(path: string, method = 'GET'): Promise<Response> {
   return fetch(`http://127.0.0.1:${management.port}${path}`, { method });
 }
 
-test.each(['/livez', '/readyz', '/livez?verbose=1'])('%s is well', async (path) => {
+test.each(['/livez', '/readyz', '/leaderz', '/livez?verbose=1'])('%s is well', async (path) => {
   const response = await ask(path);
   expect({ status: response.status, body: await response.json() }).toEqual({
     status: 200,
@@ -41,12 +43,25 @@ test('readyz says why not, and livez stays well', async () => {
   expect((await ask('/readyz')).status).toBe(200);
 });
 
+test('leaderz says at each answer whether this process leads, and nothing else changes with it', async () => {
+  leads = 'this replica follows; "one" leads';
+  const response = await ask('/leaderz');
+  expect({ status: response.status, body: await response.json() }).toEqual({
+    status: 503,
+    body: { message: 'this replica follows; "one" leads', return_code: 503 },
+  });
+  expect(await Promise.all(['/livez', '/readyz'].map(async (path) => (await ask(path)).status))).toEqual([200, 200]);
+  leads = true;
+  expect((await ask('/leaderz')).status).toBe(200);
+});
+
 test.each([
   ['GET', '/', 404],
   ['GET', '/livez/x', 404],
   ['POST', '/nothing', 404],
   ['POST', '/livez', 405],
   ['DELETE', '/readyz', 405],
+  ['POST', '/leaderz', 405],
 ])('%s %s is %i', async (method, path, status) => {
   const response = await ask(path, method);
   expect({ status: response.status, body: await response.json() }).toMatchObject({
@@ -58,7 +73,9 @@ test.each([
 
 test('a taken address is said', async () => {
   const { port } = management;
-  await expect(createManagement({ host: '127.0.0.1', port, ready: () => true })).rejects.toThrow(/EADDRINUSE/);
+  await expect(createManagement({ host: '127.0.0.1', port, ready: () => true, leads: () => true })).rejects.toThrow(
+    /EADDRINUSE/,
+  );
 });
 
 test('close ends open connections', async () => {

@@ -19,7 +19,10 @@ const INSTANCES = ['orders-db', 'shop-production', 'shop-staging'];
 /** Longer answers are cut: other tests compare whole lists and records. */
 const LINES_MAX = 40;
 /** Headers that depend on the connection or on the packing, not on the answer. */
-const UNTOLD = new Set(['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding', 'x-request-id']);
+const UNTOLD = new Set([
+  ...['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding'],
+  ...['x-request-id', 'x-treeline-replica'],
+]);
 
 /** Who asks: a name below pki/. */
 type Who = 'administrator' | 'automation-endpoint' | 'proxy';

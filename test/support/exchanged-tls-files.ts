@@ -41,6 +41,7 @@ export async function serveSite(site: TlsSite): Promise<ServedSite> {
   const options = {
     host: '127.0.0.1',
     port: 0,
+    replica: 'test-1',
     reader,
     operator: createSampleOperator(),
     explainer: createSampleExplainer(),

@@ -74,7 +74,8 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   const writer = createSampleWriter();
   const commits = createSampleCommits();
   const asked = { reader, operator, explainer, writer, commits, agent, readAnswer: answerIn };
-  const api = await startApi({ ...asked, host: '127.0.0.1', port: 0, tls, clock, log });
+  const replica = 'test-1';
+  const api = await startApi({ ...asked, replica, host: '127.0.0.1', port: 0, tls, clock, log });
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
     const client = clientOf(credential, fields);
