@@ -38,3 +38,29 @@ CREATE TABLE treeline.state (
   installation uuid NOT NULL
 );
 INSERT INTO treeline.state (revision, bytes, fencing, installation) VALUES (0, 0, 0, gen_random_uuid());
+
+-- What clients ask of replicas that do not lead, and what the leader answers. Unlogged on purpose: after a crash, a promoted standby or a
+-- restored backup it is empty, so that nothing is carried out that was carried out before.
+CREATE UNLOGGED TABLE treeline.requests (
+  id uuid PRIMARY KEY,
+  -- The process that asks.
+  asker uuid NOT NULL,
+  replica text NOT NULL,
+  asked bigint GENERATED ALWAYS AS IDENTITY,
+  -- It changes nothing, so another leader may carry it out again.
+  is_read boolean NOT NULL,
+  -- Client, method, target and headers, as JSON.
+  request text NOT NULL,
+  body bytea,
+  -- No leader begins it later.
+  take_until timestamptz NOT NULL,
+  -- Nobody waits for it any more.
+  answer_until timestamptz NOT NULL,
+  -- The fencing number of the leader that carries it out.
+  taken_by bigint,
+  -- Status and headers, as JSON; empty where nobody knows whether it was carried out.
+  answer text,
+  answer_body bytea
+);
+CREATE INDEX requests_to_take ON treeline.requests (asked) WHERE answer IS NULL;
+CREATE INDEX requests_asker ON treeline.requests (asker);

@@ -137,3 +137,57 @@ export const LISTEN = `LISTEN ${SCHEMA}`;
 
 /** Sends texts ($1) to all connections that listen. */
 export const NOTIFY = `SELECT pg_notify('${SCHEMA}', text) FROM unnest($1::text[]) AS given (text)`;
+
+/** Asks the leader: id ($1), process ($2), replica ($3), whether it only reads ($4), request ($5), body ($6), and milliseconds to take ($7) and to answer ($8) it. */
+export const ADD_REQUEST = `
+  INSERT INTO ${SCHEMA}.requests (id, asker, replica, is_read, request, body, take_until, answer_until)
+  VALUES ($1::uuid, $2::uuid, $3, $4, $5, $6, clock_timestamp() + $7::bigint * interval '1 millisecond',
+    clock_timestamp() + $8::bigint * interval '1 millisecond')
+  ON CONFLICT (id) DO NOTHING`;
+
+/** Removes requests ($1) of a process ($2). */
+export const REMOVE_REQUESTS = `DELETE FROM ${SCHEMA}.requests WHERE asker = $2::uuid AND id = ANY($1::uuid[])`;
+
+/** Removes the requests of a process ($1) that no leader has taken in time, and returns their ids. Nobody carries them out. */
+export const REMOVE_LATE_REQUESTS = `
+  DELETE FROM ${SCHEMA}.requests
+  WHERE asker = $1::uuid AND taken_by IS NULL AND answer IS NULL AND take_until <= clock_timestamp() RETURNING id`;
+
+/** The ids of all requests of a process ($1). */
+export const OWN_REQUESTS = `SELECT id FROM ${SCHEMA}.requests WHERE asker = $1::uuid`;
+
+/** The answers to requests of a process ($1): ids, answers and their bodies. */
+export const OWN_ANSWERS = `
+  SELECT id, answer, answer_body FROM ${SCHEMA}.requests WHERE asker = $1::uuid AND answer IS NOT NULL`;
+
+/**
+ * Takes at most $2 requests for the leader with the fencing number $1, the oldest first, while no other leads. Of those that it has
+ * taken already, only such are taken again as it does not know of ($3). Returns id, process, request and body.
+ */
+export const TAKE_REQUESTS = `
+  WITH chosen AS (
+    SELECT id FROM ${SCHEMA}.requests
+    WHERE answer IS NULL AND EXISTS (SELECT FROM ${SCHEMA}.state WHERE fencing = $1::bigint)
+      AND (taken_by IS NULL AND take_until > clock_timestamp()
+        OR taken_by < $1::bigint AND is_read AND answer_until > clock_timestamp()
+        OR taken_by = $1::bigint AND NOT id = ANY($3::uuid[]))
+    ORDER BY asked LIMIT $2 FOR UPDATE SKIP LOCKED
+  )
+  UPDATE ${SCHEMA}.requests r SET taken_by = $1::bigint FROM chosen WHERE r.id = chosen.id
+  RETURNING r.id, r.asker, r.request, r.body`;
+
+/** Answers that nobody knows what became of what an earlier leader than $1 has taken. Returns the processes that have asked. */
+export const GIVE_UP_REQUESTS = `
+  UPDATE ${SCHEMA}.requests SET answer = '' WHERE answer IS NULL AND taken_by < $1::bigint AND NOT is_read RETURNING asker`;
+
+/** Answers the request $1 that the leader $2 has taken, with $3 and the body $4. */
+export const ANSWER_REQUEST = `
+  UPDATE ${SCHEMA}.requests SET answer = $3, answer_body = $4 WHERE id = $1::uuid AND taken_by = $2::bigint AND answer IS NULL`;
+
+/** Of these requests ($1), the ids of those that the leader $2 still has to answer. */
+export const WANTED_REQUESTS = `
+  SELECT id FROM ${SCHEMA}.requests WHERE id = ANY($1::uuid[]) AND taken_by = $2::bigint AND answer IS NULL`;
+
+/** Removes the requests of processes that have not fetched their answers. */
+export const REMOVE_OLD_REQUESTS = `
+  DELETE FROM ${SCHEMA}.requests WHERE answer_until < clock_timestamp() - interval '1 minute'`;
