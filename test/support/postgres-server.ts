@@ -67,7 +67,9 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
     },
     async clear(url) {
       // Not TRUNCATE, which makes new files.
-      const emptied = ['rows', 'events', 'commits', 'requests'].map((table) => `DELETE FROM treeline.${table};`).join(' ');
+      const emptied = ['rows', 'events', 'commits', 'requests']
+        .map((table) => `DELETE FROM treeline.${table};`)
+        .join(' ');
       await server.run(`${emptied} UPDATE treeline.state SET revision = 0, bytes = 0`, url);
     },
     async run(statement, url) {
