@@ -1,5 +1,4 @@
 // Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
-import { hostname } from 'node:os';
 import { startApi } from './api/app.ts';
 import type { Listener } from './api/listener.ts';
 import { createManagement } from './api/management.ts';
@@ -62,23 +61,38 @@ async function compose(
 ): Promise<Omit<Controller, 'stop'>> {
   const [secrets, variables] = [filesOfSecrets(settings), variablesOfSecrets(settings)];
   await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
-  const core = await composeCore(settings, { log, clock, adapting, opened });
+  // From the start to the end, so that it tells why nothing is served while a database is waited for.
+  let ready: Controller['ready'] = () => 'not ready: it is starting';
+  let leads = false;
+  const health = await createManagement({
+    ...settings.management,
+    ready: () => ready(),
+    leads: () => leads || 'not leading: it is starting or stopping',
+  });
+  const management = opened.adopt(health, (it: Listening) => it.close());
+  const waitsFor = (reason: string): void => {
+    ready = () => `not ready: ${reason}`;
+  };
+  const core = await composeCore(settings, { log, clock, adapting, opened, waitsFor });
   const { follower, reader } = core;
-  const ready = (): true | string => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
-  const shown = { readAnswer: answerIn, replica: hostname(), clock, log };
+  const shown = { readAnswer: answerIn, replica: settings.replica.name, clock, log };
   const served = await startApi({ ...core, ...settings.api, ...shown, tls: tls.material });
   const api = opened.adopt(served, (it: Listener) => it.close());
   tls.follow((material) => api.reload(material));
   // First, so that writes in progress and waiting reads are answered before the listeners close.
   opened.adopt(core, (it) => it.stopWaiting());
-  const health = await createManagement({ ...settings.management, ready, leads: () => true });
-  const management = opened.adopt(health, (it: Listening) => it.close());
   const webhook = await openWebhook(settings, { log, clock, opened, poll: () => follower.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
   follower.start();
-  return { ...addresses, webhook, reader, ready };
+  ready = () => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);
+  leads = true;
+  opened.defer(() => {
+    leads = false;
+    waitsFor('it is stopping');
+  });
+  return { ...addresses, webhook, reader, ready: () => ready() };
 }
 
 async function openWebhook(

@@ -55,7 +55,7 @@ export async function loadProxySettings(
 ): Promise<ProxySettings> {
   return await readSettings<Written, ProxySettings>(file, {
     checkShape,
-    fillIn: (written, base) => fillIn(written, base, environment.PATH),
+    fillIn: (written, { base }) => fillIn(written, base, environment.PATH),
     faultsOf: async (_, settings) => {
       const faults = await faultsOfProviders(settings?.providers ?? []);
       return faults.map(({ pointer, fault }) => ({ pointer: pointer.replace('/execution', ''), fault }));

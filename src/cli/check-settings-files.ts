@@ -17,6 +17,8 @@ import { SourceError } from '../repository/source.ts';
 import { SOURCE_LIMITS } from '../repository/source-limits.ts';
 import type { PlacedFault } from '../settings/refuse-settings.ts';
 import { filesOfSettings, READ_BY_ANYBODY, type SettingsFile, variablesOfSecrets } from '../settings/secret-files.ts';
+import { readDatabaseSettings } from '../store/postgres/database-url.ts';
+import { StoreError } from '../store/store-error.ts';
 
 /** How long git may take to list the branches of a local repository. */
 const BRANCHES_MS = 10_000;
@@ -30,7 +32,12 @@ const OTHERS = 0o077;
 export async function checkSettingsFiles(settings: Settings, service?: string): Promise<readonly PlacedFault[]> {
   const faults = await Promise.all(filesOfSettings(settings).map((file) => checkFile(file, service)));
   const stored = [...(await checkStore(settings, service)), ...(await checkRepository(settings))];
-  const missing = [...faults.flat(), ...variablesOfSecrets(settings).map(exposedVariable), ...stored];
+  const files = faults.flat();
+  const isDatabaseThere = !files.some(
+    ({ pointer, fault }) => pointer.startsWith('/store/') && fault.code !== 'exposed_secret',
+  );
+  if (isDatabaseThere) stored.push(...(await checkDatabaseUrl(settings)));
+  const missing = [...files, ...variablesOfSecrets(settings).map(exposedVariable), ...stored];
   const isTlsThere = !missing.some(
     ({ pointer, fault }) => pointer.startsWith('/api/tls/') && fault.severity !== 'warning',
   );
@@ -87,6 +94,19 @@ async function checkStore(
   }
 }
 
+/** The database itself is not asked. */
+async function checkDatabaseUrl({ store }: Settings): Promise<readonly PlacedFault[]> {
+  if (store.kind === 'lowdb') return [];
+  try {
+    await readDatabaseSettings(store);
+    return [];
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const pointer = store.url.kind === 'file' ? '/store/urlFile' : '/store';
+    return [{ pointer, fault: { code: 'wrong_value', message: error.message } }];
+  }
+}
+
 /** Returns the path, or the first directory above it that is there. */
 async function firstThere(path: string): Promise<{ readonly path: string; readonly found: Stats }> {
   try {
@@ -138,7 +158,8 @@ function exposed(path: string): Fault {
 function exposedVariable({ variable, setting }: ReturnType<typeof variablesOfSecrets>[number]): PlacedFault {
   const message = `${variable} in the environment is a secret, and every program of the same user may read it in /proc`;
   const hint = `write it into a file, and name that as ${setting}`;
-  return { pointer: '/repository', fault: { code: 'exposed_secret', severity: 'warning', message, hint, part: 'key' } };
+  const pointer = `/${setting.split('.')[0]}`;
+  return { pointer, fault: { code: 'exposed_secret', severity: 'warning', message, hint, part: 'key' } };
 }
 
 async function checkTlsFiles({ api: { tls } }: Settings): Promise<readonly PlacedFault[]> {

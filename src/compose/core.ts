@@ -1,5 +1,4 @@
 // Builds all parts except the listeners: those that follow the repository, drive the servers, read and write.
-import { readdir } from 'node:fs/promises';
 import { type Agent, createAgent } from '../agents/agent.ts';
 import { ProxyWork } from '../agents/proxy-work.ts';
 import { invariant } from '../base/invariant.ts';
@@ -37,10 +36,9 @@ import type { CommitWait } from '../service/read/commit-wait.ts';
 import { createReader, type Reader } from '../service/read/reader.ts';
 import type { Writer } from '../service/write/writer.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
-import { createLowdbStore } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
-import { codeOf } from '../store/store-error.ts';
 import { openProviders, openRepository, openStatuses, type SharedParts } from './open-parts.ts';
+import { findEarlierFile, openConfiguredStore } from './open-store.ts';
 import { wireWrites } from './wire-writes.ts';
 
 /** The parts of the core that the listeners use. */
@@ -92,23 +90,24 @@ export interface WiredCore extends Core {
 /** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
 export async function composeCore(
   settings: Settings,
-  { log, clock, adapting, opened }: SharedParts,
+  parts: SharedParts & { readonly waitsFor?: (reason: string) => void },
 ): Promise<Core & { readonly agent: Agent }> {
+  const { log, clock, opened } = parts;
   // Before the store is read: git starts meanwhile, and a start takes longer in a process that is large already. The local
-  // copy is only read until then, since the store's lock keeps other controllers from it.
-  const left = await earlierFiles(settings.store.directory);
+  // copy is only read until then, since the lock of the directory keeps other controllers from it.
+  const left = await findEarlierFile(settings.store.directory);
   const repository = await openRepository(settings, { log, clock, opened });
-  const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, clock, adapting }), (it: Store) =>
-    it.close(),
-  );
+  const { store, database, sign } = await openConfiguredStore(settings, { ...parts, left });
   const { registry, isCopied } = await openProviders(settings, { log, clock, opened });
   const { execution } = settings;
   const { writes } = settings.repository;
   const outside = { store, registry, ...repository, clock, log, opened, random: Math.random };
   let reporter: StatusReporter | undefined;
   const reason = 'the directory of the store is a copy, and the first controller runs';
-  const copied = isCopied ? { reason, since: momentOf(clock.now()), sinceStart: true as const } : undefined;
-  const signs = { sign: copied?.reason ?? left, copied };
+  // The rows in a database are no copy, whatever the directory is.
+  const isStoreCopied = isCopied && database === undefined;
+  const copied = isStoreCopied ? { reason, since: momentOf(clock.now()), sinceStart: true as const } : undefined;
+  const signs = { sign: copied?.reason ?? sign, copied };
   const core = wireCore({ ...outside, ...signs, execution, writes, statusFailure: () => reporter?.failure });
   await core.started;
   reporter = openStatuses(settings, { ...core, clock, log, random: Math.random });
@@ -119,17 +118,6 @@ export async function composeCore(
   const { agent } = core;
   invariant(agent !== undefined, 'the registry has no entry for proxies');
   return { ...core, agent };
-}
-
-/** Returns what an earlier controller has left in the directory of a store that is gone, in words; undefined: nothing. */
-async function earlierFiles(directory: string): Promise<string | undefined> {
-  const names = await readdir(directory).catch((error): string[] => {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  });
-  if (names.includes('store.sqlite') || names.includes('journal')) return undefined;
-  const file = names.sort().find((name) => /^(?:repository|running|simulated-.*|(?:replaced|former)-.*)$/.test(name));
-  return file === undefined ? undefined : `the store is empty, and its directory has "${file}" of an earlier one`;
 }
 
 /** Returns the core of these parts. It follows the repository when its follower is started, after `started`. */

@@ -23,11 +23,36 @@ export interface Settings {
   readonly repository: RepositorySettings;
   /** Null: no commit statuses are sent. */
   readonly statuses: StatusesSettings | null;
-  readonly store: { readonly kind: 'lowdb'; readonly directory: string };
+  readonly store: StoreSettings;
+  readonly replica: ReplicaSettings;
   readonly execution: ExecutionSettings;
   /** How long a stop waits for running actions. */
   readonly shutdownSeconds: number;
   readonly log: { readonly level: LogLevel };
+}
+
+/** Where it is recorded what was done: in the directory, or in a database that several replicas share. */
+export type StoreSettings = {
+  /** A path. Belongs to one process, with a database too: the local copy of the repository and running programs are in it. */
+  readonly directory: string;
+} & ({ readonly kind: 'lowdb' } | ({ readonly kind: 'postgres' } & DatabaseSettings));
+
+/** A PostgreSQL database. */
+export interface DatabaseSettings {
+  /** Where its URL is. `settings`: in `file` itself. */
+  readonly url: SecretPlace | { readonly kind: 'settings'; readonly url: string; readonly file: string };
+  /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
+  readonly caFile: string | null;
+  /** How many connections this process has at most, but for one that waits for notifications. */
+  readonly poolSize: number;
+}
+
+/** This process among those that share a database. */
+export interface ReplicaSettings {
+  /** At most 63 characters. */
+  readonly name: string;
+  /** How long the leader may be silent before another replica takes over. */
+  readonly leaseSeconds: number;
 }
 
 /** The followed repository. */

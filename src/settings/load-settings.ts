@@ -16,6 +16,7 @@ import type {
   DeleteBudget,
   LogLevel,
   ProxiedSettings,
+  ReplicaSettings,
   RepositorySettings,
   RetryPolicy,
   SecretPlace,
@@ -23,7 +24,8 @@ import type {
 } from '../model/settings.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
 import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
-import { type PlacedFault, refusalsOf } from './refuse-settings.ts';
+import { faultsOfStore, fillInReplica, fillInStore, type WrittenStore } from './load-store.ts';
+import { type Environment, type PlacedFault, refusalsOf } from './refuse-settings.ts';
 
 /** The settings are invalid. The message holds every problem, one per line. */
 export class SettingsError extends Error {
@@ -48,7 +50,8 @@ interface WrittenSettings {
   readonly webhook?: { readonly host?: string; readonly port?: number; readonly secretFile: string };
   readonly repository: WrittenRepository;
   readonly statuses?: WrittenStatuses;
-  readonly store?: { readonly directory?: string };
+  readonly store?: WrittenStore;
+  readonly replica?: Partial<ReplicaSettings>;
   readonly execution?: {
     readonly concurrency?: number;
     readonly deleteBudget?: Partial<DeleteBudget>;
@@ -77,8 +80,6 @@ const RETRY: RetryPolicy = { attempts: 8, firstSeconds: 2, maxSeconds: 300, fail
 export const DELETE_BUDGET: DeleteBudget = { percent: 10, least: null, most: 20 };
 const PROXIED_DEFAULTS = { timeoutSeconds: 900, checkSeconds: 300, drift: 'report' } as const;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 const checkShape = compileSchema(schema);
 
 /**
@@ -89,9 +90,10 @@ export async function loadSettings(file: string, environment: Environment = proc
   return await readSettings<WrittenSettings, Settings>(file, {
     checkShape,
     // Keys that the schema allows beyond WrittenSettings are refused.
-    fillIn: (written, base) => fillIn(written, base, environment),
+    fillIn: (written, place) => fillIn(written, { ...place, environment }),
     faultsOf: async (value, settings) => [
       ...refusalsOf(value, environment),
+      ...faultsOfStore(value, environment),
       ...(settings === undefined ? [] : await faultsOfParts(settings)),
     ],
   });
@@ -128,11 +130,19 @@ function faultsOfListeners(settings: Settings): readonly PlacedFault[] {
   });
 }
 
+/** A file of settings. */
+interface SettingsPlace {
+  /** Its absolute path. */
+  readonly file: string;
+  /** Its directory, in which relative paths begin. */
+  readonly base: string;
+}
+
 /** The stages of reading a file of settings. */
 interface SettingsStages<Written, Complete> {
   readonly checkShape: (file: string, document: YamlDocument) => readonly Problem[];
-  /** Fills in defaults. `base` is the directory that relative paths begin in. */
-  readonly fillIn: (written: Written, base: string) => Promise<Complete>;
+  /** Fills in defaults. */
+  readonly fillIn: (written: Written, place: SettingsPlace) => Promise<Complete>;
   /** Returns what the schema cannot express; `settings` is undefined if the file violates the schema. */
   readonly faultsOf: (value: Json | undefined, settings: Complete | undefined) => Promise<readonly PlacedFault[]>;
 }
@@ -145,7 +155,9 @@ export async function readSettings<Written, Complete>(
   const path = resolve(file);
   const document = parseYaml(file, await readBytes(path));
   const shape = [...document.problems, ...checkShape(file, document)].map((each) => withoutSecret(each, document));
-  const settings = hasNoErrors(shape) ? await fillIn(document.value as Written, dirname(path)) : undefined;
+  const settings = hasNoErrors(shape)
+    ? await fillIn(document.value as Written, { file: path, base: dirname(path) })
+    : undefined;
   const problems = sortProblems([
     ...shape,
     ...problemsOfSettings(file, document, await faultsOf(document.value, settings)),
@@ -162,9 +174,17 @@ const REPEATING: ReadonlySet<Problem['code']> = new Set([
   ...(['yaml_anchor', 'yaml_tag', 'yaml_syntax'] as const),
 ]);
 
+/** A line with the URL of a database, which may hold a password. */
+const DATABASE_URL = /\bpostgres(?:ql)?:/;
+
 /** A value in the environment of a provider may be a secret, and messages are logged: the problem comes without it. */
 function withoutSecret(problem: Problem, { text }: YamlDocument): Problem {
   const { pointer, code, line, message } = problem;
+  const isUrl = pointer === '/store/url' && REPEATING.has(code);
+  if (isUrl || (code === 'yaml_syntax' && DATABASE_URL.test((text ?? '').split(/\r\n|[\r\n]/)[line - 1] ?? ''))) {
+    const rule = 'the URL of the database has to be a text of up to 4,096 characters';
+    return { ...problem, message: `${rule}; it is not shown, since it may hold a password`, hint: 'put it in quotes' };
+  }
   const [isBelow, name, more] = ENVIRONMENT.exec(pointer) ?? [];
   if (isBelow === undefined && !(code === 'yaml_syntax' && isInEnvironment(text ?? '', line))) return problem;
   if (REPEATING.has(code) || more !== undefined) {
@@ -210,11 +230,16 @@ export function problemsOfSettings(file: string, document: YamlDocument, faults:
   );
 }
 
-async function fillIn(written: WrittenSettings, base: string, environment: Environment): Promise<Settings> {
+async function fillIn(
+  written: WrittenSettings,
+  place: SettingsPlace & { readonly environment: Environment },
+): Promise<Settings> {
+  const { base, environment } = place;
   const { id = 'main', api, management, webhook, repository, statuses, store, execution } = written;
   const { shutdownSeconds = 25, log } = written;
   const { tls } = api;
-  const directory = resolve(base, store?.directory ?? 'state');
+  const recorded = fillInStore(store, place);
+  const { directory } = recorded;
   const retry = { ...RETRY, ...execution?.retry };
   const concurrency = execution?.concurrency ?? 50;
   const inherited = { base, directory, concurrency, retry, searchPath: environment.PATH };
@@ -235,7 +260,8 @@ async function fillIn(written: WrittenSettings, base: string, environment: Envir
     webhook: webhook === undefined ? null : fillInWebhook(webhook, base),
     repository: followed,
     statuses: statuses === undefined ? null : fillInStatuses(statuses, { base, repository: followed }),
-    store: { kind: 'lowdb', directory },
+    store: recorded,
+    replica: fillInReplica(written.replica),
     execution: {
       concurrency,
       retry,

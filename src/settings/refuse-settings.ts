@@ -12,7 +12,8 @@ export interface PlacedFault {
   readonly fault: Fault;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** The variables of the environment. */
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 interface UnbuiltSetting {
   readonly steps: readonly (string | number)[];
@@ -23,11 +24,7 @@ interface UnbuiltSetting {
 
 const LEAVE_OUT = 'leave it out';
 
-const REFUSALS: readonly UnbuiltSetting[] = [
-  { steps: ['management', 'dashboard'], values: [true], hint: LEAVE_OUT },
-  { steps: ['store', 'kind'], values: ['postgres'], hint: 'write lowdb' },
-  { steps: ['store', 'url'], hint: LEAVE_OUT },
-];
+const REFUSALS: readonly UnbuiltSetting[] = [{ steps: ['management', 'dashboard'], values: [true], hint: LEAVE_OUT }];
 
 /** The keys of an entry that belong to one kind of provider. */
 const KEYS_OF_PROVIDER: Readonly<Record<string, readonly string[]>> = {
@@ -50,24 +47,19 @@ const NOT_ASKED: Readonly<Record<RepositoryUrl['kind'], string>> = {
   ssh: 'leave it out: ssh takes keys and known hosts from ~/.ssh',
 };
 
-const VARIABLES: Readonly<Record<string, string>> = {
-  TREELINE_STORE_URL: 'this version keeps its state in a directory only',
-};
-
 /** Returns the unsupported requests in settings and environment. `settings` may have any shape. */
 export function refusalsOf(settings: unknown, environment: Environment): readonly PlacedFault[] {
-  const providers = valueAt(settings, ['execution', 'providers']);
+  const providers = settingAt(settings, ['execution', 'providers']);
   const count = Array.isArray(providers) ? providers.length : 0;
   return [
     ...REFUSALS.flatMap((refusal) => refuseValue(settings, refusal)),
     ...Array.from({ length: count }, (_, index) => refuseKeys(settings, ['execution', 'providers', index])).flat(),
     ...refuseUrl(settings, environment),
-    ...Object.entries(VARIABLES).flatMap(([name, hint]) => refuseVariable(name, environment[name], hint)),
   ];
 }
 
 function refuseValue(settings: unknown, { steps, values, hint }: UnbuiltSetting): PlacedFault[] {
-  const value = valueAt(settings, steps);
+  const value = settingAt(settings, steps);
   if (value === undefined || values?.includes(value) === false) return [];
   const name = values === undefined ? steps.join('.') : `${steps.join('.')}: ${String(value)}`;
   const part = values === undefined ? 'key' : 'value';
@@ -76,9 +68,9 @@ function refuseValue(settings: unknown, { steps, values, hint }: UnbuiltSetting)
 
 /** Refuses keys that have no effect on this kind of provider, and the lack of those that it needs. */
 function refuseKeys(settings: unknown, steps: readonly (string | number)[]): PlacedFault[] {
-  const kind = valueAt(settings, [...steps, 'provider']);
+  const kind = settingAt(settings, [...steps, 'provider']);
   if (typeof kind !== 'string' || !Object.hasOwn(KEYS_OF_PROVIDER, kind)) return [];
-  const has = (key: string): boolean => valueAt(settings, [...steps, key]) !== undefined;
+  const has = (key: string): boolean => settingAt(settings, [...steps, key]) !== undefined;
   const useless = Object.entries(KEYS_OF_PROVIDER).flatMap(([other, keys]) =>
     other === kind ? [] : keys.filter(has).map((key) => ({ key, other })),
   );
@@ -100,10 +92,10 @@ function refuseKeys(settings: unknown, steps: readonly (string | number)[]): Pla
 }
 
 function refuseUrl(settings: unknown, environment: Environment): PlacedFault[] {
-  const url = valueAt(settings, ['repository', 'url']);
+  const url = settingAt(settings, ['repository', 'url']);
   if (typeof url !== 'string' || url === '') return [];
   const hasSecret =
-    SECRET_KEYS.some((key) => valueAt(settings, ['repository', key]) !== undefined) ||
+    SECRET_KEYS.some((key) => settingAt(settings, ['repository', key]) !== undefined) ||
     SECRET_VARIABLES.some((name) => (environment[name] ?? '') !== '');
   try {
     const place = parseRepositoryUrl(url);
@@ -120,7 +112,7 @@ function refuseAccess(settings: unknown, url: RepositoryUrl): PlacedFault[] {
   return [...SECRET_KEYS, 'caFile'].flatMap((key) => {
     const steps = ['repository', key];
     const isOf = url.kind === 'http' && (key !== 'caFile' || url.url.startsWith('https:'));
-    if (isOf || valueAt(settings, steps) === undefined) return [];
+    if (isOf || settingAt(settings, steps) === undefined) return [];
     const message = `"${key}" has no effect on the repository of this "url"`;
     return [
       { pointer: below('', ...steps), fault: { code: 'no_effect', message, hint: NOT_ASKED[url.kind], part: 'key' } },
@@ -128,16 +120,12 @@ function refuseAccess(settings: unknown, url: RepositoryUrl): PlacedFault[] {
   });
 }
 
-function refuseVariable(name: string, value: string | undefined, hint: string): PlacedFault[] {
-  if (value === undefined || value === '') return [];
-  return [{ pointer: '', fault: notYet(`the environment variable ${name}`, { hint: `unset it: ${hint}` }) }];
-}
-
 function notYet(what: string, rest: Pick<Fault, 'hint' | 'part'>): Fault {
   return { code: 'not_in_this_version', message: `${what} is not in this version of Treeline`, ...rest };
 }
 
-function valueAt(value: unknown, steps: readonly (string | number)[]): unknown {
+/** Returns the value at these steps into a value of any shape; undefined: there is none. */
+export function settingAt(value: unknown, steps: readonly (string | number)[]): unknown {
   return steps.reduce<unknown>((parent, step) => {
     if (Array.isArray(parent)) return parent[Number(step)];
     return isMap(parent) && Object.hasOwn(parent, step) ? parent[step] : undefined;

@@ -67,16 +67,19 @@ async function filesWith(rights: number, files: readonly NamedFile[]): Promise<r
     .map((file) => ({ ...file, mode: file.mode.toString(8).padStart(4, '0') }));
 }
 
-/** Returns the files that the settings name, but for programs. */
+type PlacedFile = readonly [pointer: string, path: string | null | undefined, isSecret: boolean];
+
+/** Returns the files that the settings name, but for programs; and the settings themselves where a password is in them. */
 export function filesOfSettings({
   api: { tls },
   webhook,
   repository,
   statuses,
+  store,
   execution,
 }: Settings): readonly SettingsFile[] {
   const { username, password, caFile } = repository.access;
-  const files: readonly (readonly [pointer: string, path: string | null | undefined, isSecret: boolean])[] = [
+  const files: readonly PlacedFile[] = [
     ['/api/tls/key', tls.key, true],
     ['/api/tls/cert', tls.cert, false],
     ['/api/tls/clientCa', tls.clientCa, false],
@@ -88,12 +91,21 @@ export function filesOfSettings({
     ['/repository/caFile', caFile, false],
     ['/statuses/tokenFile', statuses?.tokenFile, true],
     ['/statuses/caFile', statuses?.caFile, false],
+    ...filesOfDatabase(store),
   ];
   const named = files.flatMap(([pointer, path, isSecret]) => {
     const setting = pointer.slice(1).replaceAll('/', '.');
     return path == null ? [] : [{ pointer, setting, path, isSecret }];
   });
   return [...named, ...execution.providers.flatMap(filesOfProvider)];
+}
+
+function filesOfDatabase(store: Settings['store']): readonly PlacedFile[] {
+  if (store.kind === 'lowdb') return [];
+  const { url, caFile } = store;
+  const file: PlacedFile = ['/store/urlFile', url.kind === 'file' ? url.path : null, true];
+  const hasPassword = url.kind === 'settings' && (URL.parse(url.url)?.password ?? '') !== '';
+  return [file, ['/store/url', hasPassword ? url.file : null, true], ['/store/caFile', caFile, false]];
 }
 
 function pathOf(place: SecretPlace | null): string | undefined {
@@ -116,11 +128,16 @@ export function filesOfSecrets(settings: Settings): readonly NamedFile[] {
 }
 
 /** Returns the variables of the environment that hold a secret: what runs as this user reads them in /proc. */
-export function variablesOfSecrets({ repository }: Settings): readonly NamedVariable[] {
+export function variablesOfSecrets({ repository, store }: Settings): readonly NamedVariable[] {
   const { username, password } = repository.access;
   // Without a password, the username is a token.
   const [secret, key] = password === null ? [username, 'usernameFile'] : [password, 'passwordFile'];
-  return secret?.kind === 'variable' ? [{ variable: secret.name, setting: `repository.${key}` }] : [];
+  const ofRepository = secret?.kind === 'variable' ? [{ variable: secret.name, setting: `repository.${key}` }] : [];
+  const ofStore =
+    store.kind === 'postgres' && store.url.kind === 'variable'
+      ? [{ variable: store.url.name, setting: 'store.urlFile' }]
+      : [];
+  return [...ofRepository, ...ofStore];
 }
 
 async function readMode(path: string): Promise<number> {

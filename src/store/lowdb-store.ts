@@ -49,7 +49,7 @@ export interface LowdbStoreOptions {
  * Opens the store in `directory`, which is made where it is missing. Throws StoreError where another process has it,
  * where its files are damaged, and where they were written by another version.
  */
-export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<Store> {
+export async function createLowdbStore(directory: string, options: LowdbStoreOptions = {}): Promise<LowdbStore> {
   const path = resolve(directory);
   await makeDirectory(path);
   refuseNetwork(path);

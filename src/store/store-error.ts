@@ -6,6 +6,9 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
+/** Somebody else keeps the store from being used, and that passes: to wait and to try again helps. */
+export class StoreUnavailable extends StoreError {}
+
 /** Returns the system's code of an error (`ENOSPC`, `ENOENT`), or undefined. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

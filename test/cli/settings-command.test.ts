@@ -59,6 +59,17 @@ describe('treeline settings check', () => {
     expect(stdout).toMatch(/^treeline\.yaml:2:\d+: error: pki\/none\.crt is not there \[no_file\]\n/);
   });
 
+  it('tells of a file without a usable URL of a database, and does not show what is in it', async () => {
+    const settings = `${RIGHT}store: { kind: postgres, urlFile: url }\n`;
+    const write = (text: string) => (cwd: string) => writeFileSync(join(cwd, 'url'), text, { mode: 0o600 });
+    expect(await check(settings, write('postgres://me:hunter2@db.example/x\n'))).toMatchObject({ code: 0 });
+    const { code, stdout } = await check(settings, write('postgres://me:hunter2@/x\n'));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^treeline\.yaml:6:\d+: error: The URL of the database .* \[wrong_value\]\n/);
+    expect(stdout).not.toContain('hunter2');
+    expect((await check(settings)).stdout).toMatch(/^treeline\.yaml:6:\d+: error: url is not there \[no_file\]\n/m);
+  });
+
   it('tells of certificates that do not fit together', async () => {
     const { code, stdout } = await check(RIGHT.replace('pki/server.key', 'pki/ca.key'));
     expect(code).toBe(1);

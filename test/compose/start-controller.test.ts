@@ -22,7 +22,7 @@ it('closes what was opened before the part that cannot start, and tells of that 
   const { config, state } = await createSite(FILES);
   const settings = await loadSettings(config, {});
   const { port } = taken.address() as AddressInfo;
-  const start = startController({ ...settings, management: { ...settings.management, port } }, { log: LOG });
+  const start = startController({ ...settings, api: { ...settings.api, port } }, { log: LOG });
   await expect(start).rejects.toMatchObject({ code: 'EADDRINUSE' });
   lockDirectory(state)[Symbol.dispose]();
 });

@@ -73,6 +73,7 @@ describe('what is left out', () => {
       },
       statuses: null,
       store: { kind: 'lowdb', directory: join(directory, 'state') },
+      replica: { name: expect.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/), leaseSeconds: 10 },
       execution: {
         concurrency: 50,
         retry: { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 },
@@ -144,7 +145,10 @@ execution:
       secretFile: join(directory, 's'),
     });
     expect(settings.repository).toMatchObject(defaultsOf(properties.repository.properties));
-    expect(defaultsOf(properties.store.properties)).toEqual({ kind: settings.store.kind, directory: 'state' });
+    const { kind, directory: state, ...database } = defaultsOf(properties.store.properties);
+    expect({ kind, directory: join(directory, String(state)) }).toEqual(settings.store);
+    expect((await load(LEAST, { TREELINE_STORE_URL: 'postgres://a@b' })).store).toMatchObject(database);
+    expect(settings.replica).toMatchObject(defaultsOf(properties.replica.properties));
     expect(settings.execution).toMatchObject(defaultsOf(execution));
     expect(defaultsOf(execution.retry.properties)).toEqual(settings.execution.retry);
     expect(settings.execution.providers[0]).toMatchObject(defaultsOf(entry));
@@ -494,22 +498,94 @@ describe('a provider that asks a service', () => {
   });
 });
 
-describe('what this version does not have', () => {
-  it.each([
-    ['management: { dashboard: true }', '3:26', 'management.dashboard: true'],
-    ['store: { kind: postgres, url: postgres://db }', '3:16', 'store.kind: postgres'],
-    ['store: { url: postgres://db }', '3:10', 'store.url'],
-  ])('is refused: %s', async (line, place, name) => {
-    const [first] = await problemsOf(`${LEAST}${line}\n`);
-    expect(first).toMatch(`${place} not_in_this_version ${name} is not in this version of Treeline; `);
+describe('a store in PostgreSQL', () => {
+  const URL = 'postgres://treeline:hunter2@db.example:5433/stacks';
+
+  it('has its URL in the settings, in a file or in the environment, which counts first', async () => {
+    const inside = await load(`${LEAST}store: { kind: postgres, url: "${URL}", caFile: ca.pem, poolSize: 9 }\n`);
+    expect(inside.store).toEqual({
+      ...{ kind: 'postgres', directory: join(directory, 'state') },
+      ...{ url: { kind: 'settings', url: URL, file }, caFile: join(directory, 'ca.pem'), poolSize: 9 },
+    });
+    const text = `${LEAST}store: { kind: postgres, urlFile: database-url, directory: own }\n`;
+    expect((await load(text)).store).toEqual({
+      ...{ kind: 'postgres', directory: join(directory, 'own') },
+      ...{ url: { kind: 'file', path: join(directory, 'database-url') }, caFile: null, poolSize: 4 },
+    });
+    const variable = { url: { kind: 'variable', name: 'TREELINE_STORE_URL' } };
+    expect((await load(text, { TREELINE_STORE_URL: URL })).store).toMatchObject(variable);
+    expect((await load(LEAST, { TREELINE_STORE_URL: URL })).store).toMatchObject({ kind: 'postgres', ...variable });
+    expect((await load(LEAST, { TREELINE_STORE_URL: '' })).store).toMatchObject({ kind: 'lowdb' });
   });
 
-  it('is the variable TREELINE_STORE_URL', async () => {
-    const [first] = await problemsOf(LEAST, { TREELINE_STORE_URL: 'x', OTHER: 'x' });
-    expect(first).toMatch('1:1 not_in_this_version the environment variable TREELINE_STORE_URL is not in this version');
-    expect(first).toContain('unset it');
-    expect(await load(LEAST, { TREELINE_STORE_URL: '' })).toMatchObject({ id: 'main' });
+  it('has replicas with names', async () => {
+    const { replica } = await load(`${LEAST}replica: { name: host-1.example, leaseSeconds: 30 }\n`);
+    expect(replica).toEqual({ name: 'host-1.example', leaseSeconds: 30 });
   });
+
+  it.each([
+    ['store: { kind: postgres }', {}, '3:8 missing_field a store "postgres" needs the field "urlFile"; add "urlFile:"'],
+    [
+      `store: { kind: postgres, url: "${URL}", urlFile: x }`,
+      {},
+      'no_effect a store "postgres" has "url" or "urlFile", not both; leave one of them out',
+    ],
+    [
+      `store: { url: "${URL}" }`,
+      {},
+      '3:10 no_effect "url" has no effect on a store "lowdb"; leave it out, or write kind: postgres',
+    ],
+    ['store: { poolSize: 5 }', {}, '3:10 no_effect "poolSize" has no effect on a store "lowdb"'],
+    [
+      'store: { kind: lowdb }',
+      { TREELINE_STORE_URL: URL },
+      '3:16 no_effect the environment variable TREELINE_STORE_URL has no effect on a store "lowdb"; unset it, or write',
+    ],
+    [
+      `store: { kind: postgres, url: "${URL}?sslmode=disable", caFile: x }`,
+      {},
+      'no_effect the URL of the database has sslmode=disable, so "caFile" has no effect',
+    ],
+    [
+      'store: { kind: postgres, url: "mysql://me:hunter2@db/x" }',
+      {},
+      '3:31 wrong_value The URL of the database is none: it must be postgres://user:password@host:5432/database',
+    ],
+    [
+      `store: { kind: postgres, url: "${URL}?sslmode=prefer" }`,
+      {},
+      'wrong_value The URL of the database has sslmode=prefer: it must be verify-full',
+    ],
+    [
+      '',
+      { TREELINE_STORE_URL: 'postgres://me:12?hunter2@db' },
+      '1:1 wrong_value the environment variable TREELINE_STORE_URL: The URL of the database has the unknown parameter;',
+    ],
+    ['store: { kind: postgres, url: [hunter2] }', {}, '3:31 wrong_type the URL of the database has to be a text'],
+    [
+      'store: { kind: postgres, url: "postgres://hunter2 }',
+      {},
+      'yaml_syntax a text or list that begins above is not closed',
+    ],
+    ['store: { kind: postgres, urlFile: x, poolSize: 1 }', {}, 'wrong_value "poolSize" is the number 1, but has to be'],
+    ['replica: { name: "a b" }', {}, 'wrong_value "name" is the text "a b", but has to be at most 63 letters'],
+    ['replica: { leaseSeconds: 1 }', {}, 'wrong_value "leaseSeconds" is the number 1, but has to be'],
+  ])('is refused: %s', async (line, environment, words) => {
+    const problems = await problemsOf(`${LEAST}${line}\n`, environment as Record<string, string>);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(words);
+    expect(problems[0]).not.toContain('hunter2');
+  });
+});
+
+describe('what this version does not have', () => {
+  it.each([['management: { dashboard: true }', '3:26', 'management.dashboard: true']])(
+    'is refused: %s',
+    async (line, place, name) => {
+      const [first] = await problemsOf(`${LEAST}${line}\n`);
+      expect(first).toMatch(`${place} not_in_this_version ${name} is not in this version of Treeline; `);
+    },
+  );
 
   it('is told together with other mistakes', async () => {
     const problems = await problemsOf(`${LEAST}management: { dashboard: true, port: x }\nlgo: {}\n`);

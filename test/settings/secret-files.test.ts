@@ -98,3 +98,20 @@ it('names each program that everybody may change, and so use to run what they li
     },
   ]);
 });
+
+it('names the file of the URL of a database, its variable, and the settings themselves where its password is in them', async () => {
+  const config = join(temporaryDirectory(), 'treeline.yaml');
+  const secretsOf = async (store: string, environment = {}) => {
+    writeFileSync(config, `${TEXT}store: { kind: postgres, ${store} }\n`);
+    const settings = await loadSettings(config, environment);
+    const files = filesOfSecrets(settings).filter(({ setting }) => setting.startsWith('store.'));
+    return [...files, ...variablesOfSecrets(settings)];
+  };
+  const path = join(config, '..', 'url');
+  expect(await secretsOf('urlFile: url')).toEqual([{ setting: 'store.urlFile', path }]);
+  expect(await secretsOf('url: postgres://me:hunter2@db')).toEqual([{ setting: 'store.url', path: config }]);
+  expect(await secretsOf('url: postgres://me@db')).toEqual([]);
+  expect(await secretsOf('urlFile: url', { TREELINE_STORE_URL: 'postgres://me@db' })).toEqual([
+    { variable: 'TREELINE_STORE_URL', setting: 'store.urlFile' },
+  ]);
+});

@@ -4,9 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock, within } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
-import { StoreError } from '../store-error.ts';
+import { readDatabaseUrl } from './database-url.ts';
 import { type DatabaseAddress, explainFailure, isLost, LostCommit, nameOf } from './postgres-error.ts';
-import { beginReading, beginWriting, type ServerLimits } from './statements.ts';
+import { beginReading, beginWriting, REPLICA_NAME, type ServerLimits } from './statements.ts';
 
 /** Which database, and how. */
 export interface DatabaseOptions {
@@ -15,6 +15,8 @@ export interface DatabaseOptions {
   /** The certificates of the server's authority, as PEM; default: those of the system. */
   readonly ca?: string | undefined;
   readonly poolSize?: number;
+  /** The name of the replica that connects; left out: it is a command. */
+  readonly replica?: string;
   /** Limits that tests lower. */
   readonly limits?: Partial<DatabaseLimits>;
 }
@@ -48,10 +50,6 @@ const LIMITS: DatabaseLimits = {
 /** A connection whose end the server does not confirm is left to the system. */
 const CLOSE_MS = 1_000;
 const POOL_SIZE = 4;
-const PORT = 5432;
-const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
-const PARAMETERS = ['sslmode', 'host'];
-const URL_FORM = 'postgres://user:password@host:5432/database, with special characters percent-encoded';
 
 /** A database, through a few connections that are opened when they are needed. */
 export class DatabaseConnections {
@@ -62,12 +60,14 @@ export class DatabaseConnections {
   #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
-    const { address, ...config } = readUrl(options);
+    const { address, password, isEncrypted } = readDatabaseUrl(options.url, options.ca !== undefined);
     this.address = address;
     this.limits = { ...LIMITS, ...options.limits };
     this.#config = {
-      ...config,
-      application_name: 'treeline',
+      ...address,
+      ...(password === '' ? {} : { password }),
+      ssl: isEncrypted && (options.ca === undefined || { ca: options.ca }),
+      application_name: applicationName(options.replica),
       connectionTimeoutMillis: this.limits.connectMs,
       query_timeout: this.limits.statementMs + this.limits.answerMs,
       keepAlive: true,
@@ -198,45 +198,11 @@ export class DatabaseConnections {
   }
 }
 
+/** PostgreSQL shows at most 63 characters. */
+function applicationName(replica: string | undefined): string {
+  return replica === undefined ? 'treeline command' : `${REPLICA_NAME}/${replica}`.slice(0, 63);
+}
+
 function ignoreLoss(): void {
   // The statement that waits gets the error too, or the next one.
-}
-
-/** Returns what the driver needs. Throws StoreError, which does not show the URL: it has the password. */
-function readUrl({ url: text, ca }: DatabaseOptions): pg.ClientConfig & { readonly address: DatabaseAddress } {
-  const url = URL.parse(text);
-  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) {
-    throw new StoreError(`The URL of the database is none: it must be ${URL_FORM}.`);
-  }
-  const unknown = [...url.searchParams.keys()].find((name) => !PARAMETERS.includes(name));
-  if (unknown !== undefined) {
-    throw new StoreError(
-      `The URL of the database has the unknown parameter "${unknown}"; known are ${PARAMETERS.join(', ')}.`,
-    );
-  }
-  const host = decode(url.hostname).replace(/^\[(.*)\]$/, '$1') || (url.searchParams.get('host') ?? '');
-  const user = decode(url.username);
-  const database = decode(url.pathname.slice(1)) || user;
-  if (host === '' || user === '' || database === '') {
-    throw new StoreError(`The URL of the database names no host, user or database: it must be ${URL_FORM}.`);
-  }
-  const address = { host, port: Number(url.port || PORT), database, user };
-  const isLocal = host.startsWith('/') || (LOOPBACK.includes(host) && ca === undefined);
-  const mode = url.searchParams.get('sslmode') ?? (isLocal ? 'disable' : 'verify-full');
-  if (mode !== 'disable' && mode !== 'verify-full') {
-    throw new StoreError(
-      `The URL of the database has sslmode=${mode}: it must be verify-full, the default, or disable.`,
-    );
-  }
-  const ssl = mode === 'disable' ? false : ca === undefined ? true : { ca };
-  const password = decode(url.password);
-  return { ...address, address, ssl, ...(password === '' ? {} : { password }) };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new StoreError(`The URL of the database has a % that begins no character: it must be ${URL_FORM}.`);
-  }
 }

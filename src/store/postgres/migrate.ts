@@ -4,10 +4,18 @@ import { readdirSync } from 'node:fs';
 import { runner } from 'node-pg-migrate';
 import { productPath } from '../../base/product-files.ts';
 import { reasonOf } from '../../base/wording.ts';
-import { codeOf, newerVersion, StoreError } from '../store-error.ts';
+import { codeOf, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
-import { type DatabaseAddress, databaseError, nameOf } from './postgres-error.ts';
-import { MIGRATIONS, RELATIONS, SCHEMA, SERVER_FACTS, SERVER_VERSION_MIN } from './statements.ts';
+import { type DatabaseAddress, databaseError, NAME_PRIMARY } from './postgres-error.ts';
+import {
+  MIGRATIONS,
+  OTHER_REPLICAS,
+  RELATIONS,
+  SCHEMA,
+  SERVER_FACTS,
+  SERVER_VERSION_MIN,
+  SESSION_PROCESS,
+} from './statements.ts';
 
 const TABLE = 'migrations';
 
@@ -22,14 +30,20 @@ export async function migrate(options: DatabaseOptions): Promise<readonly string
   try {
     return await connections.session(async (client, run) => {
       await requireServer(run, address);
-      const isThere = await requireOwnSchema(run, address);
+      const { hasSchema, made: before } = await requireOwnSchema(run, address);
+      const missing = missingAfter(before);
+      if (missing.length === 0) return [];
+      // A pooler has process numbers of its own, and may give each statement another session: the lock would be in one of them.
+      const [[process] = []] = await run(SESSION_PROCESS);
+      if (process !== (client as { readonly processID?: number }).processID) throw behindPooler(address);
+      if (before.length > 0 && !missing.every(isCompatible)) await requireNoReplica(run, address);
       const problems: string[] = [];
       const made = await runner({
         dbClient: client,
         dir: productPath('migrations'),
         direction: 'up',
         schema: SCHEMA,
-        createSchema: !isThere,
+        createSchema: !hasSchema,
         migrationsSchema: SCHEMA,
         migrationsTable: TABLE,
         singleTransaction: true,
@@ -49,9 +63,8 @@ export async function migrate(options: DatabaseOptions): Promise<readonly string
 /** Throws StoreError where the tables are not as this version needs them. */
 export async function requireSchema(run: RunStatement, address: DatabaseAddress): Promise<void> {
   await requireServer(run, address);
-  const isThere = await requireOwnSchema(run, address);
-  const made = isThere ? await readMigrations(run) : [];
-  const missing = knownMigrations().filter((name) => !made.includes(name));
+  const { made } = await requireOwnSchema(run, address);
+  const missing = missingAfter(made);
   if (missing.length === 0) return;
   const why =
     made.length === 0 ? 'has no tables of Treeline' : `was written by an older version: it lacks ${missing[0]}`;
@@ -66,7 +79,7 @@ async function requireServer(run: RunStatement, address: DatabaseAddress): Promi
   }
   if (isStandby === true) {
     const why = 'can only be read: it is a standby';
-    throw databaseError(address, { why, remedy: 'Name the primary in the URL.' });
+    throw databaseError(address, { why, remedy: NAME_PRIMARY, isPassing: true });
   }
   if (encoding !== 'UTF8') {
     const why = `has the encoding ${encoding}, which does not have all characters`;
@@ -74,19 +87,49 @@ async function requireServer(run: RunStatement, address: DatabaseAddress): Promi
   }
 }
 
-/** Returns whether the schema is there. Throws StoreError where another program or a newer version has made it. */
-async function requireOwnSchema(run: RunStatement, address: DatabaseAddress): Promise<boolean> {
-  const [[isThere, relations] = []] = await run(RELATIONS);
+/** Returns the migrations that were made. Throws StoreError where another program has made the schema, or a version that this one cannot follow. */
+async function requireOwnSchema(
+  run: RunStatement,
+  address: DatabaseAddress,
+): Promise<{ readonly hasSchema: boolean; readonly made: readonly string[] }> {
+  const [[hasSchema, relations] = []] = await run(RELATIONS);
   const tables = relations as readonly string[];
   const made = tables.includes(TABLE) ? await readMigrations(run) : [];
   const known = knownMigrations();
-  if (!made.some((name) => known.includes(name)) && tables.some((name) => name !== TABLE)) {
+  const isUsable = (name: string): boolean => known.includes(name) || isCompatible(name);
+  if (!made.some(isUsable) && tables.some((name) => name !== TABLE)) {
     const why = `has a schema "${SCHEMA}" of another program, with the table "${tables.find((name) => name !== TABLE)}"`;
     throw databaseError(address, { why, remedy: 'Give Treeline a database of its own.' });
   }
-  const unknown = made.find((name) => !known.includes(name));
-  if (unknown !== undefined) throw newerVersion(nameOf(address), `the migration "${unknown}"`);
-  return isThere === true;
+  const unknown = made.find((name) => !isUsable(name));
+  if (unknown !== undefined) {
+    const why = `was written by another version of Treeline: it has the migration "${unknown}"`;
+    throw databaseError(address, { why, remedy: 'Start that version, or a newer one.' });
+  }
+  return { hasSchema: hasSchema === true, made };
+}
+
+/** The versions before one run on its tables, so that replicas can be upgraded one by one. docs/decisions/0041. */
+function isCompatible(migration: string): boolean {
+  return /^\d+_compatible_/.test(migration);
+}
+
+function missingAfter(made: readonly string[]): readonly string[] {
+  return knownMigrations().filter((name) => !made.includes(name));
+}
+
+/** Throws StoreError while a replica of an older version may be at work, which the new tables would break. */
+async function requireNoReplica(run: RunStatement, address: DatabaseAddress): Promise<void> {
+  const [[count] = []] = await run(OTHER_REPLICAS);
+  if (Number(count) === 0) return;
+  const why = `has to be changed in a way that older versions cannot use, and ${count} connections of replicas are open`;
+  throw databaseError(address, { why, remedy: 'Stop all replicas first, then start this version.' });
+}
+
+function behindPooler(address: DatabaseAddress): StoreError {
+  const why = 'is reached through a pooler, and its tables have to be made or changed over a direct connection';
+  const remedy = 'Start Treeline once with the URL of the server itself; then the pooler serves.';
+  return databaseError(address, { why, remedy });
 }
 
 async function readMigrations(run: RunStatement): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 // Tells the operator what failed between Treeline and PostgreSQL: which database, why, and what to do. Knows the codes of PostgreSQL,
 // Node and OpenSSL; never shows a password.
 import { reasonOf } from '../../base/wording.ts';
-import { codeOf, StoreError } from '../store-error.ts';
+import { codeOf, StoreError, StoreUnavailable } from '../store-error.ts';
 
 /** A database, as messages name it. */
 export interface DatabaseAddress {
@@ -18,29 +18,38 @@ export class LostCommit extends StoreError {}
 interface Failure {
   readonly why: string;
   readonly remedy: string;
+  /** To wait and to try again helps, so Treeline does. */
+  readonly isPassing?: boolean;
 }
 
 const GOES_ON = 'Treeline goes on by itself as soon as it can.';
-const LOOK_AT_SERVER = `See whether PostgreSQL runs there and its log. ${GOES_ON}`;
+const LOOK_AT_SERVER = 'See whether PostgreSQL runs there and its log.';
 const LOOK_AT_ADDRESS =
   'See that host and port in the URL are right, that PostgreSQL runs there, and the firewalls between.';
+/** After a takeover of PostgreSQL the same address may be that of the primary again. */
+export const NAME_PRIMARY = 'Name the primary in the URL.';
 const TLS_REMEDY =
   "Give the certificate of the server's authority (caFile), and use the name in the URL that the server's certificate has.";
 
 /** By the code of Node, of OpenSSL, or of PostgreSQL (SQLSTATE). */
 const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => Failure>> = {
-  ECONNREFUSED: () => ({ why: 'refuses connections', remedy: LOOK_AT_ADDRESS }),
-  ENOENT: () => ({ why: 'has no socket there', remedy: LOOK_AT_ADDRESS }),
-  ETIMEDOUT: () => ({ why: 'does not answer', remedy: LOOK_AT_ADDRESS }),
-  EHOSTUNREACH: () => ({ why: 'cannot be reached', remedy: LOOK_AT_ADDRESS }),
-  ENETUNREACH: () => ({ why: 'cannot be reached', remedy: LOOK_AT_ADDRESS }),
+  ECONNREFUSED: () => ({ why: 'refuses connections', remedy: LOOK_AT_ADDRESS, isPassing: true }),
+  ENOENT: () => ({ why: 'has no socket there', remedy: LOOK_AT_ADDRESS, isPassing: true }),
+  ETIMEDOUT: () => ({ why: 'does not answer', remedy: LOOK_AT_ADDRESS, isPassing: true }),
+  EHOSTUNREACH: () => ({ why: 'cannot be reached', remedy: LOOK_AT_ADDRESS, isPassing: true }),
+  ENETUNREACH: () => ({ why: 'cannot be reached', remedy: LOOK_AT_ADDRESS, isPassing: true }),
   ENOTFOUND: ({ host }) => ({
     why: `has an unknown host name, "${host}"`,
     remedy: 'Correct the URL, or the name service.',
+    isPassing: true,
   }),
-  EAI_AGAIN: ({ host }) => ({ why: `cannot be found: no name service answers for "${host}"`, remedy: GOES_ON }),
-  ECONNRESET: () => ({ why: 'has closed the connection', remedy: LOOK_AT_SERVER }),
-  EPIPE: () => ({ why: 'has closed the connection', remedy: LOOK_AT_SERVER }),
+  EAI_AGAIN: ({ host }) => ({
+    why: `cannot be found: no name service answers for "${host}"`,
+    remedy: 'Look at the name service.',
+    isPassing: true,
+  }),
+  ECONNRESET: () => ({ why: 'has closed the connection', remedy: LOOK_AT_SERVER, isPassing: true }),
+  EPIPE: () => ({ why: 'has closed the connection', remedy: LOOK_AT_SERVER, isPassing: true }),
   '28P01': ({ user }) => ({
     why: `refuses the password of "${user}"`,
     remedy: 'Correct the password in the URL; characters such as @ / # % are written percent-encoded.',
@@ -59,23 +68,38 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
   }),
   '25006': () => ({
     why: 'can only be read: it is a standby, or its transactions are read-only',
-    remedy: `Name the primary in the URL. After a takeover of PostgreSQL, ${GOES_ON}`,
+    remedy: NAME_PRIMARY,
+    isPassing: true,
   }),
   '53300': () => ({
     why: 'has too many connections',
-    remedy: `Raise max_connections, lower the pools of its users, or put a pooler before it. ${GOES_ON}`,
+    remedy: 'Raise max_connections, lower the pools of its users, or put a pooler before it.',
+    isPassing: true,
   }),
-  '53100': () => ({ why: 'has no space left on its disk', remedy: `Free space on the disk of the server. ${GOES_ON}` }),
-  '53200': () => ({ why: 'is out of memory', remedy: LOOK_AT_SERVER }),
-  '57P01': () => ({ why: 'is shutting down, or an administrator has ended the connection', remedy: LOOK_AT_SERVER }),
-  '57P02': () => ({ why: 'has crashed and recovers', remedy: LOOK_AT_SERVER }),
-  '57P03': () => ({ why: 'is starting or shutting down', remedy: LOOK_AT_SERVER }),
-  '57014': () => ({ why: 'took too long for a statement', remedy: LOOK_AT_SERVER }),
+  '53100': () => ({
+    why: 'has no space left on its disk',
+    remedy: 'Free space on the disk of the server.',
+    isPassing: true,
+  }),
+  '53200': () => ({ why: 'is out of memory', remedy: LOOK_AT_SERVER, isPassing: true }),
+  '57P01': () => ({
+    why: 'is shutting down, or an administrator has ended the connection',
+    remedy: LOOK_AT_SERVER,
+    isPassing: true,
+  }),
+  '57P02': () => ({ why: 'has crashed and recovers', remedy: LOOK_AT_SERVER, isPassing: true }),
+  '57P03': () => ({ why: 'is starting or shutting down', remedy: LOOK_AT_SERVER, isPassing: true }),
+  '57014': () => ({ why: 'took too long for a statement', remedy: LOOK_AT_SERVER, isPassing: true }),
   '55P03': () => ({
     why: 'is held by another process for too long',
-    remedy: `See pg_stat_activity for a transaction that does not end. ${GOES_ON}`,
+    remedy: 'See pg_stat_activity for a transaction that does not end.',
+    isPassing: true,
   }),
-  '25P03': () => ({ why: 'has ended a transaction in which this process was silent for too long', remedy: GOES_ON }),
+  '25P03': () => ({
+    why: 'has ended a transaction in which this process was silent for too long',
+    remedy: 'Look at the load of this machine.',
+    isPassing: true,
+  }),
   '3F000': schemaMissing,
   '42P01': schemaMissing,
   '42703': schemaMissing,
@@ -102,10 +126,10 @@ const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
     },
   ],
   [/password must be a (non-empty )?string/, { why: 'asks for a password', remedy: 'The URL has none: add it.' }],
-  [/timeout/, { why: 'does not answer in time', remedy: LOOK_AT_SERVER }],
+  [/timeout/, { why: 'does not answer in time', remedy: LOOK_AT_SERVER, isPassing: true }],
   [
     /[Cc]onnection (terminated|ended)|not queryable|Client was closed/,
-    { why: 'has closed the connection', remedy: LOOK_AT_SERVER },
+    { why: 'has closed the connection', remedy: LOOK_AT_SERVER, isPassing: true },
   ],
 ];
 
@@ -126,9 +150,12 @@ export function nameOf({ database, host, port }: DatabaseAddress): string {
 }
 
 /** Returns an error about a database: why, and what to do. */
-export function databaseError(at: DatabaseAddress, { why, remedy }: Failure, cause?: unknown): StoreError {
+export function databaseError(at: DatabaseAddress, { why, remedy, isPassing }: Failure, cause?: unknown): StoreError {
   const name = nameOf(at);
-  return new StoreError(`${name[0]?.toUpperCase()}${name.slice(1)} ${why}. ${remedy}`, { cause });
+  const message = `${name[0]?.toUpperCase()}${name.slice(1)} ${why}. ${remedy}`;
+  return isPassing === true
+    ? new StoreUnavailable(`${message} ${GOES_ON}`, { cause })
+    : new StoreError(message, { cause });
 }
 
 /** Returns the error for what the driver threw. */
@@ -138,7 +165,11 @@ export function explainFailure(error: unknown, at: DatabaseAddress): StoreError 
   const byCode = FAILURES[codeOf(error) ?? '']?.(at, said);
   const known = byCode ?? SAYINGS.find(([pattern]) => pattern.test(said))?.[1];
   const code = codeOf(error);
-  const unknown = { why: `has failed: ${said}${code === undefined ? '' : ` (${code})`}`, remedy: LOOK_AT_SERVER };
+  const unknown = {
+    why: `has failed: ${said}${code === undefined ? '' : ` (${code})`}`,
+    remedy: LOOK_AT_SERVER,
+    isPassing: true,
+  };
   return databaseError(at, known ?? unknown, error);
 }
 

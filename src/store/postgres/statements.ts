@@ -30,6 +30,16 @@ export const RELATIONS = `
 /** The migrations that were made, oldest first. */
 export const MIGRATIONS = `SELECT name FROM ${SCHEMA}.migrations ORDER BY run_on, id`;
 
+/** The process at the server that has this session. */
+export const SESSION_PROCESS = 'SELECT pg_backend_pid()';
+
+/** How replicas name their connections; those of commands have another name. */
+export const REPLICA_NAME = 'treeline';
+
+/** Counts the connections of replicas to this database. */
+export const OTHER_REPLICAS = `
+  SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '${REPLICA_NAME}/%'`;
+
 /** Begins a transaction that sees everything as of one moment, and changes nothing. */
 export function beginReading(limits: ServerLimits): string {
   return `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${limit(limits)}`;

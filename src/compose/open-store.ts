@@ -1,0 +1,108 @@
+// Opens the store that the settings name: the embedded one in the directory, or a database, which is waited for. The directory belongs
+// to this process in both cases.
+import { readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pause } from '../base/clock.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
+import type { Settings } from '../model/settings.ts';
+import { refuseNetwork } from '../store/database.ts';
+import { makeDirectory } from '../store/files.ts';
+import { lockDirectory } from '../store/lock.ts';
+import { createLowdbStore, type LowdbStore } from '../store/lowdb-store.ts';
+import type { DatabaseOptions } from '../store/postgres/connection.ts';
+import { readDatabaseSettings } from '../store/postgres/database-url.ts';
+import { migrate } from '../store/postgres/migrate.ts';
+import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
+import { codeOf, StoreUnavailable } from '../store/store-error.ts';
+import type { SharedParts } from './open-parts.ts';
+
+/** Between two tries to open a database. */
+const RETRY_MS = 2_000;
+
+/** An open store. */
+export interface OpenedStore {
+  readonly store: LowdbStore;
+  /** Undefined: the store is embedded. */
+  readonly database: DatabaseOptions | undefined;
+  /** What shows an earlier controller of which the store knows nothing, in words; undefined: nothing does. */
+  readonly sign: string | undefined;
+}
+
+/** The parts that a store is opened with. */
+interface OpeningParts extends SharedParts {
+  /** What {@link findEarlierFile} returned before anything was opened. */
+  readonly left: string | undefined;
+  /** Is called with the reason while the database is waited for. */
+  readonly waitsFor?: (reason: string) => void;
+}
+
+/**
+ * Opens the store of the settings; `opened` closes it. Waits where a database cannot be used yet, and makes its tables. Throws StoreError
+ * where waiting does not help.
+ */
+export async function openConfiguredStore(
+  { store: settings, replica }: Pick<Settings, 'store' | 'replica'>,
+  parts: OpeningParts,
+): Promise<OpenedStore> {
+  const { log, clock, adapting, opened, left } = parts;
+  if (settings.kind === 'lowdb') {
+    const store = opened.adopt(await createLowdbStore(settings.directory, { log, clock, adapting }), (it) =>
+      it.close(),
+    );
+    const isThere = left === undefined || left === 'store.sqlite' || left === 'journal';
+    const sign = isThere ? undefined : `the store is empty, and its directory has "${left}" of an earlier one`;
+    return { store, database: undefined, sign };
+  }
+  const directory = resolve(settings.directory);
+  await makeDirectory(directory);
+  refuseNetwork(directory);
+  opened.use(lockDirectory(directory));
+  const { store, database } = await untilUsable(parts, async () => {
+    // Read for each try: they may be corrected meanwhile.
+    const database = { ...(await readDatabaseSettings(settings)), replica: replica.name };
+    const made = await migrate(database);
+    if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
+    return { store: await openPostgresStore(database, { log, clock, adapting }), database };
+  });
+  opened.adopt(store, (it) => it.close());
+  const isEmpty = store.list('head').size + store.list('beginning').size + store.list('server').size === 0;
+  const sign =
+    isEmpty && left !== undefined
+      ? `the database is empty, and the directory of the store has "${left}" of an earlier one`
+      : undefined;
+  return { store, database, sign };
+}
+
+/** Tries again and again while waiting helps. */
+async function untilUsable<Result>(
+  { log, clock, waitsFor }: Pick<OpeningParts, 'log' | 'clock' | 'waitsFor'>,
+  open: () => Promise<Result>,
+): Promise<Result> {
+  const errors = new RepeatedErrors(clock);
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const result = await open();
+      if (!isFirst) log.info('the database can be used');
+      return result;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      waitsFor?.(error.message);
+      const told = errors.tell(error);
+      if (told !== undefined)
+        log.warn({ reason: error.message, ...told }, 'the database cannot be used yet; it is tried again');
+      await pause(clock, RETRY_MS);
+    }
+  }
+}
+
+/** Returns a file that an earlier controller has left in the directory of a store, the store itself first; undefined: there is none. */
+export async function findEarlierFile(directory: string): Promise<string | undefined> {
+  const names = await readdir(directory).catch((error): string[] => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const store = ['store.sqlite', 'journal'].find((name) => names.includes(name));
+  return (
+    store ?? names.sort().find((name) => /^(?:repository|running|simulated-.*|(?:replaced|former)-.*)$/.test(name))
+  );
+}

@@ -1,0 +1,118 @@
+// A controller on a real PostgreSQL: it makes its tables, waits where that helps, ends where only a person helps, and goes on after a
+// restart with what it has recorded.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import { startController } from '../../src/compose.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { Settings } from '../../src/model/settings.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-adapter.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import { freePort } from '../support/free-port.ts';
+import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { createSite, type Site } from '../support/site.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 50 };
+
+let server: PostgresServer;
+let site: Site;
+let lines: JsonMap[];
+
+beforeAll(async () => {
+  server = await startPostgresServer();
+});
+afterAll(() => server.remove());
+beforeEach(async () => {
+  lines = [];
+  site = await createSite({ 'tree.yaml': 'name: global\ntype: common\n' });
+});
+
+async function settingsOn(url: string): Promise<Settings> {
+  const settings = await loadSettings(site.config, {});
+  const { directory } = settings.store;
+  const place = { kind: 'settings', url, file: site.config } as const;
+  const store = { kind: 'postgres', directory, url: place, caFile: null, poolSize: 4 } as const;
+  return { ...settings, store, replica: { name: 'host-1', leaseSeconds: 10 } };
+}
+
+async function start(settings: Settings) {
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const controller = await startController(settings, { log });
+  onTestFinished(() => controller.stop());
+  return controller;
+}
+
+it('makes its tables in an empty database, locks its directory, and goes on after a restart', async () => {
+  const url = await server.create('empty');
+  const settings = await settingsOn(url);
+  const first = await start(settings);
+  await vi.waitFor(() => expect(first.ready()).toBe(true), PATIENCE);
+  expect(lines).toContainEqual(expect.objectContaining({ migrations: ['0001_store'] }));
+  await expect(startController(settings, { log: createLog('silent') })).rejects.toThrow(/is in use by process/);
+  await first.stop();
+  expect(first.ready()).toContain('it is stopping');
+  const store = await openPostgresStore({ url });
+  const head = store.read('head', 'head');
+  await store.close();
+  expect(head?.commit).toBe(await site.repository.head());
+  const second = await start(settings);
+  await vi.waitFor(() => expect(second.ready()).toBe(true), PATIENCE);
+  const [row] = await server.run('SELECT count(*)::int AS count FROM treeline.migrations', url);
+  expect(row).toEqual({ count: 1 });
+});
+
+it('waits for a server that is away, and tells so', async () => {
+  const url = await server.create();
+  const port = await freePort();
+  await server.stop();
+  const settings = await settingsOn(url);
+  const starting = start({ ...settings, management: { host: '127.0.0.1', port } });
+  const health = async (path: string): Promise<unknown> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+    return answer && { status: answer.status, ...((await answer.json()) as object) };
+  };
+  const reason = new RegExp(
+    `^The database "${new URL(url).pathname.slice(1)}" at 127\\.0\\.0\\.1:\\d+ refuses connections\\.`,
+  );
+  const message = expect.stringMatching(new RegExp(`not ready: ${reason.source.slice(1)}`));
+  await expect.poll(() => health('/readyz'), PATIENCE).toMatchObject({ status: 503, message });
+  expect(await health('/livez')).toMatchObject({ status: 200 });
+  expect(await health('/leaderz')).toMatchObject({ status: 503 });
+  await server.start();
+  const controller = await starting;
+  await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
+  expect(await health('/leaderz')).toMatchObject({ status: 200 });
+  const told = lines.map(({ msg }) => msg);
+  const waited = 'the database cannot be used yet; it is tried again';
+  expect(told.filter((msg) => msg === waited || msg === 'the database can be used')).toContain(waited);
+  expect(lines.find(({ msg }) => msg === waited)).toMatchObject({ level: 40, reason: expect.stringMatching(reason) });
+  expect(told).toContain('the database can be used');
+  expect(JSON.stringify(lines)).not.toMatch(/se%|se%25/);
+});
+
+it.each([
+  ['a wrong password', () => server.urlOf('made', 'treeline', 'wrong'), 'refuses the password of "treeline"'],
+  ['a missing database', () => server.urlOf('nowhere'), 'is not there. Make it: CREATE DATABASE "nowhere"'],
+])('ends at once with %s, and releases what it has opened', async (_case, url, want) => {
+  const settings = await settingsOn(url());
+  const error: unknown = await startController(settings, { log: createLog('silent') }).catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(StoreError);
+  expect(error).toMatchObject({ message: expect.stringContaining(want) });
+  const again = await start(await settingsOn(await server.create()));
+  await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
+});
+
+it('takes an empty database beside files of an earlier controller for a lost store', async () => {
+  mkdirSync(join(site.state, 'running'));
+  const url = await server.create();
+  const controller = await start(await settingsOn(url));
+  await controller.stop();
+  const store = await openPostgresStore({ url });
+  const beginning = store.read('beginning', 'store');
+  await store.close();
+  expect(Object.values(beginning?.signs ?? {})).toEqual([
+    'the database is empty, and the directory of the store has "running" of an earlier one',
+  ]);
+});
