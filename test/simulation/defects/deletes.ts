@@ -135,6 +135,18 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
     ],
   },
   {
+    id: 'trailer-behind',
+    title: 'a trailer counts upon a restored backup that does not know the servers for which its number was',
+    isMetByVariants: true,
+    edits: [
+      {
+        file: 'src/follow/walk-steps.ts',
+        find: "ledger.read('head', HEAD)?.isBehind === true ? 0 : approvedCountOf(brought);",
+        replace: 'approvedCountOf(brought);',
+      },
+    ],
+  },
+  {
     id: 'approval-over-restart',
     title: 'an approval that was not judged before a restart takes away servers whose record and file nobody knows',
     edits: [
