@@ -37,6 +37,8 @@ export class SimulatedController {
   agent: Agent | undefined;
   /** The local copy of the repository was lost once. */
   hasLostCopy = false;
+  /** When its whole directory was lost, in simulated time. */
+  readonly lostAt: number[] = [];
   readonly #world: World;
   readonly #options: SimulatedControllerOptions;
   readonly #slicesOf: (life: Life) => RunInSlices;
@@ -93,7 +95,10 @@ export class SimulatedController {
       this.#here = new Set();
       this.hasLostCopy = true;
     }
-    if (loses === 'store') this.#here = new Set();
+    if (loses === 'store') {
+      this.#here = new Set();
+      this.lostAt.push(world.scheduler.now);
+    }
     if (loses === 'store' || loses === 'rows') this.#loseStore(loses);
     if (loses === 'since backup' && this.#backup !== undefined) {
       this.#loseStore(loses);

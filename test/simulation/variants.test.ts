@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
+import type { Deed } from './actions.ts';
 import { watchEndlessRuns } from './endless-runs.ts';
-import { playVariants } from './variants.ts';
+import { PLAIN, pathOf } from './stacks.ts';
+import { set } from './themes/theme.ts';
+import { differencesOf, type Found, type History, type Played, playVariants } from './variants.ts';
 
 /** A few seconds' worth. `npm run test:long` plays many more. */
 const SEEDS = 3;
@@ -27,3 +30,70 @@ it(
   },
   LIMIT_MS,
 );
+
+const TWO: History['first'] = [
+  set('a', { ...PLAIN, prefix: 'a', web: 1 }),
+  set('b', { ...PLAIN, prefix: 'b', web: 2 }),
+];
+
+function committed(...edits: readonly Extract<Deed, { kind: 'commit' }>['edits'][number][]): Deed {
+  return { kind: 'commit', edits };
+}
+
+/** Histories that once were told as broken. Each seed has ways in which they come out differently. */
+it.each<readonly [string, number, readonly Deed[]]>([
+  [
+    'servers that were never made are not counted by the delete budget',
+    2,
+    [committed(set('b', { web: 3, db: true })), committed({ path: pathOf('b'), is: 'removed' })],
+  ],
+  [
+    'a commit moves a server to another site, and the store is lost before it is followed',
+    8,
+    [committed(set('a', { site: 'south' }))],
+  ],
+  [
+    'a commit spells a name otherwise, and the store is lost before it is followed',
+    8,
+    [committed(set('a', { prefix: 'A' }))],
+  ],
+])(
+  '%s: no way loses or makes more than is known there',
+  async (_title, seed, steps) => {
+    expect((await playVariants(seed, { history: { first: TWO, steps } })).differences).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+const WEB: Found = { name: 'b-web-1', site: 'north', maker: 'controller', builtAt: 100 };
+const NAMES = ['b-web-1', 'b-web-2', 'b-web-3'];
+const STAYED: Played = { first: [WEB], last: [WEB], made: new Set(NAMES), heldWith: new Map(), lostAt: [] };
+const HELD: Played = { ...STAYED, heldWith: new Map([['b-web-1', new Set(NAMES)]]) };
+
+it.each<readonly [string, Played, Partial<Played>, readonly string[]]>([
+  ['a server that nothing holds', STAYED, { last: [] }, ['deleted or replaced b-web-1 at north since 100']],
+  ['more than the budget leaves', HELD, { last: [] }, ['deleted or replaced b-web-1 at north since 100']],
+  ['what the budget leaves, as one was never made', HELD, { last: [], made: new Set(NAMES.slice(0, 2)) }, []],
+  [
+    'a server in place of another',
+    STAYED,
+    { last: [{ ...WEB, builtAt: 200 }] },
+    ['deleted or replaced b-web-1 at north since 100'],
+  ],
+])('of %s that goes, the comparison says so', (_what, reference, played, differences) => {
+  expect(differencesOf(reference, { ...STAYED, ...played })).toEqual(differences);
+});
+
+const SOUTH: Found = { ...WEB, site: 'south', builtAt: 300 };
+
+it.each<readonly [string, Partial<Played>, readonly string[]]>([
+  ['at two sites', { last: [SOUTH, WEB] }, ['made twice: b-web-1']],
+  ['at two sites, since the store was lost', { last: [SOUTH, WEB], lostAt: [50] }, ['made twice: b-web-1']],
+  ['at two sites, before the store was lost', { last: [SOUTH, WEB], lostAt: [400] }, ['made twice: b-web-1']],
+  ['at two sites, and the store was lost between', { last: [SOUTH, WEB], lostAt: [50, 200] }, []],
+  ['under two spellings', { last: [WEB, { ...SOUTH, name: 'B-web-1' }] }, ['made twice: b-web-1']],
+  ['by a stranger too', { last: [WEB, { ...SOUTH, maker: 'stranger' }] }, []],
+])('of a server that is made %s, the comparison says so', (_where, played, differences) => {
+  expect(differencesOf(STAYED, { ...STAYED, ...played })).toEqual(differences);
+  expect(differencesOf({ ...STAYED, ...played }, { ...STAYED, ...played })).toEqual([]);
+});

@@ -9,6 +9,7 @@ import { FOREIGN_URL, PARTIAL_DIRECTORY } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
 import { GLOBAL, LAB, PLAIN, pathOf, SMALL, TEMPLATE } from './stacks.ts';
 import { anInstance, changeOf, handOver, INSTANCES, SITES, scaleIn, set, unreadName } from './themes/theme.ts';
+import { BUDGET } from './watch-deletes.ts';
 import { World } from './world.ts';
 
 const MINUTE_MS = 60_000;
@@ -38,52 +39,93 @@ export interface VariantsRun {
   readonly story: readonly string[];
 }
 
-interface Played {
-  /** Servers that were there before the history began, by site, name and time of building. */
-  readonly first: ReadonlySet<string>;
-  readonly last: ReadonlySet<string>;
-  /** Names that controllers made at two sites. */
-  readonly doubles: readonly string[];
+/** What people do, whatever the way. */
+export interface History {
+  readonly first: readonly Edit[];
+  readonly steps: readonly Deed[];
+}
+
+/** What became of the servers in one way of playing a history. */
+export interface Played {
+  /** Servers that were there before the history began, and those that are there at its end. */
+  readonly first: readonly Found[];
+  readonly last: readonly Found[];
+  /** The names of all servers that a site was asked to make. */
+  readonly made: ReadonlySet<string>;
+  /** By server that the delete budget alone holds at the end, the names of all that it held when it began to. */
+  readonly heldWith: HeldWith;
+  /** When the whole directory of the store was lost, in simulated time. */
+  readonly lostAt: readonly number[];
+}
+
+type HeldWith = ReadonlyMap<string, ReadonlySet<string>>;
+
+interface PlayedOnce extends Played {
   readonly broken: string | undefined;
   readonly story: readonly string[];
 }
 
-/** Returns what became of a seed. The same seed gives the same run. */
-export async function playVariants(seed: number, { isTold = false } = {}): Promise<VariantsRun> {
-  const steps = stepsOf(new Chance(seed ^ 0x7c3));
-  const reference = await play(seed, { way: 'one by one', steps, isTold });
-  const kept = [...reference.first].filter((server) => reference.last.has(server));
+/** Returns what became of a seed, or of a history that is given. The same seed gives the same run. */
+export async function playVariants(
+  seed: number,
+  { isTold = false, history }: { readonly isTold?: boolean; readonly history?: History } = {},
+): Promise<VariantsRun> {
+  const reference = await play(seed, { way: 'one by one', history, isTold });
+  const kept = identitiesIn(reference.first).intersection(identitiesIn(reference.last));
   const differences = reference.broken === undefined ? [] : [`one by one: ${reference.broken}`];
   const story = [...reference.story];
   for (const way of WAYS.slice(1)) {
-    const played = await play(seed, { way, steps, isTold });
+    const played = await play(seed, { way, history, isTold });
     story.push(...played.story);
-    if (played.broken !== undefined) differences.push(`${way}: ${played.broken}`);
-    const gone = kept.filter((server) => !played.last.has(server));
-    if (gone.length > 0) differences.push(`${way}: deleted or replaced ${gone.join(', ')}`);
-    const twice = played.doubles.filter((name) => !reference.doubles.includes(name));
-    if (twice.length > 0) differences.push(`${way}: made twice: ${twice.join(', ')}`);
+    const wrong = [...(played.broken === undefined ? [] : [played.broken]), ...differencesOf(reference, played)];
+    differences.push(...wrong.map((words) => `${way}: ${words}`));
   }
-  return { seed, differences, kept: kept.length, lost: reference.first.size - kept.length, story };
+  return { seed, differences, kept: kept.size, lost: reference.first.length - kept.size, story };
+}
+
+/** Returns what a way of playing a history lost that the first way keeps, and what it made twice. */
+export function differencesOf(reference: Played, played: Played): readonly string[] {
+  const [last, stayed] = [identitiesIn(played.last), identitiesIn(reference.last)];
+  const isLost = (server: Found): boolean => stayed.has(identityOf(server)) && !last.has(identityOf(server));
+  const lost = reference.first.filter((server) => isLost(server) && !isHeldForUnmade(server, reference, played));
+  const known = doublesOf(reference);
+  const twice = doublesOf(played).filter((name) => !known.includes(name));
+  return [
+    ...(lost.length > 0 ? [`deleted or replaced ${lost.map(identityOf).join(', ')}`] : []),
+    ...(twice.length > 0 ? [`made twice: ${twice.join(', ')}`] : []),
+  ];
+}
+
+/**
+ * Returns true if the delete budget alone keeps a server one by one, and leaves it no more once those are not counted which only
+ * that way has made: docs/decisions/0013-commits-that-come-at-once.md. The budget itself is watched in each way.
+ */
+function isHeldForUnmade({ name }: Found, { heldWith }: Played, { made }: Played): boolean {
+  const counted = heldWith.get(name)?.intersection(made);
+  return counted !== undefined && counted.size <= BUDGET;
 }
 
 interface Playing {
   readonly way: Way;
-  readonly steps: readonly Deed[];
+  /** Undefined: the seed's own. */
+  readonly history: History | undefined;
   readonly isTold: boolean;
 }
 
-async function play(seed: number, { way, steps, isTold }: Playing): Promise<Played> {
+async function play(seed: number, { way, history, isTold }: Playing): Promise<PlayedOnce> {
   const chance = new Chance(seed ^ 0x51d);
   const drift = { north: 'report', south: 'report' } as const;
   const settings = { theme: 'variants', ignoresCase: chance.is(0.1), outlives: chance.is(0.3), drift };
   const world = new World(seed, { ...settings, approvesAtEnd: false }, isTold);
   world.tell('people', () => `play the history ${way}`);
+  const drawn = { first: firstEdits(chance), steps: stepsOf(new Chance(seed ^ 0x7c3)) };
+  const { first: edits, steps } = history ?? drawn;
+  let heldWith: HeldWith = new Map();
   try {
-    act(world, { kind: 'commit', edits: firstEdits(chance) });
+    act(world, { kind: 'commit', edits });
     act(world, { kind: 'start' });
     await rest(world);
-    const first = new Set(serversIn(world).map(identityOf));
+    const first = serversIn(world);
     for (const step of steps) {
       // What allows something is asked by somebody who sees what everybody else has done so far.
       if (isAllowing(step) || hasTrailer(step)) await rest(world);
@@ -94,16 +136,17 @@ async function play(seed: number, { way, steps, isTold }: Playing): Promise<Play
       // What was suspended since the backup is not suspended any more where that is restored.
       if (way === 'with other lives' && (step.kind === 'suspend' || chance.is(0.5))) act(world, { kind: 'back up' });
       await pause(world, way, chance);
+      heldWith = heldByBudget(world, heldWith);
     }
     for (const { options } of world.sites) world.setSite(options.name, 'well');
     world.git.mood = 'well';
     world.controller.start();
     await rest(world);
     await rest(world);
-    const last = serversIn(world);
+    heldWith = heldByBudget(world, heldWith);
     const { violation } = world;
     return {
-      ...{ first, last: new Set(last.map(identityOf)), doubles: doublesOf(last) },
+      ...{ first, last: serversIn(world), made: world.calls.made, heldWith, lostAt: world.controller.lostAt },
       broken: violation === undefined ? undefined : `${violation.promise}: ${violation.facts}`,
       story: world.story?.lines ?? [],
     };
@@ -210,22 +253,46 @@ function hasTrailer(deed: Deed): boolean {
   return deed.kind === 'commit' && deed.approves !== undefined;
 }
 
-interface Found extends SiteServer {
+/** A server, and the site where it is. */
+export interface Found extends Pick<SiteServer, 'name' | 'maker' | 'builtAt'> {
   readonly site: string;
 }
 
 function serversIn(world: World): readonly Found[] {
-  return world.sites.flatMap((site) => [...site.servers].map((server) => ({ ...server, site: site.options.name })));
+  return world.sites.flatMap((site) =>
+    [...site.servers].map(({ name, maker, builtAt }) => ({ name, maker, builtAt, site: site.options.name })),
+  );
+}
+
+function identitiesIn(servers: readonly Found[]): ReadonlySet<string> {
+  return new Set(servers.map(identityOf));
 }
 
 function identityOf({ site, name, builtAt }: Found): string {
   return `${name} at ${site} since ${builtAt}`;
 }
 
-function doublesOf(servers: readonly Found[]): readonly string[] {
-  const made = servers.filter(({ maker }) => maker === 'controller');
-  const bySpelling = Map.groupBy(made, ({ name }) => name.toLowerCase());
-  return [...bySpelling].filter(([, all]) => all.length > 1).map(([name]) => name);
+/** Returns the servers that the delete budget alone holds now, each with all that it held when it began to hold this one. */
+function heldByBudget(world: World, before: HeldWith): HeldWith {
+  const rows = [...(world.core?.ledger.list('held').values() ?? [])].filter(({ isHandOver }) => isHandOver !== true);
+  const held = new Set(rows.flatMap(({ servers }) => servers));
+  return new Map([...held].map((name) => [name, before.get(name) ?? held]));
+}
+
+/**
+ * Returns the names, without regard to case, under which controllers have made several servers. One that was made before the
+ * whole directory of the store was lost is known to none that comes later and looks for it elsewhere, or under another
+ * spelling: docs/decisions/0007-a-lost-store.md.
+ */
+function doublesOf({ last, lostAt }: Played): readonly string[] {
+  const made = last.filter(({ maker }) => maker === 'controller').sort((a, b) => a.builtAt - b.builtAt);
+  const isKnown = (earlier: Found, later: Found): boolean =>
+    !lostAt.some((time) => earlier.builtAt <= time && time <= later.builtAt);
+  const isDouble = (server: Found, index: number, all: readonly Found[]): boolean =>
+    all.slice(0, index).some((earlier) => isKnown(earlier, server));
+  return [...Map.groupBy(made, ({ name }) => name.toLowerCase())].flatMap(([name, all]) =>
+    all.some(isDouble) ? [name] : [],
+  );
 }
 
 function firstEdits(chance: Chance): readonly Edit[] {
