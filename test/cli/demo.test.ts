@@ -17,6 +17,8 @@ import { RunningDemo, SMALL_DEMO, smallDemoFolder, takePort } from '../support/r
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const LONG = { timeout: 60_000, interval: 100 };
+/** Where each look starts a process. */
+const SELDOM = { timeout: 60_000, interval: 500 };
 const COLUMNS = 80;
 const DONE = /^orders-db: Done\nshop-staging: Done\nservers: 3 done\ncommit /;
 const WEB = 'stage-web-1';
@@ -114,8 +116,8 @@ it('keeps everything when it is killed and when it is ended, and its proxy ends 
   process.kill(killed ?? 0, 'SIGKILL');
   process.kill(Number(await place.lab('pid', WEB)), 'SIGKILL');
   await expect.poll(() => place.proxy() !== killed && runs(place.proxy()), LONG).toBe(true);
-  await expect.poll(() => place.lab('pid', WEB).catch(() => ''), LONG).toMatch(/^\d+$/);
-  await expect.poll(() => place.status(), LONG).toMatch(DONE);
+  await expect.poll(() => place.lab('pid', WEB).catch(() => ''), SELDOM).toMatch(/^\d+$/);
+  await expect.poll(() => place.status(), SELDOM).toMatch(DONE);
 
   // A demo that is killed takes the proxy with it, and leaves the servers.
   const [orphan, server] = [place.proxy(), await place.lab('pid', WEB)];
@@ -189,7 +191,7 @@ it('has no proxy in the folder of an older demo, whose settings are kept', async
 
 it('fills a repository that an interrupted start has left empty', async () => {
   const folder = temporaryDirectory();
-  expect((await treeline(['demo'], { cwd: folder, env: { TMPDIR: '/no-such-folder' } })).code).toBe(3);
+  expect((await treeline(['demo'], { cwd: folder, env: { TMPDIR: join(folder, 'missing') } })).code).toBe(3);
   const log = (): Promise<string> =>
     runGit(['-C', join(folder, '.treeline/stacks.git'), 'log', '--all', '--format=%s']);
   expect(await log()).toBe('');
