@@ -1,6 +1,6 @@
 // Tests that commits which come at once mean what they mean one by one, each brought to rest: whatever comes together, and
 // whether or not the controller runs meanwhile, no server is deleted, replaced or made twice that is kept one by one.
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { stepsAfter } from '../../src/follow/commit-steps.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Commit } from '../../src/repository/source.ts';
@@ -200,11 +200,15 @@ describe.each([
   ...Object.entries(SAME).map(([name, story]) => ({ name, story, start: START })),
   ...Object.entries(APPROVED).map(([name, story]) => ({ name, story, start: MANY })),
 ])('where $name', ({ story, start }) => {
-  it.each(Object.entries(WAYS))('the end is that of one by one: %s', async (_way, { groups, isDown }) => {
-    const oneByOne = await play(
+  let oneByOne: End;
+  beforeAll(async () => {
+    oneByOne = await play(
       start,
       story.map((changes) => [changes]),
     );
+  });
+
+  it.each(Object.entries(WAYS))('the end is that of one by one: %s', async (_way, { groups, isDown }) => {
     expect(await play(start, groups(story), isDown)).toEqual(oneByOne);
   });
 });
