@@ -64,8 +64,8 @@ export default defineConfig({
       { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },
     ],
     reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
-    // Twice as many as the processors: much of what these tests do is wait for processes, deadlines and disks.
-    maxWorkers: 4,
+    // Three times as many as two processors: much of what these tests do is wait for processes, deadlines and disks.
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     // See bundle-once.ts.
     env: { NODE_COMPILE_CACHE: COMPILED },
