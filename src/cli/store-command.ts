@@ -1,4 +1,5 @@
-// `treeline store`: backs up and restores what the controller has recorded. The repository is not part of it.
+// `treeline store`: backs up and restores what the controller has recorded, in both kinds of store, and so moves it from one to the other.
+// The repository is not part of it.
 import { existsSync, statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +9,13 @@ import { HEAD } from '../follow/object-rows.ts';
 import { renewIncarnations, restoredAt } from '../follow/renew-incarnations.ts';
 import type { Settings } from '../model/settings.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
+import type { DatabaseOptions } from '../store/postgres/connection.ts';
+import { readDatabase, restoreDatabase } from '../store/postgres/database-backup.ts';
+import { readDatabaseSettings, readDatabaseUrl } from '../store/postgres/database-url.ts';
+import { nameOf } from '../store/postgres/postgres-error.ts';
 import { countRows, type StoreDocument } from '../store/store-document.ts';
 import { StoreError } from '../store/store-error.ts';
-import { backUpStore, restoreStore } from '../store/store-file.ts';
+import { type BackedUp, backUpStore, restoreStore, writeBackup } from '../store/store-file.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import { type Format, formatOption, printAs } from './output.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -23,6 +28,9 @@ interface Options {
 interface RestoreCommandOptions extends Options {
   readonly force?: boolean;
 }
+
+const MOVING = `To move to PostgreSQL, or back: stop the controller, back up, change "store" in the settings, restore, and start. Everything
+that is recorded goes along, and nothing is made twice.`;
 
 /** Adds the commands. Exit code 0: done; 3: could not run, and nothing was changed. */
 export function addStoreCommand(program: Command): void {
@@ -37,10 +45,10 @@ export function addStoreCommand(program: Command): void {
     .addHelpText('after', '\nThe file holds no key and no password, but whatever stands in properties and outputs.')
     .action(async (target: string, options: Options) => await backUp(target, options));
   withOptions(store.command('restore'))
-    .description('put a backup in the place of what is recorded; the controller must not run')
-    .argument('<backup>', 'a file that "treeline store backup" wrote')
-    .option('--force', 'also over a store that holds rows; its files are kept aside in a folder below')
-    .addHelpText('after', '\nRun it as the user that the controller runs as.')
+    .description('put a backup in the place of what is recorded; no controller of the store must run')
+    .argument('<backup>', 'a file that "treeline store backup" wrote, of either kind of store')
+    .option('--force', 'over a store that holds rows too; they are kept aside in its directory')
+    .addHelpText('after', `\nRun it as the user that the controller runs as.\n\n${MOVING}`)
     .action(
       async (backup: string, options: RestoreCommandOptions) => await restore(fromUserDirectory(backup), options),
     );
@@ -53,24 +61,50 @@ function withOptions(command: Command): Command {
 async function backUp(target: string, { config, format }: Options): Promise<void> {
   const settings = await readStoreSettings(config);
   const file = await fileFor(target, settings);
-  const { document, bytes } = await expecting([StoreError], () => backUpStore(settings.store.directory, file));
+  const { document, bytes } = await expecting([StoreError], () => writeStore(settings.store, file));
   const text = `backed up ${describe(document)}\nto ${file} (${countOf(bytes, 'byte')})`;
   printAs(format, { file, bytes, ...factsOf(document) }, () => text);
 }
 
 async function restore(backup: string, { config, format, force = false }: RestoreCommandOptions): Promise<void> {
-  const { directory } = (await readStoreSettings(config)).store;
+  const { store } = await readStoreSettings(config);
+  const { directory } = store;
   const now = Date.now();
-  const { document, former } = await expecting([StoreError], () =>
-    restoreStore(directory, backup, {
-      force,
-      now,
-      renew: (rows) => [...renewIncarnations(rows, now), ...restoredAt(rows, now)],
-    }),
-  );
-  const aside = former === null ? '' : `\nthe former files are in ${former}`;
-  const text = `restored ${describe(document)}\nto ${directory}${aside}`;
+  const options = {
+    force,
+    now,
+    renew: (rows: Parameters<typeof renewIncarnations>[0]) => [
+      ...renewIncarnations(rows, now),
+      ...restoredAt(rows, now),
+    ],
+  };
+  const { document, former, place } = await expecting([StoreError], async () => {
+    if (store.kind === 'lowdb') return { ...(await restoreStore(directory, backup, options)), place: directory };
+    const database = await readDatabaseSettings(store);
+    const restored = await restoreDatabase(database, backup, { ...options, directory, tell: tellProgress });
+    return { ...restored, place: databaseName(database) };
+  });
+  const kept = store.kind === 'lowdb' ? 'the former files are in' : 'the former rows are in the backup';
+  const aside = former === null ? '' : `\n${kept} ${former}`;
+  const text = `restored ${describe(document)}\nto ${place}${aside}`;
   printAs(format, { directory, former, ...factsOf(document) }, () => text);
+}
+
+/** Writes a backup of either kind of store. */
+async function writeStore(store: Settings['store'], file: string): Promise<BackedUp> {
+  if (store.kind === 'lowdb') return await backUpStore(store.directory, file);
+  const database = await readDatabaseSettings(store);
+  tellProgress(`reading ${databaseName(database)}`);
+  return await writeBackup(await readDatabase(database), file);
+}
+
+function databaseName({ url, ca }: DatabaseOptions): string {
+  return nameOf(readDatabaseUrl(url, ca !== undefined).address);
+}
+
+/** Only for a person who looks on. */
+function tellProgress(step: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`treeline: ${step}\n`);
 }
 
 async function readStoreSettings(config: string): Promise<Settings> {

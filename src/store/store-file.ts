@@ -43,6 +43,11 @@ export interface BackedUp {
 export async function backUpStore(directory: string, target: string): Promise<BackedUp> {
   const document = await readStore(directory);
   if (document === undefined) throw new StoreError(`There is no store in ${directory}. Nothing was backed up.`);
+  return await writeBackup(document, target);
+}
+
+/** Writes a backup of a document as {@link backUpStore} does. */
+export async function writeBackup(document: StoreDocument, target: string): Promise<BackedUp> {
   try {
     await writeFile(target, document);
   } catch (error) {
@@ -65,7 +70,7 @@ export async function readBackup(path: string): Promise<StoreDocument> {
 
 /** The permission to overwrite, and the time of the restore. */
 export interface RestoreOptions {
-  /** Also over a store that holds rows, or that cannot be read. */
+  /** Over a store that holds rows too, or that cannot be read. */
   readonly force: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -76,7 +81,7 @@ export interface RestoreOptions {
 /** The restored rows. */
 export interface Restored {
   readonly document: StoreDocument;
-  /** The folder with the former files; null where there was nothing worth keeping. */
+  /** The folder with the former files, or the backup of the former rows; null where there was nothing worth keeping. */
   readonly former: string | null;
 }
 

@@ -9,8 +9,8 @@ import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './
 import { type DatabaseAddress, databaseError, NAME_PRIMARY } from './postgres-error.ts';
 import {
   MIGRATIONS,
-  OTHER_REPLICAS,
   RELATIONS,
+  REPLICAS_CONNECTED,
   SCHEMA,
   SERVER_FACTS,
   SERVER_VERSION_MIN,
@@ -118,11 +118,11 @@ function missingAfter(made: readonly string[]): readonly string[] {
   return knownMigrations().filter((name) => !made.includes(name));
 }
 
-/** Throws StoreError while a replica of an older version may be at work, which the new tables would break. */
+/** Throws StoreError while replicas run, which the new tables may break. */
 async function requireNoReplica(run: RunStatement, address: DatabaseAddress): Promise<void> {
-  const [[count] = []] = await run(OTHER_REPLICAS);
-  if (Number(count) === 0) return;
-  const why = `has to be changed in a way that older versions cannot use, and ${count} connections of replicas are open`;
+  const names = (await run(REPLICAS_CONNECTED)).map(([name]) => String(name));
+  if (names.length === 0) return;
+  const why = `has to be changed in a way that older versions cannot use, and is in use by ${names.join(', ')}`;
   throw databaseError(address, { why, remedy: 'Stop all replicas first, then start this version.' });
 }
 

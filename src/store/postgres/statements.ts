@@ -36,9 +36,10 @@ export const SESSION_PROCESS = 'SELECT pg_backend_pid()';
 /** How replicas name their connections; those of commands have another name. */
 export const REPLICA_NAME = 'treeline';
 
-/** Counts the connections of replicas to this database. */
-export const OTHER_REPLICAS = `
-  SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE '${REPLICA_NAME}/%'`;
+/** The names of the replicas that are connected to this database. */
+export const REPLICAS_CONNECTED = `
+  SELECT DISTINCT substr(application_name, length('${REPLICA_NAME}/') + 1) FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name LIKE '${REPLICA_NAME}/%' ORDER BY 1`;
 
 /** Begins a transaction that sees everything as of one moment, and changes nothing. */
 export function beginReading(limits: ServerLimits): string {

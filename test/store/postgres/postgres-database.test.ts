@@ -97,7 +97,7 @@ describe('the tables', () => {
     await store.read((run) => run('SELECT 1'));
     const message = await refusal({ url }, migrate);
     await store.close();
-    expect(message).toContain('has to be changed in a way that older versions cannot use, and 1 connections of');
+    expect(message).toContain('has to be changed in a way that older versions cannot use, and is in use by host-1');
   });
 
   it('need no right to make any where they are there, and no direct connection', async () => {
