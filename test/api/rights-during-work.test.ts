@@ -1,6 +1,6 @@
 // A client that loses its rights while its request is under way, at every place where one waits, by every route: nothing is
 // carried out for it after that, and nothing of the answer is sent. test/support/route-table.ts has the routes; a new one is
-// played here by itself.
+// played here by itself, under some of the ways to lose rights, and by `npm run test:long` under all.
 import { once } from 'node:events';
 import { request as send } from 'node:https';
 import { buffer } from 'node:stream/consumers';
@@ -12,6 +12,7 @@ import type { Steps } from '../../src/base/steps.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Caller } from '../../src/service/caller.ts';
+import { pickCases } from '../support/count-runs.ts';
 import { createCrl } from '../support/create-crl.ts';
 import { EXCEPTIONS, pathsOf, ROUTES, type Row } from '../support/route-table.ts';
 import { COMMIT, INSTANCE, RECORD, TEMPLATE } from '../support/sample-reader.ts';
@@ -167,6 +168,13 @@ const CASES = [...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)].flatMap
   pathsOf(route, row).map((path) => [`${route.split(' ')[0]} ${path}`, route, row, path] as const),
 );
 
+const LONG_ANSWERS = ['/stacks/instances', '/stacks/templates', '/hiera/all', '/operations/status'];
+
+/** Returns the cases that are tried under an ending: in `npm test` each is under two or three of them. */
+function casesUnder(ending: string): typeof CASES {
+  return CASES.filter((_, index) => pickCases(Object.keys(ENDINGS), index).includes(ending));
+}
+
 describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
   /** Plays a request whose client loses its rights once `isThere`; the gate opens after that. */
   async function play(
@@ -197,7 +205,7 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
     return { isWaiting, callsBefore, answer: await answer };
   }
 
-  test.each(CASES)('%s', async (_name, route, row, given) => {
+  test.each(casesUnder(name))('%s', async (_name, route, row, given) => {
     const [method = ''] = route.split(' ');
     const role = roleFor(row);
     const identity = api.identities[role];
@@ -247,7 +255,7 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
     }
   });
 
-  test.each(['/stacks/instances', '/stacks/templates', '/hiera/all', '/operations/status'])(
+  test.each(pickCases(LONG_ANSWERS, Object.keys(ENDINGS).indexOf(name)))(
     'is sent no more of a long answer: %s',
     async (path) => {
       const before = { list: api.reader.list, status: api.operator.status, registry: new Map(api.reader.registry) };

@@ -1,14 +1,12 @@
-// `treeline provider test`: on a program that keeps the contract, and on some that do not. test/long/conformance.long.ts runs it on
-// the example of docs/providers.md and on the programs of contrib/.
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+// `treeline provider test`: on a service that keeps the contract, and on programs that do not. conformance.test.ts tests what its
+// cases find; test/long/conformance.long.ts runs it on the example of docs/providers.md and on the programs of contrib/.
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ProcessResult, ROOT, treeline } from '../support/command-line.ts';
 import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const PROGRAMS = join(ROOT, 'test/support/programs');
-const GOOD = [process.execPath, join(PROGRAMS, 'file-servers.js')];
 const CASES = 31;
 
 async function test(
@@ -36,18 +34,6 @@ function script(text: string): string {
 }
 
 describe('treeline provider test', { timeout: 120_000 }, () => {
-  it('says what it will do, tells every case, ends with 0 and leaves nothing', async () => {
-    const { code, stdout, stderr, servers } = await test(GOOD, '--property', 'size=small', '--change', 'size=large');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(
-      /^Testing the provider: .*file-servers.js\nIt makes servers of the kind Platform::Server named /,
-    );
-    expect(stdout).toMatch(/with the properties name, size, and deletes them again\.\n\nok {4}check of a server/);
-    expect(stdout.match(/^ok /gm)).toHaveLength(CASES);
-    expect(stdout).toMatch(/\n31 of 31 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
-    expect(readdirSync(servers)).toEqual([]);
-  });
-
   it('tells how a program differs that always answers done, as JSON', async () => {
     const { code, stdout } = await test([script(`cat > /dev/null; echo '{"outcome":"done"}'`)], '--format', 'json');
     expect(code).toBe(1);
@@ -66,6 +52,9 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
   it('skips what depends on a create that failed', async () => {
     const { code, stdout } = await test([script('cat > /dev/null; echo "the lab is closed" >&2; exit 1')]);
     expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^Testing the provider: .*program\.sh\nIt makes servers of the kind Platform::Server named .* the properties name, and deletes/,
+    );
     expect(stdout).toContain(
       'create answered "retryable" (the program ended with exit code 1: the lab is closed); expected "done"',
     );
@@ -83,48 +72,6 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(/^FAIL {2}an unknown operation is refused.*\n {6}there was no answer within 1 s$/m);
   });
 
-  it('finds a program that acts on an input that is cut short', async () => {
-    const hasty = script(`call=$(cat)
-      name=$(printf '%s' "$call" | sed -n 's/.*"resource":"\\([^"]*\\)".*/\\1/p')
-      case $call in
-        '{"version":1,"operation":"create"'*) touch "$SERVERS/$name" ;;
-        '{"version":1,"operation":"delete"'*) rm -f "$SERVERS/$name" ;;
-      esac
-      if [ -e "$SERVERS/$name" ]; then echo '{"outcome":"done"}'; else echo '{"outcome":"absent"}'; fi`);
-    const { stdout, servers } = await test([hasty], '--environment', 'PATH=/usr/bin:/bin');
-    expect(stdout).toMatch(
-      /^FAIL {2}a create whose input is cut short .*\n {6}it answered "done"; expected "failed", or a non-zero exit, since an input that is not whole is no call \(rule 7\)$/m,
-    );
-    expect(readdirSync(servers)).toEqual([]);
-  });
-
-  it('finds a program that reports the whole record of a server', async () => {
-    const echo = script(`call=$(cat)
-      record=\${call#*',"record":'}
-      case $call in
-        '{"version":1,"operation":"create"'*) printf '{"outcome":"done","outputs":%s}' "\${record%',"applied":'*}" ;;
-        *) echo '{"outcome":"absent"}' ;;
-      esac`);
-    const { stdout } = await test([echo]);
-    expect(stdout).toMatch(/^ok {4}create answers done/m);
-    expect(stdout).toMatch(
-      /^FAIL {2}what it reports of a server does not grow with the record.*\n {6}the answer is lost: "outputs" takes \d+ bytes/m,
-    );
-  });
-
-  it.each([
-    ['no more', '', 'names no place'],
-    ['another one', ',"place":"B"', 'names the place "A"'],
-  ])('finds a program that names a place, and then %s', async (_, place, words) => {
-    const naming = script(`case $(cat) in
-        '{"version":1,"operation":"create"'*) echo '{"outcome":"done","place":"A"}' ;;
-        *) echo '{"outcome":"absent"${place}}' ;;
-      esac`);
-    const { stdout } = await test([naming]);
-    expect(stdout).toMatch(/^FAIL {2}once an answer has named a place, all that follow name the same one/m);
-    expect(stdout).toMatch(new RegExp(`an answer ${words}, and one before it named "`));
-  });
-
   it.each([
     ['no program', [], 'name the program after "--"'],
     ['a program that is not there', ['./no-such-program'], 'no-such-program is not there'],
@@ -138,15 +85,21 @@ describe('treeline provider test', { timeout: 120_000 }, () => {
 });
 
 describe('treeline provider test --url', { timeout: 120_000 }, () => {
-  it('tries a service, and its signatures too', async () => {
+  it('says what it will do, tells every case, ends with 0 and leaves nothing; it tries the signatures too', async () => {
     const service = await startService();
     onTestFinished(() => service.close());
     const secret = join(temporaryDirectory(), 'secret');
     writeFileSync(secret, SERVICE_SECRET);
-    const { code, stdout } = await treeline(['provider', 'test', '--url', service.url, '--secret-file', secret]);
-    expect({ code, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, failed: null });
+    const properties = ['--property', 'size=small', '--change', 'size=large'];
+    const { code, stdout, stderr } = await treeline([
+      ...['provider', 'test', '--url', service.url, '--secret-file', secret, ...properties],
+    ]);
+    expect({ code, stderr, failed: stdout.match(/^FAIL.*\n.*/gm) }).toEqual({ code: 0, stderr: '', failed: null });
+    expect(stdout).toMatch(/^Testing the provider: .*\nIt makes servers of the kind Platform::Server named /);
+    expect(stdout).toMatch(/with the properties name, size, and deletes them again\.\n\nok {4}check of a server/);
     expect(stdout).toMatch(/^ok {4}a request with a signature of yesterday is refused/m);
-    expect(stdout).toContain('33 of 33 cases passed');
+    expect(stdout.match(/^ok /gm)).toHaveLength(CASES + 2);
+    expect(stdout).toMatch(/\n33 of 33 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
     expect([...service.servers.keys()]).toEqual([]);
   });
 

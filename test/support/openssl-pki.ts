@@ -1,6 +1,6 @@
 // Certificates of every kind, made by the openssl command: also those that no sensible authority issues.
 import { execFileSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -22,7 +22,7 @@ export interface Wish {
   readonly by?: Issued;
   /** Lines of openssl's extension sections; none make a certificate of version 1 or without extensions. */
   readonly extensions?: readonly string[];
-  /** As `openssl genpkey` takes them. */
+  /** As `openssl genpkey` takes them; left out: an elliptic one of P-256. */
   readonly key?: readonly string[];
   /** Days from now; a negative one is in the past. */
   readonly from?: number;
@@ -42,7 +42,6 @@ export interface OpensslPki {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const P256 = ['-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256'];
 
 /** Returns a maker of certificates that keeps its files in a directory. */
 export function createOpensslPki(directory: string): OpensslPki {
@@ -74,11 +73,12 @@ export function createOpensslPki(directory: string): OpensslPki {
 
   return {
     issue(name, wish) {
-      const { by, key = P256, extensions = [], from = -1, until = 30, along = [], subject = `/CN=${name}` } = wish;
+      const { by, key, extensions = [], from = -1, until = 30, along = [], subject = `/CN=${name}` } = wish;
       made += 1;
       const file = `${made}`;
       const { serial = (0xa000 + made).toString(16).padStart(4, '0'), digest } = wish;
-      run('genpkey', ...key, '-out', `${file}.key`);
+      if (key === undefined) writeFileSync(join(directory, `${file}.key`), usualKey());
+      else run('genpkey', ...key, '-out', `${file}.key`);
       run('req', '-new', '-key', `${file}.key`, '-subj', subject, '-out', `${file}.csr`);
       const issuer = by ?? { name: `self-${file}`, own: '', key: read(`${file}.key`) };
       const folder = recordsOf(issuer);
@@ -107,6 +107,12 @@ export function createOpensslPki(directory: string): OpensslPki {
       return read('list.crl');
     },
   };
+}
+
+/** Returns what `openssl genpkey` would write, without a process. */
+function usualKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
 }
 
 /** As openssl writes a time. */
