@@ -53,7 +53,7 @@ describe('backup and restore', () => {
 });
 
 describe('treeline store', () => {
-  it('names its file after controller and time where it is given a folder, and tells programs', async () => {
+  it('names its file after controller and time where it is given a folder, also one to be made, and tells programs', async () => {
     const site = await createSite(filesOf(WANTED));
     const controller = new ServingProcess(site.config);
     const { commit } = await controller.logged('commit followed');
@@ -66,13 +66,8 @@ describe('treeline store', () => {
       rows: expect.any(Number),
       commit,
     });
-    await controller.end('SIGKILL');
-  });
 
-  it('makes the folder that a target with "/" at its end names, as often as it is asked', async () => {
-    const site = await createSite(filesOf(WANTED));
-    const controller = new ServingProcess(site.config);
-    await controller.logged('commit followed');
+    // A target with "/" at its end is a folder, which is made, as often as it is asked for.
     for (let count = 0; count < 2; count++)
       expect(await runStore(site, 'backup', 'all/kept/')).toMatchObject({ code: 0 });
     const kept = readdirSync(join(site.folder, 'all/kept'));

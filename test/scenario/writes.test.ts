@@ -100,8 +100,9 @@ it('the whole interface, once, against a git http-backend with a password', asyn
   await expectIntact(site.repository);
 });
 
-it('ten writers at once, and an outsider who pushes all the time', async () => {
-  await writeBesideOutsider({ writers: 10, writes: 2 });
+// test/long/writes.long.ts has twenty of them, who write a hundred times each.
+it('four writers at once, and an outsider who pushes all the time', async () => {
+  await writeBesideOutsider({ writers: 4, writes: 2 });
   expect.hasAssertions();
 }, 120_000);
 

@@ -6,7 +6,7 @@ import { faultsOf, plantedDefects } from './plant.ts';
 import { simulate } from './simulate.ts';
 
 /** A few seconds' worth. `npm run test:long` runs many more. */
-const SEEDS = 40;
+const SEEDS = 20;
 /** They take some seconds of a processor; on a machine that many share, that may be minutes. */
 const LIMIT_MS = 400_000;
 
