@@ -1,17 +1,17 @@
 // Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
 import { startApi } from './api/app.ts';
-import type { Listener } from './api/listener.ts';
 import { createManagement } from './api/management.ts';
+import { judgeClients } from './api/tls/judge-clients.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { type Clock, systemClock } from './base/clock.ts';
 import type { ListenAddress, Listening } from './base/listen.ts';
 import type { Logger } from './base/log.ts';
-import { composeCore } from './compose/core.ts';
+import { composeLeader } from './compose/leader.ts';
 import type { SharedParts } from './compose/open-parts.ts';
-import { ServiceError } from './model/service-error.ts';
+import { PresentRole } from './compose/present-role.ts';
+import { openReplica } from './compose/replica.ts';
 import type { Settings } from './model/settings.ts';
-import { answerIn } from './providers/answer-json.ts';
 import type { Reader } from './service/read/reader.ts';
 import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
 import type { LowdbStoreOptions } from './store/lowdb-store.ts';
@@ -61,38 +61,28 @@ async function compose(
 ): Promise<Omit<Controller, 'stop'>> {
   const [secrets, variables] = [filesOfSecrets(settings), variablesOfSecrets(settings)];
   await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
+  const present = new PresentRole();
   // From the start to the end, so that it tells why nothing is served while a database is waited for.
-  let ready: Controller['ready'] = () => 'not ready: it is starting';
-  let leads = false;
-  const health = await createManagement({
-    ...settings.management,
-    ready: () => ready(),
-    leads: () => leads || 'not leading: it is starting or stopping',
-  });
+  const health = await createManagement({ ...settings.management, ready: present.ready, leads: present.leads });
   const management = opened.adopt(health, (it: Listening) => it.close());
-  const waitsFor = (reason: string): void => {
-    ready = () => `not ready: ${reason}`;
-  };
-  const core = await composeCore(settings, { log, clock, adapting, opened, waitsFor });
-  const { follower, reader } = core;
+  const replica = await openReplica(settings, { log, clock, adapting, opened, waitsFor: present.waitsFor });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
-  const shown = { readAnswer: answerIn, replica: settings.replica.name, clock, log };
-  const served = await startApi({ ...core, ...settings.api, ...shown, tls: tls.material });
-  const api = opened.adopt(served, (it: Listener) => it.close());
+  const clients = judgeClients(tls.material);
+  const parts = { settings, replica, judge: clients.judge, clock, log };
+  const leader = await composeLeader(parts);
+  present.show(leader);
+  opened.defer(() => leader.stop());
+  const served = { ...settings.api, tls: tls.material, replica: settings.replica.name, clock, log };
+  const api = opened.adopt(await startApi({ ...served, clients, handler: present.handler }), (it) => it.close());
   tls.follow((material) => api.reload(material));
   // First, so that writes in progress and waiting reads are answered before the listeners close.
-  opened.adopt(core, (it) => it.stopWaiting());
-  const webhook = await openWebhook(settings, { log, clock, opened, poll: () => follower.poll() });
+  opened.defer(() => present.stopWaiting());
+  const webhook = await openWebhook(settings, { log, clock, opened, poll: () => present.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
-  follower.start();
-  ready = () => (isReady(reader) ? true : `not ready: ${follower.notReadyReason}`);
-  leads = true;
-  opened.defer(() => {
-    leads = false;
-    waitsFor('it is stopping');
-  });
-  return { ...addresses, webhook, reader, ready: () => ready() };
+  present.begin();
+  opened.defer(() => present.waitsFor('it is stopping'));
+  return { ...addresses, webhook, reader: leader.reader, ready: present.ready };
 }
 
 async function openWebhook(
@@ -102,15 +92,6 @@ async function openWebhook(
   if (webhook === null) return null;
   const hooks = await createWebhook({ ...webhook, poll, clock, log });
   return addressOf(opened.adopt(hooks, (it: Listening) => it.close()));
-}
-
-function isReady(reader: Reader): boolean {
-  try {
-    return reader.commit() !== '';
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'not_ready') return false;
-    throw error;
-  }
 }
 
 function addressOf({ host, port }: ListenAddress) {

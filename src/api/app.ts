@@ -25,7 +25,7 @@ import { stackInstanceRoutes } from './routes/stacks-instances.ts';
 import { stackTemplateRoutes } from './routes/stacks-templates.ts';
 import { treeRoutes } from './routes/tree.ts';
 import { typeRoutes } from './routes/types.ts';
-import { judgeClients } from './tls/judge-clients.ts';
+import type { ClientJudge } from './tls/judge-clients.ts';
 import type { TlsMaterial } from './tls/tls-material.ts';
 
 interface AppOptions extends AuthenticateOptions {
@@ -154,19 +154,20 @@ function adviceFor(path: string): string {
   return didYouMean(second, below) ?? `below ${section} are ${below.join(', ')}`;
 }
 
-interface ApiOptions extends Omit<AppOptions, 'judge'> {
+interface ApiOptions extends Pick<AppOptions, 'replica' | 'clock' | 'log'> {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
   readonly tls: TlsMaterial;
+  /** Of the same material. It follows each exchange. */
+  readonly clients: ClientJudge;
+  /** What answers, such as {@link createApp}. */
+  readonly handler: RequestListener;
 }
 
 /** Returns the REST interface, which answers from now on. Throws where the address is taken or the TLS material is wrong. */
-export async function startApi(options: ApiOptions): Promise<Listener> {
-  const { host, port, tls, clock, replica, log } = options;
-  const clients = judgeClients(tls);
-  const app = createApp({ ...options, judge: clients.judge });
-  const listener = await startListener({ host, port, tls, handler: app, replica, log, clock });
+export async function startApi({ clients, ...options }: ApiOptions): Promise<Listener> {
+  const listener = await startListener(options);
   return {
     ...listener,
     reload(next) {

@@ -1,10 +1,8 @@
-// Builds all parts except the listeners: those that follow the repository, drive the servers, read and write.
+// Wires the parts that follow the repository, drive the servers, read and write.
 import { type Agent, createAgent } from '../agents/agent.ts';
 import { ProxyWork } from '../agents/proxy-work.ts';
-import { invariant } from '../base/invariant.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
-import { momentOf } from '../base/wording.ts';
 import type { Safety } from '../desired/admit.ts';
 import {
   activeRecords,
@@ -35,14 +33,12 @@ import { createOperator, type Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import { createReader, type Reader } from '../service/read/reader.ts';
 import type { Writer } from '../service/write/writer.ts';
-import type { StatusReporter } from '../statuses/status-reporter.ts';
 import type { Store } from '../store/store.ts';
-import { openProviders, openRepository, openStatuses, type SharedParts } from './open-parts.ts';
-import { findEarlierFile, openConfiguredStore } from './open-store.ts';
+import type { SharedParts } from './open-parts.ts';
 import { wireWrites } from './wire-writes.ts';
 
 /** The parts of the core that the listeners use. */
-interface Core {
+export interface Core {
   readonly reader: Reader;
   readonly operator: Operator;
   readonly explainer: Explainer;
@@ -56,6 +52,8 @@ interface Core {
 /** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
 interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly store: Store;
+  /** What is shown of the store, where that lives longer than the core; left out: the core's own. */
+  readonly shown?: ShownStore;
   readonly registry: ProviderRegistry;
   readonly source: Source;
   readonly publisher: Publisher;
@@ -76,10 +74,14 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly inSlices?: RunInSlices;
 }
 
-/** The core with its inner parts, for starting, stopping and watching it. */
-export interface WiredCore extends Core {
-  readonly current: CurrentState;
+/** The rows of a store with their index, and the desired state that they belong to. */
+export interface ShownStore {
   readonly ledger: Ledger;
+  readonly current: CurrentState;
+}
+
+/** The core with its inner parts, for starting, stopping and watching it. */
+export interface WiredCore extends Core, ShownStore {
   readonly reconciler: Reconciler;
   /** Answers proxies; undefined if the registry has no entry for them. */
   readonly agent: Agent | undefined;
@@ -87,56 +89,25 @@ export interface WiredCore extends Core {
   readonly started: Promise<unknown>;
 }
 
-/** Builds the core from the settings: the parts that follow the repository, drive the servers, and answer requests. */
-export async function composeCore(
-  settings: Settings,
-  parts: SharedParts & { readonly waitsFor?: (reason: string) => void },
-): Promise<Core & { readonly agent: Agent }> {
-  const { log, clock, opened } = parts;
-  // Before the store is read: git starts meanwhile, and a start takes longer in a process that is large already. The local
-  // copy is only read until then, since the lock of the directory keeps other controllers from it.
-  const left = await findEarlierFile(settings.store.directory);
-  const repository = await openRepository(settings, { log, clock, opened });
-  const { store, database, sign } = await openConfiguredStore(settings, { ...parts, left });
-  const { registry, isCopied } = await openProviders(settings, { log, clock, opened });
-  const { execution } = settings;
-  const { writes } = settings.repository;
-  const outside = { store, registry, ...repository, clock, log, opened, random: Math.random };
-  let reporter: StatusReporter | undefined;
-  const reason = 'the directory of the store is a copy, and the first controller runs';
-  // The rows in a database are no copy, whatever the directory is.
-  const isStoreCopied = isCopied && database === undefined;
-  const copied = isStoreCopied ? { reason, since: momentOf(clock.now()), sinceStart: true as const } : undefined;
-  const signs = { sign: copied?.reason ?? sign, copied };
-  const core = wireCore({ ...outside, ...signs, execution, writes, statusFailure: () => reporter?.failure });
-  await core.started;
-  reporter = openStatuses(settings, { ...core, clock, log, random: Math.random });
-  // Last of these, so that it sees how all calls ended.
-  opened.defer(async () => await reporter?.stop());
-  opened.adopt(core.reconciler, (it) => it.stop(settings.shutdownSeconds * 1000));
-  opened.adopt(core.follower, (it) => it.stop());
-  const { agent } = core;
-  invariant(agent !== undefined, 'the registry has no entry for proxies');
-  return { ...core, agent };
+/** Returns what is shown of a store that was just opened: its rows, and no desired state yet. */
+export function showStore(store: Store, inSlices: RunInSlices): ShownStore {
+  return { ledger: new Ledger(store, inSlices), current: new CurrentState() };
 }
 
 /** Returns the core of these parts. It follows the repository when its follower is started, after `started`. */
 export function wireCore(outside: OutsideParts): WiredCore {
   const { store, registry, source, triggers, clock, log, inSlices = createSlices(clock) } = outside;
-  const current = new CurrentState();
-  const ledger = new Ledger(store, inSlices);
+  const { ledger, current } = outside.shown ?? showStore(store, inSlices);
   const gate = new CommitGate();
   const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside.sign));
   const reviews = new Reviews(ledger.list('approval').size > 0);
   reviews.watch(ledger);
   const review = (): void => reviews.request();
-  const views = {
-    ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
-    notReadyReason: () => follower.notReadyReason,
-  };
-  const stallsOf = stallsIn(ledger, clock);
-  const reader = createReader({ ...views, stallsOf, desiredVersion: () => current.version });
   const { deleteBudget } = outside.execution;
+  const { views, stallsOf, safety, reader, explainer } = wireReads({
+    ...{ ledger, current, source, clock, log, deleteBudget },
+    notReadyReason: () => follower.notReadyReason,
+  });
   const shared = { ledger, gate, clock, log, deleteBudget };
   const reconciler = wireReconciler(outside, { ...shared, current, review });
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
@@ -147,7 +118,6 @@ export function wireCore(outside: OutsideParts): WiredCore {
   outside.opened.adopt(watch, async (it) => it.stop());
   const follower = new Follower({ ...shared, inSlices, source, triggers, current, reconciler, reviews });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
-  const safety = (): Safety => safetyOf(ledger, { budget: deleteBudget, now: clock.now() });
   const { writes, publisher } = outside;
   const written = { writes, source, publisher, current, follower, requests };
   const { writer, commits, stop: stopWriting } = wireWrites({ ...shared, ...written, safety, review, inSlices });
@@ -161,18 +131,38 @@ export function wireCore(outside: OutsideParts): WiredCore {
     pollFailure: () => follower.failure,
     storeFailure: () => store.failure,
   });
-  const explainer = createExplainer({
-    ...views,
-    history: historyOf(outside),
-    safetyWith: (digest) => withApproval(safety(), digest),
-  });
   const stopWaiting = (): Promise<void> => {
     work?.stop();
     return stopWriting();
   };
   const agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });
   const core = { reader, operator, explainer, writer, commits, follower, stopWaiting };
-  return { ...core, current, ledger, reconciler, agent, started: Promise.all([signed, corrected]) };
+  return { ...core, ledger, current, reconciler, agent, started: Promise.all([signed, corrected]) };
+}
+
+/** What answers are made from, and what tells why there are none yet. */
+interface ReadsParts extends ShownStore, Pick<OutsideParts, 'source' | 'clock' | 'log'> {
+  readonly deleteBudget: Settings['execution']['deleteBudget'];
+  readonly notReadyReason: () => string;
+}
+
+/** Returns what answers from memory. A replica needs no more for that, whether it leads or not. */
+export function wireReads({ ledger, current, source, clock, log, deleteBudget, notReadyReason }: ReadsParts) {
+  const views = {
+    ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
+    notReadyReason,
+  };
+  const stallsOf = stallsIn(ledger, clock);
+  const safety = (): Safety => safetyOf(ledger, { budget: deleteBudget, now: clock.now() });
+  return {
+    ...{ views, stallsOf, safety },
+    reader: createReader({ ...views, stallsOf, desiredVersion: () => current.version }),
+    explainer: createExplainer({
+      ...views,
+      history: historyOf({ source, log, clock }),
+      safetyWith: (digest) => withApproval(safety(), digest),
+    }),
+  };
 }
 
 /** Records what shows an earlier controller of which the store knows nothing. */

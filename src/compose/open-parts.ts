@@ -35,7 +35,7 @@ export interface SharedParts {
 }
 
 /** The parts that reach the repository. */
-interface Repository {
+export interface Repository {
   readonly source: Source;
   readonly publisher: Publisher;
   readonly triggers: readonly Trigger[];

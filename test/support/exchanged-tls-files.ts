@@ -4,7 +4,8 @@ import { Agent, get, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { expect, onTestFinished, vi } from 'vitest';
-import { startApi } from '../../src/api/app.ts';
+import { createApp, startApi } from '../../src/api/app.ts';
+import { judgeClients } from '../../src/api/tls/judge-clients.ts';
 import { openTlsFiles } from '../../src/api/tls/tls-files.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Credential, createAuthority } from '../../src/base/development-pki.ts';
@@ -38,10 +39,11 @@ export async function serveSite(site: TlsSite): Promise<ServedSite> {
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
   const tls = await openTlsFiles({ paths: site.paths, clock: hurriedClock, log });
   const reader = createSampleReader();
-  const options = {
-    host: '127.0.0.1',
-    port: 0,
-    replica: 'test-1',
+  const shown = { replica: 'test-1', clock: systemClock, log };
+  const clients = judgeClients(tls.material);
+  const handler = createApp({
+    ...shown,
+    judge: clients.judge,
     reader,
     operator: createSampleOperator(),
     explainer: createSampleExplainer(),
@@ -49,10 +51,8 @@ export async function serveSite(site: TlsSite): Promise<ServedSite> {
     readAnswer: answerIn,
     writer: createSampleWriter(),
     commits: { reached: () => Promise.resolve() },
-    clock: systemClock,
-    log,
-  };
-  const api = await startApi({ ...options, tls: tls.material });
+  });
+  const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls: tls.material, clients, handler });
   tls.follow((material) => api.reload(material));
   onTestFinished(async () => {
     await tls.close();

@@ -1,7 +1,8 @@
 // The REST interface on a free port, with an authority and one registered client a role.
 
-import { startApi } from '../../src/api/app.ts';
+import { createApp, startApi } from '../../src/api/app.ts';
 import type { Listener } from '../../src/api/listener.ts';
+import { judgeClients } from '../../src/api/tls/judge-clients.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import {
@@ -75,7 +76,10 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   const commits = createSampleCommits();
   const asked = { reader, operator, explainer, writer, commits, agent, readAnswer: answerIn };
   const replica = 'test-1';
-  const api = await startApi({ ...asked, replica, host: '127.0.0.1', port: 0, tls, clock, log });
+  const clients = judgeClients(tls);
+  const shown = { replica, clock, log };
+  const handler = createApp({ ...asked, ...shown, judge: clients.judge });
+  const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
     const client = clientOf(credential, fields);

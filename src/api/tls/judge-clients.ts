@@ -5,7 +5,7 @@ import type { TlsMaterial } from './tls-material.ts';
 import { issuedDirectly, listsUntil, readTrust, type Trust, vouchesFor } from './trust.ts';
 
 /** Judges certificates by the present material. */
-interface ClientJudge {
+export interface ClientJudge {
   judge(certificate: X509Certificate): CertificateJudgement;
   /** Judges by other material from now on. Throws where it cannot be read, and then judges as before. */
   reload(tls: TlsMaterial): void;

@@ -1,0 +1,96 @@
+// Holds the role that a process has at present, and answers for it: requests, health, hooks. Between two roles a standby's handler answers.
+import type { RequestListener } from 'node:http';
+import { ServiceError } from '../model/service-error.ts';
+import type { Reader } from '../service/read/reader.ts';
+import type { BuiltRole } from './roles.ts';
+
+/** A role as clients see it. */
+export interface ServingRole extends BuiltRole {
+  readonly handler: RequestListener;
+  readonly reader: Reader;
+  /** Returns true where this process leads, decided at the moment of the call; else why it does not. */
+  leads(): true | string;
+  /** Returns why no read is served, for a person. */
+  notReadyReason(): string;
+  /** Works from now on: the listeners are there. */
+  begin(): void;
+  /** Has the branch polled. */
+  poll(): void;
+  /** Answers or refuses what waits, before the listeners close. */
+  stopWaiting(): Promise<void>;
+}
+
+/** What answers while there is no role. */
+type Fallback = Pick<ServingRole, 'handler' | 'reader'>;
+
+/** The present role. */
+export class PresentRole {
+  #role: ServingRole | undefined;
+  #fallback: Fallback | undefined;
+  #waitsFor = 'it is starting';
+  #isListening = false;
+
+  /** Answers for the role; registered as a listener. */
+  readonly handler: RequestListener = (request, response) => {
+    const { handler } = this.#role ?? this.#fallback ?? {};
+    if (handler !== undefined) handler(request, response);
+    else response.writeHead(503).end();
+  };
+
+  /** True once reads are served from a good commit, else why not. */
+  readonly ready = (): true | string => {
+    const reader = (this.#role ?? this.#fallback)?.reader;
+    return this.#isListening && reader !== undefined && isReady(reader) ? true : `not ready: ${this.#reason()}`;
+  };
+
+  /** True where this process leads, else why not. */
+  readonly leads = (): true | string => {
+    if (!this.#isListening || this.#role === undefined) return `not leading: ${this.#reason()}`;
+    return this.#role.leads();
+  };
+
+  /** Tells what the process waits for before it listens, and why it stops. */
+  readonly waitsFor = (reason: string): void => {
+    this.#waitsFor = reason;
+    this.#isListening = false;
+  };
+
+  /** Has these answer between two roles. */
+  fallBackTo(fallback: Fallback): void {
+    this.#fallback = fallback;
+  }
+
+  /** Shows a role, or none; one that is shown while the process listens begins. */
+  show(role: ServingRole | undefined): void {
+    this.#role = role;
+    if (this.#isListening) role?.begin();
+  }
+
+  /** The listeners are there: the role begins, and so does each later one. */
+  begin(): void {
+    this.#isListening = true;
+    this.#role?.begin();
+  }
+
+  poll(): void {
+    this.#role?.poll();
+  }
+
+  async stopWaiting(): Promise<void> {
+    await this.#role?.stopWaiting();
+  }
+
+  #reason(): string {
+    if (!this.#isListening) return this.#waitsFor;
+    return this.#role === undefined ? 'its role changes' : this.#role.notReadyReason();
+  }
+}
+
+function isReady(reader: Reader): boolean {
+  try {
+    return reader.commit() !== '';
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'not_ready') return false;
+    throw error;
+  }
+}
