@@ -4,6 +4,7 @@
 import { momentOf } from '../base/wording.ts';
 import type { Change, RemovalRow, ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
+import { isMade } from './existence.ts';
 
 /** A server to be removed, and its incarnation: an approval is valid for this incarnation only. */
 export interface Removal {
@@ -18,9 +19,10 @@ export const REMOVAL_MS = 60 * 60 * 1000;
 interface RemovalRows {
   server(name: string): ServerRow | undefined;
   read(kind: 'removal', name: string): RemovalRow | undefined;
-  list(kind: 'server'): ReadonlyMap<string, ServerRow>;
   list(kind: 'removal'): ReadonlyMap<string, RemovalRow>;
   readonly index: {
+    /** How many servers are made; see isMade. */
+    readonly madeCount: number;
     /** Names of the servers that are to be deleted or replaced without approval, by instance. */
     openRemovals(): ReadonlyMap<string, ReadonlySet<string>>;
   };
@@ -40,12 +42,13 @@ function leastOf(servers: number): number {
 }
 
 /**
- * Returns the number of servers that the share refers to: those recorded, and those removed within the last hour. So
- * the limit does not shrink while permitted deletes are carried out.
+ * Returns the number of servers that the share refers to: those made, and those removed within the last hour. So the limit does
+ * not shrink while permitted deletes are carried out, nor grow by servers that are only wanted, and may never come.
  */
 export function serverCount(rows: RemovalRows, now: number): number {
-  const gone = [...recentRemovals(rows, now)].map(serverOf).filter((server) => rows.server(server) === undefined);
-  return rows.list('server').size + new Set(gone).size;
+  const isThere = (row: ServerRow | undefined): boolean => row !== undefined && isMade(row);
+  const gone = [...recentRemovals(rows, now)].map(serverOf).filter((server) => !isThere(rows.server(server)));
+  return rows.index.madeCount + new Set(gone).size;
 }
 
 /** Returns the names of the removal rows that count: those of the last hour, or of deletes that still run. */

@@ -114,7 +114,7 @@ export interface RetryPolicy {
 }
 
 /**
- * Limits how many servers may be deleted or replaced without approval: a share of all recorded ones, within two bounds.
+ * Limits how many servers may be deleted or replaced without approval: a share of all that are made, within two bounds.
  */
 export interface DeleteBudget {
   readonly percent: number;

@@ -65,7 +65,7 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
   return {
     unprotected,
     deletions: {
-      limit: typeof budget === 'number' ? budget : removalsMax(budget, servers.length),
+      limit: typeof budget === 'number' ? budget : removalsMax(budget, servers.filter(isMadeServer).length),
       recent: 0,
       isRecent: () => false,
       underWay: removalsUnderWay(servers),

@@ -2,7 +2,7 @@
 // walk over all of them.
 
 import { isHealQueued, mayCountAsGone } from '../machine/drift.ts';
-import { isBeingRemoved } from '../machine/existence.ts';
+import { isBeingRemoved, isMade } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
 import { placeKeys } from '../machine/place.ts';
 import { siteKeyOfRow } from '../machine/responsibility.ts';
@@ -37,6 +37,7 @@ export class RowIndex {
   readonly #unwanted = new NameSets();
   /** By instance, names of the servers that were made before the store was lost, and that no commit wants. */
   readonly #former = new NameSets();
+  #madeCount = 0;
   /** Names of the wanted servers that are not checked yet. */
   readonly #unseen = new Set<string>();
   /** By site, those of them that are of it, in order; as of a commit, and until one more is added. */
@@ -52,6 +53,7 @@ export class RowIndex {
       const folded = [name.toLowerCase()];
       this.#spellings.move(name, before === undefined ? [] : folded, after === undefined ? [] : folded);
     }
+    this.#madeCount += countOfMade(after) - countOfMade(before);
     this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
     this.#sites.moveOne(name, before && siteKeyOfRow(before), after && siteKeyOfRow(after));
@@ -80,6 +82,11 @@ export class RowIndex {
         keysOf(after, (row) => row.instance),
       );
     }
+  }
+
+  /** How many servers were made or adopted, or may be made by an action under way. */
+  get madeCount(): number {
+    return this.#madeCount;
   }
 
   /**
@@ -221,6 +228,10 @@ class NameSets {
 function keysOf(row: OptionalRow, key: (row: ServerRow) => string | undefined): readonly string[] {
   const found = row === undefined ? undefined : key(row);
   return found === undefined ? [] : [found];
+}
+
+function countOfMade(row: OptionalRow): number {
+  return row !== undefined && isMade(row) ? 1 : 0;
 }
 
 function failedUpdateOf({ gaveUp, wanted, applied, commit }: ServerRow): string | undefined {

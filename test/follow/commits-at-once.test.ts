@@ -223,6 +223,18 @@ it('a server that was never made is not counted: at once fewer go, and those may
   expect((await play(START, [story])).deleted).toEqual(['x-1', 'x-2']);
 });
 
+it('servers that were never made do not raise the limit of those that may go', async () => {
+  const core = new Core({ budget: { percent: 10, least: null, most: 20 } });
+  core.source.commit({ ...START, [A]: servers('x', 5) });
+  await core.poll();
+  core.source.commit({ [OTHER]: servers('other', 60) });
+  core.source.commit({ [OTHER]: servers('other', 1), [A]: servers('x', 0) });
+  await core.poll();
+  await core.pass(60_000);
+  expect(core.calls('delete')).toEqual([]);
+  expect(core.held('a')?.reason).toMatch(/^over all instances, 5 servers would .*; the limit is 2$/);
+});
+
 async function up(): Promise<Core> {
   const core = new Core();
   core.source.commit(START);

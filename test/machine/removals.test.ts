@@ -9,7 +9,7 @@ import {
 } from '../../src/machine/removals.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { at, NOW, rowIn, SMALL } from '../reconcile/build.ts';
+import { at, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 
@@ -57,9 +57,20 @@ describe('without a lower bound of the operator', () => {
 });
 
 describe('the servers of which a share is taken', () => {
-  it('are those that are recorded, and those that went within the hour', async () => {
+  it('are those that are made, and those that went within the hour', async () => {
     const rows = { 'web-1': rowIn('done', { applied: SMALL }), 'web-2': rowIn('done', { applied: SMALL }) };
     expect(serverCount(await ledgerOf(rows, [60_000, 120_000, REMOVAL_MS]), NOW)).toBe(4);
+  });
+
+  it('are none that are only wanted, but for one that is to be built in place of another', async () => {
+    const rows = {
+      new: rowIn('pending', { provider: null }),
+      failed: rowIn('retrying'),
+      'exists already': rowIn('blocked', { provider: null }),
+      creating: rowIn('creating', { action: running('create', SMALL) }),
+      'gone-0': rowIn('pending', { replacing: true }),
+    };
+    expect(serverCount(await ledgerOf(rows, [60_000]), NOW)).toBe(2);
   });
 
   it('count once, also where they were built anew', async () => {
