@@ -1,7 +1,6 @@
 // Makes the tables of a store in PostgreSQL, and brings those of an older version up to date: the one file that imports
 // node-pg-migrate. The migrations are plain SQL, in migrations/ of the package.
 import { readdirSync } from 'node:fs';
-import { runner } from 'node-pg-migrate';
 import { productPath } from '../../base/product-files.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { codeOf, StoreError } from '../store-error.ts';
@@ -37,6 +36,8 @@ export async function migrate(options: DatabaseOptions): Promise<readonly string
       const [[process] = []] = await run(SESSION_PROCESS);
       if (process !== (client as { readonly processID?: number }).processID) throw behindPooler(address);
       if (before.length > 0 && !missing.every(isCompatible)) await requireNoReplica(run, address);
+      // Loaded here: at its start the package makes a folder in the temporary one, and most processes migrate nothing.
+      const { runner } = await import('node-pg-migrate');
       const problems: string[] = [];
       const made = await runner({
         dbClient: client,
