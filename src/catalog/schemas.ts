@@ -24,17 +24,20 @@ import type { FileType } from './catalog.ts';
 import { faultOf, type Violation, withoutMisspelt } from './violation.ts';
 import type { YamlDocument } from './yaml.ts';
 
-// Types given as a list are how a value of several types is described without the noise of "anyOf".
-const ajv = new Ajv({
+/** How schemas are compiled. test/support/bundle-once.ts does it ahead. */
+export const AJV_OPTIONS = {
   allErrors: true,
   verbose: true,
+  // Types given as a list are how a value of several types is described without the noise of "anyOf".
   allowUnionTypes: true,
   strictTypes: false,
+  keywords: ['errorMessage', 'doNotSuggest'],
   // Checking the schemas themselves and simplifying their code would take two thirds of the time. A test checks them.
   validateSchema: false,
   code: { optimize: false },
-});
-ajv.addVocabulary(['errorMessage', 'doNotSuggest']);
+} as const;
+
+const ajv = new Ajv({ ...AJV_OPTIONS, keywords: [...AJV_OPTIONS.keywords] });
 
 /** The schema of each kind of file, as it stands in schemas/. */
 export const SCHEMAS: Readonly<Record<FileType, object>> = {
