@@ -10,6 +10,7 @@ CREATE TABLE treeline.rows (
   PRIMARY KEY (kind, name)
 );
 CREATE INDEX rows_revision ON treeline.rows (revision);
+CREATE INDEX rows_marks ON treeline.rows (revision) WHERE value IS NULL;
 
 -- Without a value it marks that this event and all older ones of the instance were dropped.
 CREATE TABLE treeline.events (
@@ -21,6 +22,8 @@ CREATE TABLE treeline.events (
   PRIMARY KEY (instance, id)
 );
 CREATE INDEX events_revision ON treeline.events (revision);
+-- The id is that of a mark for all events of an instance.
+CREATE INDEX events_marks ON treeline.events (revision) WHERE value IS NULL AND id = 9007199254740991;
 
 -- Which attempt made each of the newest commits, for one that lost its connection and does not know.
 CREATE TABLE treeline.commits (
@@ -34,10 +37,38 @@ CREATE TABLE treeline.state (
   revision bigint NOT NULL,
   -- Bytes that all rows take.
   bytes bigint NOT NULL,
+  -- That of the lease. Who takes the lease writes it here too, and so waits for the commit under way.
   fencing bigint NOT NULL,
+  -- Marks up to this commit may be gone: who has seen less reads everything anew.
+  forgotten bigint NOT NULL,
   installation uuid NOT NULL
 );
-INSERT INTO treeline.state (revision, bytes, fencing, installation) VALUES (0, 0, 0, gen_random_uuid());
+INSERT INTO treeline.state (revision, bytes, fencing, forgotten, installation) VALUES (0, 0, 0, 0, gen_random_uuid());
+
+-- One row: which process leads, by the clock of the database.
+CREATE TABLE treeline.lease (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  -- Null where it was given back, or nobody has led yet.
+  holder text,
+  fencing bigint NOT NULL,
+  -- Grows with each change.
+  version bigint NOT NULL,
+  seconds double precision NOT NULL,
+  since timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL
+);
+INSERT INTO treeline.lease (fencing, version, seconds, since, expires_at) VALUES (0, 0, 0, now(), now());
+
+-- What each process has seen.
+CREATE TABLE treeline.replicas (
+  name text PRIMARY KEY,
+  process uuid NOT NULL,
+  revision bigint NOT NULL,
+  -- When it last had seen something new, or all that there was.
+  seen_at timestamptz NOT NULL,
+  -- Digests of the settings that must agree, by name.
+  settings text NOT NULL
+);
 
 -- What clients ask of replicas that do not lead, and what the leader answers. Unlogged on purpose: after a crash, a promoted standby or a
 -- restored backup it is empty, so that nothing is carried out that was carried out before.

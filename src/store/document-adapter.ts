@@ -44,6 +44,8 @@ export interface SharedChanges {
   readonly revision: number;
   /** Bytes that all rows take after it. */
   readonly rowBytes: number;
+  /** These are all rows and events that there are: what was removed since may have left no mark. */
+  readonly isWhole: boolean;
   /** The newest of each row; one without a value was removed. Events come in the order of their ids, after what drops older ones. */
   readonly pieces: AsyncIterable<Piece>;
 }

@@ -90,6 +90,11 @@ export class EventLog {
     return { events: first === -1 ? [] : events.slice(first, first + limit), isGap: dropped > after };
   }
 
+  /** The instances that have events, or had some. */
+  get instances(): Iterable<string> {
+    return this.#tracks.keys();
+  }
+
   /** Returns everything that has to be written to restore this log. */
   *stored(): Generator<StoredEvent> {
     for (const [instance, { dropped, events }] of this.#tracks) {

@@ -23,11 +23,12 @@ import {
 import { eventOf, keptEvent, type StoredEvent } from './event-log.ts';
 import { makeDirectory } from './files.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
+import { ALL_EVENTS } from './piece.ts';
 import type { Row } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { Store } from './store.ts';
-import { emptyStoreDocument, type StoreDocument, setRow, type Tables } from './store-document.ts';
-import { StoreError } from './store-error.ts';
+import { emptyStoreDocument, rowsOf, type StoreDocument, setRow, type Tables } from './store-document.ts';
+import { NotLeading, StoreError } from './store-error.ts';
 import { storePath, takeOverFormer } from './store-file.ts';
 
 /** To change so many rows in place takes one or two milliseconds; to copy a table that has many more would take longer. */
@@ -141,6 +142,11 @@ export class LowdbStore implements Store {
     return this.#savedBytes;
   }
 
+  /** The number of the last commit that `read` shows. */
+  get revision(): number {
+    return this.#document.revision;
+  }
+
   get rowBytes(): number {
     return this.#document.rowBytes;
   }
@@ -219,7 +225,8 @@ export class LowdbStore implements Store {
     } catch (error) {
       const failure = this.#failureOf(error);
       const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
-      this.#failure = { reason: failure.message, since };
+      // Who does not lead may not write; the store could.
+      if (!(failure instanceof NotLeading)) this.#failure = { reason: failure.message, since };
       for (const { settle } of group) settle.reject(failure);
     }
   }
@@ -265,11 +272,11 @@ export class LowdbStore implements Store {
     await this.#parts.adapter.readChanges?.(this.#document.revision, (changes) => this.#showChanges(changes));
   }
 
-  /** Rows that did not change stay the very same, so that a commit that expects them is no conflict. */
-  async #showChanges({ revision, rowBytes, pieces }: SharedChanges): Promise<void> {
+  /** Rows that did not change stay the very same, so that a commit that expects them is no conflict; not where everything is read. */
+  async #showChanges({ revision, rowBytes, isWhole, pieces }: SharedChanges): Promise<void> {
     if (this.#unshown !== undefined) throw this.#unshown;
     const rows: Row[] = [];
-    const events: StoredEvent[] = [];
+    const events: StoredEvent[] = isWhole ? dropAll(this.#document) : [];
     for await (const piece of pieces) {
       await this.#parts.inSlices(
         visitAll(piece.rows, (kept) => {
@@ -279,7 +286,8 @@ export class LowdbStore implements Store {
       );
       await this.#parts.inSlices(visitAll(piece.events, (kept) => events.push(eventOf(kept))));
     }
-    await this.#advance({ revision, rowBytes, rows, events });
+    const removed = isWhole ? await this.#parts.inSlices(removeOthers(this.#document, rows)) : [];
+    await this.#advance({ revision, rowBytes, rows: rows.concat(removed), events });
   }
 
   /** Shows what is saved. */
@@ -330,6 +338,22 @@ export class LowdbStore implements Store {
       { cause: error },
     );
   }
+}
+
+/** Returns what drops all events of a document. */
+function dropAll({ events }: StoreDocument): StoredEvent[] {
+  return Array.from(events.instances, (instance) => ({ instance, event: { dropped: ALL_EVENTS } }));
+}
+
+/** Returns work that results in what removes the rows of a document that are not among the given ones. */
+function* removeOthers({ tables }: StoreDocument, rows: readonly Row[]): Steps<readonly Row[]> {
+  const kept = new Set<string>();
+  yield* visitAll(rows, ({ kind, name }) => kept.add(`${kind}/${name}`));
+  const removed: Row[] = [];
+  yield* visitAll(rowsOf(tables), ({ kind, name }) => {
+    if (!kept.has(`${kind}/${name}`)) removed.push({ kind, name, value: null });
+  });
+  return removed;
 }
 
 function unshownError(path: string, error: unknown): StoreError {

@@ -9,6 +9,9 @@ export class StoreError extends Error {
 /** Somebody else keeps the store from being used, and that passes: to wait and to try again helps. */
 export class StoreUnavailable extends StoreError {}
 
+/** This process does not lead, so it may save nothing. */
+export class NotLeading extends StoreError {}
+
 /** Returns the system's code of an error (`ENOSPC`, `ENOENT`), or undefined. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

@@ -70,7 +70,7 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
       const emptied = ['rows', 'events', 'commits', 'requests']
         .map((table) => `DELETE FROM treeline.${table};`)
         .join(' ');
-      await server.run(`${emptied} UPDATE treeline.state SET revision = 0, bytes = 0`, url);
+      await server.run(`${emptied} UPDATE treeline.state SET revision = 0, bytes = 0, forgotten = 0`, url);
     },
     async run(statement, url) {
       const client = embedded.getPgClient(url === undefined ? 'postgres' : new URL(url).pathname.slice(1), '127.0.0.1');

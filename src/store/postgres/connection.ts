@@ -39,7 +39,8 @@ export interface KeptConnection {
 /** Runs one statement, and returns its rows as lists of values. */
 export type RunStatement = (text: string, values?: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
 
-const LIMITS: DatabaseLimits = {
+/** The limits unless the options have others. */
+export const LIMITS: DatabaseLimits = {
   connectMs: 10_000,
   statementMs: 60_000,
   lockMs: 30_000,

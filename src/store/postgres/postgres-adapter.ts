@@ -18,8 +18,9 @@ import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-sto
 import { ALL_EVENTS, checksumOf, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from '../piece.ts';
 import type { KeptRow } from '../row-json.ts';
 import { emptyStoreDocument, type StoreDocument } from '../store-document.ts';
-import { StoreError } from '../store-error.ts';
+import { NotLeading, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
+import { type CommitLease, limitCommits } from './lease.ts';
 import { requireSchema } from './migrate.ts';
 import { databaseError, LostCommit } from './postgres-error.ts';
 import {
@@ -29,8 +30,11 @@ import {
   CHANGED_ROWS,
   CLOSE_LINES,
   DROP_EVENTS,
+  END_LEASES,
+  FENCE,
   FINISH,
   fetchLines,
+  LEASE,
   LOCKED_STATE,
   NO_BYTES,
   REMOVE_EVENTS,
@@ -47,13 +51,21 @@ const FIRST_BATCH_COUNT = 100;
 /** How often the outcome of a commit is looked up whose connection was lost. */
 const LOOK_UPS_MAX = 8;
 
+/**
+ * As of every store, and the lease of the process that may commit. Without one, which is for `treeline store restore` and tests, every
+ * process may commit, and nothing fences it.
+ */
+export interface PostgresStoreOptions extends LowdbStoreOptions {
+  readonly lease?: CommitLease | undefined;
+}
+
 /** Opens the store in a database whose tables are there. Throws StoreError where it cannot be read. */
 export async function openPostgresStore(
   database: DatabaseOptions,
-  options: LowdbStoreOptions = {},
+  options: PostgresStoreOptions = {},
 ): Promise<LowdbStore> {
   const { clock = systemClock, inSlices = createSlices(clock as Clock) } = options;
-  const postgres = new PostgresAdapter(database, inSlices);
+  const postgres = new PostgresAdapter(database, inSlices, options.lease);
   const adapter = options.adapting?.(postgres) ?? postgres;
   return await openStore(postgres.name, { ...options, adapter });
 }
@@ -64,17 +76,24 @@ interface State {
   readonly bytes: number;
   /** Made with the tables. */
   readonly installation: string;
+  /** That of the last process that took the lease. */
+  readonly fencing: number;
+  /** Marks up to this commit may be gone. */
+  readonly forgotten: number;
 }
 
 /** A database with the tables of a store. */
 export class PostgresAdapter implements DocumentAdapter {
   readonly #connections: DatabaseConnections;
   readonly #inSlices: RunInSlices;
+  readonly #lease: CommitLease | undefined;
   #installation: string | undefined;
 
-  constructor(options: DatabaseOptions, inSlices: RunInSlices) {
-    this.#connections = new DatabaseConnections(options);
+  constructor(options: DatabaseOptions, inSlices: RunInSlices, lease?: CommitLease) {
+    const limits = lease === undefined ? options.limits : limitCommits(lease.leaseSeconds, options.limits);
+    this.#connections = new DatabaseConnections({ ...options, ...(limits === undefined ? {} : { limits }) });
     this.#inSlices = inSlices;
+    this.#lease = lease;
   }
 
   /** How messages name the database. */
@@ -101,11 +120,14 @@ export class PostgresAdapter implements DocumentAdapter {
     return document;
   }
 
-  /** The document gets the number of a commit that comes after all others. */
+  /** The document gets the number of a commit that comes after all others. Without a lease, nobody else may hold it. */
   async write(document: StoreDocument): Promise<void> {
     const lines = cutIntoPieces(linesToKeep(document), this.#inSlices);
+    const fencing = this.#requireLead();
     await this.#connections.write(async (run) => {
+      if (this.#lease === undefined) await this.#endLeases(run);
       const state = await this.#readState(run, LOCKED_STATE);
+      this.#requireFencing(state, fencing);
       const revision = Math.max(state.revision, document.revision) + 1;
       await run(REMOVE_ROWS, [revision]);
       await run(REMOVE_EVENTS, [revision, ALL_EVENTS]);
@@ -119,15 +141,18 @@ export class PostgresAdapter implements DocumentAdapter {
     const attempt = randomUUID();
     let commit: NumberedCommit | undefined = { revision, pieces };
     let saved: Saved = { bytes: 0, growth: 0 };
+    const fencing = this.#requireLead();
     try {
       await this.#connections.write(async (run) => {
         const state = await this.#readState(run, LOCKED_STATE);
+        this.#requireFencing(state, fencing);
         if (state.revision < revision - 1) throw this.#setBack(state.revision, revision - 1);
         if (state.revision >= revision) commit = await decideAgain?.(this.#changes(run, revision - 1, state));
         if (commit !== undefined) saved = await this.#save(run, commit, attempt);
       });
     } catch (error) {
-      if (!(error instanceof LostCommit)) throw error instanceof StoreError ? notSaved(error) : error;
+      if (error instanceof NotLeading || !(error instanceof StoreError)) throw error;
+      if (!(error instanceof LostCommit)) throw notSaved(error);
       if (commit !== undefined && !(await this.#isCommitted(commit.revision, attempt))) throw notSaved(error);
     }
     return saved;
@@ -149,8 +174,38 @@ export class PostgresAdapter implements DocumentAdapter {
     return this.#connections.close();
   }
 
-  #changes(run: RunStatement, since: number, { revision, bytes }: State): SharedChanges {
-    return { revision, rowBytes: bytes, pieces: this.#readPieces(run, { since, last: revision, bytes: { read: 0 } }) };
+  /** Returns the fencing number that this process leads with; undefined where nobody has to lead. */
+  #requireLead(): number | undefined {
+    const fencing = this.#lease?.fencing;
+    if (this.#lease === undefined || fencing !== undefined) return fencing;
+    throw new NotLeading(`This process does not lead, so it may not change ${this.name}. Nothing was saved.`);
+  }
+
+  /** The lock on the state is held: nobody takes the lease before this transaction ends. */
+  #requireFencing({ fencing: there }: State, fencing: number | undefined): void {
+    if (this.#requireLead() === fencing && (fencing === undefined || there === fencing)) return;
+    throw new NotLeading(
+      `Another process leads ${this.name} with the fencing number ${there}; this one had ${fencing}. Nothing was saved.`,
+    );
+  }
+
+  /** Also a leader that hangs at present may not commit any more. Throws StoreError where one leads. */
+  async #endLeases(run: RunStatement): Promise<void> {
+    const [[fencing] = []] = await run(END_LEASES);
+    if (fencing !== undefined) await run(FENCE, [fencing]);
+    else {
+      const [[holder] = []] = await run(LEASE);
+      throw databaseError(this.#connections.address, {
+        why: `is in use: the replica "${holder}" leads`,
+        remedy: 'Stop all replicas first. Nothing was changed.',
+      });
+    }
+  }
+
+  #changes(run: RunStatement, since: number, { revision, bytes, forgotten }: State): SharedChanges {
+    const isWhole = since < forgotten;
+    const range = { since: isWhole ? 0 : since, last: revision, bytes: { read: 0 } };
+    return { revision, rowBytes: bytes, isWhole, pieces: this.#readPieces(run, range) };
   }
 
   /** Yields what is newer than a revision, and counts the bytes of its rows. Throws StoreError where a line is not as it was written. */
@@ -238,8 +293,14 @@ export class PostgresAdapter implements DocumentAdapter {
   }
 
   async #readState(run: RunStatement, statement: string): Promise<State> {
-    const [[revision, bytes, installation] = []] = await run(statement);
-    const state = { revision: Number(revision), bytes: Number(bytes), installation: String(installation) };
+    const [[revision, bytes, installation, fencing, forgotten] = []] = await run(statement);
+    const state: State = {
+      revision: Number(revision),
+      bytes: Number(bytes),
+      installation: String(installation),
+      fencing: Number(fencing),
+      forgotten: Number(forgotten),
+    };
     this.#installation ??= state.installation;
     if (this.#installation === state.installation) return state;
     throw databaseError(this.#connections.address, {

@@ -1,6 +1,6 @@
 // Holds all SQL of the store on PostgreSQL, for the versions 14 to 18. Nothing here relies on a session: settings are LOCAL, and no
 // statement has a name, so that a pooler may give each transaction another connection.
-import { ROW_FRAME_BYTES } from '../piece.ts';
+import { ALL_EVENTS, ROW_FRAME_BYTES } from '../piece.ts';
 
 /** The schema in which everything is. */
 export const SCHEMA = 'treeline';
@@ -62,8 +62,8 @@ function limit({ statementMs, lockMs, idleMs }: ServerLimits): string {
   );
 }
 
-/** The state: revision, bytes, installation. */
-export const STATE = `SELECT revision, bytes, installation FROM ${SCHEMA}.state`;
+/** The state: revision, bytes, installation, fencing number, and up to which revision marks may be gone. */
+export const STATE = `SELECT revision, bytes, installation, fencing, forgotten FROM ${SCHEMA}.state`;
 
 /** The state, once no other process is committing; none commits before this transaction ends. */
 export const LOCKED_STATE = `${STATE} FOR UPDATE`;
@@ -202,3 +202,90 @@ export const WANTED_REQUESTS = `
 /** Removes the requests of processes that have not fetched their answers. */
 export const REMOVE_OLD_REQUESTS = `
   DELETE FROM ${SCHEMA}.requests WHERE answer_until < clock_timestamp() - interval '1 minute'`;
+
+/** The lease: holder, fencing number, version, seconds, since when, and how many seconds are left. */
+export const LEASE = `
+  SELECT holder, fencing, version, seconds, ${momentOf('since')}, extract(epoch FROM expires_at - clock_timestamp())::float8
+  FROM ${SCHEMA}.lease`;
+
+/**
+ * Takes the lease for $1, for so many seconds ($2), where it still has the version $3 and the fencing number $4. Returns the new fencing
+ * number, which is greater than $5 too, and since when.
+ */
+export const ACQUIRE_LEASE = `
+  UPDATE ${SCHEMA}.lease
+  SET holder = $1::text, fencing = greatest(fencing, $5::bigint) + 1, version = version + 1, seconds = $2::float8,
+    since = clock_timestamp(), expires_at = ${after('$2')}
+  WHERE version = $3::bigint AND fencing = $4::bigint RETURNING fencing, ${momentOf('since')}`;
+
+/** Lets nobody commit who has another fencing number than $1. Waits for the commit under way. */
+export const FENCE = `UPDATE ${SCHEMA}.state SET fencing = $1::bigint`;
+
+/** Renews the lease of $1 with the fencing number $2 for so many seconds ($3). Returns its version; nothing where it is not theirs. */
+export const RENEW_LEASE = `
+  UPDATE ${SCHEMA}.lease SET version = version + 1, seconds = $3::float8, expires_at = ${after('$3')}
+  WHERE holder = $1::text AND fencing = $2::bigint RETURNING version`;
+
+/** Gives back the lease of $1 with the fencing number $2. */
+export const RELEASE_LEASE = `
+  UPDATE ${SCHEMA}.lease SET holder = NULL, version = version + 1, expires_at = clock_timestamp()
+  WHERE holder = $1::text AND fencing = $2::bigint`;
+
+/** Ends all former leases where none is held. Returns the new fencing number. */
+export const END_LEASES = `
+  UPDATE ${SCHEMA}.lease SET holder = NULL, fencing = fencing + 1, version = version + 1
+  WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing`;
+
+/** Notes that the replica $1, which is the process $2, has seen the revision $3 and has the settings $4. Returns the process that did so before. */
+export const REPORT_REPLICA = `
+  WITH former AS (SELECT process FROM ${SCHEMA}.replicas WHERE name = $1::text)
+  INSERT INTO ${SCHEMA}.replicas AS r (name, process, revision, seen_at, settings)
+  VALUES ($1::text, $2::uuid, $3::bigint, clock_timestamp(), $4::text)
+  ON CONFLICT (name) DO UPDATE SET process = excluded.process, revision = excluded.revision, settings = excluded.settings,
+    seen_at = CASE
+      WHEN excluded.revision > r.revision OR excluded.process <> r.process THEN clock_timestamp()
+      WHEN excluded.revision >= (SELECT revision FROM ${SCHEMA}.state) THEN clock_timestamp()
+      ELSE r.seen_at
+    END
+  RETURNING (SELECT process FROM former)`;
+
+/** Removes the replica $1, if it is the process $2. */
+export const REMOVE_REPLICA = `DELETE FROM ${SCHEMA}.replicas WHERE name = $1::text AND process = $2::uuid`;
+
+/** Removes replicas that were silent for long. */
+export const REMOVE_SILENT_REPLICAS = `DELETE FROM ${SCHEMA}.replicas WHERE seen_at < clock_timestamp() - interval '1 day'`;
+
+/** The name and the settings of each replica that is running. */
+export const RUNNING_REPLICAS = `SELECT name, settings FROM ${SCHEMA}.replicas WHERE seen_at > clock_timestamp() - interval '1 minute'`;
+
+/** A replica that has seen nothing for so long keeps no marks. */
+const SEEN = `SELECT min(revision) FROM ${SCHEMA}.replicas WHERE seen_at > clock_timestamp() - interval '1 hour'`;
+const ROW_MARKS = `SELECT kind, name FROM ${SCHEMA}.rows WHERE value IS NULL AND revision <= (${SEEN})`;
+const EVENT_MARKS = `
+  SELECT instance, id FROM ${SCHEMA}.events WHERE value IS NULL AND id = ${ALL_EVENTS} AND revision <= (${SEEN})`;
+/** So many marks of each kind are removed at once: the state is locked meanwhile. */
+const MARKS_MAX = 10_000;
+
+/** Whether there are marks that all replicas have seen. */
+export const HAS_SEEN_MARKS = `SELECT EXISTS (${ROW_MARKS}) OR EXISTS (${EVENT_MARKS})`;
+
+/** Removes marks that all replicas have seen, the oldest first. The marks that tell where the events of an instance begin stay. */
+export const REMOVE_MARKS = `
+  WITH rows_gone AS (
+    DELETE FROM ${SCHEMA}.rows r USING (${ROW_MARKS} ORDER BY revision LIMIT ${MARKS_MAX}) AS mark
+    WHERE r.kind = mark.kind AND r.name = mark.name RETURNING r.revision
+  ), events_gone AS (
+    DELETE FROM ${SCHEMA}.events e USING (${EVENT_MARKS} ORDER BY revision LIMIT ${MARKS_MAX}) AS mark
+    WHERE e.instance = mark.instance AND e.id = mark.id RETURNING e.revision
+  )
+  UPDATE ${SCHEMA}.state SET forgotten = greatest(forgotten, gone.revision)
+  FROM (SELECT max(revision) AS revision FROM (TABLE rows_gone UNION ALL TABLE events_gone) AS marks) AS gone
+  WHERE gone.revision IS NOT NULL`;
+
+function after(seconds: string): string {
+  return `clock_timestamp() + make_interval(secs => ${seconds}::float8)`;
+}
+
+function momentOf(column: string): string {
+  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}

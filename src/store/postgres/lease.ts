@@ -1,0 +1,330 @@
+// Decides which of several processes leads: a row of the database that one of them holds for a while and renews. Each holder has a
+// greater fencing number than those before, which its commits have to show.
+import { type Clock, pause, systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { reasonOf } from '../../base/wording.ts';
+import { DatabaseConnections, type DatabaseLimits, type DatabaseOptions, LIMITS } from './connection.ts';
+import { ACQUIRE_LEASE, FENCE, LEASE, RELEASE_LEASE, RENEW_LEASE } from './statements.ts';
+import type { Wakes } from './wakes.ts';
+
+/** Who tries to hold the lease, and what follows. */
+export interface LeaseOptions {
+  /** Names this process in the database. */
+  readonly name: string;
+  /** How long a lease lasts that is not renewed. */
+  readonly leaseSeconds: number;
+  /** Called once the lease is held. Must not throw. */
+  readonly onTaken: (fencing: number) => void;
+  /**
+   * Called once when the lease is lost. It is not taken again before what this returns has resolved: until then the parts of the former leader
+   * may still run. Must not wait for `release` or `close`.
+   */
+  readonly onLost: (reason: string) => void | Promise<void>;
+  /** A lease that was given back is seen at once by them. They stay open. */
+  readonly wakes?: Wakes | undefined;
+  readonly clock?: Clock;
+  readonly log?: Logger | undefined;
+}
+
+/** A process that leads. */
+export interface Leader {
+  readonly name: string;
+  /** RFC 3339, by the database's clock. */
+  readonly since: string;
+}
+
+/** What a commit has to know of the lease. */
+export type CommitLease = Pick<Lease, 'fencing' | 'leaseSeconds'>;
+
+/** The lease while this process holds it. */
+interface Held {
+  readonly leader: Leader;
+  readonly fencing: number;
+  /** When the last renewal was sent that the database has confirmed. */
+  sent: Moment;
+}
+
+/** A moment by both clocks: the monotonic one stands still while the machine sleeps, and the other one may be set. */
+interface Moment {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** The row. */
+interface LeaseRow {
+  readonly holder: string | null;
+  readonly fencing: number;
+  readonly version: number;
+  readonly seconds: number;
+  readonly since: string;
+  readonly secondsLeft: number;
+}
+
+/** Renewals in a lease. */
+const RENEWALS = 3;
+/** The longest time between two looks at a lease that another process holds. */
+const POLL_MS_MAX = 1_000;
+/** Looks in a short lease, and tries of a renewal that failed. */
+const POLLS = 8;
+const STATEMENT_MS_MIN = 500;
+const LOCK_MS_MAX = 1_000;
+const LEADER_STATEMENT_MS_MIN = 10_000;
+
+/**
+ * Returns the limits of the leader's commits, at most the given ones. One that is silent within a commit keeps others from leading no
+ * longer than its lease, and to wait for longer than that serves nobody.
+ */
+export function limitCommits(leaseSeconds: number, limits: Partial<DatabaseLimits> = {}): Partial<DatabaseLimits> {
+  const leaseMs = leaseSeconds * 1_000;
+  const { idleMs, lockMs, statementMs } = { ...LIMITS, ...limits };
+  return {
+    ...limits,
+    idleMs: Math.min(idleMs, leaseMs),
+    lockMs: Math.min(lockMs, leaseMs),
+    // A statement whose process was killed goes on at the server, and keeps its locks.
+    statementMs: Math.min(statementMs, Math.max(leaseMs, LEADER_STATEMENT_MS_MIN)),
+  };
+}
+
+/** A lease that this process tries to hold. It has a connection of its own: a renewal never waits for a commit. */
+export class Lease {
+  readonly leaseSeconds: number;
+  readonly #options: LeaseOptions;
+  readonly #clock: Clock;
+  readonly #connections: DatabaseConnections;
+  readonly #endWakes: (() => void) | undefined;
+  #held: Held | undefined;
+  #cancelExpiry: (() => void) | undefined;
+  /** Of the last look, while another process leads. */
+  #leader: Leader | undefined;
+  /** Which version of the row was last seen, and since when by the monotonic clock. */
+  #watched: { readonly version: number; readonly fencing: number; readonly sinceMs: number } | undefined;
+  /** The greatest fencing number that this process knows of: a database that was set back may have forgotten it. */
+  #fencingMax = 0;
+  #running: Promise<void> | undefined;
+  /** What ends after a loss, before this process may lead again. */
+  #ending: Promise<void> = Promise.resolve();
+  #stopping = new AbortController();
+  #attention = new AbortController();
+  #isFailing = false;
+
+  constructor(database: DatabaseOptions, options: LeaseOptions) {
+    const { leaseSeconds, clock = systemClock, wakes } = options;
+    const statementMs = Math.max(STATEMENT_MS_MIN, (leaseSeconds * 1_000) / RENEWALS);
+    const limits = {
+      connectMs: statementMs,
+      statementMs,
+      idleMs: statementMs,
+      lockMs: Math.min(statementMs, LOCK_MS_MAX),
+    };
+    this.leaseSeconds = leaseSeconds;
+    this.#options = options;
+    this.#clock = clock;
+    this.#connections = new DatabaseConnections({
+      ...database,
+      poolSize: 1,
+      limits: { ...database.limits, ...limits, answerMs: STATEMENT_MS_MIN },
+    });
+    this.#endWakes = wakes?.listen('lease', () => {
+      if (this.#held === undefined) this.#attention.abort();
+    });
+  }
+
+  /** The number that this process leads with; undefined where it does not lead. Decided at the moment of the call, like {@link holds}. */
+  get fencing(): number | undefined {
+    return this.holds() ? this.#held?.fencing : undefined;
+  }
+
+  /**
+   * Returns whether this process leads, by its own clocks: another one may take the lease no earlier than a lease after the database has
+   * confirmed the last renewal, which was sent before that.
+   */
+  holds(): boolean {
+    return this.#held !== undefined && this.#msLeft(this.#held) > 0;
+  }
+
+  /** Returns who leads, as this process last read it. */
+  leader(): Leader | undefined {
+    return this.#held?.leader ?? this.#leader;
+  }
+
+  /** Begins to try. Nothing is thrown later: the database may be away. */
+  start(): void {
+    if (this.#running !== undefined) return;
+    this.#stopping = new AbortController();
+    this.#running = this.#run();
+  }
+
+  /** Stops trying, and lets another process lead at once if this one does. `onLost` is not called. Never rejects. */
+  async release(): Promise<void> {
+    this.#stopping.abort();
+    this.#attention.abort();
+    await this.#running;
+    this.#running = undefined;
+    await this.#ending;
+    const held = this.#held;
+    this.#forget();
+    if (held !== undefined) await this.#giveBack(held.fencing);
+  }
+
+  async close(): Promise<void> {
+    this.#endWakes?.();
+    await this.release();
+    await this.#connections.close();
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      this.#attention = new AbortController();
+      const waitMs = await this.#step();
+      if (this.#stopping.signal.aborted) return;
+      await pause(this.#clock, waitMs, this.#attention.signal);
+    }
+  }
+
+  /** Renews, or looks whether the lease may be taken. Returns how long to wait then. */
+  async #step(): Promise<number> {
+    const { log } = this.#options;
+    try {
+      await this.#ending;
+      const waitMs = this.#held === undefined ? await this.#observe() : await this.#renew(this.#held);
+      if (this.#isFailing) log?.info('the lease can be read and written again');
+      this.#isFailing = false;
+      return waitMs;
+    } catch (error) {
+      if (!this.#isFailing)
+        log?.warn({ reason: reasonOf(error) }, 'the lease could not be read or written; this is tried again');
+      this.#isFailing = true;
+      return this.#pollMs;
+    }
+  }
+
+  get #pollMs(): number {
+    return Math.min(POLL_MS_MAX, (this.leaseSeconds * 1_000) / POLLS);
+  }
+
+  async #renew(held: Held): Promise<number> {
+    const sent = this.#moment();
+    if (this.#msLeft(held) > 0) {
+      const values = [held.leader.name, held.fencing, this.leaseSeconds];
+      const renewed = await this.#connections.write((run) => run(RENEW_LEASE, values));
+      if (renewed.length === 0) this.#lose(held, 'another process has taken the lease');
+      held.sent = sent;
+    }
+    this.#expire(held);
+    return this.#held === held ? (this.leaseSeconds * 1_000) / RENEWALS : 0;
+  }
+
+  async #observe(): Promise<number> {
+    const row = await this.#readRow();
+    const seenMs = this.#clock.monotonic();
+    const isSame = this.#watched?.version === row.version && this.#watched.fencing === row.fencing;
+    if (!isSame) this.#watched = { version: row.version, fencing: row.fencing, sinceMs: seenMs };
+    const quietMs = seenMs - (this.#watched?.sinceMs ?? seenMs);
+    this.#fencingMax = Math.max(this.#fencingMax, row.fencing);
+    this.#leader = row.holder !== null && row.secondsLeft > 0 ? { name: row.holder, since: row.since } : undefined;
+    if (mayAcquire(row, quietMs)) return await this.#acquire(row);
+    const quietLeftMs = row.seconds * 1_000 - quietMs;
+    return quietLeftMs > 0 ? Math.min(this.#pollMs, quietLeftMs) : this.#pollMs;
+  }
+
+  async #readRow(): Promise<LeaseRow> {
+    const [[holder, fencing, version, seconds, since, secondsLeft] = []] = await this.#connections.read((run) =>
+      run(LEASE),
+    );
+    return {
+      holder: holder === null ? null : String(holder),
+      fencing: Number(fencing),
+      version: Number(version),
+      seconds: Number(seconds),
+      since: String(since),
+      secondsLeft: Number(secondsLeft),
+    };
+  }
+
+  /** Takes the lease unless somebody has changed it. Whoever commits at that moment comes first, or this throws StoreError. */
+  async #acquire({ version, fencing: former }: LeaseRow): Promise<number> {
+    const { name, onTaken, wakes, log } = this.#options;
+    const sent = this.#moment();
+    const values = [name, this.leaseSeconds, version, former, this.#fencingMax];
+    const [acquired] = await this.#connections.write(async (run) => {
+      const rows = await run(ACQUIRE_LEASE, values);
+      if (rows[0] !== undefined) await run(FENCE, [rows[0][0]]);
+      return rows;
+    });
+    if (acquired === undefined) return 0;
+    const held: Held = { leader: { name, since: String(acquired[1]) }, fencing: Number(acquired[0]), sent };
+    this.#fencingMax = held.fencing;
+    wakes?.notify('lease');
+    if (this.#stopping.signal.aborted || this.#msLeft(held) <= 0) {
+      await this.#giveBack(held.fencing);
+      return this.#pollMs;
+    }
+    this.#held = held;
+    this.#expire(held);
+    log?.info({ replica: name, fencing: held.fencing }, 'this replica leads');
+    onTaken(held.fencing);
+    return (this.leaseSeconds * 1_000) / RENEWALS;
+  }
+
+  /** Loses the lease if it is over by the clocks, and looks again when it would be. */
+  #expire(held: Held): void {
+    if (this.#held !== held) return;
+    this.#cancelExpiry?.();
+    const leftMs = this.#msLeft(held);
+    if (leftMs > 0) this.#cancelExpiry = this.#clock.after(leftMs, () => this.#expire(held));
+    else this.#lose(held, `the lease could not be renewed for ${this.leaseSeconds} seconds`);
+  }
+
+  #lose(held: Held, reason: string): void {
+    if (this.#held !== held) return;
+    const { name, log, onLost } = this.#options;
+    this.#forget();
+    log?.warn({ replica: name, fencing: held.fencing, reason }, 'this replica does not lead any more');
+    this.#ending = (async () => {
+      try {
+        await onLost(reason);
+      } catch (error) {
+        log?.error({ err: error }, 'what this replica did as the leader has not ended well');
+      }
+      await this.#giveBack(held.fencing);
+    })();
+  }
+
+  #forget(): void {
+    this.#held = undefined;
+    this.#cancelExpiry?.();
+    this.#cancelExpiry = undefined;
+  }
+
+  /** Changes nothing where another process has the lease. Where the database is away, the lease ends by itself. */
+  async #giveBack(fencing: number): Promise<void> {
+    const { name, wakes, log } = this.#options;
+    try {
+      await this.#connections.write((run) => run(RELEASE_LEASE, [name, fencing]));
+      wakes?.notify('lease');
+    } catch (error) {
+      log?.info({ reason: reasonOf(error) }, 'the lease could not be given back, and ends by itself');
+    }
+  }
+
+  #moment(): Moment {
+    return { monotonicMs: this.#clock.monotonic(), wallMs: this.#clock.now() };
+  }
+
+  #msLeft({ sent }: Held): number {
+    const { monotonicMs, wallMs } = this.#moment();
+    return this.leaseSeconds * 1_000 - Math.max(monotonicMs - sent.monotonicMs, wallMs - sent.wallMs);
+  }
+}
+
+/**
+ * Returns whether another process may take the lease: it was given back; or it is over by the database's clock, and this process has
+ * seen nothing of its holder for as long as it lasts. The latter also holds where the database's clock was set: then more may be left
+ * than a lease has.
+ */
+function mayAcquire({ holder, seconds, secondsLeft }: LeaseRow, quietMs: number): boolean {
+  if (holder === null) return true;
+  return quietMs >= seconds * 1_000 && (secondsLeft <= 0 || secondsLeft > seconds);
+}

@@ -1,0 +1,135 @@
+// Tells the database what each process that shares it has seen. The leader removes the marks that all have seen, and warns where the
+// settings of another process differ from its own.
+import { createHash, randomUUID } from 'node:crypto';
+import { type Clock, pause, systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { reasonOf } from '../../base/wording.ts';
+import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
+import { type CommitLease, limitCommits } from './lease.ts';
+import {
+  HAS_SEEN_MARKS,
+  LOCKED_STATE,
+  REMOVE_MARKS,
+  REMOVE_REPLICA,
+  REMOVE_SILENT_REPLICAS,
+  REPORT_REPLICA,
+  RUNNING_REPLICAS,
+} from './statements.ts';
+
+/** What is told of this process. */
+export interface ReplicasOptions {
+  /** No other process may have it. */
+  readonly name: string;
+  /** The settings that must agree between all processes, by name, without secrets. The database gets digests of them. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly lease: CommitLease;
+  /** Returns the number of the last commit that this process shows. */
+  readonly seen: () => number;
+  readonly clock?: Clock;
+  readonly log?: Logger | undefined;
+}
+
+const PAUSE_MS = 10_000;
+const DIGEST_LENGTH = 16;
+
+/** Tells of one process, on a connection of its own. */
+export class Replicas {
+  readonly #options: ReplicasOptions;
+  readonly #connections: DatabaseConnections;
+  readonly #process: string = randomUUID();
+  readonly #settings: Readonly<Record<string, string>>;
+  readonly #closing = new AbortController();
+  /** What was warned of, by the name of the other replica. */
+  readonly #warned = new Map<string, string>();
+  #running: Promise<void> | undefined;
+  #hasReported = false;
+
+  constructor(database: DatabaseOptions, options: ReplicasOptions) {
+    const limits = limitCommits(options.lease.leaseSeconds, database.limits);
+    this.#connections = new DatabaseConnections({ ...database, poolSize: 1, limits });
+    this.#options = options;
+    this.#settings = Object.fromEntries(Object.entries(options.settings).map(([name, text]) => [name, digestOf(text)]));
+  }
+
+  /** Begins to report every few seconds. Nothing is thrown later: the database may be away. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Tells what this process has seen. On the leader, removes marks and compares settings. Throws StoreError. */
+  async report(): Promise<void> {
+    const { name, seen, lease } = this.#options;
+    const { fencing } = lease;
+    const [former, hasMarks] = await this.#connections.write(async (run) => {
+      const values = [name, this.#process, seen(), JSON.stringify(this.#settings)];
+      const [[process] = []] = await run(REPORT_REPLICA, values);
+      if (fencing === undefined) return [process, false];
+      await run(REMOVE_SILENT_REPLICAS);
+      this.#compareSettings(await run(RUNNING_REPLICAS));
+      const [[hasSeenMarks] = []] = await run(HAS_SEEN_MARKS);
+      return [process, hasSeenMarks === true];
+    });
+    if (this.#hasReported && former !== this.#process) {
+      this.#warn(name, 'another process has the name of this replica: give each a name of its own (replica.name)', {});
+    }
+    this.#hasReported = true;
+    if (hasMarks) await this.#connections.write((run) => removeMarks(run, fencing));
+  }
+
+  /** Marks are kept for this process no longer. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#running;
+    if (this.#hasReported) {
+      await this.#try(() => this.#connections.write((run) => run(REMOVE_REPLICA, [this.#options.name, this.#process])));
+    }
+    await this.#connections.close();
+  }
+
+  async #run(): Promise<void> {
+    const { clock = systemClock } = this.#options;
+    while (!this.#closing.signal.aborted) {
+      await this.#try(() => this.report());
+      await pause(clock, PAUSE_MS, this.#closing.signal);
+    }
+  }
+
+  async #try(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      // That the database is away is told by those who need it.
+      this.#options.log?.debug({ reason: reasonOf(error) }, 'what this replica has seen could not be told');
+    }
+  }
+
+  #compareSettings(replicas: readonly (readonly unknown[])[]): void {
+    for (const [name, text] of replicas) {
+      const others: Readonly<Record<string, unknown>> = JSON.parse(String(text));
+      // What only one version knows is no difference.
+      const differing = Object.entries(this.#settings).filter(([key, own]) => (others[key] ?? own) !== own);
+      const settings = differing.map(([key]) => key);
+      if (settings.length > 0) {
+        this.#warn(String(name), 'a replica has other settings than this one, which leads: they must agree', {
+          settings,
+        });
+      } else this.#warned.delete(String(name));
+    }
+  }
+
+  /** Once for the same. */
+  #warn(replica: string, text: string, fields: { readonly settings?: readonly string[] }): void {
+    const what = `${text} ${fields.settings?.join()}`;
+    if (this.#warned.get(replica) !== what) this.#options.log?.warn({ replica, ...fields }, text);
+    this.#warned.set(replica, what);
+  }
+}
+
+async function removeMarks(run: RunStatement, fencing: number | undefined): Promise<void> {
+  const [[, , , there] = []] = await run(LOCKED_STATE);
+  if (Number(there) === fencing) await run(REMOVE_MARKS);
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
+}

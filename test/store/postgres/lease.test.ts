@@ -1,0 +1,378 @@
+// Which of several processes leads, on a real server: leases in this process and in others, and what the database accepts of one
+// that leads no more. The last tests stop the server.
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+import type { LowdbStore } from '../../../src/store/lowdb-store.ts';
+import { DatabaseConnections } from '../../../src/store/postgres/connection.ts';
+import { type CommitLease, Lease, type LeaseOptions, limitCommits } from '../../../src/store/postgres/lease.ts';
+import { openPostgresStore, PostgresAdapter } from '../../../src/store/postgres/postgres-adapter.ts';
+import { FENCE } from '../../../src/store/postgres/statements.ts';
+import { Wakes } from '../../../src/store/postgres/wakes.ts';
+import { NotLeading } from '../../../src/store/store-error.ts';
+import { committedFencings, startLeadingProcess } from '../../support/leading-process.ts';
+import { pausingSlices } from '../../support/pausing-slices.ts';
+import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
+import { writeText } from '../../support/rows.ts';
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await startPostgresServer();
+});
+afterAll(() => server.remove());
+
+const PATIENCE = { timeout: 25_000 };
+const LONG_SECONDS = 60;
+
+/** A lease, and what it has called. */
+interface Observed {
+  readonly lease: Lease;
+  readonly taken: number[];
+  readonly lost: string[];
+}
+
+/** Begins to try for a lease, which is closed when the test is over. */
+function start(url: string, options: Partial<LeaseOptions> = {}): Observed {
+  const taken: number[] = [];
+  const lost: string[] = [];
+  const lease = new Lease(
+    { url },
+    {
+      name: 'one',
+      leaseSeconds: LONG_SECONDS,
+      onTaken: (fencing) => taken.push(fencing),
+      onLost: (reason) => void lost.push(reason),
+      ...options,
+    },
+  );
+  onTestFinished(() => lease.close());
+  lease.start();
+  return { lease, taken, lost };
+}
+
+async function openStore(url: string, lease?: CommitLease): Promise<LowdbStore> {
+  const store = await openPostgresStore({ url, limits: { pauseMs: 20 } }, { lease });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** A process that thinks that it leads. */
+function believing(fencing: number, leaseSeconds = LONG_SECONDS): CommitLease {
+  return { fencing, leaseSeconds };
+}
+
+/** The machine's clock, with what a test adds to it. */
+function jumpingClock(): Clock & { wallMs: number; monotonicMs: number } {
+  const clock = {
+    ...systemClock,
+    wallMs: 0,
+    monotonicMs: 0,
+    now: () => systemClock.now() + clock.wallMs,
+    monotonic: () => systemClock.monotonic() + clock.monotonicMs,
+  };
+  return clock;
+}
+
+/** Begins a commit of the row `held` that does not end before `end` is called. */
+async function holdCommit(url: string, revision: number, lease?: CommitLease) {
+  const adapter = new PostgresAdapter({ url }, pausingSlices(), lease);
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const committed = adapter.commit(
+    revision,
+    (async function* () {
+      yield { rows: [['node', 'held', '{}'] as const], events: [] };
+      begun.resolve();
+      await gate.promise;
+    })(),
+  );
+  onTestFinished(async () => {
+    gate.resolve();
+    await committed.catch(() => undefined);
+    await adapter.close();
+  });
+  await begun.promise;
+  return { committed, end: () => gate.resolve() };
+}
+
+async function hasWaiting(): Promise<boolean> {
+  const [row] = await server.run(`SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+  return Number(row?.count) > 0;
+}
+
+describe('of several processes', () => {
+  it('one leads, with one number, however many begin at once; the others know who, and lead when it gives the lease back', async () => {
+    const url = await server.create();
+    const all = ['a', 'b', 'c'].map((name) => start(url, { name }));
+    await expect.poll(() => all.flatMap(({ taken }) => taken), PATIENCE).toEqual([1]);
+    const first = all.find(({ lease }) => lease.holds());
+    const name = first?.lease.leader()?.name;
+    await expect.poll(() => all.map(({ lease }) => lease.leader()?.name), PATIENCE).toEqual([name, name, name]);
+    expect(all.map(({ lease }) => lease.fencing).filter((fencing) => fencing !== undefined)).toEqual([1]);
+    expect(first?.lease.leader()?.since).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    await first?.lease.release();
+    expect(first?.lease.fencing).toBeUndefined();
+    // Long before the lease would have ended by itself.
+    await expect.poll(() => all.flatMap(({ taken }) => taken).sort(), PATIENCE).toEqual([1, 2]);
+    expect(all.flatMap(({ lost }) => lost)).toEqual([]);
+    first?.lease.start();
+    const second = all.find(({ lease }) => lease.holds());
+    await expect.poll(() => first?.lease.leader(), PATIENCE).toEqual(second?.lease.leader());
+  });
+
+  it('another is woken where the leader gives the lease back', async () => {
+    const url = await server.create();
+    const wakes = [new Wakes({ url }), new Wakes({ url })];
+    onTestFinished(async () => void (await Promise.all(wakes.map((each) => each.close()))));
+    const connected = wakes.map((each) => new Promise<void>((resolve) => each.listen('request', () => resolve())));
+    await Promise.all(connected);
+    const one = start(url, { wakes: wakes[0] });
+    await expect.poll(() => one.taken, PATIENCE).toEqual([1]);
+    // It never looks by itself.
+    const clock = { ...systemClock, after: () => () => undefined };
+    const two = start(url, { name: 'two', wakes: wakes[1], clock });
+    await expect.poll(() => two.lease.leader()?.name, PATIENCE).toBe('one');
+    await one.lease.close();
+    await expect.poll(() => two.taken, PATIENCE).toEqual([2]);
+  });
+
+  it('one that was killed is followed by another, with a greater number', async () => {
+    const url = await server.create();
+    const child = startLeadingProcess(url, 2);
+    await expect.poll(() => child.claims().at(-1)?.fencing, PATIENCE).toBeDefined();
+    const { lease } = start(url, { leaseSeconds: 2 });
+    await child.kill();
+    const last = child.claims().findLast(({ fencing }) => fencing !== undefined);
+    await expect.poll(() => lease.fencing ?? 0, PATIENCE).toBeGreaterThan(last?.fencing ?? 0);
+  });
+
+  it('one that was stopped for longer than its lease knows at once that it leads no more, and commits nothing', async () => {
+    const url = await server.create();
+    const child = startLeadingProcess(url, 2);
+    await expect.poll(async () => (await committedFencings(server, url)).length, PATIENCE).toBeGreaterThan(3);
+    child.signal('SIGSTOP');
+    const { lease } = start(url, { leaseSeconds: 2 });
+    await expect.poll(() => lease.fencing ?? 0, PATIENCE).toBeGreaterThan(1);
+    const { fencing = 0 } = lease;
+    const committed = async (): Promise<readonly number[]> =>
+      (await committedFencings(server, url)).filter((each) => each < fencing);
+    const before = await committed();
+    const continued = process.hrtime.bigint();
+    child.signal('SIGCONT');
+    const claims = () => child.claims().filter(({ at }) => at > continued);
+    await expect.poll(() => claims().length, PATIENCE).toBeGreaterThan(3);
+    expect(claims().filter((claim) => (claim.fencing ?? Infinity) <= fencing)).toEqual([]);
+    expect(await committed()).toEqual(before);
+  });
+});
+
+describe('a process that does not lead', () => {
+  it('commits nothing, and does not call that a failure of the store', async () => {
+    const url = await server.create();
+    const one = start(url);
+    await expect.poll(() => one.taken, PATIENCE).toEqual([1]);
+    const two = start(url, { name: 'two' });
+    const [leading, standby] = [await openStore(url, one.lease), await openStore(url, two.lease)];
+    await leading.commit([writeText('a', 'one')]);
+    const refused = standby.commit([writeText('b', 'two')]);
+    await expect(refused).rejects.toBeInstanceOf(NotLeading);
+    await expect(refused).rejects.toThrow(
+      /^This process does not lead, so it may not change the database "t\d+" at .*\. Nothing was saved\.$/,
+    );
+    expect(standby.failure).toBeUndefined();
+    await one.lease.release();
+    await expect.poll(() => two.taken, PATIENCE).toEqual([2]);
+    await standby.commit([writeText('b', 'two')]);
+    expect([...standby.list('node').keys()]).toEqual(['a', 'b']);
+    await expect(leading.commit([writeText('c', 'three')])).rejects.toBeInstanceOf(NotLeading);
+    expect(leading.failure).toBeUndefined();
+  });
+
+  it('is refused by the database where it still thinks that it leads', async () => {
+    const url = await server.create();
+    const store = await openStore(url, believing(0));
+    await store.commit([writeText('a', 'one')]);
+    const { taken } = start(url);
+    await expect.poll(() => taken, PATIENCE).toEqual([1]);
+    await expect(store.commit([writeText('b', 'two')])).rejects.toThrow(
+      /^Another process leads the database .* with the fencing number 1; this one had 0\. Nothing was saved\.$/,
+    );
+    await store.refresh();
+    expect([...store.list('node').keys()]).toEqual(['a']);
+  });
+
+  it('is refused where its commit has begun, and waited while another took the lease', async () => {
+    const url = await server.create();
+    const store = await openStore(url, believing(0));
+    const connections = new DatabaseConnections({ url });
+    onTestFinished(() => connections.close());
+    const refused = await connections.write(async (run) => {
+      await run(FENCE, [1]);
+      const commit = store.commit([writeText('a', 'one')]);
+      await expect.poll(hasWaiting, PATIENCE).toBe(true);
+      return {
+        commit: expect(commit).rejects.toThrow('with the fencing number 1; this one had 0. Nothing was saved.'),
+      };
+    });
+    await refused.commit;
+  });
+
+  it('is refused where its own lease ended while the commit waited', async () => {
+    const url = await server.create();
+    const lease = { fencing: 0 as number | undefined, leaseSeconds: LONG_SECONDS };
+    const store = await openStore(url, lease);
+    const held = await holdCommit(url, 1);
+    const refused = expect(store.commit([writeText('a', 'one')])).rejects.toBeInstanceOf(NotLeading);
+    await expect.poll(hasWaiting, PATIENCE).toBe(true);
+    lease.fencing = undefined;
+    held.end();
+    await refused;
+  });
+
+  it('waits for the commit under way before it leads', async () => {
+    const url = await server.create();
+    const held = await holdCommit(url, 1, believing(0));
+    const { taken } = start(url);
+    await expect.poll(hasWaiting, PATIENCE).toBe(true);
+    expect(taken).toEqual([]);
+    held.end();
+    await held.committed;
+    await expect.poll(() => taken, PATIENCE).toEqual([1]);
+    expect((await openStore(url)).list('node').size).toBe(1);
+  });
+
+  it('leads although the former one hangs within a commit, which the server ends', async () => {
+    const url = await server.create();
+    const held = await holdCommit(url, 1, believing(0, 1));
+    const refused = expect(held.committed).rejects.toThrow(/Nothing was saved/);
+    const { taken } = start(url);
+    await expect.poll(() => taken, PATIENCE).toEqual([1]);
+    held.end();
+    await refused;
+    expect((await openStore(url)).list('node').size).toBe(0);
+  });
+});
+
+describe('clocks', () => {
+  it.each(['wallMs', 'monotonicMs'] as const)('a jump forward (%s) ends the lease at once', async (which) => {
+    const url = await server.create();
+    const clock = jumpingClock();
+    const ended = Promise.withResolvers<void>();
+    const lost: string[] = [];
+    const onLost = async (reason: string): Promise<void> => {
+      lost.push(reason);
+      await ended.promise;
+    };
+    const { lease, taken } = start(url, { leaseSeconds: 2, clock, onLost });
+    await expect.poll(() => taken, PATIENCE).toEqual([1]);
+    const held = lease.holds();
+    clock[which] += 2_000;
+    expect([held, lease.holds(), lease.fencing]).toEqual([true, false, undefined]);
+    await expect.poll(() => lost, PATIENCE).toEqual(['the lease could not be renewed for 2 seconds']);
+    // Not again before what it did as the leader has ended.
+    expect(taken).toEqual([1]);
+    ended.resolve();
+    await expect.poll(() => taken, PATIENCE).toEqual([1, 2]);
+  });
+
+  it('a jump back of the wall clock changes nothing', async () => {
+    const url = await server.create();
+    const clock = jumpingClock();
+    const { lease, lost, taken } = start(url, { leaseSeconds: 10, clock });
+    await expect.poll(() => taken, PATIENCE).toEqual([1]);
+    clock.wallMs -= 3_600_000;
+    expect(lease.holds()).toBe(true);
+    clock.monotonicMs += 10_000;
+    expect(lease.holds()).toBe(false);
+    expect(lost).toEqual([]);
+  });
+
+  it.each(["- interval '1 hour'", "+ interval '1 hour'"])(
+    'of the database that jump (%s) let nobody lead beside one that still renews, and somebody once it does not',
+    async (by) => {
+      const url = await server.create();
+      const jump = `UPDATE treeline.lease SET holder = 'gone', fencing = 7, seconds = 1, version = version + 1, expires_at = now() ${by}`;
+      await server.run(jump, url);
+      let ms = 0;
+      let looks = 0;
+      // Time passes for it only where this test says so. Each look asks for the time.
+      const clock: Clock = {
+        ...systemClock,
+        monotonic() {
+          looks += 1;
+          return ms;
+        },
+      };
+      const { taken } = start(url, { leaseSeconds: 1, clock });
+      for (let renewal = 1; renewal <= 3; renewal++) {
+        await server.run(jump, url);
+        // One that was under way may not have seen it.
+        const seen = looks + 1;
+        await expect.poll(() => looks, PATIENCE).toBeGreaterThan(seen);
+        ms += 999;
+      }
+      expect(taken).toEqual([]);
+      ms += 1;
+      await expect.poll(() => taken, PATIENCE).toEqual([8]);
+    },
+  );
+});
+
+describe('the database', () => {
+  it('is written by nothing without a lease that replaces all, unless nobody leads; then who led before may not commit', async () => {
+    const url = await server.create();
+    const { lease, taken } = start(url);
+    await expect.poll(() => taken, PATIENCE).toEqual([1]);
+    const adapter = new PostgresAdapter({ url }, pausingSlices());
+    onTestFinished(() => adapter.close());
+    const document = await adapter.read();
+    await expect(adapter.write(document)).rejects.toThrow(
+      'is in use: the replica "one" leads. Stop all replicas first. Nothing was changed.',
+    );
+    await lease.release();
+    const former = await openStore(url, believing(1));
+    await adapter.write(document);
+    await expect(former.commit([writeText('a', 'one')])).rejects.toThrow('with the fencing number 2; this one had 1.');
+  });
+
+  it('that was set back does not give a number again that this process has seen', async () => {
+    const url = await server.create();
+    await server.run('UPDATE treeline.lease SET fencing = 20', url);
+    const { lease, taken } = start(url, { leaseSeconds: 1 });
+    await expect.poll(() => taken, PATIENCE).toEqual([21]);
+    await server.run(`UPDATE treeline.lease SET fencing = 4, holder = 'former', version = 1`, url);
+    await expect.poll(() => taken, PATIENCE).toEqual([21, 22]);
+    expect(lease.fencing).toBe(22);
+  });
+
+  it('ends what the leader does in at most one lease', () => {
+    expect(limitCommits(10)).toEqual({ idleMs: 10_000, lockMs: 10_000, statementMs: 10_000 });
+    expect(limitCommits(1)).toEqual({ idleMs: 1_000, lockMs: 1_000, statementMs: 10_000 });
+    expect(limitCommits(300, { lockMs: 200, pauseMs: 20 })).toEqual({
+      ...{ idleMs: 20_000, lockMs: 200, statementMs: 60_000, pauseMs: 20 },
+    });
+  });
+
+  it('that is stopped and started soon takes the lease from nobody', async () => {
+    const url = await server.create();
+    const { lease, taken, lost } = start(url);
+    await expect.poll(() => taken, PATIENCE).toEqual([1]);
+    await server.stop();
+    await server.start();
+    expect(lease.holds()).toBe(true);
+    const store = await openStore(url, lease);
+    await store.commit([writeText('a', 'one')]);
+    expect([taken, lost]).toEqual([[1], []]);
+  });
+
+  it('that is away for a lease ends it, and lets it be taken again with another number', async () => {
+    const url = await server.create();
+    const { lease, taken, lost } = start(url, { leaseSeconds: 1 });
+    await expect.poll(() => taken, PATIENCE).toEqual([1]);
+    await server.stop();
+    await expect.poll(() => lost, PATIENCE).toEqual(['the lease could not be renewed for 1 seconds']);
+    expect(lease.holds()).toBe(false);
+    await server.start();
+    await expect.poll(() => taken, PATIENCE).toEqual([1, 2]);
+  });
+});

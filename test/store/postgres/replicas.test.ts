@@ -1,0 +1,233 @@
+// What the processes that share a database tell of themselves there, on a real server: which marks go, and what the leader warns of.
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createLog } from '../../../src/base/log.ts';
+import type { NewEvent } from '../../../src/model/instance-event.ts';
+import type { LowdbStore } from '../../../src/store/lowdb-store.ts';
+import type { CommitLease } from '../../../src/store/postgres/lease.ts';
+import { openPostgresStore, PostgresAdapter } from '../../../src/store/postgres/postgres-adapter.ts';
+import { Replicas } from '../../../src/store/postgres/replicas.ts';
+import { pausingSlices } from '../../support/pausing-slices.ts';
+import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
+import { writeText } from '../../support/rows.ts';
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await startPostgresServer();
+});
+afterAll(() => server.remove());
+
+const LEADS: CommitLease = { fencing: 0, leaseSeconds: 10 };
+const STANDS_BY: CommitLease = { fencing: undefined, leaseSeconds: 10 };
+const ALL = { after: 0, limit: 10_000 };
+const SETTINGS = { 'source.url': 'https://git.example/stacks.git' };
+
+interface Replica {
+  readonly store: LowdbStore;
+  readonly replicas: Replicas;
+  /** What it warned of. */
+  readonly warnings: unknown[];
+}
+
+async function open(
+  url: string,
+  name: string,
+  { lease = STANDS_BY, settings = SETTINGS as Readonly<Record<string, string>> } = {},
+): Promise<Replica> {
+  const store = await openPostgresStore({ url });
+  const warnings: unknown[] = [];
+  const log = createLog('warn', {
+    write(line) {
+      const { level, time, ...fields } = JSON.parse(line);
+      warnings.push(fields);
+    },
+  });
+  const replicas = new Replicas({ url }, { name, settings, lease, seen: () => store.revision, log });
+  onTestFinished(async () => {
+    await replicas.close();
+    await store.close();
+  });
+  return { store, replicas, warnings };
+}
+
+function eventOf(reason: string, instance: string): NewEvent {
+  const event = { instance, time: '2026-11-20T10:13:56.000Z', resource: 'web-1', from: null, to: 'done' as const };
+  return { ...event, reason, commit: null, client: null };
+}
+
+/** Drops all events of an instance, as a store does that has too many. */
+async function dropEvents(url: string, instance: string): Promise<void> {
+  const adapter = new PostgresAdapter({ url }, pausingSlices());
+  const pieces = async function* () {
+    yield { rows: [], events: [[instance, Number.MAX_SAFE_INTEGER, null] as const] };
+  };
+  await adapter.commit((await adapter.revision()) + 1, pieces());
+  await adapter.close();
+}
+
+async function marks(url: string): Promise<readonly unknown[]> {
+  const rows = await server.run('SELECT name FROM treeline.rows WHERE value IS NULL ORDER BY name', url);
+  const events = await server.run(
+    'SELECT instance AS name FROM treeline.events WHERE value IS NULL ORDER BY instance',
+    url,
+  );
+  return [...rows, ...events].map(({ name }) => name);
+}
+
+describe('marks', () => {
+  it('of removed rows and dropped instances go once all replicas have seen them, not before', async () => {
+    const url = await server.create();
+    const leader = await open(url, 'one', { lease: LEADS });
+    const standby = await open(url, 'two');
+    await leader.store.commit([writeText('a', 'x'), writeText('b', 'x')], [eventOf('x', 'shop'), eventOf('x', 'mail')]);
+    await standby.store.refresh();
+    await standby.replicas.report();
+    await leader.store.commit([writeText('a', null, leader.store.read('node', 'a'))]);
+    await dropEvents(url, 'shop');
+    await leader.store.refresh();
+    await leader.replicas.report();
+    expect(await marks(url)).toEqual(['a', 'shop']);
+    await standby.store.refresh();
+    // Not the leader.
+    await standby.replicas.report();
+    expect(await marks(url)).toEqual(['a', 'shop']);
+    await leader.replicas.report();
+    expect(await marks(url)).toEqual([]);
+    await leader.store.commit([writeText('c', 'x')]);
+    await standby.store.refresh();
+    expect([...standby.store.list('node').keys()]).toEqual(['b', 'c']);
+    const third = await open(url, 'three');
+    expect(third.store.list('node')).toEqual(standby.store.list('node'));
+  });
+
+  it('that say where the events of an instance begin stay', async () => {
+    const url = await server.create();
+    const { store, replicas } = await open(url, 'one', { lease: LEADS });
+    await store.commit(
+      [],
+      Array.from({ length: 1_001 }, (_, index) => eventOf(`${index}`, 'shop')),
+    );
+    await store.commit([writeText('a', 'x')]);
+    await replicas.report();
+    expect(await marks(url)).toEqual(['shop']);
+    const other = await open(url, 'two');
+    expect(await other.store.events('shop', ALL)).toEqual(await store.events('shop', ALL));
+  });
+
+  it('are not kept for a replica that was silent for long: it reads everything anew', async () => {
+    const url = await server.create();
+    const leader = await open(url, 'one', { lease: LEADS });
+    const silent = await open(url, 'two');
+    const names = ['a', 'b', 'c'];
+    await leader.store.commit(
+      names.map((name) => writeText(name, 'old')),
+      [eventOf('old', 'shop'), eventOf('old', 'mail')],
+    );
+    await silent.store.refresh();
+    await silent.replicas.report();
+    await server.run(`UPDATE treeline.replicas SET seen_at = now() - interval '61 minutes' WHERE name = 'two'`, url);
+    const read = (name: string) => leader.store.read('node', name);
+    await leader.store.commit(['a', 'b'].map((name) => writeText(name, null, read(name))));
+    await leader.store.commit([writeText('b', 'again'), writeText('d', 'new')], [eventOf('new', 'mail')]);
+    await dropEvents(url, 'shop');
+    await leader.store.refresh();
+    await leader.replicas.report();
+    expect(await marks(url)).toEqual([]);
+    await silent.store.refresh();
+    expect([...silent.store.list('node')].sort()).toEqual([...leader.store.list('node')].sort());
+    expect([...silent.store.list('node').keys()].sort()).toEqual(['b', 'c', 'd']);
+    for (const instance of ['shop', 'mail']) {
+      expect(await silent.store.events(instance, ALL)).toEqual(await leader.store.events(instance, ALL));
+    }
+    expect([silent.store.rowBytes, silent.store.revision]).toEqual([leader.store.rowBytes, leader.store.revision]);
+    // It can commit on what it has read.
+    await silent.store.commit([writeText('b', 'last', silent.store.read('node', 'b'))]);
+    await leader.store.refresh();
+    expect(leader.store.read('node', 'b')?.oid).toBe('last');
+  });
+
+  it('that are gone let a commit read everything anew too', async () => {
+    const url = await server.create();
+    const leader = await open(url, 'one', { lease: LEADS });
+    const other = await open(url, 'two');
+    await leader.store.commit([writeText('a', 'old')]);
+    await other.store.refresh();
+    await leader.store.commit([writeText('a', null, leader.store.read('node', 'a'))]);
+    await leader.replicas.report();
+    expect(await marks(url)).toEqual([]);
+    await other.store.commit([writeText('b', 'x')]);
+    expect([...other.store.list('node').keys()]).toEqual(['b']);
+    await other.store.commit([writeText('a', 'anew')]);
+    await leader.store.refresh();
+    expect(leader.store.list('node')).toEqual(other.store.list('node'));
+  });
+
+  it('are kept for a replica that reports again and again, and does not go on, no longer than for a silent one', async () => {
+    const url = await server.create();
+    const leader = await open(url, 'one', { lease: LEADS });
+    const stuck = await open(url, 'two');
+    await leader.store.commit([writeText('a', 'x')]);
+    await stuck.replicas.report();
+    await server.run(`UPDATE treeline.replicas SET seen_at = now() - interval '61 minutes' WHERE name = 'two'`, url);
+    await leader.store.commit([writeText('a', null, leader.store.read('node', 'a'))]);
+    await stuck.replicas.report();
+    await leader.replicas.report();
+    expect(await marks(url)).toEqual([]);
+  });
+
+  it('are removed by no process that was deposed, nor kept for one that has ended', async () => {
+    const url = await server.create();
+    const leader = await open(url, 'one', { lease: LEADS });
+    const standby = await open(url, 'two');
+    await leader.store.commit([writeText('a', 'x')]);
+    await standby.replicas.report();
+    await leader.store.commit([writeText('a', null, leader.store.read('node', 'a'))]);
+    await leader.replicas.report();
+    expect(await marks(url)).toEqual(['a']);
+    await standby.replicas.close();
+    await server.run('UPDATE treeline.state SET fencing = 1', url);
+    await leader.replicas.report();
+    expect(await marks(url)).toEqual(['a']);
+    await server.run('UPDATE treeline.state SET fencing = 0', url);
+    await leader.replicas.report();
+    expect(await marks(url)).toEqual([]);
+  });
+});
+
+describe('the leader warns', () => {
+  it('once of settings that differ, by name and without their values', async () => {
+    const url = await server.create();
+    const settings = { ...SETTINGS, 'limits.servers': '7' };
+    const leader = await open(url, 'one', { lease: LEADS, settings });
+    const same = await open(url, 'two', { settings });
+    const other = await open(url, 'three', { settings: { ...settings, 'source.url': 'https://other.example/' } });
+    // Of a version that does not know one of them.
+    const older = await open(url, 'four', { settings: SETTINGS });
+    for (const { replicas } of [same, other, older, leader, leader]) await replicas.report();
+    const msg = 'a replica has other settings than this one, which leads: they must agree';
+    expect(leader.warnings).toEqual([{ replica: 'three', settings: ['source.url'], msg }]);
+    expect(other.warnings).toEqual([]);
+    const kept = await server.run('SELECT settings FROM treeline.replicas', url);
+    expect(JSON.stringify(kept)).not.toContain('example');
+  });
+
+  it('of two processes with one name', async () => {
+    const url = await server.create();
+    const [one, two] = [await open(url, 'one'), await open(url, 'one')];
+    for (const { replicas } of [one, two, one, two, one]) await replicas.report();
+    const msg = 'another process has the name of this replica: give each a name of its own (replica.name)';
+    expect(one.warnings).toEqual([{ replica: 'one', msg }]);
+    expect(two.warnings).toEqual([{ replica: 'one', msg }]);
+  });
+});
+
+it('reports by itself, and forgets the replica when it ends', async () => {
+  const url = await server.create();
+  const { replicas } = await open(url, 'one');
+  replicas.start();
+  const names = async (): Promise<unknown> =>
+    (await server.run('SELECT name FROM treeline.replicas', url)).map(({ name }) => name);
+  await expect.poll(names, { timeout: 20_000 }).toEqual(['one']);
+  await replicas.close();
+  expect(await names()).toEqual([]);
+});
