@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request } from 'express';
 import type { Agent } from '../agents/agent.ts';
+import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import { didYouMean } from '../base/wording.ts';
@@ -10,8 +11,9 @@ import type { Explainer } from '../service/explain/explainer.ts';
 import type { Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import type { Writer } from '../service/write/writer.ts';
-import { type AuthenticateOptions, authenticate } from './authenticate.ts';
+import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
 import { answerErrors } from './errors.ts';
+import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forward.ts';
 import { type Listener, startListener } from './listener.ts';
 import { packAnswers } from './pack.ts';
 import { assignRequestId, nameReplica } from './present.ts';
@@ -74,15 +76,19 @@ const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
-  const { reader, commits, replica, log } = options;
+  const known = authenticate(options);
+  return createListener(options, [known, refuseForeignOrigin, waitForMinCommit(options.commits, known)]);
+}
+
+/** Returns the application whose requests pass these steps before what is kept is sent, or a route is found. */
+function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly RequestStep[]): RequestListener {
+  const { reader, replica, log } = options;
   const kept = new KeptAnswers(() => reader.version());
   const pack = packAnswers();
-  const known = authenticate(options);
   const fail = answerErrors(log);
   const first = [nameReplica(replica), assignRequestId];
-  const steps = [checkRequest, known, refuseForeignOrigin, waitForMinCommit(commits, known)];
-  const pass = passSteps([...first, ...steps, sendKept({ reader, kept }, pack), pack], fail);
-  const refuse = passSteps([...first, known, refuseTarget], fail);
+  const pass = passSteps([...first, checkRequest, ...steps, sendKept({ reader, kept }, pack), pack], fail);
+  const refuse = passSteps([...first, authenticate(options), refuseTarget], fail);
   const routes = createRoutes(options, kept);
   return (request, response) => {
     const path = originForm(request.url ?? '');
@@ -90,6 +96,49 @@ export function createApp(options: AppOptions): RequestListener {
     const step = path === undefined ? refuse : pass;
     step(request, response, () => routes(request, response));
   };
+}
+
+/** The parts of a replica that does not lead. */
+interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'replica'> {
+  /** What is answered from the rows. */
+  readonly operator: Pick<Operator, 'events' | 'recorded'>;
+  readonly leader: FollowedLeader;
+}
+
+/**
+ * Returns the application of a replica that does not lead. It answers reads of objects, records, events and explanations itself, and has the leader
+ * answer everything else.
+ */
+export function createStandbyApp({ operator, leader, ...options }: StandbyOptions): RequestListener {
+  const known = authenticate(options);
+  const parts = { leader, clock: options.clock, authenticate: known };
+  const reads = {
+    operator: onLeaderOnly<Operator>(operator),
+    ...{
+      writer: onLeaderOnly<Writer>(),
+      agent: onLeaderOnly<Agent>(),
+      readAnswer: onLeaderOnly<AgentRoutes['readAnswer']>(),
+    },
+  };
+  return createListener({ ...options, ...reads }, [
+    known,
+    refuseForeignOrigin,
+    forwardToLeader(parts),
+    waitForShownCommit(parts),
+  ]);
+}
+
+/** Stands for what is missing of a part: requests that would use it are forwarded before a route is found. */
+function onLeaderOnly<Part extends object>(there: Partial<Part> = {}): Part {
+  return new Proxy(there as Part, {
+    get(part, name) {
+      invariant(
+        Reflect.has(part, name),
+        `a request that only the leader may answer came to a route, which uses ${String(name)}`,
+      );
+      return Reflect.get(part, name);
+    },
+  });
 }
 
 /** Returns all routes; {@link createApp} has authenticated the client of each request. */

@@ -21,8 +21,11 @@ export interface AuthenticateOptions {
   readonly reader: Reader;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Judges a certificate by the TLS material in force. */
-  readonly judge: (certificate: X509Certificate) => CertificateJudgement;
+  /**
+   * Judges a certificate by the TLS material in force. `sentAlong`: the authorities that the client has sent along, where another replica has
+   * verified it and not this process.
+   */
+  readonly judge: (certificate: X509Certificate, sentAlong?: readonly X509Certificate[]) => CertificateJudgement;
 }
 
 /** The judgement of the operator's authorities and revocation lists on a certificate that TLS has verified. */
@@ -68,7 +71,7 @@ export function admit(options: AuthenticateOptions, { socket }: IncomingMessage,
     const message = `The certificate with serial ${peer.serial} has expired: renew it and connect again`;
     throw new ServiceError('certificate_expired', message);
   }
-  const { listsUntil, ambiguity, isTrusted } = judge(peer.certificate);
+  const { listsUntil, ambiguity, isTrusted } = judge(peer.certificate, peer.sentAlong);
   if (!isTrusted) {
     const message = `The certificate with serial ${peer.serial} was revoked, or its authority is not trusted any more`;
     throw new ServiceError('unauthorized', message);

@@ -9,7 +9,8 @@ import { clientTurns } from './client-turns.ts';
 import { fingerprintOf } from './peer.ts';
 import { parseStrictJson } from './strict-json.ts';
 
-const BODY_BYTES_MAX = 1024 * 1024;
+/** The largest body, but for reports of proxies. */
+export const BODY_BYTES_MAX = 1024 * 1024;
 /** Longer ones take too long to parse for many of them in one turn of the event loop. */
 const SHORT_BYTES_MAX = 64 * 1024;
 /**

@@ -1,7 +1,9 @@
-// The other end of a connection, as its certificate names it. Whether that client is registered is for authenticate.ts to say.
-import type { X509Certificate } from 'node:crypto';
+// The client at the other end of a connection, as its certificate names it: of a TLS connection, or of a request that another replica
+// has forwarded. Whether that client is registered is for authenticate.ts to say.
+import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -12,9 +14,20 @@ export interface Peer {
   readonly fingerprint: string;
   readonly expires: number;
   readonly certificate: X509Certificate;
+  /** The authorities that the client has sent along, where another replica has verified the certificate; undefined where this process has. */
+  readonly sentAlong?: readonly X509Certificate[];
 }
 
-const peers = new WeakMap<Socket, Peer>();
+/** More than any chain has. */
+const SENT_ALONG_MAX = 8;
+/** As many as a listener has connections. */
+const KEPT_MAX = 10_000;
+
+const peers = new WeakMap<Duplex, Peer>();
+/** By fingerprint, as PEM: on a resumed session the client sends none. */
+const sentAlongBy = new Map<string, readonly string[]>();
+/** By their certificates. What is verified of a certificate is kept with its object. */
+const forwardedPeers = new Map<string, Peer>();
 
 /** Returns whose share a request takes that was admitted: two authorities may give the same serial to different clients. */
 export function fingerprintOf({ socket }: IncomingMessage): string {
@@ -29,8 +42,37 @@ export function peerOf(socket: Socket): Peer {
   const certificate = socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
   const peer = certificate && readPeer(certificate);
   if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
+  keepSentAlong(peer);
   peers.set(socket, peer);
   return peer;
+}
+
+/** Returns the certificates of a client that TLS has verified, as PEM: its own, then the authorities that it has sent along. */
+export function certificatesOf({ socket }: IncomingMessage): readonly string[] {
+  const { certificate, fingerprint } = peerOf(socket);
+  return [certificate.toString(), ...(sentAlongBy.get(fingerprint) ?? [])];
+}
+
+/**
+ * Makes a connection within this process one of the client with these certificates, which another replica has verified. Throws where they
+ * name no client.
+ */
+export function presentCertificates(connection: Duplex, certificates: readonly string[]): void {
+  const key = certificates.join('');
+  const peer = forwardedPeers.get(key) ?? readForwarded(certificates);
+  if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
+  keep(forwardedPeers, key, peer);
+  peers.set(connection, peer);
+}
+
+/** Returns whether a request came from another replica, and not from the client itself. */
+export function isForwarded({ socket }: IncomingMessage): boolean {
+  return peers.get(socket)?.sentAlong !== undefined;
+}
+
+function readForwarded([own = '', ...along]: readonly string[]): Peer | undefined {
+  const peer = readPeer(new X509Certificate(own));
+  return peer && { ...peer, sentAlong: along.slice(0, SENT_ALONG_MAX).map((pem) => new X509Certificate(pem)) };
 }
 
 function readPeer(certificate: X509Certificate): Peer | undefined {
@@ -40,4 +82,20 @@ function readPeer(certificate: X509Certificate): Peer | undefined {
   const fingerprint = canonicalFingerprint(fingerprint256);
   if (serial === undefined || fingerprint === undefined) return undefined;
   return { serial, fingerprint, expires: validToDate.getTime(), certificate };
+}
+
+function keepSentAlong({ certificate, fingerprint }: Peer): void {
+  const along: string[] = [];
+  let next = certificate.issuerCertificate;
+  for (; next !== undefined && along.length < SENT_ALONG_MAX; next = next.issuerCertificate)
+    along.push(next.toString());
+  if (along.length > 0) keep(sentAlongBy, fingerprint, along);
+}
+
+/** Keeps a value as the newest; the oldest gives way. */
+function keep<Value>(values: Map<string, Value>, key: string, value: Value): void {
+  values.delete(key);
+  values.set(key, value);
+  const [oldest] = values.keys();
+  if (values.size > KEPT_MAX && oldest !== undefined) values.delete(oldest);
 }

@@ -5,7 +5,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { type AnswerText, cutText, type PiecedAnswer } from './answer.ts';
 import { refusalOf, requireAllowed } from './authenticate.ts';
-import { fingerprintOf } from './peer.ts';
+import { fingerprintOf, isForwarded } from './peer.ts';
 import { COUNTED_BYTES_MIN, sendAtOnce, sentAnswers } from './sent-answers.ts';
 
 const REQUEST_ID = 'X-Request-Id';
@@ -105,9 +105,13 @@ export function nameReplica(replica: string) {
   };
 }
 
-/** Gives the answer a new id. A client's own is not taken over: it could not be trusted to be different every time. */
-export function assignRequestId(_request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  response.setHeader(REQUEST_ID, randomUUID());
+/**
+ * Gives the answer a new id, or that of the replica which has forwarded the request. A client's own is not taken over: it could not be trusted
+ * to be different every time.
+ */
+export function assignRequestId(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  const known = isForwarded(request) ? request.headers['x-request-id'] : undefined;
+  response.setHeader(REQUEST_ID, known ?? randomUUID());
   next();
 }
 

@@ -147,7 +147,8 @@ export function waitForMinCommit(commits: Pick<CommitWait, 'reached'>, authentic
   };
 }
 
-function minCommitOf({ method, headers }: IncomingMessage): string | undefined {
+/** Returns the commit that a read names, undefined where it names none. Throws ServiceError where that is no full id. */
+export function minCommitOf({ method, headers }: IncomingMessage): string | undefined {
   const text = headers[HEADER];
   if (text === undefined || (method !== 'GET' && method !== 'HEAD')) return undefined;
   if (typeof text === 'string' && OID.test(text)) return text;

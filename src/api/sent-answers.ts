@@ -31,7 +31,9 @@ const SENT_LIMITS: SentLimits = {
 };
 
 /** An answer; its tag, where it has one, says that another with the same tag has the same bytes. */
-type SentText = AnswerText & Partial<Pick<PiecedAnswer, 'etag'>>;
+interface SentText extends Pick<AnswerText, 'bytes'>, Partial<Pick<PiecedAnswer, 'etag'>> {
+  readonly pieces: readonly (string | Uint8Array)[];
+}
 
 /** One answer to one client. */
 interface Sent {
@@ -176,7 +178,7 @@ export class SentAnswers {
 export const sentAnswers = new SentAnswers(SENT_LIMITS);
 
 /** Returns true where the next piece may follow. Node would encrypt at the end of the step, when the turn of the client is over. */
-function writeAtOnce(response: ServerResponse, piece: string): boolean {
+function writeAtOnce(response: ServerResponse, piece: string | Uint8Array): boolean {
   if (response.destroyed) return true;
   response.socket?.cork();
   const mayFollow = response.write(piece);
@@ -185,6 +187,6 @@ function writeAtOnce(response: ServerResponse, piece: string): boolean {
 }
 
 /** Sends an answer of one piece. Text of ASCII alone is the same bytes in both, and Node writes one byte a character much faster. */
-export function sendAtOnce(response: ServerResponse, { pieces: [piece = ''], bytes }: AnswerText): void {
+export function sendAtOnce(response: ServerResponse, { pieces: [piece = ''], bytes }: SentText): void {
   response.end(piece, bytes === piece.length ? 'latin1' : 'utf8');
 }

@@ -1,6 +1,8 @@
 // The REST interface on a free port, with an authority and one registered client a role.
 
-import { createApp, startApi } from '../../src/api/app.ts';
+import { createApp, createStandbyApp, startApi } from '../../src/api/app.ts';
+import { carryOutForwarded } from '../../src/api/carry-out.ts';
+import type { FollowedLeader } from '../../src/api/forward.ts';
 import type { Listener } from '../../src/api/listener.ts';
 import { judgeClients } from '../../src/api/tls/judge-clients.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
@@ -26,6 +28,8 @@ import { createSampleWriter, type SampleWriter } from './sample-writer.ts';
 
 export interface TestApi extends HttpsClient {
   readonly api: Listener;
+  /** Has the application answer a request of another replica. */
+  readonly carryOut: ReturnType<typeof carryOutForwarded>;
   readonly server: Server;
   readonly tls: TlsMaterial;
   readonly reader: SampleReader;
@@ -80,6 +84,7 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   const shown = { replica, clock, log };
   const handler = createApp({ ...asked, ...shown, judge: clients.judge });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
+  const carryOut = carryOutForwarded(handler);
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
     const client = clientOf(credential, fields);
@@ -90,7 +95,35 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
   const { request } = createHttpsClient(server, identities.administrator);
-  return { ...asked, api, server, tls, authority, identities, lines, register, request };
+  return { ...asked, api, carryOut, server, tls, authority, identities, lines, register, request };
+}
+
+/** A replica that does not lead; requests are an administrator's where they do not say otherwise. */
+export interface TestStandby extends HttpsClient {
+  readonly api: Listener;
+  readonly server: Server;
+  /** What it reads from; that of the leader where no other was given. */
+  readonly reader: SampleReader;
+}
+
+/** Returns a replica beside a leader, with its certificates. Close `api` in the end. */
+export async function startTestStandby(
+  leader: TestApi,
+  followed: FollowedLeader,
+  {
+    reader = leader.reader,
+    tls = leader.tls,
+    clock = systemClock,
+  }: Partial<Pick<TestApi, 'reader' | 'tls'>> & { readonly clock?: Clock } = {},
+): Promise<TestStandby> {
+  const { explainer, operator } = leader;
+  const log = createLog('silent');
+  const shown = { replica: 'test-2', clock, log };
+  const clients = judgeClients(tls);
+  const handler = createStandbyApp({ ...shown, reader, explainer, operator, leader: followed, judge: clients.judge });
+  const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
+  const server = { port: api.port, ca: leader.server.ca };
+  return { api, server, reader, request: createHttpsClient(server, leader.identities.administrator).request };
 }
 
 /** Which commits reads were to wait for; `reached` may be replaced. */

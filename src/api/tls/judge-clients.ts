@@ -1,12 +1,12 @@
 // Judges a client's certificate by the authorities and revocation lists in force, at every request.
 import type { X509Certificate } from 'node:crypto';
-import type { CertificateJudgement } from '../authenticate.ts';
+import type { AuthenticateOptions, CertificateJudgement } from '../authenticate.ts';
 import type { TlsMaterial } from './tls-material.ts';
-import { issuedDirectly, listsUntil, readTrust, type Trust, vouchesFor } from './trust.ts';
+import { issuedDirectly, listsUntil, readTrust, type Trust, trustBelow, vouchesFor } from './trust.ts';
 
 /** Judges certificates by the present material. */
 export interface ClientJudge {
-  judge(certificate: X509Certificate): CertificateJudgement;
+  readonly judge: AuthenticateOptions['judge'];
   /** Judges by other material from now on. Throws where it cannot be read, and then judges as before. */
   reload(tls: TlsMaterial): void;
 }
@@ -19,10 +19,12 @@ export function judgeClients(tls: TlsMaterial): ClientJudge {
   /** Those of connections that have asked, by whatever material. What base/connections.ts hands on of others is let in by the present one. */
   const asked = new WeakSet<X509Certificate>();
   return {
-    judge(certificate) {
+    judge(certificate, sentAlong) {
       const known = judged.get(certificate);
       if (known !== undefined) return known;
-      const isTrusted = !asked.has(certificate) || vouchesFor(trust, certificate);
+      // The handshake with another replica was by other material, perhaps.
+      const wasLetIn = sentAlong === undefined && !asked.has(certificate);
+      const isTrusted = wasLetIn || vouchesFor(trustBelow(trust, sentAlong), certificate);
       const judgement = { ...judgeAgainst(trust, certificate), isTrusted };
       asked.add(certificate);
       judged.set(certificate, judgement);

@@ -45,6 +45,17 @@ export function combineTrust(
 }
 
 /**
+ * Returns the same trust with authorities below the operator's that a client has sent along, and that a handshake has verified. None of
+ * them is trusted by itself.
+ */
+export function trustBelow(trust: Trust, sentAlong: readonly X509Certificate[] = []): Trust {
+  const below = sentAlong.filter((certificate) => certificate.ca && !hasSigned(certificate, certificate));
+  if (below.length === 0) return trust;
+  const certificates = [...trust.authorities.map(({ certificate }) => certificate), ...below];
+  return combineTrust(certificates, trust.needsLists ? trust.lists : undefined);
+}
+
+/**
  * Tells whether a client's certificate would be let in: signed by an authority that leads to a self-signed one, and none of
  * them revoked. Dates and purpose are not looked at: the handshake did, and every request looks at the client's dates.
  * A client that sent intermediate authorities is not let in, as they are not known any more; it has to connect again.

@@ -1,0 +1,241 @@
+// Answers on a replica that does not lead: has the leader carry out what only it may decide or knows, and has reads wait for a commit
+// until this replica shows it. Everything else is answered from memory by the routes, as on the leader.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Clock, pause, within } from '../base/clock.ts';
+import { type ShareLimits, Shares } from '../base/shares.ts';
+import type { ForwardedAnswer, ForwardedRequest } from '../model/forwarded-request.ts';
+import { ServiceError } from '../model/service-error.ts';
+import { WAIT_MS, WAITS } from '../service/read/commit-wait.ts';
+import { PIECE_LENGTH } from './answer.ts';
+import { type RequestStep, refusalOf, requireAllowed } from './authenticate.ts';
+import { BODY_BYTES_MAX } from './json-body.ts';
+import { certificatesOf, fingerprintOf } from './peer.ts';
+import { requestIdOf } from './present.ts';
+import { minCommitOf } from './request-steps.ts';
+import { REPORT_BYTES_MAX } from './routes/agent.ts';
+import { COUNTED_BYTES_MIN, sentAnswers } from './sent-answers.ts';
+
+/** The leader, and what this replica shows of what it has recorded. */
+export interface FollowedLeader {
+  /**
+   * Resolves with the leader's answer, or with undefined once `signal` fires. Throws ServiceError `not_ready` where nothing was done, and
+   * `outcome_unknown` where nobody knows.
+   */
+  readonly ask: (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer | undefined>;
+  /** Resolves once this replica shows all that was recorded before the call. Throws where it cannot. */
+  readonly refresh: () => Promise<void>;
+  /** Tells whether reads are answered from this commit or a later one. May ask git. */
+  readonly shows: (commit: string) => Promise<boolean>;
+}
+
+interface ForwardOptions {
+  readonly leader: FollowedLeader;
+  readonly clock: Clock;
+  readonly authenticate: RequestStep;
+}
+
+/** The request headers that the interface knows, in lower case. No others travel. */
+const HEADERS = [
+  ...['host', 'accept', 'accept-encoding', 'content-type', 'content-encoding', 'content-length', 'transfer-encoding'],
+  ...['if-match', 'if-none-match', 'origin', 'sec-fetch-site', 'x-treeline-min-commit'],
+];
+/** Rows of the table that wait for the leader: proxies that wait for actions, large bodies, and all others. */
+const POLLS: ShareLimits = { atOnce: 1_000, ofClient: 10, waitingOfClient: 0 };
+const LARGE: ShareLimits = { atOnce: 16, ofClient: 2, waitingOfClient: 100 };
+const CALLS: ShareLimits = { atOnce: 1_000, ofClient: 100, waitingOfClient: 100 };
+/** Questions to git about what is shown. */
+const QUESTIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 2 * WAITS.ofClient };
+const LARGE_BYTES_MIN = 64 * 1024;
+/** How long an answer may wait until this replica shows what it says. */
+const SHOWN_MS = 10_000;
+const RETRY_MS = 200;
+const MIB = 1024 * 1024;
+
+const AGENT = /^\/agent\//;
+const OF_LEADER = [AGENT, /^\/operations\/(?:status|held|problems)\/?$/, /^\/stacks\/instances\/[^/]+\/why\/?$/];
+const ACTIONS = /^\/agent\/actions\/?$/;
+const REPORT = /^\/agent\/actions\/[^/]+\/report\/?$/;
+const HEARTBEAT = /^\/agent\/actions\/[^/]+\/heartbeat\/?$/;
+
+/** Returns the step that has the leader answer what this replica may not, and passes all other requests on. */
+export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep {
+  const [polls, large, calls] = [new Shares(POLLS), new Shares(LARGE), new Shares(CALLS)];
+
+  /** A body of unknown length may be a large one. */
+  const sharesFor = (request: IncomingMessage): Shares => {
+    if (isReading(request)) return ACTIONS.test(pathOf(request)) ? polls : calls;
+    const isChunked = request.headers['transfer-encoding'] !== undefined;
+    return isChunked || lengthOf(request) > LARGE_BYTES_MIN ? large : calls;
+  };
+
+  return async (request, response, next) => {
+    if (!isForLeader(request)) {
+      next();
+      return;
+    }
+    const isGone = (): boolean => response.destroyed || refusalOf(request) !== undefined;
+    const answer = await sharesFor(request).run({ client: fingerprintOf(request), isGone }, async () => {
+      const body = await readBody(request, REPORT.test(pathOf(request)) ? REPORT_BYTES_MAX : BODY_BYTES_MAX);
+      return body === undefined
+        ? undefined
+        : await leader.ask(forwarded(request, response, body), goneSignal(response));
+    });
+    if (answer !== undefined && isChanged(request, answer)) await waitUntilShown(request, response, { leader, clock });
+    if (answer === undefined) requireAllowed(request);
+    else sendForwarded(request, response, answer);
+  };
+}
+
+/**
+ * Returns the step that lets a read pass once this replica shows the commit that it names. The leader is asked to follow it first, and
+ * where it cannot, its answer is sent. Who waited is authenticated again.
+ */
+export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptions): RequestStep {
+  const [waits, questions] = [new Shares(WAITS), new Shares(QUESTIONS)];
+
+  async function isShown(commit: string, client: string): Promise<boolean> {
+    return await questions.run({ client, question: `${client} ${commit}` }, () => leader.shows(commit));
+  }
+
+  /** Returns the leader's answer where it does not follow the commit. */
+  async function arrival(commit: string, request: IncomingMessage, response: ServerResponse) {
+    const end = clock.monotonic() + WAIT_MS;
+    const headers = { host: request.headers.host ?? '', 'x-treeline-min-commit': commit };
+    // Every client may read it, and it is short.
+    const question = { ...forwarded(request, response, null), method: 'GET', target: '/types', headers };
+    const answer = await leader.ask(question, goneSignal(response));
+    if (answer?.status !== 200) return answer;
+    for (let isLast = false; ; isLast = clock.monotonic() >= end) {
+      await within(clock, SHOWN_MS, leader.refresh());
+      if (response.destroyed || (await isShown(commit, fingerprintOf(request)))) return undefined;
+      if (isLast)
+        throw new ServiceError(
+          'not_ready',
+          `The leader follows ${commit}, and this replica does not show it yet; try again`,
+        );
+      await pause(clock, RETRY_MS);
+    }
+  }
+
+  return async (request, response, next) => {
+    const commit = minCommitOf(request);
+    if (commit === undefined) {
+      next();
+      return;
+    }
+    const client = fingerprintOf(request);
+    if (!(await isShown(commit, client))) {
+      const isGone = (): boolean => response.destroyed;
+      const refused = await waits.run({ client, isGone }, () => arrival(commit, request, response));
+      if (refused !== undefined) {
+        sendForwarded(request, response, refused);
+        return;
+      }
+    }
+    if (!response.destroyed) await authenticate(request, response, next);
+  };
+}
+
+/** Tells whether only the leader may answer a request. Other methods than these are refused alike everywhere. */
+function isForLeader(request: IncomingMessage): boolean {
+  if (request.method === 'POST' || request.method === 'DELETE') return true;
+  return isReading(request) && OF_LEADER.some((pattern) => pattern.test(pathOf(request)));
+}
+
+function isReading({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function isChanged(request: IncomingMessage, { status }: ForwardedAnswer): boolean {
+  return !isReading(request) && status < 300 && !HEARTBEAT.test(pathOf(request));
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+function lengthOf({ headers }: IncomingMessage): number {
+  return Number(headers['content-length'] ?? 0);
+}
+
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  if (response.destroyed) gone.abort();
+  response.once('close', () => gone.abort());
+  return gone.signal;
+}
+
+function forwarded(request: IncomingMessage, response: ServerResponse, body: Uint8Array | null): ForwardedRequest {
+  const headers: Record<string, string> = {};
+  for (const name of HEADERS) {
+    const value = request.headers[name];
+    if (value !== undefined) headers[name] = String(value);
+  }
+  const { method = '', url: target = '/' } = request;
+  return { id: requestIdOf(response), certificates: certificatesOf(request), method, target, headers, body };
+}
+
+/** Resolves with the body as it comes, null where there is none, and undefined where the client is gone before. */
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | null | undefined> {
+  const isChunked = request.headers['transfer-encoding'] !== undefined;
+  if (!isChunked && lengthOf(request) === 0) return null;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
+  const tooLarge = new ServiceError('body_too_large', `The body is larger than ${bytesMax / MIB} MiB`);
+  if (lengthOf(request) > bytesMax) throw tooLarge;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const add = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else reject(tooLarge);
+  };
+  request.on('data', add);
+  request.once('end', () => resolve(Buffer.concat(chunks)));
+  request.once('close', () => resolve(undefined));
+  try {
+    return await promise;
+  } finally {
+    // What is left of a body that is refused is not kept.
+    request.off('data', add);
+    chunks.length = 0;
+  }
+}
+
+/** Throws ServiceError `outcome_unknown` where this replica cannot show soon what the leader has done. */
+async function waitUntilShown(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { leader, clock }: Pick<ForwardOptions, 'leader' | 'clock'>,
+): Promise<void> {
+  const shown = leader.refresh().then(() => true);
+  const isShown = await within(
+    clock,
+    SHOWN_MS,
+    shown.catch(() => false),
+  );
+  // What proxies read comes from the leader.
+  if (isShown === true || AGENT.test(pathOf(request))) return;
+  const message = `The leader has done this (request ${requestIdOf(response)}), and this replica cannot answer from it yet`;
+  throw new ServiceError('outcome_unknown', message);
+}
+
+/** Sends an answer as the leader would. Throws ServiceError where the client may not ask any more. */
+function sendForwarded(request: IncomingMessage, response: ServerResponse, answer: ForwardedAnswer): void {
+  const { status, headers, body } = answer;
+  const refusal = refusalOf(request);
+  if (refusal !== undefined && status !== 401 && status !== 403) {
+    const isDone = !isReading(request) && status < 300;
+    throw isDone
+      ? new ServiceError(refusal.code, `${refusal.message}. What this request asked for was done before`)
+      : refusal;
+  }
+  response.writeHead(status, [...headers]);
+  if (request.method === 'HEAD' || body.length === 0) response.end();
+  else if (body.length < COUNTED_BYTES_MIN) response.end(body);
+  else void sentAnswers.send(response, fingerprintOf(request), { pieces: cutBytes(body), bytes: body.length });
+}
+
+function cutBytes(body: Uint8Array): readonly Uint8Array[] {
+  const count = Math.ceil(body.length / PIECE_LENGTH);
+  return Array.from({ length: count }, (_, index) => body.subarray(index * PIECE_LENGTH, (index + 1) * PIECE_LENGTH));
+}

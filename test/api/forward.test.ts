@@ -1,0 +1,520 @@
+// A replica that does not lead, beside its leader: both over real TLS, and between them a real PostgreSQL. What a client is answered is
+// the same on both.
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { FollowedLeader } from '../../src/api/forward.ts';
+import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { createLog } from '../../src/base/log.ts';
+import { ServiceError } from '../../src/model/service-error.ts';
+import { RequestInbox } from '../../src/store/postgres/request-inbox.ts';
+import { LeaderRequests } from '../../src/store/postgres/requests.ts';
+import { Wakes } from '../../src/store/postgres/wakes.ts';
+import { StoreError } from '../../src/store/store-error.ts';
+import { createCrl } from '../support/create-crl.ts';
+import { type Ask, type Identity, keepAll, type Reply } from '../support/https-client.ts';
+import { createOpensslPki } from '../support/openssl-pki.ts';
+import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { EXCEPTIONS, pathsOf, ROUTES } from '../support/route-table.ts';
+import { ACTION } from '../support/sample-agent.ts';
+import { createSampleReader } from '../support/sample-reader.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { startTestApi, startTestStandby, type TestApi, type TestStandby } from '../support/test-api.ts';
+
+const COMMIT = '0123456789abcdef0123456789abcdef01234567';
+const JSON_BODY = { method: 'POST', headers: { 'Content-Type': 'application/json' } } as const;
+
+let stranger: Credential;
+let postgres: PostgresServer;
+let leader: TestApi;
+let standby: TestStandby;
+let requests: LeaderRequests;
+let inbox: RequestInbox;
+let wakes: readonly [Wakes, Wakes];
+/** Kept: each handshake takes longer than most answers. */
+const connections = keepAll();
+/** What the replica is told of the leader; a test may replace parts of it. */
+let followed: { -readonly [Key in keyof FollowedLeader]: FollowedLeader[Key] };
+/** The targets that were forwarded, and the times at which the rows were read again. */
+const seen: string[] = [];
+
+const usual: FollowedLeader = {
+  ask(request, signal) {
+    seen.push(`${request.method} ${request.target}`);
+    return requests.ask(request, signal);
+  },
+  async refresh() {
+    seen.push('refresh');
+  },
+  async shows() {
+    return false;
+  },
+};
+
+beforeAll(async () => {
+  postgres = await startPostgresServer();
+  const url = await postgres.create();
+  await postgres.run('UPDATE treeline.state SET fencing = 1', url);
+  leader = await startTestApi();
+  stranger = await issueClientCertificate(leader.authority, { commonName: 'stranger', now: Date.now() });
+  wakes = [new Wakes({ url }), new Wakes({ url })];
+  const [asking, answering] = wakes;
+  requests = new LeaderRequests({ url }, { wakes: asking, replica: 'test-2' });
+  const inboxOptions = { wakes: answering, fencing: 1, leads: () => true, log: createLog('silent') };
+  inbox = new RequestInbox(
+    { url },
+    { ...inboxOptions, carryOut: (request, signal) => leader.carryOut(request, signal) },
+  );
+  followed = { ...usual };
+  standby = await startTestStandby(leader, {
+    ask: (request, signal) => followed.ask(request, signal),
+    refresh: () => followed.refresh(),
+    shows: (commit) => followed.shows(commit),
+  });
+});
+afterAll(async () => {
+  connections.destroy();
+  await standby.api.close();
+  await inbox.stop(0);
+  await requests.close();
+  await Promise.all(wakes.map((each) => each.close()));
+  await leader.api.close();
+  await postgres.remove();
+});
+beforeEach(() => {
+  seen.length = 0;
+  Object.assign(followed, usual);
+});
+
+/** Returns a reply as far as it is the same on every replica. */
+function comparable({ status, headers, bytes }: Reply) {
+  const { date: _date, 'x-request-id': _id, 'x-treeline-replica': _replica, ...others } = headers;
+  return { status, headers: others, bytes: bytes.toString('latin1') };
+}
+
+/** Asks both, and returns the answer of the replica, which is that of the leader. */
+async function askBoth(path: string, ask: Ask = {}): Promise<Reply> {
+  const direct = await leader.request(path, { agent: connections, ...ask });
+  const reply = await standby.request(path, { agent: connections, ...ask });
+  expect({ path, ...comparable(reply) }).toEqual({ path, ...comparable(direct) });
+  expect([direct, reply].map(({ headers }) => headers['x-treeline-replica'])).toEqual(['test-1', 'test-2']);
+  return reply;
+}
+
+describe('every route', () => {
+  test.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])(
+    '%s answers as on the leader',
+    async (route, row) => {
+      const [method = ''] = route.split(' ');
+      for (const identity of [...Object.values(leader.identities), stranger]) {
+        const paths = pathsOf(route, row).slice(0, identity === leader.identities.administrator ? undefined : 1);
+        for (const path of paths.map((one) => one.replace('ADMINISTRATOR', leader.identities.administrator.serial))) {
+          const ask = method === 'POST' ? { ...JSON_BODY, body: JSON.stringify(row.body ?? {}) } : { method };
+          await askBoth(path, { ...ask, identity });
+        }
+      }
+      const isForwarded =
+        method !== 'GET' || /^\S+ \/(?:agent|operations\/(?:status|held|problems))|\/why$/.test(route);
+      expect(seen.some((what) => what !== 'refresh')).toBe(isForwarded);
+    },
+  );
+});
+
+describe('of a request', () => {
+  const shop = '/stacks/instances/shop';
+  test.each<[name: string, path: string, ask: Ask]>([
+    ['HEAD', '/operations/status', { method: 'HEAD' }],
+    ['a tag that is the present one', '/operations/held', { headers: { 'If-None-Match': '*' } }],
+    ['gzip', '/operations/status', { headers: { 'Accept-Encoding': 'gzip, br' } }],
+    [
+      'a packed body',
+      shop,
+      { ...JSON_BODY, headers: { ...JSON_BODY.headers, 'Content-Encoding': 'gzip' }, body: gzipSync('{}') },
+    ],
+    [
+      'a body in chunks',
+      shop,
+      { ...JSON_BODY, headers: { ...JSON_BODY.headers, 'Transfer-Encoding': 'chunked' }, body: '{}' },
+    ],
+    [
+      'an empty body in chunks',
+      shop,
+      { method: 'DELETE', headers: { ...JSON_BODY.headers, 'Transfer-Encoding': 'chunked' }, body: '' },
+    ],
+    ['a body that is no JSON', shop, { ...JSON_BODY, body: '{"a":1,"a":2}' }],
+    ['no body', shop, JSON_BODY],
+    ['another type', shop, { method: 'POST', headers: { 'Content-Type': 'text/plain' }, body: 'x' }],
+    [
+      'another origin',
+      shop,
+      { ...JSON_BODY, headers: { ...JSON_BODY.headers, Origin: 'https://example.org' }, body: '{}' },
+    ],
+    ['another method', shop, { method: 'PUT' }],
+    ['another method below /agent', '/agent/actions', { method: 'POST' }],
+    ['an unknown path', '/agent/nothing', {}],
+    ['an unknown path that is written', '/nothing', { ...JSON_BODY, body: '{}' }],
+    ['a wrong query', '/agent/actions?wait=x', {}],
+    ['characters beyond ASCII', '/stacks/instances/%C3%BC/why', {}],
+    ['a dry run', `${shop}?dry_run=true`, { ...JSON_BODY, body: '{}' }],
+    ['a commit that is none', '/tree', { headers: { 'X-Treeline-Min-Commit': 'main' } }],
+  ])('%s is answered alike', async (_name, path, ask) => {
+    await askBoth(path, ask);
+    await askBoth(path, { ...ask, identity: leader.identities.proxy });
+  });
+
+  test('its own Origin, its conditions and its body come to the leader, and its id is the same everywhere', async () => {
+    const headers = {
+      ...JSON_BODY.headers,
+      Host: 'localhost',
+      Origin: 'https://localhost',
+      'If-Match': '"abc.def", W/"x"',
+      'If-None-Match': '*',
+    };
+    const body = JSON.stringify({ description: 'Grüße' });
+    const reply = await standby.request(shop, { method: 'POST', headers, body });
+    expect(reply.status).toBe(201);
+    const order = leader.writer.orders.at(-1);
+    expect(order).toMatchObject({
+      requestId: reply.headers['x-request-id'],
+      ifMatch: ['abc', 'x'],
+      ifNoneMatch: ['*'],
+    });
+    expect(JSON.stringify(leader.writer.asked.at(-1))).toContain('Grüße');
+    expect(seen).toEqual([`POST ${shop}`, 'refresh']);
+  });
+
+  test('no header travels that the interface does not know, nor an id of the client', async () => {
+    const sent: Readonly<Record<string, string>>[] = [];
+    followed.ask = (request, signal) => {
+      sent.push(request.headers);
+      return usual.ask(request, signal);
+    };
+    const id = '00000000-0000-4000-8000-000000000000';
+    const reply = await standby.request('/operations/held', {
+      headers: { Cookie: 'a=b', 'X-Request-Id': id, 'X-Forwarded-For': 'x', Accept: 'x/y' },
+    });
+    expect(reply.headers['x-request-id']).not.toBe(id);
+    expect(sent.map((headers) => Object.keys(headers))).toEqual([['host', 'accept']]);
+  });
+
+  test('a long answer comes whole, packed and plain', async () => {
+    const before = leader.operator.status;
+    onTestFinished(() => {
+      leader.operator.status = before;
+    });
+    const instances = Array.from({ length: 5_000 }, (_, index) => ({
+      name: `shop-${index}`,
+      status: 'Done',
+      summary: 'ü',
+      counts: {},
+    }));
+    leader.operator.status = { ...before, instances } as typeof before;
+    expect((await askBoth('/operations/status')).bytes.length).toBeGreaterThan(256 * 1024);
+    expect(
+      (await askBoth('/operations/status', { headers: { 'Accept-Encoding': 'gzip' } })).headers['content-encoding'],
+    ).toBe('gzip');
+  });
+
+  test('a body that is too large is refused, and not carried', async () => {
+    const body = JSON.stringify({ description: 'x'.repeat(1024 * 1024) });
+    for (const each of [leader, standby]) {
+      expect(await each.request(shop, { ...JSON_BODY, body })).toMatchObject({
+        status: 413,
+        body: { error: 'body_too_large', message: 'The body is larger than 1 MiB' },
+      });
+    }
+    const chunked = { ...JSON_BODY, headers: { ...JSON_BODY.headers, 'Transfer-Encoding': 'chunked' } };
+    expect(await standby.request(shop, { ...chunked, body })).toMatchObject({ status: 413 });
+    expect(seen).toEqual([]);
+    const report = {
+      ...JSON_BODY,
+      identity: leader.identities.proxy,
+      body: JSON.stringify({ lease: 'secret', outcome: 'done', message: 'x'.repeat(1024 * 1024) }),
+    };
+    expect((await askBoth(`/agent/actions/${ACTION.id}/report`, report)).status).not.toBe(413);
+  });
+});
+
+describe('rights', () => {
+  /** A replica with a registry of its own, so that both may differ for a while. */
+  async function startLate(): Promise<TestStandby> {
+    const reader = createSampleReader();
+    for (const [serial, client] of leader.reader.registry) reader.registry.set(serial, client);
+    const late = await startTestStandby(leader, usual, { reader });
+    onTestFinished(() => late.api.close());
+    return late;
+  }
+
+  /** Changes the leader's registry until the test is over. */
+  function change(identity: { readonly serial: string }, role: 'proxy' | undefined): void {
+    const { registry } = leader.reader;
+    const client = registry.get(identity.serial);
+    onTestFinished(() => void (client && registry.set(identity.serial, client)));
+    if (role === undefined) registry.delete(identity.serial);
+    else if (client !== undefined) registry.set(identity.serial, { ...client, role });
+  }
+
+  const write = { ...JSON_BODY, body: '{}' };
+
+  test('are those of the leader: a client that was removed there is refused', async () => {
+    const late = await startLate();
+    change(leader.identities.administrator, undefined);
+    const before = leader.writer.asked.length;
+    expect(await late.request('/stacks/instances/shop', write)).toMatchObject({
+      status: 403,
+      body: { error: 'client_not_registered' },
+    });
+    expect(leader.writer.asked.length).toBe(before);
+  });
+
+  test('are those of the leader: another role has other rights', async () => {
+    const late = await startLate();
+    change(leader.identities.administrator, 'proxy');
+    expect(await late.request('/stacks/instances/shop', write)).toMatchObject({
+      status: 403,
+      body: { error: 'not_allowed' },
+    });
+  });
+
+  test('are looked up again when the leader begins, and before it answers', async () => {
+    const late = await startLate();
+    const { carryOut } = leader;
+    onTestFinished(() => void Object.assign(leader, { carryOut }));
+    Object.assign(leader, {
+      carryOut: (...asked: Parameters<typeof carryOut>) => {
+        change(leader.identities['automation-endpoint'], undefined);
+        return carryOut(...asked);
+      },
+    });
+    const reply = await late.request('/operations/held', { identity: leader.identities['automation-endpoint'] });
+    expect(reply).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
+  });
+
+  test('that end on the replica while the leader answers end the answer', async () => {
+    const late = await startLate();
+    const { ask } = usual;
+    const { serial } = leader.identities['automation-endpoint'];
+    const ending = await startTestStandby(
+      leader,
+      {
+        ...usual,
+        async ask(request, signal) {
+          const answer = await ask(request, signal);
+          late.reader.registry.delete(serial);
+          return answer;
+        },
+      },
+      { reader: late.reader },
+    );
+    onTestFinished(() => ending.api.close());
+    const reply = await ending.request('/operations/retry', {
+      ...JSON_BODY,
+      body: '{"all":true}',
+      identity: leader.identities['automation-endpoint'],
+    });
+    expect(reply).toMatchObject({
+      status: 403,
+      body: {
+        error: 'client_not_registered',
+        message: expect.stringMatching(/What this request asked for was done before$/),
+      },
+    });
+  });
+
+  describe('by the TLS files of the leader', () => {
+    const CLIENT = ['basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=clientAuth'];
+    const AUTHORITY = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign'];
+
+    function ask(identity: Identity) {
+      return standby.request('/operations/held', { identity });
+    }
+
+    function reload(tls: TestApi['tls']): void {
+      onTestFinished(() => {
+        leader.api.reload(leader.tls);
+        // Those of before end with their next answer, which says so.
+        connections.destroy();
+      });
+      leader.api.reload(tls);
+    }
+
+    test('a certificate that is revoked there is refused, whatever the replica knows', async () => {
+      const now = Date.now();
+      const identity = await issueClientCertificate(leader.authority, { commonName: 'revoked', now });
+      leader.register(identity, { role: 'administrator' });
+      expect((await ask(identity)).status).toBe(200);
+      reload({ ...leader.tls, crl: await createCrl(leader.authority, { now, revoked: [identity.serial] }) });
+      const reply = await ask(identity);
+      expect(reply).toMatchObject({ status: 401, headers: { connection: 'close' }, body: { error: 'unauthorized' } });
+      expect((await ask(leader.identities.administrator)).status).toBe(200);
+    });
+
+    test('a client of an authority that it sends along is let in, and one of an authority that is not trusted there is not', async () => {
+      const pki = createOpensslPki(temporaryDirectory());
+      const [root, other] = [
+        pki.issue('root', { extensions: AUTHORITY }),
+        pki.issue('other', { extensions: AUTHORITY }),
+      ];
+      const sub = pki.issue('sub', { by: root, extensions: AUTHORITY });
+      const client = pki.issue('client', { by: sub, extensions: CLIENT, along: [sub] });
+      const stranger = pki.issue('stranger', { by: other, extensions: CLIENT, along: [other] });
+      for (const each of [client, stranger]) leader.register({ ...each, ...each } as never, { role: 'administrator' });
+      const ca = leader.tls.ca + root.own;
+      // The replica still trusts an authority that the leader trusts no more.
+      const late = await startTestStandby(leader, usual, { tls: { ...leader.tls, ca: ca + other.own } });
+      onTestFinished(() => late.api.close());
+      reload({ ...leader.tls, ca });
+      const replies = [client, client, stranger].map((identity) => ({ identity }));
+      const statuses: unknown[] = [];
+      for (const { identity } of replies) statuses.push((await late.request('/operations/held', { identity })).status);
+      expect(statuses).toEqual([200, 200, 401]);
+      expect((await late.request('/tree', { identity: stranger })).status).toBe(200);
+    });
+  });
+});
+
+describe('a proxy that waits for actions', () => {
+  /** Has waits of proxies end when the test lets them. */
+  function holdWaits(): { readonly waiting: AbortSignal[] } {
+    const { wait } = leader.agent;
+    const waiting: AbortSignal[] = [];
+    onTestFinished(() => {
+      leader.agent.wait = wait;
+    });
+    leader.agent.wait = (_by, _ms, signal) => {
+      waiting.push(signal);
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    };
+    return { waiting };
+  }
+
+  async function until(holds: () => boolean): Promise<void> {
+    await expect.poll(holds, { timeout: 10_000 }).toBe(true);
+  }
+
+  test('ends its wait on the leader when it goes away', async () => {
+    const { waiting } = holdWaits();
+    const identity = leader.identities.proxy;
+    const { Agent, get } = await import('node:https');
+    const agent = new Agent();
+    const asked = get({
+      ...standby.server,
+      host: '127.0.0.1',
+      path: '/agent/actions?wait=30',
+      key: identity.key,
+      cert: identity.cert,
+      agent,
+    });
+    asked.on('error', () => undefined);
+    await until(() => waiting.length === 1);
+    asked.destroy();
+    await until(() => waiting[0]?.aborted === true);
+    agent.destroy();
+  });
+
+  test('has its share of waits, and other requests have theirs', async () => {
+    const { waiting } = holdWaits();
+    const identity = leader.identities.proxy;
+    const gone = Array.from({ length: 10 }, () =>
+      standby.request('/agent/actions?wait=30', { identity }).catch(() => undefined),
+    );
+    await until(() => waiting.length === 10);
+    const reply = await standby.request('/agent/actions?wait=30', { identity });
+    expect(reply).toMatchObject({ status: 429, headers: { 'retry-after': '5' }, body: { error: 'too_many_requests' } });
+    const claim = await standby.request(`/agent/actions/${ACTION.id}/claim`, { ...JSON_BODY, identity, body: '{}' });
+    expect(claim.status).toBe(200);
+    // Waits end as they do when the leader stops.
+    for (const signal of waiting) signal.dispatchEvent(new Event('abort'));
+    for (const each of gone) expect((await each)?.status).toBe(200);
+  });
+});
+
+describe('what goes wrong between replicas', () => {
+  const write = { ...JSON_BODY, body: '{}' };
+  test.each<[name: string, error: Error, body: object, retryAfter: string | undefined]>([
+    [
+      'nobody leads',
+      new ServiceError('not_ready', 'No replica leads. Nothing was done; ask again'),
+      { error: 'not_ready', message: 'No replica leads. Nothing was done; ask again' },
+      '5',
+    ],
+    [
+      'nobody knows',
+      new ServiceError('outcome_unknown', 'Nobody knows'),
+      { error: 'outcome_unknown', message: 'Nobody knows' },
+      undefined,
+    ],
+    ['the database is away', new StoreError('It is away'), { error: 'not_ready', message: 'It is away' }, '5'],
+  ])('%s: 503, and reads are answered', async (_name, error, body, retryAfter) => {
+    followed.ask = () => Promise.reject(error);
+    for (const path of ['/stacks/instances/shop', '/operations/resume', `/types/zone/`]) {
+      const reply = await standby.request(path, write);
+      expect(reply).toMatchObject({ status: 503, body: { ...body, return_code: 503 } });
+      expect(reply.headers['retry-after']).toBe(retryAfter);
+    }
+    for (const path of [
+      '/stacks/instances/shop',
+      '/hiera/all',
+      '/operations/explain/shop-web',
+      '/stacks/instances/shop/events',
+    ]) {
+      expect((await standby.request(path)).status).toBe(200);
+    }
+  });
+
+  test('a write that this replica cannot show yet is told so, and a report of a proxy is not', async () => {
+    followed.refresh = () => Promise.reject(new StoreError('It is away'));
+    const reply = await standby.request('/stacks/instances/shop', write);
+    expect(reply).toMatchObject({
+      status: 503,
+      body: {
+        error: 'outcome_unknown',
+        message: `The leader has done this (request ${reply.headers['x-request-id']}), and this replica cannot answer from it yet`,
+      },
+    });
+    const claim = { ...write, identity: leader.identities.proxy };
+    expect((await standby.request(`/agent/actions/${ACTION.id}/claim`, claim)).status).toBe(200);
+  });
+
+  test('an answer that breaks off on the leader is one of which nobody knows', async () => {
+    const { carryOut } = leader;
+    onTestFinished(() => void Object.assign(leader, { carryOut }));
+    Object.assign(leader, { carryOut: () => Promise.reject(new Error('half an answer')) });
+    expect(await standby.request('/operations/resume', write)).toMatchObject({
+      status: 503,
+      body: { error: 'outcome_unknown' },
+    });
+  });
+});
+
+describe('a read that names a commit', () => {
+  const ask = { headers: { 'X-Treeline-Min-Commit': COMMIT } };
+
+  test('waits until the leader follows it and this replica shows it', async () => {
+    let looks = 0;
+    followed.shows = async () => ++looks > 3;
+    leader.commits.asked.length = 0;
+    const reply = await standby.request('/tree', ask);
+    expect(reply.status).toBe(200);
+    expect(leader.commits.asked).toEqual([COMMIT]);
+    expect(seen).toEqual(['GET /types', 'refresh', 'refresh', 'refresh']);
+  });
+
+  test('does not ask the leader where it is shown already', async () => {
+    followed.shows = async () => true;
+    expect((await standby.request('/tree', ask)).status).toBe(200);
+    expect(seen).toEqual([]);
+  });
+
+  test.each([
+    ['invalid_input', 400],
+    ['not_ready', 503],
+  ] as const)('is answered as the leader does where that ends with %s', async (code, status) => {
+    const { reached } = leader.commits;
+    onTestFinished(() => {
+      leader.commits.reached = reached;
+    });
+    leader.commits.reached = () => Promise.reject(new ServiceError(code, 'not there'));
+    expect(await askBoth('/tree', ask)).toMatchObject({ status, body: { error: code, message: 'not there' } });
+    expect((await askBoth('/tree', { ...ask, method: 'HEAD' })).status).toBe(status);
+  });
+});
