@@ -1,6 +1,7 @@
 // Makes the tables of a store in PostgreSQL, and brings those of an older version up to date: the one file that imports
 // node-pg-migrate. The migrations are plain SQL, in migrations/ of the package.
 import { readdirSync } from 'node:fs';
+import type { RunnerOption } from 'node-pg-migrate';
 import { productPath } from '../../base/product-files.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { codeOf, StoreError } from '../store-error.ts';
@@ -39,7 +40,7 @@ export async function migrate(options: DatabaseOptions): Promise<readonly string
       // Loaded here: at its start the package makes a folder in the temporary one, and most processes migrate nothing.
       const { runner } = await import('node-pg-migrate');
       const problems: string[] = [];
-      const made = await runner({
+      const order: RunnerOption = {
         dbClient: client,
         dir: productPath('migrations'),
         direction: 'up',
@@ -50,7 +51,8 @@ export async function migrate(options: DatabaseOptions): Promise<readonly string
         singleTransaction: true,
         advisoryLockMode: 'wait',
         logger: { info: () => undefined, warn: () => undefined, error: (problem) => problems.push(problem) },
-      }).catch((error: unknown) => {
+      };
+      const made = await runner(order).catch((error: unknown) => {
         // Only some of its errors have a code; what a statement has failed with is in the log.
         throw codeOf(error) === undefined ? failedMigration(address, problems.at(-1) ?? reasonOf(error), error) : error;
       });
