@@ -51,6 +51,11 @@ export class GroupCounts {
     if (share !== undefined) this.follow(name, share.row, share.group);
   }
 
+  /** Notes that no call is claimed any more. */
+  forgetCalls(): void {
+    for (const name of [...this.#inFlight]) this.setInFlight(name, false);
+  }
+
   /** Returns a group as the member `name` sees it: the member itself counts for the size only. */
   besides(name: string, groupName: string): GroupView {
     const group = this.#groups.get(groupName);

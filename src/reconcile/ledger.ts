@@ -1,12 +1,33 @@
-// Joins the store and an index over its rows that is never behind it, for reconciling.
+// Joins the store and an index over its rows that is never behind it, for reconciling. Rows that other processes wrote take the same way
+// as its own commits.
 
 import type { RunInSlices } from '../base/slices.ts';
 import { type Steps, visitAll } from '../base/steps.ts';
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
-import type { Store } from '../store/store.ts';
+import type { PrepareOthers, Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
+
+/**
+ * Resolves with what is to be shown in the turn in which rows of other processes are. Where it throws, they are not shown, and are read
+ * again by the next refresh. See {@link PrepareOthers}.
+ */
+export type PrepareMoment = (...arriving: Parameters<PrepareOthers>) => Promise<() => void>;
+
+/** A commit that failed: where its connection was lost, it may be saved all the same. */
+interface UnsureCommit {
+  readonly changes: readonly Change[];
+  readonly onSaved: () => void;
+}
+
+/** The kinds of rows that say, with the commits of the repository, what the desired state is. */
+const DESIRED_KINDS: ReadonlySet<RowKind> = new Set(['head', 'pinned', 'held']);
+
+/** Returns those of these changes after which another desired state is active. */
+export function desiredChanges(changes: readonly Change[]): readonly Change[] {
+  return changes.filter(({ kind }) => DESIRED_KINDS.has(kind));
+}
 
 /** The rows of the store, and their index. */
 export class Ledger {
@@ -16,13 +37,17 @@ export class Ledger {
   #version = 0;
   /** Commits that are saved, and that the index or a watcher does not have as a whole. */
   #following = 0;
-  readonly #watchers: ((change: Change) => void)[] = [];
+  #watchers: ((change: Change) => void)[] = [];
+  #prepareMoment: PrepareMoment | undefined;
+  /** The last one that brought another desired state; undefined: it is known what became of it. */
+  #unsure: UnsureCommit | undefined;
 
   /** `inSlices` runs the work of large commits. */
   constructor(store: Store, inSlices: RunInSlices) {
     this.#store = store;
     this.#inSlices = inSlices;
     for (const [name, row] of store.list('server')) this.#index.follow(name, undefined, row);
+    store.watchOthers?.((...arriving) => this.#prepareOthers(...arriving));
   }
 
   /** The index over all server rows. */
@@ -68,6 +93,20 @@ export class Ledger {
     this.#watchers.push(watcher);
   }
 
+  /**
+   * Forgets the watchers and the calls in flight: this process does not lead any more, and what watched is stopped. The rows and
+   * their index stay, and go on with what the next leader writes.
+   */
+  forgetWatchers(): void {
+    this.#watchers = [];
+    this.#index.forgetCalls();
+  }
+
+  /** Has `prepare` called before rows of other processes are shown, in place of an earlier one; undefined: nothing is prepared. */
+  prepareMoments(prepare: PrepareMoment | undefined): void {
+    this.#prepareMoment = prepare;
+  }
+
   /** Resolves with events of an instance; see Store.events. */
   events(instance: string, range: EventRange): Promise<EventPage> {
     return this.#store.events(instance, range);
@@ -85,10 +124,32 @@ export class Ledger {
    */
   async commit(changes: readonly Change[], cause?: Cause, onSaved: () => void = () => undefined): Promise<void> {
     const events = cause === undefined ? [] : await this.#inSlices(eventsOf(changes, cause));
-    await this.#store.commit(changes, events);
+    try {
+      await this.#store.commit(changes, events);
+      this.#unsure = undefined;
+    } catch (error) {
+      if (desiredChanges(changes).length > 0) this.#unsure = { changes, onSaved };
+      throw error;
+    }
+    await this.#shown(changes, onSaved);
+  }
+
+  /** What a commit of this process has left that was believed to be lost is shown as that commit would have shown it. */
+  async #prepareOthers(...arriving: Parameters<PrepareOthers>): ReturnType<PrepareOthers> {
+    const [changes] = arriving;
+    const unsure = this.#unsure;
+    const isOwn = unsure !== undefined && areSameDesired(unsure.changes, changes);
+    const onShown = isOwn ? unsure.onSaved : await this.#prepareMoment?.(...arriving);
+    return () => {
+      this.#unsure = undefined;
+      return this.#shown(changes, onShown ?? (() => undefined));
+    };
+  }
+
+  async #shown(changes: readonly Change[], onShown: () => void): Promise<void> {
     this.#following += 1;
     try {
-      onSaved();
+      onShown();
       await this.#inSlices(this.#follow(changes));
     } finally {
       this.#following -= 1;
@@ -102,4 +163,15 @@ export class Ledger {
     });
     for (const watcher of this.#watchers) yield* visitAll(changes, watcher);
   }
+}
+
+/** Returns true if both bring the same desired state, and bring one. */
+function areSameDesired(saved: readonly Change[], found: readonly Change[]): boolean {
+  const textsOf = (changes: readonly Change[]): string =>
+    desiredChanges(changes)
+      .map(({ kind, name, value }) => JSON.stringify([kind, name, value]))
+      .sort()
+      .join('\n');
+  const text = textsOf(saved);
+  return text !== '' && text === textsOf(found);
 }

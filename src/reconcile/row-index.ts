@@ -126,6 +126,11 @@ export class RowIndex {
     this.#counts.setInFlight(server, isInFlight);
   }
 
+  /** Notes that no call is claimed any more. */
+  forgetCalls(): void {
+    this.#counts.forgetCalls();
+  }
+
   /** Returns the group of `row`, the row of the server `name`, as that server sees it. */
   groupViewOf(name: string, row: ServerRow): GroupView {
     return this.#counts.besides(name, groupOf(row));

@@ -10,6 +10,7 @@ import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
+import { ServiceError } from '../model/service-error.ts';
 import { CommitQueue, changesToKeep, type Decision, decideGroup, type WaitingCommit } from './commit-queue.ts';
 import { refuseNetwork } from './database.ts';
 import {
@@ -26,7 +27,7 @@ import { type DirectoryLock, lockDirectory } from './lock.ts';
 import { ALL_EVENTS } from './piece.ts';
 import type { Row } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
-import type { Store } from './store.ts';
+import type { PrepareOthers, Store } from './store.ts';
 import { emptyStoreDocument, rowsOf, type StoreDocument, setRow, type Tables } from './store-document.ts';
 import { NotLeading, StoreError } from './store-error.ts';
 import { storePath, takeOverFormer } from './store-file.ts';
@@ -120,6 +121,7 @@ export class LowdbStore implements Store {
   readonly #queue: CommitQueue;
   /** Of rows that other processes have written. */
   readonly #reader: RowReader;
+  #prepareOthers: PrepareOthers = async () => async () => undefined;
   #savedBytes = 0;
   #failure: Store['failure'];
   /** A commit was saved that could not be shown: only another start can read it, and nothing may be written meanwhile. */
@@ -171,9 +173,13 @@ export class LowdbStore implements Store {
     await done;
   }
 
+  watchOthers(prepare: PrepareOthers): void {
+    this.#prepareOthers = prepare;
+  }
+
   /**
    * Resolves once `read` shows what other processes had committed before the call, where several share the database. Throws
-   * StoreError where it cannot be read; then `read` is as before.
+   * StoreError where it cannot be read, and what {@link watchOthers} throws; then `read` is as before.
    */
   async refresh(): Promise<void> {
     if (this.#closing !== undefined) throw new StoreError('The store is closed.');
@@ -223,6 +229,11 @@ export class LowdbStore implements Store {
       // Refused last, so that the caller who reads again sees the conflicting change.
       for (const [{ settle }, conflict] of refused) settle.reject(conflict);
     } catch (error) {
+      if (error instanceof ServiceError) {
+        // What another process has written cannot be shown yet.
+        for (const { settle } of group) settle.reject(error);
+        return;
+      }
       const failure = this.#failureOf(error);
       const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
       // Who does not lead may not write; the store could.
@@ -247,7 +258,7 @@ export class LowdbStore implements Store {
     if (this.#unshown !== undefined) throw this.#unshown;
     if (this.#failure !== undefined) await this.#regain();
     const { bytes, growth } = await adapter.commit(plan.revision, plan.pieces, async (changes) => {
-      await this.#showChanges(changes);
+      await this.#showOthers(await this.#readOthers(changes), { isInCommit: true });
       plan = await this.#plan(group);
       return plan.accepted.length === 0 ? undefined : plan;
     });
@@ -269,11 +280,15 @@ export class LowdbStore implements Store {
   }
 
   async #readChanges(): Promise<void> {
-    await this.#parts.adapter.readChanges?.(this.#document.revision, (changes) => this.#showChanges(changes));
+    const found: Advance[] = [];
+    await this.#parts.adapter.readChanges?.(this.#document.revision, async (changes) => {
+      found.push(await this.#readOthers(changes));
+    });
+    // Not within the transaction that read them: to prepare them may take long.
+    for (const advance of found) await this.#showOthers(advance, { isInCommit: false });
   }
 
-  /** Rows that did not change stay the very same, so that a commit that expects them is no conflict; not where everything is read. */
-  async #showChanges({ revision, rowBytes, isWhole, pieces }: SharedChanges): Promise<void> {
+  async #readOthers({ revision, rowBytes, isWhole, pieces }: SharedChanges): Promise<Advance> {
     if (this.#unshown !== undefined) throw this.#unshown;
     const rows: Row[] = [];
     const events: StoredEvent[] = isWhole ? dropAll(this.#document) : [];
@@ -287,18 +302,36 @@ export class LowdbStore implements Store {
       await this.#parts.inSlices(visitAll(piece.events, (kept) => events.push(eventOf(kept))));
     }
     const removed = isWhole ? await this.#parts.inSlices(removeOthers(this.#document, rows)) : [];
-    await this.#advance({ revision, rowBytes, rows: rows.concat(removed), events });
+    return { revision, rowBytes, rows: rows.concat(removed), events };
   }
 
-  /** Shows what is saved. */
-  async #advance({ revision, rowBytes, rows, events }: Advance): Promise<void> {
+  /** Rows that did not change stay the very same, so that a commit that expects them is no conflict; not where everything is read. */
+  async #showOthers(advance: Advance, options: { readonly isInCommit: boolean }): Promise<void> {
+    const changes = await this.#parts.inSlices(changesBy(advance.rows, this.#document.tables));
+    const onShown = await this.#prepareOthers(changes, options);
+    let followed: Promise<void> | undefined;
+    await this.#advance(advance, () => {
+      followed = onShown();
+    });
+    // The process that wrote the events drops the old ones.
+    this.#document.events.takeDropped();
+    await followed;
+  }
+
+  /** Shows what is saved, and calls `onShown` in the same turn. */
+  async #advance({ revision, rowBytes, rows, events }: Advance, onShown?: () => void): Promise<void> {
     const document = this.#document;
+    const { changedInPlace, inSlices } = this.#parts;
     try {
-      await this.#parts.inSlices(visitAll(events, (event) => document.events.add([event])));
+      await inSlices(visitAll(events, (event) => document.events.add([event])));
+      const changed =
+        rows.length > changedInPlace ? await inSlices(changedTables(document.tables, rows)) : document.tables;
       // All rows change at once, and their writers are told in the same turn: no reader sees half a commit.
-      await this.#show(rows);
+      if (changed === document.tables) for (const row of rows) setRow(changed, row);
+      document.tables = changed;
       document.rowBytes = rowBytes;
       document.revision = revision;
+      onShown?.();
     } catch (error) {
       this.#unshown = unshownError(this.#parts.path, error);
       throw this.#unshown;
@@ -320,13 +353,6 @@ export class LowdbStore implements Store {
     // Before the events that come after them. Where this commit fails, they stay until the next start drops them again.
     for (const event of this.#document.events.takeDropped()) yield { event };
     for (const event of events) yield { event: keptEvent(event) };
-  }
-
-  async #show(rows: readonly Row[]): Promise<void> {
-    const document = this.#document;
-    const { changedInPlace, inSlices } = this.#parts;
-    if (rows.length > changedInPlace) document.tables = await inSlices(changedTables(document.tables, rows));
-    else for (const row of rows) setRow(document.tables, row);
   }
 
   #failureOf(error: unknown): StoreError {
@@ -362,6 +388,16 @@ function unshownError(path: string, error: unknown): StoreError {
       'Restart Treeline: it reads what was saved.',
     { cause: error },
   );
+}
+
+/** Returns rows that were read as changes of those in the tables. A removed row that was never known is none. */
+function* changesBy(rows: readonly Row[], tables: Tables): Steps<readonly Change[]> {
+  const changes: Change[] = [];
+  yield* visitAll(rows, ({ kind, name, value }) => {
+    const expected = tables[kind].get(name);
+    if (value !== null || expected !== undefined) changes.push({ kind, name, value, expected } as Change);
+  });
+  return changes;
 }
 
 /** Returns work that results in the tables as they are after these changes. The given ones stay as they are. */

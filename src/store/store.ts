@@ -2,6 +2,16 @@
 import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
+/**
+ * Prepares what has to change together with rows that other processes wrote, and resolves with a function that the store calls in the turn
+ * in which `read` shows them. Where it throws, everything stays as it is. `isInCommit`: a commit waits meanwhile that keeps other
+ * processes from theirs, so it must not wait for anything outside.
+ */
+export type PrepareOthers = (
+  changes: readonly Change[],
+  options: { readonly isInCommit: boolean },
+) => Promise<() => Promise<void>>;
+
 /** Keeps recorded rows. Every promise below also holds between processes. */
 export interface Store {
   /**
@@ -26,6 +36,12 @@ export interface Store {
    * shared database was lost during the commit and did not come back, it may be there, which the next commit finds out.
    */
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
+
+  /**
+   * Has `prepare` called before rows of other processes are shown, all at once: those that a refresh found, or a commit met. A
+   * store whose rows belong to one process does not have this.
+   */
+  watchOthers?(prepare: PrepareOthers): void;
 
   /** Why the last commit could not be saved, and since when (RFC 3339) none was; undefined where it was, or met a conflict. */
   readonly failure: { readonly reason: string; readonly since: string } | undefined;
