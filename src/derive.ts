@@ -4,7 +4,15 @@ import { finish, type Steps } from './base/steps.ts';
 import { catalogSteps, type ParsedFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
 import { knownObjects, nothingLeft, selectActiveClients, selectActiveObjects } from './desired/active-versions.ts';
-import { type AdmittedInstances, admitInstances, carryOver, type Proposal, type Safety } from './desired/admit.ts';
+import {
+  type AdmittedInstances,
+  admitAsRecorded,
+  admitInstances,
+  carryOver,
+  type Proposal,
+  type RecordedJudgement,
+  type Safety,
+} from './desired/admit.ts';
 import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './desired/candidates.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
@@ -68,8 +76,8 @@ export interface Before {
   readonly safety?: Safety | undefined;
   /** A person accepted a commit that leaves nothing. */
   readonly isAccepted?: boolean;
-  /** The commit was activated before, so that nothing in it is new. */
-  readonly isKnown?: boolean;
+  /** The commit was activated before, so that nothing in it is new, and nothing is judged again; `baseline` is what the rows say of it. */
+  readonly recorded?: RecordedJudgement | undefined;
   /** Paths of new files in which instances that are gone appear again; the baseline and the snapshot do not tell all of them. */
   readonly reappearing?: ReadonlySet<string> | undefined;
 }
@@ -103,14 +111,17 @@ export function* proposeSteps(snapshot: Snapshot, before: Before): Steps<Propose
 
 /** Does what {@link derive} does, in steps: each is a file, a unit, or some hundred servers. */
 export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivation> {
-  const { baseline, earlier, safety, isKnown = false, reappearing } = before;
+  const { baseline, earlier, safety, recorded, reappearing } = before;
   const proposed = yield* proposeSteps(snapshot, before);
   if (!proposed.isFollowed) return proposed;
   const { candidates } = proposed;
   const built = { ...proposed, baseline, earlier, blobsRead: snapshot.blobs.size };
-  const undetermined = isKnown ? [] : yield* newlyUndetermined({ ...proposed, reappearing }, baseline);
+  const isNew = recorded === undefined;
+  const undetermined = isNew ? yield* newlyUndetermined({ ...proposed, reappearing }, baseline) : [];
   const proposal = { candidates, undetermined };
-  const admission = yield* admit(proposal, built, safety);
+  const admission = isNew
+    ? yield* admit(proposal, built, safety)
+    : yield* admitAsRecorded(proposal, baseline, recorded);
   const desired = yield* buildDesiredState(built, admission);
   return { isFollowed: true, desired, judged: { built, proposal, admission } };
 }

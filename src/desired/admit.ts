@@ -17,7 +17,7 @@ import {
   judgeDeletions,
 } from './deletions.ts';
 import type { Baseline, DesiredState, Limits } from './desired-state.ts';
-import { capacityRefusals, hasCapacityFor } from './store-capacity.ts';
+import { capacityRefusals, hasCapacityFor, refuseGrowth } from './store-capacity.ts';
 import { isRetaining, isValidUnit, type Refusal, type Unit } from './unit.ts';
 
 /** The active instances, the problems of those that are pinned, and the judgement of deletes. */
@@ -42,6 +42,14 @@ export interface Safety {
   readonly unprotected: ReadonlySet<string>;
   /** Size of all rows in the store, in bytes; 0 if omitted. */
   readonly recordedBytes?: number;
+}
+
+/** What was judged when a commit was activated, as the rows have it. */
+export interface RecordedJudgement extends Pick<Safety, 'unprotected'> {
+  /** The instances that are held whole, by name. */
+  readonly held: DeleteJudgement['held'];
+  /** Keys of the other instances that are not at their newest version, for whatever reason. */
+  readonly pinned: ReadonlySet<string>;
 }
 
 /** The versions that a commit proposes. */
@@ -83,6 +91,26 @@ export function* admitInstances(
     // not judged yet.
     for (const [instance, servers] of yield* settled.admission.losses())
       removed.set(instance, removed.get(instance) ?? servers);
+  }
+}
+
+/**
+ * Returns the active instances of a commit that was activated before, `baseline` being what the rows say of them: the facts of that time, such
+ * as recent deletes and the size of the store, are not there any more, so what they led to is taken from the rows.
+ */
+export function* admitAsRecorded(
+  { candidates }: Pick<Proposal, 'candidates'>,
+  baseline: Baseline,
+  recorded: RecordedJudgement,
+): Steps<AdmittedInstances> {
+  const waiting = new Set<string>();
+  for (;;) {
+    const { admission, problems, limits } = yield* attempt({ candidates, baseline, safety: recorded, waiting });
+    const more = [...recorded.held.keys()].map(instanceAddress).filter((key) => !admission.isPinned(key));
+    if (more.length === 0) {
+      return { ...(yield* admission.result()), problems, limits, ...UNJUDGED, held: recorded.held };
+    }
+    for (const key of more) waiting.add(key);
   }
 }
 
@@ -156,7 +184,7 @@ function isSameCapacity({ recordedBytes: bytes = 0 }: Safety, { units, limits, b
 interface AdmissionInput {
   readonly candidates: ReadonlyMap<string, Unit>;
   readonly baseline: Baseline;
-  readonly safety: Safety | undefined;
+  readonly safety: Pick<Safety, 'unprotected' | 'recordedBytes'> | RecordedJudgement | undefined;
   /** Keys of units that wait for a person's approval. */
   readonly waiting: ReadonlySet<string>;
 }
@@ -186,10 +214,15 @@ function* attempt({ candidates, baseline, safety, waiting }: AdmissionInput): St
       admission.pin(key);
       problems.push(problem);
     }
-    const recorded = { baseline, bytes: safety?.recordedBytes ?? 0 };
     let isShort = false;
     const shortages = (units: AdmittedSet['units']): readonly Refusal[] => {
-      const refusals = capacityRefusals(units, recorded);
+      const refusals =
+        safety !== undefined && 'pinned' in safety
+          ? refuseGrowth(
+              [...safety.pinned].filter((key) => !admission.isPinned(key)),
+              { units, baseline },
+            )
+          : capacityRefusals(units, { baseline, bytes: safety?.recordedBytes ?? 0 });
       isShort ||= refusals.length > 0;
       return refusals;
     };

@@ -82,7 +82,7 @@ export function capacityRefusals(
   if (over <= 0) return [];
   const growing = [...units].flatMap(([key, unit]) => {
     const before = recorded.baseline.units.get(key);
-    const growth = reservedBytes(unit) - (before === undefined ? 0 : reservedBytes(before));
+    const growth = growthOf(unit, before);
     return before === unit || growth <= 0 ? [] : [{ key, unit, growth }];
   });
   const refused: Refusal[] = [];
@@ -92,6 +92,21 @@ export function capacityRefusals(
     over -= growth;
   }
   return refused;
+}
+
+/** Returns refusals of these units, which exceeded the capacity when they were judged. */
+export function refuseGrowth(
+  keys: readonly string[],
+  { units, baseline }: { readonly units: ReadonlyMap<string, Unit>; readonly baseline: Baseline },
+): Refusal[] {
+  return keys.flatMap((key) => {
+    const unit = units.get(key);
+    return unit === undefined ? [] : [{ key, problem: noCapacity(unit, growthOf(unit, baseline.units.get(key))) }];
+  });
+}
+
+function growthOf(unit: Unit, before: Unit | undefined): number {
+  return reservedBytes(unit) - (before === undefined ? 0 : reservedBytes(before));
 }
 
 /** Returns the problem of an instance whose servers are too large to be recorded, or undefined. */

@@ -16,12 +16,16 @@ import { HEAD } from './object-rows.ts';
 /** The parts that a poll reads and changes. */
 export interface BranchPollOptions extends CommitFollowerOptions {
   readonly reviews: Reviews;
+  /** Ends a fetch that is under way, and later ones. */
+  readonly signal: AbortSignal;
 }
 
 /** Polls the branch, one poll at a time. */
 export class BranchPoll {
   readonly #options: BranchPollOptions;
   readonly #commits: CommitFollower;
+  /** What was active before this part was built is active in it, if there is anything. */
+  #hasBegun = false;
   /** The head that was polled last, followed or not. */
   #polledHead: string | undefined;
   /** The last requested review that was done without the remote. */
@@ -59,12 +63,14 @@ export class BranchPoll {
   async poll(poll: Poll): Promise<void> {
     const { source, ledger, current, reviews } = this.#options;
     const recorded = ledger.read('head', HEAD);
+    if (!this.#hasBegun && current.get() !== undefined) await this.#takeOver(poll);
+    this.#hasBegun = true;
     // Where a rewritten history is held and the recorded head is lost, only a fetch can bring that back.
     const isAway = recorded !== undefined && current.get() === undefined && this.#polledHead === undefined;
     if (isAway) await this.#resume(poll);
     // A person approves what is held here, so neither the remote nor a newer commit decides whether it counts.
     if (reviews.isOpen && reviews.asked !== this.#reviewed) await this.#review(poll);
-    const head = await source.fetch(recorded?.commit ?? null);
+    const head = await source.fetch(recorded?.commit ?? null, this.#options.signal);
     const { asked } = reviews;
     const isReview = reviews.isOpen || this.#hasFreedCapacity();
     if (head.oid === this.#polledHead && !isReview) return;
@@ -127,6 +133,13 @@ export class BranchPoll {
     const verdict = await this.#commits.follow(commit, poll);
     if (verdict.kind === 'refused') await this.#refuse(verdict.refused, poll.log);
     return verdict.kind === 'followed';
+  }
+
+  /** Goes on from what a standby shows; where that is not what is recorded, from that. */
+  async #takeOver(poll: Poll): Promise<void> {
+    if (await this.#commits.takeOver(poll)) return;
+    poll.log.warn('what this process shows is not what is recorded; restoring that as at a start');
+    this.#options.current.forget();
   }
 
   /** Serves what was active before, without the remote; where the local copy is gone, the fetch that follows restores it. */

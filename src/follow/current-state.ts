@@ -1,5 +1,5 @@
 // Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the desired
-// state once it is durable. The functions tell what reconciling asks of it: records, secrets, registered proxies.
+// state once it is durable; beside a leader, the standby follower. The functions tell what reconciling asks of it: records, secrets, registered proxies.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { nodeAtMoment } from '../desired/node-records.ts';
 import { compileSecrets, type Secrets } from '../hiera/secrets.ts';
@@ -13,7 +13,7 @@ export class CurrentState {
   #desired: DesiredState | undefined;
   #version = 0;
   #refused: RefusedCommit | undefined;
-  readonly #watchers: (() => void)[] = [];
+  #watchers: (() => void)[] = [];
 
   /** Returns the active desired state, or undefined before the first valid commit. */
   get(): DesiredState | undefined {
@@ -30,6 +30,11 @@ export class CurrentState {
     this.#watchers.push(watcher);
   }
 
+  /** Forgets the watchers: this process does not lead any more, and what watched is stopped. What is shown stays. */
+  forgetWatchers(): void {
+    this.#watchers = [];
+  }
+
   /** The newest commit, if it is not followed. */
   get refused(): RefusedCommit | undefined {
     return this.#refused;
@@ -39,6 +44,13 @@ export class CurrentState {
   set(desired: DesiredState): void {
     if (desired.commit !== this.#desired?.commit) this.#refused = undefined;
     this.#desired = desired;
+    this.#version += 1;
+    this.#tell();
+  }
+
+  /** Shows nothing, as at a start: what was shown is not what is recorded. */
+  forget(): void {
+    this.#desired = undefined;
     this.#version += 1;
     this.#tell();
   }

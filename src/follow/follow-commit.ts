@@ -1,7 +1,6 @@
 // Judges the commits that come, one after the other, and activates what they make of the desired state, or says why the newest
 // one is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
-import { judge } from '../derive.ts';
-import type { Safety } from '../desired/admit.ts';
+import { judgeAgain } from '../derive.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { Problem } from '../model/problem.ts';
@@ -18,7 +17,7 @@ import { OtherCommits } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
 import type { OwnPushes } from './own-pushes.ts';
 import { ReadAhead } from './read-ahead.ts';
-import { recordedBaseline, restoreDesired } from './restore.ts';
+import { differenceFromRows, isOfRows, recordedBaseline, restoreDesired } from './restore.ts';
 import { safetyOf, withoutApprovals } from './safety.ts';
 import { formerServers, searchHistory } from './search-history.ts';
 import {
@@ -106,16 +105,34 @@ export class CommitFollower {
    * after that, when it is known what would go.
    */
   async restore(poll: Poll): Promise<void> {
-    const { source, ledger, gate, inSlices, deleteBudget: budget, clock } = this.#options;
-    const safety = (): Safety => withoutApprovals(safetyOf(ledger, { budget, now: clock.now() }));
-    const restored = await restoreDesired({ source, ledger, inSlices }, safety());
+    const { source, ledger: rows, inSlices } = this.#options;
+    const restored = await restoreDesired({ source, rows, inSlices });
     this.#difference = typeof restored === 'string' ? restored : undefined;
-    if (typeof restored === 'string') return;
-    const { derivation, baseline } = restored;
+    if (typeof restored !== 'string') await this.#resume(restored, poll);
+  }
+
+  /**
+   * Goes on from what this process shows as a standby, without deriving it again, and returns true. Returns false where that is not
+   * what the rows tell now: it was restored from them, so only that they are still the same is checked.
+   */
+  async takeOver(poll: Poll): Promise<boolean> {
+    const { ledger, current, inSlices } = this.#options;
+    const shown = current.get();
+    if (shown === undefined || !isOfRows(shown, ledger)) return false;
+    const difference = await inSlices(differenceFromRows(shown.units, ledger));
+    if (difference === undefined) await this.#resume(shown, poll);
+    return difference === undefined;
+  }
+
+  /** Judges by the present facts what was active before, and has every server examined. */
+  async #resume(active: DesiredState, poll: Poll): Promise<void> {
+    const { source, ledger, gate, inSlices, deleteBudget: budget, clock } = this.#options;
     const { place = source.place } = ledger.read('head', HEAD) ?? {};
     await gate.exclusive(async () => {
-      const desired = await inSlices(judge(derivation, safety()));
-      await activate(this.#options, { desired }, { ...poll, place, last: baseline });
+      const safety = withoutApprovals(safetyOf(ledger, { budget, now: clock.now() }));
+      const judged = await inSlices(judgeAgain(active, safety));
+      const desired = { ...judged, counts: active.counts };
+      await activate(this.#options, { desired }, { ...poll, place, last: active });
     });
   }
 
@@ -294,9 +311,23 @@ const FOLLOWED: CommitVerdict = { kind: 'followed' };
 const TOO_MANY = `more than ${NEW_COMMITS_MAX} commits came at once: once accepted, the newest is followed, and those before it are not`;
 
 function broken(commit: string, continued: Continuation): CommitVerdict {
+  return { kind: 'refused', refused: refusal(commit, continued) };
+}
+
+function refusal(commit: string, continued: Continuation): Omit<RefusedCommit, 'since'> {
   const { reason, check } = continued.isNext ? { reason: TOO_MANY, check: undefined } : continued;
   const hold = { kind: 'history', digest: historyDigest(commit), check } as const;
-  return { kind: 'refused', refused: { commit, reason, problems: [], hold } };
+  return { commit, reason, problems: [], hold };
+}
+
+/** Returns the refusal of the newest commit where nothing is active, since the followed one is lost or does not make what is recorded. */
+export async function refusalOfLost(
+  source: Source,
+  newest: string,
+  followed: Pick<Followed, 'commit' | 'difference'> & { readonly place?: FollowedPlace },
+): Promise<Omit<RefusedCommit, 'since'>> {
+  const { commit, difference, place } = followed;
+  return refusal(newest, await judgeContinuation(source, newest, { commit, difference, place, isLost: true }));
 }
 
 interface Wrong {

@@ -23,7 +23,7 @@ const RETRY_MS_MAX = 120_000;
 const BRANCH = 'branch';
 const PUSHED = 'pushed commit';
 
-interface FollowerOptions extends Omit<BranchPollOptions, 'pushes'> {
+interface FollowerOptions extends Omit<BranchPollOptions, 'pushes' | 'signal'> {
   readonly triggers: readonly Trigger[];
   readonly log: Logger;
 }
@@ -40,7 +40,7 @@ export class Follower {
   readonly #pushes = new OwnPushes();
   /** The newest commit that this process has pushed; undefined once following it has begun. */
   #pushed: { readonly commit: string; readonly base: string } | undefined;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
   /** Polls that failed, one after the other. */
   #failures = 0;
   /** Since when the branch cannot be read or copied; until a poll has done both, since this process has started. */
@@ -52,7 +52,7 @@ export class Follower {
     const { clock, current, source, reviews } = options;
     this.#options = options;
     this.#unread = { since: momentOf(clock.now()), sinceStart: true };
-    this.#branch = new BranchPoll({ ...options, pushes: this.#pushes });
+    this.#branch = new BranchPoll({ ...options, pushes: this.#pushes, signal: this.#stopping.signal });
     this.#errors = new RepeatedErrors(clock);
     this.#pushErrors = new RepeatedErrors(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
@@ -119,12 +119,12 @@ export class Follower {
     return !isKnown || !(await source.isAncestor(commit, followed));
   }
 
-  /** Ends a fetch that is under way: a stop never waits for the remote. */
+  /** Ends a fetch that is under way: a stop never waits for the remote. The source stays open. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.#stopping.abort(new Error('the follower is stopped'));
     this.#arrivals.stop();
     await Promise.all(this.#options.triggers.map((trigger) => trigger.stop()));
-    await Promise.all([this.#options.source.close(), this.#queue.stop()]);
+    await this.#queue.stop();
   }
 
   /** Never throws: the one place where a poll that failed is caught. */
@@ -141,7 +141,7 @@ export class Follower {
       await this.#arrivals.polled();
     } catch (error) {
       this.#arrivals.failed(error);
-      if (this.#isStopping) return;
+      if (this.#stopping.signal.aborted) return;
       const reason = reasonOf(error);
       this.#branch.notReadyReason = reason;
       // The store tells of itself; where it fails, the branch was read.

@@ -1,132 +1,228 @@
-// Restores the desired state that was active before this process started, from the rows and the recorded commits. It reads
-// only: follow-commit.ts activates it. search-history.ts does the same where the rows are lost. Where no copy of the repository
-// has the recorded head any more, the baseline is built from the rows alone: it has no records, and no objects but the pinned
-// ones.
+// Restores the desired state of the recorded head from the rows and the recorded commits: that which the leader has activated. It reads
+// only: follow-commit.ts activates it after a start, standby-follower.ts shows it beside a leader. search-history.ts does the same where the
+// rows are lost. Where no copy of the repository has the recorded head any more, the baseline is built from the rows alone: it has no
+// records, and no objects but the pinned ones.
 import { invariant } from '../base/invariant.ts';
 import type { RunInSlices } from '../base/slices.ts';
 import { type Steps, visitAll } from '../base/steps.ts';
 import { isObjectPath, placePath } from '../catalog/paths.ts';
-import { deriveSteps, type FollowedDerivation, proposeSteps, type Reusable } from '../derive.ts';
-import type { Safety } from '../desired/admit.ts';
+import { deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
+import type { RecordedJudgement } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
-import { type ActiveVersion, type Baseline, EMPTY_BASELINE } from '../desired/desired-state.ts';
+import { type HeldDeletes, liftsIn } from '../desired/deletions.ts';
+import { type ActiveVersion, type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit, type Unit, unitAddress, unitOfServers } from '../desired/unit.ts';
 import { isWantedAs } from '../machine/want.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Client, StackInstance } from '../model/objects.ts';
 import { isError } from '../model/problem.ts';
-import type { Document, HeadRow, PinnedRow } from '../model/rows.ts';
+import type { Document, HeadRow, HeldRow, PinnedRow } from '../model/rows.ts';
+import type { Snapshot } from '../model/snapshot.ts';
 import type { WantedServer } from '../model/spec.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { Source } from '../repository/source.ts';
-import { HEAD } from './object-rows.ts';
+import { HEAD, pinnedRows } from './object-rows.ts';
 import { proposeAt, readCommit } from './read-commit.ts';
 
-/** The desired state that was active when the previous process ended. */
-interface RestoredState {
-  readonly derivation: FollowedDerivation;
-  /** The versions that the rows tell of, including those that another judgement of the desired state would not want. */
-  readonly baseline: Baseline;
+/** The rows that a desired state is restored from. */
+export interface RecordedRows extends Pick<Ledger, 'read' | 'list' | 'server'> {
+  readonly index: Pick<Ledger['index'], 'serversOf'>;
 }
 
-/** The parts that a restored state is read with. */
+/** The parts that a desired state is restored with. */
 interface RestoreParts {
   readonly source: Source;
-  readonly ledger: Ledger;
+  readonly rows: RecordedRows;
   readonly inSlices: RunInSlices;
+  /** A desired state to reuse, such as that of the head before; the result does not depend on it. */
+  readonly earlier?: DesiredState | undefined;
 }
 
+/** At most so many directories are searched for the files of one commit: the same file may be in each of many. */
+const DIRECTORIES_MAX = 10;
+
 /**
- * Returns the desired state as it was when the recorded head was activated, where it was followed; or what of it is not as
- * recorded, in words: then nothing may follow from it. Throws where that commit is not here any more.
+ * Returns the desired state that was activated with the recorded head, where it was followed; or what of it is not as recorded, in
+ * words: then nothing may follow from it. What was judged then is taken from the rows, and is not judged again. Throws where that
+ * commit is not here any more.
  */
-export async function restoreDesired(parts: RestoreParts, safety: Safety): Promise<RestoredState | string> {
-  const { source, ledger, inSlices } = parts;
-  const head = ledger.read('head', HEAD);
+export async function restoreDesired(parts: RestoreParts): Promise<DesiredState | string> {
+  const { source, rows, inSlices, earlier } = parts;
+  const head = rows.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
-  const snapshot = await readCommit(source, head.commit, { directory: head.place?.directory });
-  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE }));
+  const snapshot = await readCommit(source, head.commit, { earlier, directory: head.place?.directory });
+  const continued = earlier && (await continueFrom(earlier, snapshot, parts));
+  if (continued !== undefined) return continued;
+  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, earlier }));
   if (!proposed.isFollowed) return proposed.problems.find(isError)?.message ?? 'it is wrong';
-  const pinned = ledger.list('pinned');
+  const pinned = rows.list('pinned');
   const units = new Map(
     [...proposed.candidates].filter(([, unit]) => isValidUnit(unit) && !pinned.has(unitAddress(unit))),
   );
   const { hierarchy, time } = proposed.catalog;
-  for (const unit of recordedUnits(ledger, time)) units.set(unitAddress(unit), unit);
+  for (const unit of recordedUnits(rows, time)) units.set(unitAddress(unit), unit);
   for (const unit of await olderUnits(parts, head, proposed)) units.set(unitAddress(unit), unit);
   const kept = { ...keptObjects(pinned), hasHierarchy: hierarchy.oid !== '' };
-  const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(ledger), ...kept };
-  const difference = await inSlices(differenceFromRows(baseline, ledger));
+  const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(rows), ...kept };
+  const difference = await inSlices(differenceFromRows(units, rows));
   if (difference !== undefined) return difference;
   // Errors of the recorded head were known when it was activated: the rows have what they hold.
-  const known = { baseline, earlier: proposed, safety, isAccepted: true, isKnown: true };
+  const known = { baseline, earlier: proposed, recorded: recordedJudgement(rows), isAccepted: true };
   // All files are parsed by now, so their bytes are not needed any more.
   const restored = await inSlices(deriveSteps({ ...snapshot, blobs: new Map() }, known));
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
-  return { derivation: restored, baseline };
+  return restored.desired;
+}
+
+/**
+ * Returns the desired state of a commit after another one where no instance is pinned in either, at the cost of what changed;
+ * undefined where the rows tell of something else.
+ */
+async function continueFrom(
+  earlier: DesiredState,
+  snapshot: Snapshot,
+  { rows, inSlices }: RestoreParts,
+): Promise<DesiredState | undefined> {
+  const isPlain = (names: Iterable<string>): boolean =>
+    [...names].every((name) => splitAddress(name)[0] !== 'stack-instance');
+  if (earlier.invalid.size + earlier.held.size + rows.list('held').size > 0) return undefined;
+  if (!isPlain(rows.list('pinned').keys())) return undefined;
+  const derived = await inSlices(deriveSteps(snapshot, { baseline: earlier, earlier, isAccepted: true }));
+  if (!derived.isFollowed || derived.desired.invalid.size > 0) return undefined;
+  const { desired } = derived;
+  if (!isSameRows(pinnedRows(desired), rows.list('pinned'))) return undefined;
+  const changed = [...desired.units.values()].filter((unit) => earlier.units.get(unitAddress(unit)) !== unit);
+  const isRecorded = changed.every(({ servers }) =>
+    [...servers.values()].every((server) => isAsRecorded(server, rows)),
+  );
+  return isRecorded ? desired : undefined;
+}
+
+/** Returns true if this desired state is that of the recorded head, with the recorded instances pinned and held. */
+export function isOfRows(desired: DesiredState, rows: Pick<RecordedRows, 'read' | 'list'>): boolean {
+  const held = rows.list('held');
+  const isHeld =
+    desired.held.size === held.size &&
+    [...held].every(([name, { digest }]) => desired.held.get(name)?.digest === digest);
+  return (
+    isHeld && rows.read('head', HEAD)?.commit === desired.commit && isSameRows(pinnedRows(desired), rows.list('pinned'))
+  );
+}
+
+function isSameRows(rows: ReadonlyMap<string, object>, recorded: ReadonlyMap<string, object>): boolean {
+  const isSame = ([name, row]: readonly [string, object]): boolean =>
+    JSON.stringify(row) === JSON.stringify(recorded.get(name));
+  return rows.size === recorded.size && [...rows].every(isSame);
+}
+
+function recordedJudgement(rows: RecordedRows): RecordedJudgement {
+  const held = new Map([...rows.list('held')].map(([name, row]) => [name, heldDeletes(row, rows)]));
+  const pinned = [...rows.list('pinned').keys()].filter((address) => {
+    const [type, name] = splitAddress(address);
+    return type === 'stack-instance' && !held.has(name);
+  });
+  return { held, unprotected: liftsIn(rows.list('held')), pinned: new Set(pinned) };
+}
+
+function heldDeletes({ servers, since: _since, ...held }: HeldRow, rows: RecordedRows): HeldDeletes {
+  const removals = servers.map((server) => ({ server, incarnation: rows.server(server)?.incarnation ?? 0 }));
+  return { ...held, removals };
 }
 
 /**
  * Returns a server that these units and the rows do not want alike, in words; undefined where there is none. An activation
  * writes both at once: so another directory was read, or the rows are those of another repository.
  */
-function* differenceFromRows({ units, owners }: Baseline, ledger: Ledger): Steps<string | undefined> {
+export function* differenceFromRows(units: Baseline['units'], rows: RecordedRows): Steps<string | undefined> {
   const derived = new Set<string>();
   let difference: string | undefined;
   for (const unit of units.values()) {
     yield* visitAll(unit.servers.values(), (server) => {
       derived.add(server.name);
-      if (!isAsRecorded(server, ledger)) difference ??= `"${server.name}" is recorded in another way`;
+      if (!isAsRecorded(server, rows)) difference ??= `"${server.name}" is recorded in another way`;
     });
     yield;
   }
-  const pinned = ledger.list('pinned');
-  yield* visitAll(owners, ([name, key]) => {
+  const pinned = rows.list('pinned');
+  yield* visitAll(rows.list('server'), ([name, { instance, wanted }]) => {
+    if (wanted === null || derived.has(name)) return;
     // Of an instance that is wrong from the start, rows may tell servers that no version of it does.
-    if (!derived.has(name) && pinned.get(key)?.commit !== null) difference ??= `"${name}" is recorded besides`;
+    if (pinned.get(instanceAddress(instance))?.commit !== null) difference ??= `"${name}" is recorded besides`;
   });
   return difference;
 }
 
-function isAsRecorded(server: WantedServer, ledger: Ledger): boolean {
-  const row = ledger.server(server.name);
+function isAsRecorded(server: WantedServer, rows: RecordedRows): boolean {
+  const row = rows.server(server.name);
   return row !== undefined && isWantedAs(row, server);
 }
 
 /** Returns the active version of each pinned instance and clientcert, derived from its own commit. */
 async function olderUnits(parts: RestoreParts, head: HeadRow, newest: Reusable): Promise<Unit[]> {
-  const { ledger } = parts;
+  const { rows, earlier } = parts;
   const units: Unit[] = [];
   const keysByCommit = new Map<string, string[]>();
-  for (const [address, { commit }] of ledger.list('pinned')) {
+  for (const [address, row] of rows.list('pinned')) {
     const [type] = splitAddress(address);
-    if (commit === null || (type !== 'stack-instance' && type !== 'clientcert')) continue;
-    keysByCommit.set(commit, [...(keysByCommit.get(commit) ?? []), address]);
+    if (row.commit === null || (type !== 'stack-instance' && type !== 'clientcert')) continue;
+    const known = earlier?.units.get(address);
+    // Without nodes it was made of rows only.
+    if (known?.commit === row.commit && known.nodes.size > 0 && isRecorded(known, rows)) units.push(known);
+    else keysByCommit.set(row.commit, [...(keysByCommit.get(row.commit) ?? []), address]);
   }
-  for (const [commit, keys] of keysByCommit) {
-    const older = await proposedAt(parts, { commit, keys, directory: head.place?.directory }, newest);
-    if (older === undefined) continue;
-    for (const key of keys) {
-      const unit = older.candidates.get(key) ?? clientcertAt(older, key);
-      if (unit !== undefined && isValidUnit(unit) && isRecorded(unit, ledger)) units.push(unit);
-    }
-  }
+  for (const [commit, keys] of keysByCommit) units.push(...(await unitsAt(parts, { commit, keys, head }, newest)));
   return units;
 }
 
-/** Returns false for a version of another directory, which was followed when that commit was the head. */
-function isRecorded(unit: Unit, ledger: Ledger): boolean {
-  const isAsWanted = [...unit.servers.values()].every((server) => isAsRecorded(server, ledger));
-  return isAsWanted && ledger.read('pinned', unitAddress(unit))?.oid === unit.entry.oid;
+/** Returns those of the units that their commit still makes as they are recorded. */
+async function unitsAt(
+  parts: RestoreParts,
+  { commit, keys, head }: Pick<OlderUnits, 'commit' | 'keys'> & { readonly head: HeadRow },
+  newest: Reusable,
+): Promise<readonly Unit[]> {
+  if (!(await parts.source.has(commit))) return [];
+  const units = new Map<string, Unit>();
+  for await (const directory of directoriesOf(parts, { commit, keys, head })) {
+    const left = keys.filter((key) => !units.has(key));
+    const older = await proposedAt(parts, { commit, keys: left, directory }, newest);
+    for (const key of older === undefined ? [] : left) {
+      const unit = older?.candidates.get(key) ?? (older && clientcertAt(older, key));
+      if (unit !== undefined && isValidUnit(unit) && isRecorded(unit, parts.rows)) units.set(key, unit);
+    }
+    if (units.size === keys.length) break;
+  }
+  return [...units.values()];
+}
+
+/** Yields the directories that the files of these units may be in: the layout may have been moved since their commit. */
+async function* directoriesOf(
+  { source, rows }: RestoreParts,
+  { commit, keys, head }: Pick<OlderUnits, 'commit' | 'keys'> & { readonly head: HeadRow },
+): AsyncGenerator<string | undefined> {
+  yield head.place?.directory;
+  const pathsByOid = new Map(keys.map((key) => [rows.read('pinned', key)?.oid, rows.read('pinned', key)?.path]));
+  const { files } = await source.snapshot(commit, () => false, '.');
+  const found = [...files].flatMap(([path, { oid }]) => {
+    const end = pathsByOid.get(oid);
+    if (end === undefined || !`/${path}`.endsWith(`/${end}`)) return [];
+    return [path.slice(0, -end.length - 1) || '.'];
+  });
+  yield* [...new Set(found)].slice(0, DIRECTORIES_MAX);
+}
+
+/** Returns false for a version that is not the recorded one, as that of another directory with the same file may be. */
+function isRecorded(unit: Unit, rows: RecordedRows): boolean {
+  const isAsWanted = [...unit.servers.values()].every((server) => isAsRecorded(server, rows));
+  return isAsWanted && rows.read('pinned', unitAddress(unit))?.oid === unit.entry.oid;
 }
 
 /** Returns each pinned instance as its rows tell it, for where the commit of its active version is gone. */
-function recordedUnits(ledger: Ledger, time: string): Unit[] {
-  return [...ledger.list('pinned')].flatMap(([address, row]) => {
+function recordedUnits(rows: RecordedRows, time: string): Unit[] {
+  return [...rows.list('pinned')].flatMap(([address, row]) => {
     const [type, name] = splitAddress(address);
     if (row.commit === null || type !== 'stack-instance') return [];
-    return [recordedUnit(ledger, { name, entry: entryOfRow(row) as Entry<StackInstance>, commit: row.commit, time })];
+    return [recordedUnit(rows, { name, entry: entryOfRow(row) as Entry<StackInstance>, commit: row.commit, time })];
   });
 }
 
@@ -153,7 +249,6 @@ async function proposedAt(
   { commit, directory, keys }: OlderUnits,
   earlier: Reusable,
 ): Promise<Reusable | undefined> {
-  if (!(await source.has(commit))) return undefined;
   const wanted = new Set(keys);
   const isRead = (path: string): boolean => {
     const placed = placePath(path, '100644');
@@ -163,20 +258,18 @@ async function proposedAt(
   return await proposeAt(source, commit, { earlier, directory, isRead, inSlices });
 }
 
-type LedgerReads = Pick<Ledger, 'list' | 'read' | 'server' | 'index'>;
-
 /** Returns what was active. An instance whose file is in no row is protected and retained as its servers' rows say. */
-export function recordedBaseline(ledger: LedgerReads, { commit, time }: HeadRow): Baseline {
-  const { objects, clients: clientsPinned } = keptObjects(ledger.list('pinned'));
-  const units = [...recordedInstances(ledger)].map((name) => {
+export function recordedBaseline(rows: RecordedRows, { commit, time }: HeadRow): Baseline {
+  const { objects, clients: clientsPinned } = keptObjects(rows.list('pinned'));
+  const units = [...recordedInstances(rows)].map((name) => {
     const address = instanceAddress(name);
-    const pinned = ledger.read('pinned', address);
-    const document = ledger.read('active', address) ?? pinned ?? documentOfRows(ledger, name);
+    const pinned = rows.read('pinned', address);
+    const document = rows.read('active', address) ?? pinned ?? documentOfRows(rows, name);
     const entry = entryOfRow(document) as Entry<StackInstance>;
-    return recordedUnit(ledger, { name, entry, commit: pinned?.commit ?? commit, time });
+    return recordedUnit(rows, { name, entry, commit: pinned?.commit ?? commit, time });
   });
   const clients = new Map<string, ActiveVersion<Client>>();
-  for (const [address, document] of ledger.list('active')) {
+  for (const [address, document] of rows.list('active')) {
     const [type, serial] = splitAddress(address);
     if (type !== 'client') continue;
     clients.set(serial, clientsPinned.get(serial) ?? { entry: entryOfRow(document) as Entry<Client>, commit });
@@ -184,7 +277,7 @@ export function recordedBaseline(ledger: LedgerReads, { commit, time }: HeadRow)
   return {
     ...EMPTY_BASELINE,
     units: new Map(units.map((unit) => [unitAddress(unit), unit])),
-    owners: recordedOwners(ledger),
+    owners: recordedOwners(rows),
     objects,
     clients,
     // Where the new head has one that cannot be read, the safe answer is that it was there.
@@ -193,8 +286,8 @@ export function recordedBaseline(ledger: LedgerReads, { commit, time }: HeadRow)
 }
 
 /** Returns, for every wanted server, the address of the unit that makes it. */
-function recordedOwners(ledger: Pick<Ledger, 'list'>): ReadonlyMap<string, string> {
-  const wanted = [...ledger.list('server')].filter(([, row]) => row.wanted !== null);
+function recordedOwners(rows: Pick<Ledger, 'list'>): ReadonlyMap<string, string> {
+  const wanted = [...rows.list('server')].filter(([, row]) => row.wanted !== null);
   return new Map(wanted.map(([name, { instance }]) => [name, instanceAddress(instance)]));
 }
 
@@ -218,19 +311,19 @@ function entryOfRow({ path, oid, object }: Document): Entry<unknown> {
 }
 
 /** All that are active, and all of which a commit wanted servers. */
-function recordedInstances(ledger: LedgerReads): ReadonlySet<string> {
+function recordedInstances(rows: RecordedRows): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const address of ledger.list('active').keys()) {
+  for (const address of rows.list('active').keys()) {
     const [type, name] = splitAddress(address);
     if (type === 'stack-instance') names.add(name);
   }
-  for (const { instance, wanted } of ledger.list('server').values()) if (wanted !== null) names.add(instance);
+  for (const { instance, wanted } of rows.list('server').values()) if (wanted !== null) names.add(instance);
   return names;
 }
 
 /** The rows of an older version hold no file: what keeps servers from being deleted is in the servers' own rows. */
-function documentOfRows(ledger: LedgerReads, name: string): Document {
-  const policies = ledger.index.serversOf(name).flatMap((server) => ledger.server(server)?.policy ?? []);
+function documentOfRows(rows: RecordedRows, name: string): Document {
+  const policies = rows.index.serversOf(name).flatMap((server) => rows.server(server)?.policy ?? []);
   const isProtected = policies.some((policy) => policy.protected);
   const deletion = policies.some((policy) => policy.deletion === 'retain') ? 'retain' : 'delete';
   const object = { name, type: 'stack-instance', protected: isProtected, deletion };
@@ -243,10 +336,10 @@ interface Lost extends Pick<Unit, 'name' | 'commit' | 'time'> {
 }
 
 /** Returns the instance with the servers that the rows want of it, and without nodes. */
-function recordedUnit(ledger: Pick<Ledger, 'server' | 'index'>, { name, entry, commit, time }: Lost): Unit {
+function recordedUnit(rows: Pick<RecordedRows, 'server' | 'index'>, { name, entry, commit, time }: Lost): Unit {
   const servers = new Map<string, WantedServer>();
-  for (const server of ledger.index.serversOf(name)) {
-    const row = ledger.server(server);
+  for (const server of rows.index.serversOf(name)) {
+    const row = rows.server(server);
     if (row === undefined || row.wanted === null) continue;
     const { instance, key, index, policy, wanted: spec } = row;
     servers.set(server, { name: server, instance, key, index, policy, spec });

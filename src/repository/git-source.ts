@@ -110,9 +110,10 @@ class BranchSource implements GitSource {
   }
 
   /** Ignores `known`: every object of the copy was verified on arrival, and is hashed again on each read. */
-  fetch(): Promise<Commit> {
+  fetch(_known: string | null, ended?: AbortSignal): Promise<Commit> {
+    const signal = ended === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, ended]);
     const fetch = this.#fetching
-      .then(() => this.#remote.secrets.guard(() => this.#fetch()))
+      .then(() => this.#remote.secrets.guard(() => this.#fetch(signal)))
       .catch((error: unknown) => {
         throw copyFailure(this.#folder, error);
       });
@@ -210,9 +211,8 @@ class BranchSource implements GitSource {
     return { gitDirectory: this.#copy.path, timeoutMs: this.#limits.historyMs };
   }
 
-  async #fetch(): Promise<Commit> {
+  async #fetch(signal: AbortSignal): Promise<Commit> {
     const { packsMax, fetchMs, objectsMax, answerBytesMax: packBytesMax } = this.#limits;
-    const { signal } = this.#closing;
     const deadline = { remote: this.#remote, clock: this.#clock, fetchMs, signal };
     const branches = await withDeadline(deadline, (ended) =>
       this.#remote.branches({ branch: this.#branch, signal: ended }),

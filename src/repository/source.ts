@@ -47,9 +47,9 @@ export interface Source {
 
   /**
    * Fetches the branch's head with all objects that it needs. `known` is the recorded head, whose objects need no
-   * second check. Throws SourceError with advice; the local copy is then unchanged.
+   * second check. Throws SourceError with advice, and where `signal` aborts meanwhile; the local copy is then unchanged.
    */
-  fetch(known: string | null): Promise<Commit>;
+  fetch(known: string | null, signal?: AbortSignal): Promise<Commit>;
 
   /**
    * Keeps commits that are about to be pushed, in place of those before: once they are the branch's head, they are taken

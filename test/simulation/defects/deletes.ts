@@ -157,7 +157,7 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
       },
       {
         file: 'src/follow/follow-commit.ts',
-        find: 'await activate(this.#options, { desired }, { ...poll, place, last: baseline });',
+        find: 'await activate(this.#options, { desired }, { ...poll, place, last: active });',
         replace: 'await activate(this.#options, { desired }, { ...poll, place });',
       },
       {

@@ -102,8 +102,8 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/restore.ts',
-        find: 'await readCommit(source, head.commit, { directory: head.place?.directory });',
-        replace: 'await readCommit(source, head.commit, {});',
+        find: 'await readCommit(source, head.commit, { earlier, directory: head.place?.directory });',
+        replace: 'await readCommit(source, head.commit, { earlier });',
       },
       {
         file: 'src/follow/restore.ts',
@@ -140,8 +140,8 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/restore.ts',
-        find: 'await readCommit(source, head.commit, { directory: head.place?.directory });',
-        replace: 'await readCommit(source, head.commit, {});',
+        find: 'await readCommit(source, head.commit, { earlier, directory: head.place?.directory });',
+        replace: 'await readCommit(source, head.commit, { earlier });',
       },
       {
         file: 'src/follow/restore.ts',

@@ -1,0 +1,262 @@
+// Keeps what a standby shows: reads what the leader has written, and shows it together with the desired state that it belongs to, at one
+// moment. Where that state cannot be derived yet, as while Git cannot be reached, the moment before stays shown. Writes nothing.
+// docs/decisions/0044-what-a-standby-shows.md.
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { RunInSlices } from '../base/slices.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
+import { momentOf, reasonOf } from '../base/wording.ts';
+import type { DesiredState } from '../desired/desired-state.ts';
+import { compareNames } from '../model/names.ts';
+import type { Change, HeadRow, RowKind, Rows, ServerRow } from '../model/rows.ts';
+import { ServiceError } from '../model/service-error.ts';
+import { desiredChanges, type Ledger, type PrepareMoment } from '../reconcile/ledger.ts';
+import { KeyedQueue } from '../reconcile/passes/keyed-queue.ts';
+import type { Source } from '../repository/source.ts';
+import type { CurrentState } from './current-state.ts';
+import { refusalOfLost } from './follow-commit.ts';
+import { HEAD } from './object-rows.ts';
+import { type RecordedRows, restoreDesired } from './restore.ts';
+
+/** How long what the leader has written may be unseen where no wake tells of it. */
+const POLL_MS = 1_000;
+/** How long the same derivation is not tried again after it failed: twice as long each time, from a poll on. */
+const RETRY_MS_MAX = 30_000;
+const ROWS = 'rows';
+
+interface StandbyFollowerOptions {
+  readonly ledger: Ledger;
+  /** Has the ledger show what other processes have written; see LowdbStore.refresh. */
+  readonly refresh: () => Promise<void>;
+  readonly current: CurrentState;
+  /** With a local copy of this replica. */
+  readonly source: Source;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly inSlices: RunInSlices;
+}
+
+/** A derivation that failed. */
+interface FailedTry {
+  /** What was tried. */
+  readonly key: string;
+  readonly error: unknown;
+  readonly count: number;
+  /** By the monotonic clock. */
+  readonly until: number;
+}
+
+/** Shows what the leader shows. */
+export class StandbyFollower {
+  readonly #options: StandbyFollowerOptions;
+  readonly #queue: KeyedQueue;
+  readonly #errors: RepeatedErrors;
+  readonly #stopping = new AbortController();
+  #first: Promise<void> | undefined;
+  #failed: FailedTry | undefined;
+  /** Why nothing is shown yet, or why the newest moment is not, for a person; empty where it is. */
+  notReadyReason = 'the rows that the leader has written are not read yet';
+  /** Why the newest moment is not shown, and since when; undefined where it is. */
+  failure: { readonly reason: string; readonly since: string; readonly sinceStart?: true } | undefined;
+
+  constructor(options: StandbyFollowerOptions) {
+    this.#options = options;
+    const { clock } = options;
+    this.#errors = new RepeatedErrors(clock);
+    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: () => this.#handle() });
+  }
+
+  /** Begins. What this process has shown as a leader stays shown until something newer is. */
+  start(): void {
+    const { ledger, current, clock } = this.#options;
+    // The newest commit was judged when this process has led; the leader tells of it now.
+    if (current.get() !== undefined) current.catchUp();
+    this.failure = { reason: this.notReadyReason, since: momentOf(clock.now()), sinceStart: true };
+    ledger.prepareMoments((...arriving) => this.#prepare(...arriving));
+    this.wake();
+  }
+
+  /** Has it look at once; many such requests make one look. */
+  wake(): void {
+    this.#queue.add(ROWS);
+  }
+
+  /**
+   * Resolves once everything is shown that was written before the call. Throws where it cannot be: then the moment before is shown,
+   * and this process should not lead.
+   */
+  async catchUp(): Promise<void> {
+    await this.#options.refresh();
+    await this.#showFirst();
+  }
+
+  /**
+   * Ends what is under way. What is shown stays; rows that belong to another desired state are shown no more until another
+   * standby follower starts.
+   */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error('the standby follower is stopped'));
+    await this.#queue.stop();
+  }
+
+  /** Never throws: the one place where a look that failed is caught. */
+  async #handle(): Promise<void> {
+    const { clock, log } = this.#options;
+    try {
+      await this.catchUp();
+      this.failure = undefined;
+      this.notReadyReason = this.#options.current.get() === undefined ? 'the leader follows no commit yet' : '';
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      const reason = reasonOf(error);
+      this.notReadyReason = reason;
+      const { since = momentOf(clock.now()), sinceStart } = this.failure ?? {};
+      this.failure = { reason, since, ...(sinceStart && { sinceStart }) };
+      const told = this.#errors.tell(error);
+      if (told)
+        log.error({ err: error, ...told }, 'what the leader has written cannot be shown; everything stays as it is');
+    }
+    this.#queue.addAfter(ROWS, POLL_MS);
+  }
+
+  /** Where nothing is shown, rows alone may change; else they change with the desired state, or not at all. */
+  async #prepare(...[changes, { isInCommit }]: Parameters<PrepareMoment>): ReturnType<PrepareMoment> {
+    const { ledger, current } = this.#options;
+    const shown = current.get();
+    const { length } = desiredChanges(changes);
+    if (shown === undefined || length === 0) return () => undefined;
+    if (isInCommit || this.#stopping.signal.aborted) {
+      this.wake();
+      throw new ServiceError('conflict', 'Another process has followed a commit meanwhile. Read again and retry.');
+    }
+    const rows = new ArrivingRows(ledger, changes);
+    const head = rows.read('head', HEAD);
+    const desired = await this.#try(`${head?.commit} ${length}`, () => this.#derive(rows, shown));
+    return () => this.#show(desired);
+  }
+
+  /** Shows the desired state of the rows where none is shown yet. */
+  #showFirst(): Promise<void> {
+    this.#first ??= this.#findFirst().finally(() => {
+      this.#first = undefined;
+    });
+    return this.#first;
+  }
+
+  async #findFirst(): Promise<void> {
+    const { ledger, current } = this.#options;
+    while (current.get() === undefined) {
+      const { version } = ledger;
+      const head = ledger.read('head', HEAD);
+      if (head === undefined) return;
+      const desired = await this.#try(`${head.commit} ${version}`, () => this.#derive(ledger, undefined));
+      // Rows that came meanwhile may belong to another one.
+      if (ledger.version === version) this.#show(desired);
+    }
+  }
+
+  #show(desired: DesiredState): void {
+    const { current, log } = this.#options;
+    if (current.get()?.commit !== desired.commit) log.info({ commit: desired.commit }, 'commit shown');
+    current.set(desired);
+  }
+
+  /** The same that failed is not tried again at once: neither is Git asked, nor a large commit derived, every second. */
+  async #try(key: string, work: () => Promise<DesiredState>): Promise<DesiredState> {
+    const { clock } = this.#options;
+    const before = this.#failed?.key === key ? this.#failed : undefined;
+    if (before !== undefined && clock.monotonic() < before.until) throw before.error;
+    try {
+      const desired = await work();
+      this.#failed = undefined;
+      return desired;
+    } catch (error) {
+      const count = before === undefined ? 0 : before.count + 1;
+      const pauseMs = Math.min(RETRY_MS_MAX, POLL_MS * 2 ** count);
+      this.#failed = { key, error, count, until: clock.monotonic() + pauseMs };
+      throw error;
+    }
+  }
+
+  async #derive(rows: RecordedRows, earlier: DesiredState | undefined): Promise<DesiredState> {
+    const { source, inSlices } = this.#options;
+    const head = rows.read('head', HEAD);
+    if (head === undefined) throw new Error('the store tells of no followed commit any more');
+    const fetched = (await source.has(head.commit)) ? undefined : await this.#fetch(earlier);
+    const isLost = fetched !== undefined && !(await source.has(head.commit));
+    const restored = isLost ? undefined : await restoreDesired({ source, rows, inSlices, earlier });
+    if (typeof restored === 'object') return restored;
+    if (earlier !== undefined) throw new Error(reasonOfLost(head, restored));
+    const newest = fetched ?? (await this.#fetch(undefined));
+    await this.#refuse(newest, head, restored);
+    throw new Error(reasonOfLost(head, restored));
+  }
+
+  async #fetch(shown: DesiredState | undefined): Promise<string> {
+    const { oid } = await this.#options.source.fetch(shown?.commit ?? null, this.#stopping.signal);
+    return oid;
+  }
+
+  /** Nothing is active, as at a start of a leader: the newest commit is held, and what rows tell is answered. */
+  async #refuse(newest: string, head: HeadRow, difference: string | undefined): Promise<void> {
+    const { source, current, clock } = this.#options;
+    const refused = await refusalOfLost(source, newest, { ...head, difference });
+    current.refuse({ ...refused, since: momentOf(clock.now()) });
+  }
+}
+
+function reasonOfLost({ commit }: HeadRow, difference: string | undefined): string {
+  return difference === undefined
+    ? `the commit ${commit}, which the leader follows, is not in the branch that this replica reads, or not yet`
+    : `the followed commit ${commit} does not make what is recorded: ${difference}`;
+}
+
+/** The rows as they are once changes are shown. Only the tables that are listed are copied. */
+class ArrivingRows implements RecordedRows {
+  readonly #ledger: Ledger;
+  readonly #changes = new Map<RowKind, Map<string, Change>>();
+  readonly #tables = new Map<RowKind, ReadonlyMap<string, unknown>>();
+
+  constructor(ledger: Ledger, changes: readonly Change[]) {
+    this.#ledger = ledger;
+    for (const change of changes) {
+      const known = this.#changes.get(change.kind) ?? new Map<string, Change>();
+      this.#changes.set(change.kind, known.set(change.name, change));
+    }
+  }
+
+  readonly index = {
+    serversOf: (instance: string): readonly string[] => {
+      const arriving = [...(this.#changes.get('server')?.keys() ?? [])];
+      const names = new Set([...this.#ledger.index.serversOf(instance), ...arriving]);
+      return [...names].filter((name) => this.server(name)?.instance === instance).sort(compareNames);
+    },
+  };
+
+  server(name: string): ServerRow | undefined {
+    return this.read('server', name);
+  }
+
+  read<Kind extends RowKind>(kind: Kind, name: string): Rows[Kind] | undefined {
+    const change = this.#changes.get(kind)?.get(name);
+    if (change === undefined) return this.#ledger.read(kind, name);
+    return (change.value ?? undefined) as Rows[Kind] | undefined;
+  }
+
+  list<Kind extends RowKind>(kind: Kind): ReadonlyMap<string, Rows[Kind]> {
+    const changes = this.#changes.get(kind);
+    if (changes === undefined) return this.#ledger.list(kind);
+    const known = this.#tables.get(kind) ?? tableAfter(this.#ledger.list(kind), changes.values());
+    this.#tables.set(kind, known);
+    return known as ReadonlyMap<string, Rows[Kind]>;
+  }
+}
+
+function tableAfter(table: ReadonlyMap<string, unknown>, changes: Iterable<Change>): ReadonlyMap<string, unknown> {
+  const after = new Map(table);
+  for (const { name, value } of changes) {
+    if (value === null) after.delete(name);
+    else after.set(name, value);
+  }
+  return after;
+}

@@ -1,0 +1,297 @@
+// A standby shows what the leader shows: after any history, also one that begins late; at one moment, or not yet.
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isOfRows } from '../../src/follow/restore.ts';
+import { linkTo } from '../catalog/snapshots.ts';
+import { Core } from '../reconcile/core.ts';
+import { countRuns } from '../support/count-runs.ts';
+import { allReads, MirrorStore, ReplicaSource, restOf, Standby } from '../support/standby.ts';
+import type { TextChanges } from '../support/text-repository.ts';
+
+const TEMPLATE = `parameters: { prefix: x, count: "1", size: small, needs: "" }
+resources:
+  s:
+    type: Platform::ResourceGroup
+    properties: { count: "<<count>>", resource_def: { properties: { name: "<<prefix>>-<<index>>", size: "<<size>>", depends_on: "<<needs>>", role: r } } }
+`;
+
+const START: TextChanges = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  'stacks/templates/t.yaml': TEMPLATE,
+  'stacks/instances/a.yaml': 'stackTemplate: t\nparameters: { prefix: x, count: "4", needs: "" }\n',
+  'stacks/instances/other.yaml': 'stackTemplate: t\nparameters: { prefix: other, count: "1", needs: "" }\n',
+  'types/role/r.yaml': 'a: 1\n',
+};
+
+type Step =
+  | { readonly kind: 'commit'; readonly files: TextChanges; readonly isSeen: boolean; readonly isPolled: boolean }
+  | { readonly kind: 'approve' | 'pass' | 'restart' | 'rewrite' | 'move' };
+
+function anyStep(): fc.Arbitrary<Step> {
+  const commit = fc.record({
+    kind: fc.constant('commit' as const),
+    files: fc.array(anyEdit(), { minLength: 1, maxLength: 3 }).map((edits) => Object.fromEntries(edits)),
+    isSeen: fc.boolean(),
+    isPolled: fc.integer({ min: 0, max: 3 }).map((chance) => chance > 0),
+  });
+  const other = fc.constantFrom('approve', 'approve', 'approve', 'pass', 'restart', 'rewrite', 'move');
+  return fc.oneof({ weight: 4, arbitrary: commit }, { weight: 1, arbitrary: other.map((kind) => ({ kind }) as Step) });
+}
+
+function anyEdit(): fc.Arbitrary<[path: string, text: string | null]> {
+  const texts = (...values: string[]): fc.Arbitrary<string | null> => fc.constantFrom(...values, null);
+  const file = (path: string, text: fc.Arbitrary<string | null>): fc.Arbitrary<[string, string | null]> =>
+    fc.tuple(fc.constant(path), text);
+  const instance = fc
+    .record({
+      prefix: fc.constantFrom('x', 'x', 'y', 'Y', 'other'),
+      count: fc.integer({ min: 0, max: 5 }),
+      size: fc.constantFrom('small', 'large'),
+      needs: fc.constantFrom('', '', 'x-1', 'y-1', 'other-1'),
+      more: fc.constantFrom('', '', '', 'protected: true\n', 'deletion: retain\n'),
+    })
+    .map(
+      ({ prefix, count, size, needs, more }) =>
+        `stackTemplate: t\nparameters: { prefix: ${prefix}, count: "${count}", size: ${size}, needs: "${needs}" }\n${more}`,
+    );
+  const wrong = texts('a: b: c\n', 'stackTemplate: nowhere\n', linkTo('x'));
+  const instanceFile = fc.tuple(
+    fc.constantFrom('stacks/instances/a.yaml', 'stacks/instances/b.yaml', 'stacks/instances/other.yaml'),
+    fc.oneof({ weight: 5, arbitrary: instance }, { weight: 2, arbitrary: wrong }),
+  );
+  const otherFile = fc.oneof(
+    file(
+      'stacks/templates/t.yaml',
+      texts(TEMPLATE, TEMPLATE.replace('<<size>>', 'huge'), TEMPLATE.replace('<<index>>', '<<ind>>')),
+    ),
+    file('types/role/r.yaml', texts('a: 1\n', 'a: 2\n', 'a: b: c\n', linkTo('x'))),
+    file('types/clientcert/y-1.yaml', texts('role: r\n', 'b: 1\n', 'b: c: d\n')),
+    file('types/clientcert/lone.yaml', texts('role: r\n', 'b: 1\n', 'b: c: d\n')),
+    file('hierarchy.yaml', texts('secrets: { keys: [a] }\n', 'nothing: 1\n')),
+    file('clients/A1.yaml', texts('role: administrator\n', 'role: none\n')),
+    file('clients/AA.yaml', texts('role: administrator\n', 'role: proxy\n', 'role: none\n')),
+    file(
+      'tree.yaml',
+      texts('name: global\ntype: common\n', 'name: global\ntype: common\ndescription: x\n', 'name: 1\n'),
+    ),
+  );
+  return fc.oneof({ weight: 2, arbitrary: instanceFile }, { weight: 1, arbitrary: otherFile });
+}
+
+/** A leader whose settings and branch change. */
+class Story {
+  core = new Core();
+  directory = '.';
+  readonly commits: string[] = [];
+
+  commit(files: TextChanges): void {
+    const below = Object.entries(files).map(([path, text]) => [this.path(path), text] as const);
+    this.commits.push(this.core.source.commit(Object.fromEntries(below)));
+  }
+
+  async play(step: Step): Promise<void> {
+    const { core } = this;
+    if (step.kind === 'commit') {
+      this.commit(step.files);
+      if (step.isPolled) await core.poll();
+    } else if (step.kind === 'approve') {
+      const [item] = core.operator.held();
+      if (item !== undefined) await core.approve(item.digest);
+      await core.poll();
+    } else if (step.kind === 'pass') {
+      await core.pass(3_700_000);
+      await core.poll();
+    } else if (step.kind === 'rewrite') {
+      core.source.reset(this.commits.at(-2) ?? this.commits[0] ?? '');
+      await core.poll();
+    } else {
+      if (step.kind === 'move') this.#move();
+      this.core = await core.restart();
+      await this.core.poll();
+    }
+  }
+
+  path(path: string): string {
+    return this.directory === '.' ? path : `${this.directory}/${path}`;
+  }
+
+  /** Moves the layout to another directory, and says so in the settings. */
+  #move(): void {
+    const { source } = this.core;
+    const texts = source.textsAtHead();
+    const from = this.directory;
+    this.directory = from === '.' ? 'sub' : '.';
+    const inside = Object.entries(texts).filter(([path]) => from === '.' || path.startsWith(`${from}/`));
+    const gone = inside.map(([path]) => [path, null] as const);
+    const moved = inside.map(
+      ([path, text]) => [this.path(from === '.' ? path : path.slice(from.length + 1)), text] as const,
+    );
+    this.commits.push(source.commit(Object.fromEntries([...gone, ...moved])));
+    source.place = { ...source.place, directory: this.directory };
+  }
+}
+
+describe('a standby', () => {
+  it('shows what the leader shows after any history, whether it has seen all of it or begins now', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep(), { maxLength: 10 }), async (steps) => {
+        const story = new Story();
+        story.commit(START);
+        await story.core.poll();
+        const { source, clock } = story.core;
+        const parts = { source, clock };
+        const follows = new Standby(new MirrorStore(() => story.core.store), parts);
+        follows.follower.start();
+        await story.core.settle();
+        for (const step of steps) {
+          await story.play(step);
+          if (step.kind === 'commit' && !step.isSeen) continue;
+          await follows.follower.catchUp();
+          const begins = new Standby(new MirrorStore(() => story.core.store), parts);
+          begins.follower.start();
+          await begins.follower.catchUp();
+          for (const standby of [follows, begins]) {
+            expect(restOf(standby)).toEqual(restOf(story.core));
+            const shown = standby.current.get();
+            if (shown !== undefined) expect(isOfRows(shown, standby.ledger)).toBe(true);
+            expect(allReads(standby.reader)).toEqual(allReads(story.core.reader));
+          }
+          await begins.follower.stop();
+        }
+        await follows.follower.stop();
+        await story.core.stop();
+      }),
+      { numRuns: countRuns(100), endOnFailure: true },
+    );
+  }, 120_000);
+
+  it('shows rows and the desired state at one moment, and nothing of a commit that it cannot read yet', async () => {
+    const { core, standby, source } = await started();
+    const moments: (string | undefined)[][] = [];
+    const look = (): number =>
+      moments.push([standby.ledger.read('head', 'head')?.commit, standby.current.get()?.commit]);
+    standby.current.watch(look);
+    standby.ledger.watch(look);
+    const before = allReads(standby.reader);
+    source.isGone = true;
+    core.source.commit(shop(5));
+    await core.poll();
+    await expect(standby.follower.catchUp()).rejects.toThrow('the remote cannot be reached');
+    expect(allReads(standby.reader)).toEqual(before);
+    expect(standby.ledger.read('head', 'head')?.commit).toBe('commit-1');
+    await core.pass(1_000);
+    expect(standby.follower.failure).toMatchObject({ reason: 'the remote cannot be reached' });
+    source.isGone = false;
+    core.source.commit(shop(2));
+    await core.poll();
+    await core.pass(60_000);
+    expect(standby.follower.failure).toBeUndefined();
+    expect(allReads(standby.reader)).toEqual(allReads(core.reader));
+    expect(moments.length).toBeGreaterThan(0);
+    for (const [rows, desired] of moments) expect(rows).toBe(desired);
+  });
+
+  it('asks Git for a commit that it has not less often the longer it fails', async () => {
+    const { core, standby, source } = await started();
+    source.isGone = true;
+    core.source.commit(shop(2));
+    await core.poll();
+    const before = source.fetches;
+    for (let second = 0; second < 120; second += 1) await core.pass(1_000);
+    expect(source.fetches - before).toBeLessThan(10);
+    expect(standby.follower.failure?.since).toBe(new Date(core.clock.now() - 119_000).toISOString());
+    source.isGone = false;
+    await core.pass(30_000);
+    expect(standby.current.get()?.commit).toBe('commit-2');
+  });
+
+  it('reads the files that a commit changes, and derives the instances that it concerns', async () => {
+    const { core, standby } = await started();
+    core.source.commit(shop(2));
+    await core.poll();
+    await standby.follower.catchUp();
+    expect(standby.current.get()?.counts).toMatchObject({ blobsRead: 1, filesParsed: 1, instancesExpanded: 1 });
+    const other = 'stack-instance/other';
+    expect(standby.current.get()?.candidates.get(other)?.commit).toBe('commit-1');
+  });
+
+  it('has a commit answer conflict that meets another desired state, and shows that by itself', async () => {
+    const { core, standby } = await started();
+    core.source.commit(shop(2));
+    await core.poll();
+    await expect(standby.store.refresh({ isInCommit: true })).rejects.toMatchObject({ code: 'conflict' });
+    expect(standby.current.get()?.commit).toBe('commit-1');
+    await core.settle();
+    expect(standby.current.get()?.commit).toBe('commit-2');
+  });
+
+  it('shows nothing, and holds the newest commit, where a leader would at a start: the head is lost', async () => {
+    const first = new Core();
+    first.source.commit(START);
+    await first.poll();
+    await first.stop();
+    const rewritten = first.source.commit({ ...START, ...shop(1) }, { parents: [] });
+    first.source.loseCopy();
+    const core = await first.restart();
+    const standby = new Standby(new MirrorStore(() => core.store), { source: core.source, clock: core.clock });
+    standby.follower.start();
+    await core.settle();
+    expect(standby.current.get()).toBeUndefined();
+    expect(standby.current.refused).toMatchObject({ commit: rewritten, hold: core.current.refused?.hold });
+    expect(standby.current.refused?.reason).toBe(core.current.refused?.reason);
+    expect(allReads(standby.reader)).toEqual(allReads(core.reader));
+    await core.operator.acceptHistory({ ...core.order, reason: 'meant' }, rewritten);
+    await core.settle();
+    await core.pass(60_000);
+    expect(standby.current.get()?.commit).toBe(rewritten);
+    expect(allReads(standby.reader)).toEqual(allReads(core.reader));
+    await standby.follower.stop();
+  });
+
+  it('shows an instance with its records that stays at a version of a former directory', async () => {
+    const core = new Core();
+    core.source.commit(START);
+    await core.poll();
+    core.source.commit({ 'stacks/instances/a.yaml': 'stackTemplate: nowhere\n' });
+    await core.poll();
+    const texts = core.source.textsAtHead();
+    core.source.commit(
+      Object.fromEntries(
+        Object.entries(texts).flatMap(([path, text]) => [
+          [path, null],
+          [`sub/${path}`, text],
+        ]),
+      ),
+    );
+    core.source.place = { ...core.source.place, directory: 'sub' };
+    const moved = await core.restart();
+    await moved.poll();
+    expect(moved.current.get()?.commit).toBe('commit-3');
+    const again = await moved.restart();
+    const standby = new Standby(new MirrorStore(() => again.store), { source: again.source, clock: again.clock });
+    standby.follower.start();
+    await again.settle();
+    for (const { reader } of [again, standby]) expect(reader.record('x-1')).toMatchObject({ role: 'r' });
+    await standby.follower.stop();
+  });
+});
+
+/** A leader at its first commit, and a standby beside it with a copy of its own. */
+async function started(): Promise<{ core: Core; standby: Standby; source: ReplicaSource }> {
+  const core = new Core();
+  core.source.commit(START);
+  await core.poll();
+  const source = new ReplicaSource(core.source);
+  const standby = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
+  standby.follower.start();
+  await core.settle();
+  expect(standby.current.get()?.commit).toBe('commit-1');
+  expect(standby.follower.failure).toBeUndefined();
+  onTestFinished(() => standby.follower.stop());
+  return { core, standby, source };
+}
+
+function shop(count: number): TextChanges {
+  return { 'stacks/instances/a.yaml': `stackTemplate: t\nparameters: { prefix: x, count: "${count}", needs: "" }\n` };
+}

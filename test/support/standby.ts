@@ -1,0 +1,237 @@
+// A standby beside a leader, for tests: a store that shows what the leader's has when it is asked to, as one over a shared database does,
+// with the ledger, the desired state and the reads upon it.
+import type { Clock } from '../../src/base/clock.ts';
+import { createLog } from '../../src/base/log.ts';
+import { finish } from '../../src/base/steps.ts';
+import { CurrentState } from '../../src/follow/current-state.ts';
+import { Follower } from '../../src/follow/follower.ts';
+import { StandbyFollower } from '../../src/follow/standby-follower.ts';
+import { compareNames } from '../../src/model/names.ts';
+import type { Client } from '../../src/model/objects.ts';
+import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
+import { CommitGate } from '../../src/reconcile/commit-gate.ts';
+import { Ledger } from '../../src/reconcile/ledger.ts';
+import { Reviews } from '../../src/reconcile/reviews.ts';
+import { stallsIn } from '../../src/reconcile/waits/stall-graph.ts';
+import type { Commit, Source } from '../../src/repository/source.ts';
+import { createReader, type Reader } from '../../src/service/read/reader.ts';
+import type { PrepareOthers, Store } from '../../src/store/store.ts';
+import { MemoryStore } from './memory-store.ts';
+import { runAtOnce } from './run-at-once.ts';
+
+const KINDS: readonly RowKind[] = [
+  ...(['head', 'beginning', 'pinned', 'active', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
+  ...(['suspension', 'rollout', 'commitStatus', 'server'] as const),
+];
+
+/** Shows what another store has, in copies, once it is asked to. */
+export class MirrorStore extends MemoryStore {
+  readonly #leader: () => Pick<Store, 'list'>;
+  readonly #seen = new Map<string, Rows[RowKind]>();
+  #prepare: PrepareOthers = async () => async () => undefined;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(leader: () => Pick<Store, 'list'>) {
+    super();
+    this.#leader = leader;
+  }
+
+  watchOthers(prepare: PrepareOthers): void {
+    this.#prepare = prepare;
+  }
+
+  refresh(options: { readonly isInCommit: boolean } = { isInCommit: false }): Promise<void> {
+    const turn = this.#last.then(() => this.#refresh(options));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #refresh(options: { readonly isInCommit: boolean }): Promise<void> {
+    const found = KINDS.flatMap((kind) => this.#changesOf(kind));
+    if (found.length === 0) return;
+    const changes = found.map(({ change }) => change);
+    const onShown = await this.#prepare(changes, options);
+    for (const { key, row } of found) {
+      if (row === undefined) this.#seen.delete(key);
+      else this.#seen.set(key, row);
+    }
+    await super.commit(changes);
+    await onShown();
+  }
+
+  #changesOf(kind: RowKind): readonly { key: string; row: Rows[RowKind] | undefined; change: Change }[] {
+    const rows = this.#leader().list(kind);
+    return [...new Set([...rows.keys(), ...this.list(kind).keys()])].flatMap((name) => {
+      const row = rows.get(name);
+      const key = `${kind}/${name}`;
+      if (row === this.#seen.get(key)) return [];
+      const value = row === undefined ? null : JSON.parse(JSON.stringify(row));
+      return [{ key, row, change: { kind, name, value, expected: this.read(kind, name) } as Change }];
+    });
+  }
+}
+
+/** A local copy of its own of a repository: it has what it has fetched. */
+export class ReplicaSource implements Source {
+  readonly #source: Source;
+  readonly #here = new Set<string>();
+  /** The remote cannot be reached. */
+  isGone = false;
+  fetches = 0;
+  /** How many files were read. */
+  filesRead = 0;
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  get place(): Source['place'] {
+    return this.#source.place;
+  }
+
+  async fetch(known: string | null): Promise<Commit> {
+    this.fetches += 1;
+    if (this.isGone) throw new Error('the remote cannot be reached');
+    const head = await this.#source.fetch(known);
+    this.#here.add(head.oid);
+    for (let oid: string | undefined = head.oid; oid !== undefined; ) {
+      this.#here.add(oid);
+      [oid] = (await this.#source.describe(oid)).parents;
+    }
+    return head;
+  }
+
+  async has(commit: string): Promise<boolean> {
+    return this.#here.has(commit) && (await this.#source.has(commit));
+  }
+
+  async snapshot(...read: Parameters<Source['snapshot']>): ReturnType<Source['snapshot']> {
+    const snapshot = await this.#source.snapshot(...read);
+    this.filesRead += snapshot.blobs.size;
+    return snapshot;
+  }
+
+  offer: Source['offer'] = (prepared) => this.#source.offer(prepared);
+  adopt: Source['adopt'] = async () => false;
+  added: Source['added'] = (order) => this.#source.added(order);
+  describe: Source['describe'] = (commit) => this.#source.describe(commit);
+  commitsBetween: Source['commitsBetween'] = (...range) => this.#source.commitsBetween(...range);
+  lastChanges: Source['lastChanges'] = (...search) => this.#source.lastChanges(...search);
+  isAncestor: Source['isAncestor'] = (...pair) => this.#source.isAncestor(...pair);
+  isRelated: Source['isRelated'] = (...pair) => this.#source.isRelated(...pair);
+  close: Source['close'] = async () => undefined;
+}
+
+/** Returns the reads of a process. */
+export function readsOf(
+  { ledger, current }: { readonly ledger: Ledger; readonly current: CurrentState },
+  clock: Clock,
+): Reader {
+  return createReader({
+    ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
+    ...{ notReadyReason: () => '', desiredVersion: () => current.version, stallsOf: stallsIn(ledger, clock) },
+  });
+}
+
+/** The parts of a standby, which looks every second. */
+export class Standby<Shared extends Store & { refresh(): Promise<void> } = MirrorStore> {
+  readonly store: Shared;
+  readonly ledger: Ledger;
+  readonly current: CurrentState;
+  readonly follower: StandbyFollower;
+  readonly reader: Reader;
+  readonly lines: string[] = [];
+
+  constructor(shared: Shared, { source, clock }: { readonly source: Source; readonly clock: Clock }) {
+    this.store = shared;
+    this.ledger = new Ledger(this.store, runAtOnce);
+    this.current = new CurrentState();
+    const { ledger, current, store } = this;
+    this.follower = new StandbyFollower({
+      ...{ ledger, current, source, clock, inSlices: runAtOnce, refresh: () => store.refresh() },
+      log: createLog('info', { write: (line) => this.lines.push(line) }),
+    });
+    this.reader = readsOf(this, clock);
+  }
+}
+
+/** Has a process lead that has this ledger. Returns its follower, and the servers that it has examined. */
+export function lead(
+  { ledger, current }: { readonly ledger: Ledger; readonly current: CurrentState },
+  { source, clock, write }: { readonly source: Source; readonly clock: Clock; readonly write?: (line: string) => void },
+): { readonly follower: Follower; readonly examined: ReadonlySet<string> } {
+  const examined = new Set<string>();
+  const enqueue = (names: Iterable<string>): void => {
+    for (const name of names) examined.add(name);
+  };
+  const follower = new Follower({
+    ...{ ledger, current, source, clock, inSlices: runAtOnce, triggers: [] },
+    log: createLog('info', { write: write ?? (() => undefined) }),
+    ...{ gate: new CommitGate(), reviews: new Reviews(ledger.list('approval').size > 0), reconciler: { enqueue } },
+    deleteBudget: { percent: 0, least: 2, most: 2 },
+  });
+  follower.start();
+  return { follower, examined };
+}
+
+const ADMINISTRATOR: Client = {
+  ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
+};
+
+/** Returns the answers of all reads, or what they throw. */
+export function allReads(reader: Reader): unknown {
+  const answers = (): unknown => {
+    const instances = finish(reader.instances());
+    return {
+      commit: reader.commit(),
+      instances: instances.map(({ name }) => [reader.instance(name), reader.status(name), reader.statusFull(name)]),
+      listed: instances,
+      templates: reader.templates().map(({ name }) => reader.template(name)),
+      clients: reader.clients(ADMINISTRATOR, undefined).map(({ serial }) => reader.client(ADMINISTRATOR, serial)),
+      objects: finish(reader.objects('all')),
+      typed: finish(reader.objects('all')).map(({ type, name }) => reader.object(String(type), String(name))),
+      tree: reader.tree(),
+      nodes: finish(reader.nodes()).map((node) => [node.name, node.record(), node.explained()]),
+    };
+  };
+  return { answers: orError(answers), recorded: orError(reader.recordedCommit), client: reader.registered('A1') };
+}
+
+/** Returns what of a desired state is not in the reads, as plain data. */
+export function restOf({ current }: { readonly current: CurrentState }): unknown {
+  const desired = current.get();
+  if (desired === undefined) return undefined;
+  const { units, candidates, owners, invalid, held, objects, clients, undetermined, hasHierarchy, limits } = desired;
+  return {
+    units: [...units].map(([key, unit]) => [key, [...unit.servers.values()], unit.nodes.size]).sort(byName),
+    pinned: [...units]
+      .filter(([key, unit]) => candidates.get(key) !== unit)
+      .map(([key, { commit }]) => [key, commit])
+      .sort(byName),
+    candidates: [...candidates].map(([key, { entry }]) => [key, entry.oid]).sort(byName),
+    owners: [...owners].sort(byName),
+    invalid: [...invalid].sort(compareNames),
+    held: [...held].map(([name, { digest, removals }]) => [name, digest, removals]).sort(byName),
+    // Of a clientcert that is an object and a unit, the row has the commit of the unit.
+    objects: [...objects].map(([address, { entry }]) => [address, entry.oid]).sort(byName),
+    clients: [...clients].map(([serial, { entry, commit }]) => [serial, entry.oid, commit]).sort(byName),
+    undetermined: [...undetermined].sort(byName),
+    ...{ hasHierarchy, limits },
+    // The place in a file that is gone is not recorded.
+    problems: desired.problems.map(({ code, file, message, instances }) => [code, file, message, instances]),
+  };
+}
+
+function byName(a: readonly unknown[], b: readonly unknown[]): number {
+  return compareNames(String(a[0]), String(b[0]));
+}
+
+function orError(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as { readonly code?: string };
+    if (code === undefined) throw error;
+    return { code };
+  }
+}
