@@ -13,6 +13,7 @@ import type { DatabaseOptions } from '../store/postgres/connection.ts';
 import { readDatabase, restoreDatabase } from '../store/postgres/database-backup.ts';
 import { readDatabaseSettings, readDatabaseUrl } from '../store/postgres/database-url.ts';
 import { nameOf } from '../store/postgres/postgres-error.ts';
+import { forgetSeen } from '../store/postgres/seen-state.ts';
 import { countRows, type StoreDocument } from '../store/store-document.ts';
 import { StoreError } from '../store/store-error.ts';
 import { type BackedUp, backUpStore, restoreStore, writeBackup } from '../store/store-file.ts';
@@ -79,9 +80,14 @@ async function restore(backup: string, { config, format, force = false }: Restor
     ],
   };
   const { document, former, place } = await expecting([StoreError], async () => {
-    if (store.kind === 'lowdb') return { ...(await restoreStore(directory, backup, options)), place: directory };
+    if (store.kind === 'lowdb') {
+      const restored = await restoreStore(directory, backup, options);
+      forgetSeen(directory);
+      return { ...restored, place: directory };
+    }
     const database = await readDatabaseSettings(store);
     const restored = await restoreDatabase(database, backup, { ...options, directory, tell: tellProgress });
+    forgetSeen(directory);
     return { ...restored, place: databaseName(database) };
   });
   const kept = store.kind === 'lowdb' ? 'the former files are in' : 'the former rows are in the backup';

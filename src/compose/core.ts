@@ -12,6 +12,7 @@ import {
   registeredProxies,
 } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
+import { renewIncarnations } from '../follow/renew-incarnations.ts';
 import { safetyOf, withApproval } from '../follow/safety.ts';
 import { toldWait } from '../machine/wait.ts';
 import type { Settings } from '../model/settings.ts';
@@ -66,6 +67,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly statusFailure?: () => Outage | undefined;
   /** What shows an earlier controller of which the store knows nothing, in words; left out: nothing does. */
   readonly sign?: string | undefined;
+  /** With a sign: the store has rows, of an earlier time. */
+  readonly isBehind?: boolean | undefined;
   /** What shows that the store is a copy whose first controller runs; left out: nothing does. */
   readonly copied?: Outage | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
@@ -99,7 +102,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const { store, registry, source, triggers, clock, log, inSlices = createSlices(clock) } = outside;
   const { ledger, current } = outside.shown ?? showStore(store, inSlices);
   const gate = new CommitGate();
-  const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside.sign));
+  const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside));
   const reviews = new Reviews(ledger.list('approval').size > 0);
   reviews.watch(ledger);
   const review = (): void => reviews.request();
@@ -166,8 +169,15 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
 }
 
 /** Records what shows an earlier controller of which the store knows nothing. */
-async function recordSign(ledger: Ledger, now: number, sign: string | undefined): Promise<void> {
-  if (sign !== undefined) await ledger.commit(beginningChanges(ledger, now, sign));
+async function recordSign(
+  ledger: Ledger,
+  now: number,
+  { sign, isBehind = false }: Pick<OutsideParts, 'sign' | 'isBehind'>,
+): Promise<void> {
+  if (sign === undefined) return;
+  // As after a restored backup: no action may have an id of one that was carried out and is not known any more.
+  const renewed = isBehind ? renewIncarnations(ledger, now) : [];
+  await ledger.commit([...renewed, ...beginningChanges(ledger, now, sign)]);
 }
 
 /** Returns the part that drives the servers. */

@@ -34,7 +34,7 @@ async function compose(
   { settings, replica, judge, clock, log }: RoleParts,
   opened: AsyncDisposableStack,
 ): Promise<Omit<ServingRole, 'stop'>> {
-  const { repository, store, shown, database, sign } = replica;
+  const { repository, store, shown, database, earlier } = replica;
   const { registry, isCopied } = await openProviders(settings, { log, clock, opened });
   const { execution } = settings;
   const { writes } = settings.repository;
@@ -43,11 +43,13 @@ async function compose(
   // The rows in a database are no copy, whatever the directory is.
   const isStoreCopied = isCopied && database === undefined;
   const copied = isStoreCopied ? { reason, since: momentOf(clock.now()), sinceStart: true as const } : undefined;
+  const signs = copied === undefined ? earlier.sign() : { sign: copied.reason };
   const core = wireCore({
     ...{ store, shown, registry, ...repository, clock, log, opened, random: Math.random, execution, writes },
-    ...{ sign: copied?.reason ?? sign, copied, statusFailure: () => reporter?.failure },
+    ...{ ...signs, copied, statusFailure: () => reporter?.failure },
   });
   await core.started;
+  earlier.accept();
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
   // Last of these, so that it sees how all calls ended.
   opened.defer(async () => await reporter?.stop());

@@ -13,6 +13,7 @@ import type { DatabaseOptions } from '../store/postgres/connection.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
 import { migrate } from '../store/postgres/migrate.ts';
 import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
+import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
 import { codeOf, StoreUnavailable } from '../store/store-error.ts';
 import type { SharedParts } from './open-parts.ts';
 
@@ -24,8 +25,23 @@ export interface OpenedStore {
   readonly store: LowdbStore;
   /** Undefined: the store is embedded. */
   readonly database: DatabaseOptions | undefined;
-  /** What shows an earlier controller of which the store knows nothing, in words; undefined: nothing does. */
-  readonly sign: string | undefined;
+  readonly earlier: EarlierState;
+}
+
+/** What shows an earlier controller of which the store knows nothing, for the first role that leads. */
+export interface EarlierState {
+  /** Undefined: nothing does, or it was recorded. */
+  sign(): EarlierSign | undefined;
+  /** The sign was recorded, if there was one. */
+  accept(): void;
+}
+
+/** What shows that an earlier controller has done more than the store knows. */
+export interface EarlierSign {
+  /** In words. */
+  readonly sign: string;
+  /** The store has rows, of an earlier time. */
+  readonly isBehind: boolean;
 }
 
 /** The parts that a store is opened with. */
@@ -46,31 +62,73 @@ export async function openConfiguredStore(
 ): Promise<OpenedStore> {
   const { log, clock, adapting, opened, left } = parts;
   if (settings.kind === 'lowdb') {
+    requireEmbedded(settings.directory);
     const store = opened.adopt(await createLowdbStore(settings.directory, { log, clock, adapting }), (it) =>
       it.close(),
     );
     const isThere = left === undefined || left === 'store.sqlite' || left === 'journal';
-    const sign = isThere ? undefined : `the store is empty, and its directory has "${left}" of an earlier one`;
-    return { store, database: undefined, sign };
+    const sign = `the store is empty, and its directory has "${left}" of an earlier one`;
+    return {
+      store,
+      database: undefined,
+      earlier: untilAccepted(() => (isThere ? undefined : { sign, isBehind: false })),
+    };
   }
   const directory = resolve(settings.directory);
   await makeDirectory(directory);
   refuseNetwork(directory);
   opened.use(lockDirectory(directory));
-  const { store, database } = await untilUsable(parts, async () => {
+  const { store, database, seen } = await untilUsable(parts, async () => {
     // Read for each try: they may be corrected meanwhile.
     const database = { ...(await readDatabaseSettings(settings)), replica: replica.name };
     const made = await migrate(database);
     if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
-    return { store: await openPostgresStore(database, { log, clock, adapting }), database };
+    const store = await openPostgresStore(database, { log, clock, adapting });
+    try {
+      const options = { directory, store, isEmpty: store.revision === 0, clock, log };
+      return { store, database, seen: await SeenFile.open(database, options) };
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
   });
   opened.adopt(store, (it) => it.close());
-  const isEmpty = store.list('head').size + store.list('beginning').size + store.list('server').size === 0;
-  const sign =
-    isEmpty && left !== undefined
-      ? `the database is empty, and the directory of the store has "${left}" of an earlier one`
-      : undefined;
-  return { store, database, sign };
+  opened.adopt(seen, async (it) => it.close());
+  return {
+    store,
+    database,
+    earlier: untilAccepted(
+      () => signIn(store, { left, lost: seen.lost }),
+      () => seen.accept(),
+    ),
+  };
+}
+
+/** Returns what shows that a database knows less than was done. */
+function signIn(
+  store: LowdbStore,
+  { left, lost }: { readonly left: string | undefined; readonly lost: SeenFile['lost'] },
+): EarlierSign | undefined {
+  const began = store.read('beginning', 'store')?.began;
+  // Another replica may have recorded it.
+  if (lost !== undefined && !(began !== undefined && Date.parse(began) > Date.parse(lost.at))) {
+    const sign = `the database was set back: this replica had seen its commit ${lost.revision} at ${lost.at}`;
+    return { sign, isBehind: true };
+  }
+  if (store.revision > 0 || left === undefined) return undefined;
+  const sign = `the database is empty, and the directory of the store has "${left}" of an earlier one`;
+  return { sign, isBehind: false };
+}
+
+function untilAccepted(sign: EarlierState['sign'], accept: () => void = () => undefined): EarlierState {
+  let isAccepted = false;
+  return {
+    sign: () => (isAccepted ? undefined : sign()),
+    accept() {
+      isAccepted = true;
+      accept();
+    },
+  };
 }
 
 /** Tries again and again while waiting helps. */

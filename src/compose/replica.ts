@@ -5,7 +5,7 @@ import type { LowdbStore } from '../store/lowdb-store.ts';
 import type { DatabaseOptions } from '../store/postgres/connection.ts';
 import { type ShownStore, showStore } from './core.ts';
 import { openRepository, type Repository, type SharedParts } from './open-parts.ts';
-import { findEarlierFile, openConfiguredStore } from './open-store.ts';
+import { findEarlierFile, type OpenedStore, openConfiguredStore } from './open-store.ts';
 
 /** The parts of a process that may lead or stand by. */
 export interface Replica {
@@ -14,8 +14,7 @@ export interface Replica {
   readonly shown: ShownStore;
   /** Undefined: the store is embedded, and this process is the only one. */
   readonly database: DatabaseOptions | undefined;
-  /** What shows an earlier controller of which the store knows nothing, in words; undefined: nothing does. */
-  readonly sign: string | undefined;
+  readonly earlier: OpenedStore['earlier'];
 }
 
 /** Opens the parts of a replica; `opened` closes them. A database is waited for. Throws where a person has to help. */
@@ -28,6 +27,6 @@ export async function openReplica(
   // copy is only read until then, since the lock of the directory keeps other controllers from it.
   const left = await findEarlierFile(settings.store.directory);
   const repository = await openRepository(settings, { log, clock, opened });
-  const { store, database, sign } = await openConfiguredStore(settings, { ...parts, left });
-  return { repository, store, shown: showStore(store, createSlices(clock)), database, sign };
+  const { store, database, earlier } = await openConfiguredStore(settings, { ...parts, left });
+  return { repository, store, shown: showStore(store, createSlices(clock)), database, earlier };
 }

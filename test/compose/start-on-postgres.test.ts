@@ -1,17 +1,21 @@
 // A controller on a real PostgreSQL: it makes its tables, waits where that helps, ends where only a person helps, and goes on after a
 // restart with what it has recorded.
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import { readDatabase } from '../../src/store/postgres/database-backup.ts';
+import { migrate } from '../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-adapter.ts';
 import { StoreError } from '../../src/store/store-error.ts';
+import { filesOf, serversOf } from '../support/churned-repository.ts';
 import { freePort } from '../support/free-port.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { writeText } from '../support/rows.ts';
 import { createSite, type Site } from '../support/site.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 50 };
@@ -115,4 +119,71 @@ it('takes an empty database beside files of an earlier controller for a lost sto
   expect(Object.values(beginning?.signs ?? {})).toEqual([
     'the database is empty, and the directory of the store has "running" of an earlier one',
   ]);
+});
+
+describe('what a replica remembers of its database', () => {
+  const WANTED = { release: 1, counts: { shop: 2 } };
+
+  async function serveUntilDone(settings: Settings, wanted = WANTED): Promise<void> {
+    const controller = await start(settings);
+    const done = Object.keys(serversOf(wanted)).length;
+    await vi.waitFor(() => expect(lines.filter(({ to }) => to === 'done')).toHaveLength(done), PATIENCE);
+    await controller.stop();
+    lines = [];
+  }
+
+  async function rowsIn(url: string) {
+    const { tables } = await readDatabase({ url });
+    return { signs: tables.beginning.get('store')?.signs ?? {}, servers: [...tables.server.values()] };
+  }
+
+  it('tells that it was set back to an earlier backup: what was done since is not repeated under the same ids', async () => {
+    site = await createSite(filesOf(WANTED));
+    const url = await server.create();
+    const name = new URL(url).pathname.slice(1);
+    const settings = await settingsOn(url);
+    await serveUntilDone(settings);
+    await server.run(`CREATE DATABASE ${name}_before TEMPLATE ${name}`);
+    const before = await rowsIn(url);
+    await site.repository.commit(filesOf({ ...WANTED, release: 2 }));
+    await serveUntilDone(settings);
+    await server.run(`DROP DATABASE ${name}`);
+    await server.run(`ALTER DATABASE ${name}_before RENAME TO ${name}`);
+    await serveUntilDone(settings);
+    const after = await rowsIn(url);
+    expect(before.signs).toEqual({});
+    expect(after.signs).toEqual({
+      '*': expect.stringMatching(/^the database was set back: this replica had seen its commit \d+ at /),
+    });
+    const incarnations = ({ servers }: typeof after) => servers.map(({ incarnation }) => incarnation);
+    expect(Math.min(...incarnations(after))).toBeGreaterThan(Math.max(...incarnations(before)));
+    // Once.
+    const again = await start(settings);
+    await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
+    await again.stop();
+    expect(incarnations(await rowsIn(url))).toEqual(incarnations(after));
+  });
+
+  it('refuses the rows of another installation, and the embedded store that it has left', async () => {
+    const [url, other] = [await server.create(), await server.create('empty')];
+    const settings = await settingsOn(url);
+    const first = await start(settings);
+    await vi.waitFor(() => expect(first.ready()).toBe(true), PATIENCE);
+    await first.stop();
+    await migrate({ url: other });
+    const store = await openPostgresStore({ url: other });
+    await store.commit([writeText('a', 'one')]);
+    await store.close();
+    const onOther = { ...settings, ...(await settingsOn(other)) };
+    await expect(startController(onOther, { log: createLog('silent') })).rejects.toThrow(
+      /has the rows of another installation than this replica has used, which was in the database "\w+" at /,
+    );
+    const embedded = await loadSettings(site.config, {});
+    await expect(startController(embedded, { log: createLog('silent') })).rejects.toThrow(
+      /^The settings name the embedded store in \S+, and this replica recorded what it did in the database "/,
+    );
+    rmSync(join(site.state, 'database-seen.json'));
+    const again = await start(embedded);
+    await again.stop();
+  });
 });

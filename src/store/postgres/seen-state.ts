@@ -1,0 +1,142 @@
+// Remembers in a replica's own directory how far it has seen a database: one that was set back to an earlier backup, or a promoted
+// standby without the last transactions, is told by that. docs/decisions/0006-backups.md.
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { momentOf, reasonOf } from '../../base/wording.ts';
+import { isMap } from '../../model/json.ts';
+import { codeOf, StoreError } from '../store-error.ts';
+import { DatabaseConnections, type DatabaseOptions } from './connection.ts';
+import { STATE } from './statements.ts';
+
+/** What a replica has seen of a database. */
+interface SeenState {
+  /** How messages name the database. */
+  readonly database: string;
+  /** Made with the tables. */
+  readonly installation: string;
+  readonly revision: number;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+const FILE = 'database-seen.json';
+const WRITE_MS = 5_000;
+
+/** Returns the path of the file in a replica's directory. */
+export function seenPath(directory: string): string {
+  return join(directory, FILE);
+}
+
+/** Returns what the replica has seen; undefined: nothing, or the file cannot be read. */
+export function readSeen(directory: string): SeenState | undefined {
+  try {
+    const seen: unknown = JSON.parse(readFileSync(seenPath(directory), 'utf8'));
+    const isSeen = isMap(seen) && typeof seen.installation === 'string' && typeof seen.revision === 'number';
+    return isSeen ? (seen as unknown as SeenState) : undefined;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return undefined;
+    throw new StoreError(`${seenPath(directory)} cannot be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** Throws StoreError where the replica of a directory has used a database since its embedded store was left. */
+export function requireEmbedded(directory: string): void {
+  const seen = readSeen(directory);
+  if (seen === undefined) return;
+  throw new StoreError(
+    `The settings name the embedded store in ${directory}, and this replica recorded what it did in ${seen.database} until ${seen.at}. ` +
+      'To go back, restore a backup of that database here (treeline store backup, treeline store restore). To go on with what is ' +
+      `here, which knows nothing of what was done since, remove ${seenPath(directory)}.`,
+  );
+}
+
+/** After a restore into the embedded store of a directory, that is what holds. */
+export function forgetSeen(directory: string): void {
+  rmSync(seenPath(directory), { force: true });
+}
+
+function otherInstallation(directory: string, seen: SeenState, database: string): StoreError {
+  return new StoreError(
+    `${database[0]?.toUpperCase()}${database.slice(1)} has the rows of another installation than this replica has used, which was ` +
+      `in ${seen.database} until ${seen.at}. Correct the URL. If this database is meant, as after a restore into it, remove ` +
+      `${seenPath(directory)}.`,
+  );
+}
+
+/** What {@link SeenFile} is opened with. */
+interface SeenOptions {
+  readonly directory: string;
+  readonly store: { readonly revision: number };
+  /** The store has no rows. */
+  readonly isEmpty: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Keeps the file of a replica up to date until it is closed: some seconds after a commit, and at the end. */
+export class SeenFile {
+  /** What was seen before, where the database is behind that; undefined: it is not. */
+  readonly lost: SeenState | undefined;
+  readonly #options: SeenOptions;
+  readonly #place: Pick<SeenState, 'database' | 'installation'>;
+  #written: number | undefined;
+  #cancel: (() => void) | undefined;
+
+  private constructor(options: SeenOptions, place: Pick<SeenState, 'database' | 'installation'>) {
+    this.#options = options;
+    this.#place = place;
+    const seen = readSeen(options.directory);
+    if (seen !== undefined && seen.installation !== place.installation && !options.isEmpty) {
+      throw otherInstallation(options.directory, seen, place.database);
+    }
+    const isBehind = seen?.installation === place.installation && options.store.revision < seen.revision;
+    this.lost = isBehind ? seen : undefined;
+    // What is lost stays remembered until it was accounted for.
+    if (!isBehind) this.accept();
+  }
+
+  /**
+   * Compares the database of an open store with what was seen of it. Throws StoreError where it cannot be read, and where it is that of
+   * another installation.
+   */
+  static async open(database: DatabaseOptions, options: SeenOptions): Promise<SeenFile> {
+    const connections = new DatabaseConnections(database);
+    try {
+      const [[, , installation] = []] = await connections.read((run) => run(STATE));
+      return new SeenFile(options, { database: connections.name, installation: String(installation) });
+    } finally {
+      await connections.close();
+    }
+  }
+
+  /** From now on what the store shows counts as seen, also where that is behind what was seen before. */
+  accept(): void {
+    this.#cancel?.();
+    this.#write();
+    this.#cancel = this.#options.clock.after(WRITE_MS, () => this.accept());
+  }
+
+  close(): void {
+    if (this.#cancel === undefined) return;
+    this.#cancel();
+    this.#write();
+  }
+
+  #write(): void {
+    const { directory, store, clock, log } = this.#options;
+    const { revision } = store;
+    if (revision === this.#written) return;
+    try {
+      const path = seenPath(directory);
+      const seen: SeenState = { ...this.#place, revision, at: momentOf(clock.now()) };
+      writeFileSync(`${path}.new`, `${JSON.stringify(seen)}\n`, { mode: 0o600 });
+      renameSync(`${path}.new`, path);
+      this.#written = revision;
+    } catch (error) {
+      // Without it only a database that was set back is not told.
+      log.debug({ reason: reasonOf(error) }, 'what was seen of the database could not be remembered');
+    }
+  }
+}
