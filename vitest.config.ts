@@ -46,6 +46,9 @@ const ALONE = [
   'test/repository/hostile-push.test.ts',
 ];
 
+/** Scenarios that run on a real PostgreSQL too; test:long runs all of them on it. */
+const ON_POSTGRES = ['commits', 'events', 'operations'].map((name) => `test/scenario/${name}.test.ts`);
+
 export default defineConfig({
   test: {
     projects: [
@@ -59,6 +62,16 @@ export default defineConfig({
           exclude: [...ALONE, ...STATELESS],
           isolate: false,
           globalSetup: 'test/support/bundle-once.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: ON_POSTGRES,
+          isolate: false,
+          globalSetup: ['test/support/bundle-once.ts', 'test/support/scenario-database.ts'],
+          env: { SCENARIO_STORE: 'postgres' },
         },
       },
       { extends: true, test: { name: 'stateless', include: STATELESS, isolate: false } },

@@ -8,12 +8,35 @@ const PROPERTIES = globSync('test/**/*.test.ts').filter((file) =>
   readFileSync(file, 'utf8').includes('support/count-runs.ts'),
 );
 
+const SCENARIOS = ['test/scenario/**/*.test.ts'];
+/** What these have to do with is the files of the embedded store. */
+const ON_FILES = ['full-disk', 'kill', 'lock', 'lost-store'].map((name) => `test/scenario/${name}.test.ts`);
+
 // biome-ignore lint/style/noDefaultExport: vitest asks for it
 export default defineConfig({
   test: {
-    include: ['test/long/**/*.long.ts', ...PROPERTIES],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: ['test/long/**/*.long.ts', ...PROPERTIES],
+          globalSetup: 'test/support/bundle-once.ts',
+        },
+      },
+      { extends: true, test: { name: 'scenarios', include: SCENARIOS, globalSetup: 'test/support/bundle-once.ts' } },
+      {
+        extends: true,
+        test: {
+          name: 'scenarios on postgres',
+          include: SCENARIOS,
+          exclude: ON_FILES,
+          globalSetup: ['test/support/bundle-once.ts', 'test/support/scenario-database.ts'],
+          env: { SCENARIO_STORE: 'postgres' },
+        },
+      },
+    ],
     fileParallelism: false,
-    globalSetup: 'test/support/bundle-once.ts',
     env: { NODE_COMPILE_CACHE: COMPILED, PROPERTY_RUNS: 'all' },
     testTimeout: 600_000,
   },

@@ -1,11 +1,8 @@
 // The events of an instance on the whole controller: who wrote what through the interface, and what outlives a restart,
 // a deleted instance, a backup and its restore.
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { InstanceEvents } from '../../src/service/operate/answers.ts';
-import { loadSettings } from '../../src/settings/load-settings.ts';
-import { backUpStore, restoreStore } from '../../src/store/store-file.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { runStore } from '../support/store-operator.ts';
 import { push, restart, type Scene, untilStatus, upAndDone } from './scene.ts';
 import { instanceText, OFFICE } from './stacks.ts';
 
@@ -50,10 +47,8 @@ it('of a deleted instance can still be read, and come back with a backup', async
   expect((await scene.running.get('/stacks/instances/offfice/events')).status).toBe(404);
   await scene.running.stop();
 
-  const backup = join(temporaryDirectory(), 'backup');
-  const { directory } = (await loadSettings(scene.site.config)).store;
-  await backUpStore(directory, backup);
-  await restoreStore(directory, backup, { force: true, now: Date.now(), renew: () => [] });
+  expect(await runStore(scene.site, 'backup', 'mine')).toMatchObject({ code: 0 });
+  expect(await runStore(scene.site, 'restore', 'mine', '--force')).toMatchObject({ code: 0 });
   await restart(scene);
   expect(await eventsOf(scene, 'office')).toEqual(events);
   await scene.running.stop();

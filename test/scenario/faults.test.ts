@@ -1,12 +1,13 @@
 // Tests the end states of a whole controller after faults around it.
 import { X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Overview } from '../../src/service/operate/answers.ts';
 import { treeline } from '../support/command-line.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { effectsIn, existing, PATIENCE, runController, withProvider } from '../support/running-controller.ts';
+import { loseStore } from '../support/scenario-database.ts';
 import { commandLineOptions } from '../support/server-options.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { instanceText, SERVERS, SHOP, STACKS } from './stacks.ts';
@@ -83,20 +84,13 @@ it('a provider that fails half of the time gets there in the end, and makes noth
   expect(tries.length).toBeGreaterThan(0);
 });
 
-/** Loses everything that the controller knows; what exists outside stays. */
-function loseStore({ state }: Site): void {
-  for (const name of readdirSync(state)) {
-    if (!name.startsWith('simulated-')) rmSync(join(state, name), { recursive: true });
-  }
-}
-
 it('a lost store creates and deletes nothing: what is there is blocked until it is adopted', async () => {
   const site = await createSite(STACKS);
   const running = await runController(site);
   await running.untilDone(await headOf(site), 'office', 'shop');
   await running.stop();
   const before = existing(site);
-  loseStore(site);
+  await loseStore(site);
   const again = await runController(site);
   await expect.poll(() => again.status('shop'), PATIENCE).toBe('Blocked');
   await expect.poll(() => again.status('office'), PATIENCE).toBe('Blocked');
@@ -118,7 +112,7 @@ it('an adopted server that differs has drifted, and is left as it is', async () 
   const running = await runController(site);
   await running.untilDone(await headOf(site), 'shop');
   await running.stop();
-  loseStore(site);
+  await loseStore(site);
   const different = instanceText('shop', 2, 'adopt: true\n').concat(
     'stackTemplateAdditions: { resources: { db: { properties: { size: huge, name: shop-web-1 } } } }\n',
     'stackTemplateSubstractions: { resources: { web: {} } }\n',

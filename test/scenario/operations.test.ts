@@ -1,11 +1,10 @@
 // Tests operations on servers that run, have failed or exist already, on a whole controller.
-import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import type { FileChanges } from '../support/git-repository.ts';
 import { effectsIn, existing, PATIENCE, withProvider } from '../support/running-controller.ts';
+import { loseStore } from '../support/scenario-database.ts';
 import { approve, heldIn, push, restart, type Scene, SHOP_FILES, untilHeld, untilStatus, upAndDone } from './scene.ts';
 import { instanceText, OFFICE, SHOP, STACKS, TEMPLATE, templateText } from './stacks.ts';
 
@@ -132,18 +131,11 @@ describe('retry', () => {
 });
 
 describe('a store that was lost', () => {
-  /** Loses everything that the controller wrote, but not what it made. */
-  function lose({ site }: Scene): void {
-    for (const name of readdirSync(site.state)) {
-      if (join(site.state, name) !== site.servers) rmSync(join(site.state, name), { recursive: true });
-    }
-  }
-
   it('creates, changes and deletes nothing, and one adopt brings the desired state back', async () => {
     const scene = await upAndDone();
     const [before, records] = [existing(scene.site), await scene.running.get('/hiera/all')];
     await scene.running.stop();
-    lose(scene);
+    await loseStore(scene.site);
     const effects = effectsIn(scene.site);
     await restart(scene);
     await untilStatus(scene, 'shop', 'Blocked');
@@ -167,7 +159,7 @@ describe('a store that was lost', () => {
   it('is brought back instance by instance, or server by server; what differs is drifted and left alone', async () => {
     const scene = await upAndDone();
     await scene.running.stop();
-    lose(scene);
+    await loseStore(scene.site);
     await scene.site.repository.commit({ [SHOP]: instanceText('shop', 3), [TEMPLATE]: templateText('large') });
     const effects = effectsIn(scene.site);
     await restart(scene);

@@ -30,6 +30,8 @@ export interface SiteOptions {
   readonly execution: string;
   /** The name of its one provider entry. */
   readonly provider: string;
+  /** The setting `store`, in flow style; default: the embedded one. */
+  readonly store?: string | undefined;
 }
 
 /** Returns a site in a folder; its repository has one commit: `files`, and the administrator's registration. */
@@ -61,11 +63,11 @@ async function provideCredentials(folder: string): Promise<DemoCredentials> {
   return credentials;
 }
 
-function settingsOf({ repository = '', execution }: SiteOptions): string {
+function settingsOf({ repository = '', execution, store = '{ kind: lowdb, directory: state }' }: SiteOptions): string {
   return `api: { host: 127.0.0.1, port: 0, tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt } }
 management: { host: 127.0.0.1, port: 0 }
 repository: { url: stacks.git, branch: main${repository} }
-store: { kind: lowdb, directory: state }
+store: ${store}
 execution:
 ${execution}
 `;

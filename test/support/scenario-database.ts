@@ -1,0 +1,56 @@
+// Has sites of tests keep their store in a PostgreSQL database, where SCENARIO_STORE says so: one server for a run, which vitest starts
+// before the first test, and a database for each site. Without it, sites have the embedded store.
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { DatabaseConnections } from '../../src/store/postgres/connection.ts';
+import { startPostgresServer } from './postgres-server.ts';
+import type { Site } from './site-on-disk.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The URL of a database with tables of Treeline, for its owner, and one for the superuser. */
+    readonly scenarioDatabase: { readonly owner: string; readonly superuser: string };
+  }
+}
+
+/** True where sites keep their store in a database. */
+export const IS_ON_POSTGRES = process.env.SCENARIO_STORE === 'postgres';
+
+/** Vitest calls it before the first test of a project whose sites are on PostgreSQL. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startPostgresServer(['max_connections=400']);
+  const superuser = server.urlOf('postgres', 'postgres');
+  project.provide('scenarioDatabase', { owner: server.urlOf('made'), superuser });
+  return () => server.remove();
+}
+
+/** Makes a database of its own for a site in `folder`, and returns the setting `store` with it. `atEnd` gets what removes it. */
+export async function createScenarioDatabase(
+  folder: string,
+  { owner, superuser }: { readonly owner: string; readonly superuser: string },
+  atEnd: (remove: () => Promise<void>) => void,
+): Promise<string> {
+  const name = `s${randomUUID().replaceAll('-', '')}`;
+  const run = (statement: string): Promise<void> => runStatement(superuser, statement);
+  await run(`CREATE DATABASE ${name} OWNER treeline TEMPLATE made`);
+  // A killed controller leaves connections.
+  atEnd(() => run(`DROP DATABASE ${name} WITH (FORCE)`));
+  writeFileSync(join(folder, 'database-url'), owner.replace(/\/made$/, `/${name}`), { mode: 0o600 });
+  return '{ kind: postgres, urlFile: database-url, directory: state }';
+}
+
+/** Loses everything that a stopped controller has recorded or fetched. What its simulated provider has made stays. */
+export async function loseStore({ folder, state, servers }: Site): Promise<void> {
+  for (const name of readdirSync(state)) {
+    if (join(state, name) !== servers) rmSync(join(state, name), { recursive: true });
+  }
+  if (!IS_ON_POSTGRES) return;
+  await runStatement(readFileSync(join(folder, 'database-url'), 'utf8'), 'DROP SCHEMA treeline CASCADE');
+}
+
+async function runStatement(url: string, statement: string): Promise<void> {
+  const connections = new DatabaseConnections({ url });
+  await connections.session((_client, run) => run(statement)).finally(() => connections.close());
+}
