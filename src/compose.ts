@@ -4,13 +4,16 @@ import { createManagement } from './api/management.ts';
 import { judgeClients } from './api/tls/judge-clients.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
-import { type Clock, systemClock } from './base/clock.ts';
+import { type Clock, pause, systemClock } from './base/clock.ts';
 import type { ListenAddress, Listening } from './base/listen.ts';
 import type { Logger } from './base/log.ts';
 import { composeLeader } from './compose/leader.ts';
 import type { SharedParts } from './compose/open-parts.ts';
-import { PresentRole } from './compose/present-role.ts';
+import type { SharedDatabase } from './compose/open-store.ts';
+import { PresentRole, type ServingRole } from './compose/present-role.ts';
 import { openReplica } from './compose/replica.ts';
+import { Roles } from './compose/roles.ts';
+import { createStandby } from './compose/standby.ts';
 import type { Settings } from './model/settings.ts';
 import type { Reader } from './service/read/reader.ts';
 import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
@@ -47,7 +50,10 @@ export async function startController(
   const running = opened.move();
   let stopped: Promise<void> | undefined;
   return {
-    ...controller,
+    ...{ api: controller.api, management: controller.management, webhook: controller.webhook, ready: controller.ready },
+    get reader() {
+      return controller.reader;
+    },
     stop() {
       stopped ??= running.disposeAsync();
       return stopped;
@@ -62,16 +68,35 @@ async function compose(
   const [secrets, variables] = [filesOfSecrets(settings), variablesOfSecrets(settings)];
   await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
   const present = new PresentRole();
+  let roles: Roles<ServingRole> | undefined;
   // From the start to the end, so that it tells why nothing is served while a database is waited for.
   const health = await createManagement({ ...settings.management, ready: present.ready, leads: present.leads });
   const management = opened.adopt(health, (it: Listening) => it.close());
-  const replica = await openReplica(settings, { log, clock, adapting, opened, waitsFor: present.waitsFor });
+  const replica = await openReplica(settings, {
+    ...{ log, clock, adapting, opened, waitsFor: present.waitsFor },
+    onTaken: () => void roles?.take('leader'),
+    onLost: () => roles?.take('standby'),
+  });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const clients = judgeClients(tls.material);
   const parts = { settings, replica, judge: clients.judge, clock, log };
-  const leader = await composeLeader(parts);
-  present.show(leader);
-  opened.defer(() => leader.stop());
+  const { database } = replica;
+  const standby = database && createStandby(parts, database, opened);
+  if (standby !== undefined) present.fallBackTo(standby);
+  const rest = database && restingLease(database, { clock, opened });
+  const lead = async (): Promise<ServingRole> => {
+    try {
+      return await composeLeader(parts);
+    } catch (error) {
+      if (rest !== undefined) void roles?.take('standby');
+      rest?.();
+      throw error;
+    }
+  };
+  const built = { make: { leader: lead, standby: standby?.make ?? neverStandsBy }, clock, log };
+  const show = (role: ServingRole | undefined): void => present.show(role);
+  roles = await Roles.begin<ServingRole>({ ...built, show }, standby === undefined ? 'leader' : 'standby');
+  opened.adopt(roles, (it) => it.stop());
   const served = { ...settings.api, tls: tls.material, replica: settings.replica.name, clock, log };
   const api = opened.adopt(await startApi({ ...served, clients, handler: present.handler }), (it) => it.close());
   tls.follow((material) => api.reload(material));
@@ -81,8 +106,40 @@ async function compose(
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
   present.begin();
+  database?.lease.start();
   opened.defer(() => present.waitsFor('it is stopping'));
-  return { ...addresses, webhook, reader: leader.reader, ready: present.ready };
+  return {
+    ...{ ...addresses, webhook, ready: present.ready },
+    get reader() {
+      return present.reader;
+    },
+  };
+}
+
+/** How long a replica that could not lead leaves that to others. */
+const REST_MS = 5_000;
+
+/** Returns a function that gives the lease back, so that another replica may lead, and tries for it again after a while. */
+function restingLease({ lease }: SharedDatabase, { clock, opened }: Pick<SharedParts, 'clock' | 'opened'>): () => void {
+  const stopping = new AbortController();
+  let resting: Promise<void> | undefined;
+  opened.defer(async () => {
+    stopping.abort();
+    await resting;
+  });
+  const rest = async (): Promise<void> => {
+    await lease.release();
+    await pause(clock, REST_MS, stopping.signal);
+    if (!stopping.signal.aborted) lease.start();
+    resting = undefined;
+  };
+  return () => {
+    resting ??= rest();
+  };
+}
+
+function neverStandsBy(): never {
+  throw new Error('with an embedded store, a process always leads');
 }
 
 async function openWebhook(

@@ -38,7 +38,8 @@ export interface SharedParts {
 export interface Repository {
   readonly source: Source;
   readonly publisher: Publisher;
-  readonly triggers: readonly Trigger[];
+  /** Returns what asks for polls, for one follower. */
+  readonly makeTriggers: () => readonly Trigger[];
 }
 
 /** Returns the parts that reach the repository of the settings, and has git start meanwhile. `opened` closes them. */
@@ -52,8 +53,8 @@ export async function openRepository(
   const place = { url, access, branch, directory, cache, clock };
   const source = opened.adopt(await createGitSource({ ...place, log }), (it: GitSource) => it.close());
   source.prepare();
-  const triggers = triggersOf(repository, { log, clock, source });
-  return { source, publisher: createGitPublisher({ ...place, source }), triggers };
+  const makeTriggers = (): readonly Trigger[] => triggersOf(repository, { log, clock, source });
+  return { source, publisher: createGitPublisher({ ...place, source }), makeTriggers };
 }
 
 /** A local repository is watched and also polled: a lost hint costs time, never a commit. */

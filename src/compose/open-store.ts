@@ -4,27 +4,37 @@ import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
-import type { Settings } from '../model/settings.ts';
+import type { DatabaseSettings, Settings } from '../model/settings.ts';
 import { refuseNetwork } from '../store/database.ts';
 import { makeDirectory } from '../store/files.ts';
 import { lockDirectory } from '../store/lock.ts';
 import { createLowdbStore, type LowdbStore } from '../store/lowdb-store.ts';
 import type { DatabaseOptions } from '../store/postgres/connection.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
+import { Lease, type LeaseOptions } from '../store/postgres/lease.ts';
 import { migrate } from '../store/postgres/migrate.ts';
 import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
+import { Replicas } from '../store/postgres/replicas.ts';
 import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
+import { Wakes } from '../store/postgres/wakes.ts';
 import { codeOf, StoreUnavailable } from '../store/store-error.ts';
 import type { SharedParts } from './open-parts.ts';
 
 /** Between two tries to open a database. */
 const RETRY_MS = 2_000;
 
+/** What several processes share, beside the rows. */
+export interface SharedDatabase {
+  readonly options: DatabaseOptions;
+  readonly wakes: Wakes;
+  readonly lease: Lease;
+}
+
 /** An open store. */
 export interface OpenedStore {
   readonly store: LowdbStore;
   /** Undefined: the store is embedded. */
-  readonly database: DatabaseOptions | undefined;
+  readonly database: SharedDatabase | undefined;
   readonly earlier: EarlierState;
 }
 
@@ -44,8 +54,11 @@ export interface EarlierSign {
   readonly isBehind: boolean;
 }
 
+/** What follows where this process begins or ceases to lead. */
+export type Leadership = Pick<LeaseOptions, 'onTaken' | 'onLost'>;
+
 /** The parts that a store is opened with. */
-interface OpeningParts extends SharedParts {
+interface OpeningParts extends SharedParts, Leadership {
   /** What {@link findEarlierFile} returned before anything was opened. */
   readonly left: string | undefined;
   /** Is called with the reason while the database is waited for. */
@@ -56,14 +69,11 @@ interface OpeningParts extends SharedParts {
  * Opens the store of the settings; `opened` closes it. Waits where a database cannot be used yet, and makes its tables. Throws StoreError
  * where waiting does not help.
  */
-export async function openConfiguredStore(
-  { store: settings, replica }: Pick<Settings, 'store' | 'replica'>,
-  parts: OpeningParts,
-): Promise<OpenedStore> {
+export async function openConfiguredStore(settings: Settings, parts: OpeningParts): Promise<OpenedStore> {
   const { log, clock, adapting, opened, left } = parts;
-  if (settings.kind === 'lowdb') {
-    requireEmbedded(settings.directory);
-    const store = opened.adopt(await createLowdbStore(settings.directory, { log, clock, adapting }), (it) =>
+  if (settings.store.kind === 'lowdb') {
+    requireEmbedded(settings.store.directory);
+    const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, clock, adapting }), (it) =>
       it.close(),
     );
     const isThere = left === undefined || left === 'store.sqlite' || left === 'journal';
@@ -74,26 +84,12 @@ export async function openConfiguredStore(
       earlier: untilAccepted(() => (isThere ? undefined : { sign, isBehind: false })),
     };
   }
-  const directory = resolve(settings.directory);
+  const place = settings.store;
+  const directory = resolve(place.directory);
   await makeDirectory(directory);
   refuseNetwork(directory);
   opened.use(lockDirectory(directory));
-  const { store, database, seen } = await untilUsable(parts, async () => {
-    // Read for each try: they may be corrected meanwhile.
-    const database = { ...(await readDatabaseSettings(settings)), replica: replica.name };
-    const made = await migrate(database);
-    if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
-    const store = await openPostgresStore(database, { log, clock, adapting });
-    try {
-      const options = { directory, store, isEmpty: store.revision === 0, clock, log };
-      return { store, database, seen: await SeenFile.open(database, options) };
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
-  });
-  opened.adopt(store, (it) => it.close());
-  opened.adopt(seen, async (it) => it.close());
+  const { store, database, seen } = await untilUsable(parts, () => openDatabase(place, settings, parts));
   return {
     store,
     database,
@@ -102,6 +98,35 @@ export async function openConfiguredStore(
       () => seen.accept(),
     ),
   };
+}
+
+/** Opens what is in the database, and the ways to other processes. The lease is not tried for before it is started. */
+async function openDatabase(
+  place: DatabaseSettings,
+  settings: Settings,
+  { log, clock, adapting, opened, onTaken, onLost }: OpeningParts,
+): Promise<{ readonly store: LowdbStore; readonly database: SharedDatabase; readonly seen: SeenFile }> {
+  // Read for each try: they may be corrected meanwhile.
+  const { replica } = settings;
+  const options = { ...(await readDatabaseSettings(place)), replica: replica.name };
+  const made = await migrate(options);
+  if (made.length > 0) log.info({ migrations: made }, 'the tables in the database were made or changed');
+  await using parts = new AsyncDisposableStack();
+  const wakes = parts.adopt(new Wakes(options, { clock, log }), (it) => it.close());
+  const held = { ...replica, onTaken, onLost, wakes, clock, log };
+  const lease = parts.adopt(new Lease(options, held), (it) => it.close());
+  const onSaved = (): void => wakes.notify('commit');
+  const store = await openPostgresStore(options, { log, clock, adapting, lease, onSaved });
+  parts.adopt(store, (it) => it.close());
+  const { directory } = settings.store;
+  const shown = { directory, store, isEmpty: store.revision === 0, clock, log };
+  const seen = parts.adopt(await SeenFile.open(options, shown), async (it) => it.close());
+  const told = { name: replica.name, settings: settingsToAgree(settings), lease, seen: () => store.revision };
+  const replicas = parts.adopt(new Replicas(options, { ...told, clock, log }), (it) => it.close());
+  replicas.start();
+  const kept = parts.move();
+  opened.defer(() => kept.disposeAsync());
+  return { store, database: { options, wakes, lease }, seen };
 }
 
 /** Returns what shows that a database knows less than was done. */
@@ -129,6 +154,20 @@ function untilAccepted(sign: EarlierState['sign'], accept: () => void = () => un
       accept();
     },
   };
+}
+
+/** Returns, as texts by name, the settings that are the same in all replicas, or a takeover changes what is done. */
+function settingsToAgree({ id, repository, statuses, execution, replica }: Settings): Readonly<Record<string, string>> {
+  const { url, branch, directory, writes } = repository;
+  const { providers, ...rest } = execution;
+  const texts = {
+    ...{ id, 'repository.url': url, 'repository.branch': branch, 'repository.directory': directory },
+    ...{ 'repository.writes': writes, 'replica.leaseSeconds': replica.leaseSeconds, execution: rest },
+    // Programs may lie elsewhere on another machine.
+    'execution.providers': providers.map(({ name, match }) => ({ name, match })),
+    statuses: statuses && { ...statuses, tokenFile: null, caFile: null },
+  };
+  return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, JSON.stringify(value)]));
 }
 
 /** Tries again and again while waiting helps. */

@@ -1,5 +1,6 @@
 // Holds the role that a process has at present, and answers for it: requests, health, hooks. Between two roles a standby's handler answers.
 import type { RequestListener } from 'node:http';
+import { invariant } from '../base/invariant.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/read/reader.ts';
 import type { BuiltRole } from './roles.ts';
@@ -48,6 +49,13 @@ export class PresentRole {
     if (!this.#isListening || this.#role === undefined) return `not leading: ${this.#reason()}`;
     return this.#role.leads();
   };
+
+  /** The read service of the role. Throws before there is one. */
+  get reader(): Reader {
+    const { reader } = this.#role ?? this.#fallback ?? {};
+    invariant(reader !== undefined, 'there is a role as long as the process serves');
+    return reader;
+  }
 
   /** Tells what the process waits for before it listens, and why it stops. */
   readonly waitsFor = (reason: string): void => {

@@ -25,6 +25,8 @@ interface RolesOptions<Part extends BuiltRole> {
 /** A role that is wanted. Each is another one: who loses the lead and takes it again leads anew. */
 interface Wish {
   readonly name: RoleName;
+  /** Resolves once nothing of the role before is left. */
+  readonly cleared: PromiseWithResolvers<void>;
 }
 
 const PAUSE_MS = { first: 1_000, max: 30_000 };
@@ -42,7 +44,7 @@ export class Roles<Part extends BuiltRole> {
 
   private constructor(options: RolesOptions<Part>, name: RoleName) {
     this.#options = options;
-    this.#wish = { name };
+    this.#wish = wishFor(name);
   }
 
   /** Returns the roles with the first one there. Throws what building it throws. */
@@ -52,12 +54,15 @@ export class Roles<Part extends BuiltRole> {
     return roles;
   }
 
-  /** Has the replica take a role, also one that it has: then that is built anew. Does not wait. */
-  take(name: RoleName): void {
+  /** Has the replica take a role, also one that it has: then that is built anew. Resolves once the role before has stopped; never rejects. */
+  async take(name: RoleName): Promise<void> {
     if (this.#isStopped) return;
-    this.#wish = { name };
+    const { cleared } = this.#wish;
+    this.#wish = wishFor(name);
+    void this.#wish.cleared.promise.then(cleared.resolve);
     this.#changed.abort();
     this.#switching ??= this.#switch();
+    await this.#wish.cleared.promise;
   }
 
   /** Ends the role that is there, or being built. */
@@ -66,6 +71,7 @@ export class Roles<Part extends BuiltRole> {
     this.#changed.abort();
     await this.#switching;
     await this.#end();
+    this.#wish.cleared.resolve();
   }
 
   /** Never rejects. */
@@ -75,6 +81,7 @@ export class Roles<Part extends BuiltRole> {
       const wish = this.#wish;
       this.#changed = new AbortController();
       await this.#end();
+      wish.cleared.resolve();
       if (await this.#tryToBuild(wish)) continue;
       await pause(this.#options.clock, pauseMs, this.#changed.signal);
       pauseMs = wish === this.#wish ? Math.min(2 * pauseMs, PAUSE_MS.max) : PAUSE_MS.first;
@@ -111,4 +118,8 @@ export class Roles<Part extends BuiltRole> {
       this.#options.log.error({ err: error, role: ending.wish.name }, 'a role did not stop in order');
     }
   }
+}
+
+function wishFor(name: RoleName): Wish {
+  return { name, cleared: Promise.withResolvers() };
 }

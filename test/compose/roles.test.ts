@@ -50,7 +50,7 @@ describe('the roles of a replica', () => {
     expect(scene.shown).toBe('standby 1');
     const { promise, resolve } = Promise.withResolvers<void>();
     scene.gate = promise;
-    roles.take('leader');
+    void roles.take('leader');
     await scene.settle();
     expect([scene.shown, scene.course]).toEqual([undefined, ['build standby 1', 'stop standby 1']]);
     resolve();
@@ -65,9 +65,9 @@ describe('the roles of a replica', () => {
     const roles = await scene.begin('leader');
     const { promise, resolve } = Promise.withResolvers<void>();
     scene.gate = promise;
-    roles.take('standby');
+    void roles.take('standby');
     await scene.settle();
-    roles.take('leader');
+    void roles.take('leader');
     resolve();
     await scene.settle();
     expect(scene.course.filter((step) => step.includes('leader'))).toEqual([
@@ -78,17 +78,35 @@ describe('the roles of a replica', () => {
     expect(scene.shown).toBe('leader 3');
   });
 
+  it('tell when the role before has stopped, to all who have asked for another one since', async () => {
+    const scene = new Scene();
+    const roles = await scene.begin('leader');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    scene.gate = promise;
+    const told: boolean[] = [];
+    for (const name of ['standby', 'leader'] as const) {
+      void roles.take(name).then(() => told.push(scene.course.includes('stop leader 1')));
+    }
+    await scene.settle();
+    expect(told).toEqual([]);
+    resolve();
+    await scene.settle();
+    expect(told).toEqual([true, true]);
+    await roles.stop();
+    await roles.take('standby');
+  });
+
   it('show nothing that is not wanted any more when it is built', async () => {
     const scene = new Scene();
     const roles = await scene.begin('standby');
     const shown: (string | undefined)[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
-    roles.take('leader');
+    void roles.take('leader');
     await scene.settle();
     scene.gate = promise;
-    roles.take('leader');
+    void roles.take('leader');
     await scene.settle();
-    roles.take('standby');
+    void roles.take('standby');
     shown.push(scene.shown);
     resolve();
     await scene.settle();
@@ -104,7 +122,7 @@ describe('the roles of a replica', () => {
     const scene = new Scene();
     const roles = await scene.begin('standby');
     scene.failures.leader = 3;
-    roles.take('leader');
+    void roles.take('leader');
     await scene.settle();
     expect([scene.shown, scene.clock.pending]).toEqual([undefined, 1]);
     scene.clock.advance(1_000);
@@ -112,7 +130,7 @@ describe('the roles of a replica', () => {
     scene.clock.advance(1_000);
     await scene.settle();
     expect(scene.course.filter((step) => step.startsWith('build leader'))).toHaveLength(2);
-    roles.take('standby');
+    void roles.take('standby');
     await scene.settle();
     expect(scene.shown).toMatch(/^standby/);
     expect(scene.lines.join('')).toContain('this replica cannot become the leader: no leader now');
@@ -128,10 +146,10 @@ describe('the roles of a replica', () => {
     const scene = new Scene();
     const roles = await scene.begin('standby');
     scene.failures.leader = 100;
-    roles.take('leader');
+    void roles.take('leader');
     await scene.settle();
     await roles.stop();
-    roles.take('standby');
+    void roles.take('standby');
     await scene.settle();
     expect([scene.shown, scene.course.at(-1)?.startsWith('build leader'), scene.clock.pending]).toEqual([
       undefined,

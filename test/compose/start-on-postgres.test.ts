@@ -112,6 +112,7 @@ it('takes an empty database beside files of an earlier controller for a lost sto
   mkdirSync(join(site.state, 'running'));
   const url = await server.create();
   const controller = await start(await settingsOn(url));
+  await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
   await controller.stop();
   const store = await openPostgresStore({ url });
   const beginning = store.read('beginning', 'store');

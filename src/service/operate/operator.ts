@@ -15,7 +15,15 @@ import type { Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { hasInstance, requireInstance, type StallsOf, unknownInstance } from '../read/instance-views.ts';
-import { activeView, heldView, type PresentView, type ProgressFacts, type View, viewAtMoment } from '../views.ts';
+import {
+  activeView,
+  heldView,
+  type PresentView,
+  type ProgressFacts,
+  type View,
+  type ViewSources,
+  viewAtMoment,
+} from '../views.ts';
 import type {
   HeldItem,
   InstanceEvents,
@@ -69,16 +77,24 @@ export function createOperator(options: OperatorOptions) {
     },
     /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
     overview: (by: Client): Steps<Overview> => buildOverview(by, whyFacts(options)),
-    /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
-    events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
-      await viewEvents({ by, instance, range }, whyFacts(options).view),
+    ...recordReads(options),
     /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
     problems: (): CommitProblems => problemsIn(options),
-    /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
-    recorded: (): Steps<RecordedState> => recordedIn(whyFacts(options).view, heldIn(options)),
     ...approvals(options),
     ...suspensions(options),
     ...serverOperations(options),
+  };
+}
+
+/** Returns what needs the rows alone: also a replica that does not lead has it. */
+export function recordReads(options: ViewSources) {
+  const view = (): PresentView<ProgressFacts> => heldView(options) ?? activeView(options);
+  return {
+    /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
+    events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
+      await viewEvents({ by, instance, range }, view()),
+    /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
+    recorded: (): Steps<RecordedState> => recordedIn(view(), heldIn(options)),
   };
 }
 
@@ -99,7 +115,7 @@ function whyFacts(options: OperatorOptions): PresentFacts {
   return { view: recorded, isActive: false, refused, ...outages, ...nothing };
 }
 
-function heldIn({ rows, refused }: OperatorOptions): readonly HeldItem[] {
+function heldIn({ rows, refused }: Pick<ViewSources, 'rows' | 'refused'>): readonly HeldItem[] {
   return heldItems(rows, refused());
 }
 

@@ -57,6 +57,8 @@ const LOOK_UPS_MAX = 8;
  */
 export interface PostgresStoreOptions extends LowdbStoreOptions {
   readonly lease?: CommitLease | undefined;
+  /** Called after each commit, for those who follow. Must not throw. */
+  readonly onSaved?: (() => void) | undefined;
 }
 
 /** Opens the store in a database whose tables are there. Throws StoreError where it cannot be read. */
@@ -65,7 +67,7 @@ export async function openPostgresStore(
   options: PostgresStoreOptions = {},
 ): Promise<LowdbStore> {
   const { clock = systemClock, inSlices = createSlices(clock as Clock) } = options;
-  const postgres = new PostgresAdapter(database, inSlices, options.lease);
+  const postgres = new PostgresAdapter(database, inSlices, options);
   const adapter = options.adapting?.(postgres) ?? postgres;
   return await openStore(postgres.name, { ...options, adapter });
 }
@@ -87,13 +89,19 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #connections: DatabaseConnections;
   readonly #inSlices: RunInSlices;
   readonly #lease: CommitLease | undefined;
+  readonly #onSaved: PostgresStoreOptions['onSaved'];
   #installation: string | undefined;
 
-  constructor(options: DatabaseOptions, inSlices: RunInSlices, lease?: CommitLease) {
+  constructor(
+    options: DatabaseOptions,
+    inSlices: RunInSlices,
+    { lease, onSaved }: Pick<PostgresStoreOptions, 'lease' | 'onSaved'> = {},
+  ) {
     const limits = lease === undefined ? options.limits : limitCommits(lease.leaseSeconds, options.limits);
     this.#connections = new DatabaseConnections({ ...options, ...(limits === undefined ? {} : { limits }) });
     this.#inSlices = inSlices;
     this.#lease = lease;
+    this.#onSaved = onSaved;
   }
 
   /** How messages name the database. */
@@ -155,6 +163,7 @@ export class PostgresAdapter implements DocumentAdapter {
       if (!(error instanceof LostCommit)) throw notSaved(error);
       if (commit !== undefined && !(await this.#isCommitted(commit.revision, attempt))) throw notSaved(error);
     }
+    if (commit !== undefined) this.#onSaved?.();
     return saved;
   }
 

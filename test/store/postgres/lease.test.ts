@@ -75,7 +75,7 @@ function jumpingClock(): Clock & { wallMs: number; monotonicMs: number } {
 
 /** Begins a commit of the row `held` that does not end before `end` is called. */
 async function holdCommit(url: string, revision: number, lease?: CommitLease) {
-  const adapter = new PostgresAdapter({ url }, pausingSlices(), lease);
+  const adapter = new PostgresAdapter({ url }, pausingSlices(), { lease });
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const committed = adapter.commit(

@@ -1,0 +1,80 @@
+// Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what only that may.
+import { createStandbyApp } from '../api/app.ts';
+import { StandbyFollower } from '../follow/standby-follower.ts';
+import { recordReads } from '../service/operate/operator.ts';
+import { LeaderRequests } from '../store/postgres/requests.ts';
+import { wireReads } from './core.ts';
+import type { SharedDatabase } from './open-store.ts';
+import type { ServingRole } from './present-role.ts';
+import type { RoleParts } from './replica.ts';
+
+/** What a standby answers with, which also answers between two roles. */
+export interface Standby extends Pick<ServingRole, 'handler' | 'reader'> {
+  /** Builds the role. */
+  make(): Promise<ServingRole>;
+}
+
+/** Returns what standing by needs. `opened` closes it. */
+export function createStandby(parts: RoleParts, database: SharedDatabase, opened: AsyncDisposableStack): Standby {
+  const { settings, replica, judge, clock, log } = parts;
+  const { repository, store, shown } = replica;
+  const { deleteBudget } = settings.execution;
+  let present: StandbyFollower | undefined;
+  const { views, reader, explainer } = wireReads({
+    ...{ ...shown, source: repository.source, clock, log, deleteBudget },
+    notReadyReason: () => present?.notReadyReason ?? 'its role changes',
+  });
+  const name = settings.replica.name;
+  const asked = new LeaderRequests(database.options, { wakes: database.wakes, replica: name, clock });
+  opened.adopt(asked, (it) => it.close());
+  const handler = createStandbyApp({
+    ...{ reader, explainer, operator: recordReads(views), replica: name, judge, clock, log },
+    leader: {
+      ask: (...question) => asked.ask(...question),
+      // Without a standby follower, rows of another desired state are refused, and so is what waits for them.
+      refresh: () => (present === undefined ? store.refresh() : present.catchUp()),
+      shows: (commit) => isShown(parts, commit),
+    },
+  });
+  const make = async (): Promise<ServingRole> => {
+    const follower = followLeader(parts);
+    present = follower;
+    const stopListening = database.wakes.listen('commit', () => follower.wake());
+    return {
+      ...{ handler, reader },
+      leads: () => `not leading: ${leaderOf(database)}`,
+      notReadyReason: () => follower.notReadyReason,
+      begin: () => undefined,
+      // The leader polls.
+      poll: () => undefined,
+      stopWaiting: async () => undefined,
+      async stop() {
+        stopListening();
+        present = undefined;
+        await follower.stop();
+      },
+    };
+  };
+  return { handler, reader, make };
+}
+
+/** Returns a follower of what the leader writes, which has begun. */
+export function followLeader({ replica, clock, log }: RoleParts): StandbyFollower {
+  const { repository, store, shown, inSlices } = replica;
+  const refresh = (): Promise<void> => store.refresh();
+  const follower = new StandbyFollower({ ...shown, refresh, source: repository.source, clock, log, inSlices });
+  follower.start();
+  return follower;
+}
+
+async function isShown({ replica }: RoleParts, commit: string): Promise<boolean> {
+  const followed = replica.shown.current.get()?.commit;
+  if (followed === undefined || followed === commit) return followed === commit;
+  const { source } = replica.repository;
+  return (await source.has(commit)) && (await source.isAncestor(commit, followed));
+}
+
+function leaderOf({ lease }: SharedDatabase): string {
+  const leader = lease.leader();
+  return leader === undefined ? 'no replica leads' : `${leader.name} leads since ${leader.since}`;
+}

@@ -1,0 +1,162 @@
+// Several replicas on one real PostgreSQL, in one process: one leads, all answer, and another one goes on where that ends.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import { type Controller, startController } from '../../src/compose.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
+import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
+import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { createSite, type Site } from '../support/site.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 50 };
+const LEASE_SECONDS = 2;
+
+vi.setConfig({ testTimeout: 90_000 });
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await startPostgresServer();
+});
+afterAll(() => server.remove());
+
+/** One replica, as its clients and its operator see it. */
+interface Running {
+  readonly name: string;
+  readonly controller: Controller;
+  readonly client: HttpsClient;
+  readonly lines: JsonMap[];
+  health(path: string): Promise<{ readonly status: number; readonly message: string }>;
+}
+
+const instance = (name: string): string => `stackTemplate: web\nparameters: { name: ${name} }\n`;
+
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'types/common/global.yaml': 'motd: hello\n',
+  'stacks/templates/web.yaml':
+    'parameters: { name: "" }\nresources:\n  web:\n    type: Platform::Server\n    properties: { name: "<<name>>" }\n',
+  'stacks/instances/shop.yaml': instance('shop-web'),
+};
+
+async function start(site: Site, url: string, name: string): Promise<Running> {
+  const settings = await loadSettings(site.config, {});
+  const directory = join(site.folder, `state-${name}`);
+  mkdirSync(directory, { mode: 0o700 });
+  const place = { kind: 'settings', url, file: site.config } as const;
+  const store = { kind: 'postgres', directory, url: place, caFile: null, poolSize: 4 } as const;
+  const lines: JsonMap[] = [];
+  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const replica = { name, leaseSeconds: LEASE_SECONDS };
+  const controller = await startController({ ...settings, store, replica }, { log });
+  onTestFinished(() => controller.stop());
+  const client = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator);
+  const health = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${controller.management.port}${path}`);
+    return { status: answer.status, ...((await answer.json()) as { readonly message: string }) };
+  };
+  return { name, controller, client, lines, health };
+}
+
+async function leaderOf(replicas: readonly Running[]): Promise<readonly string[]> {
+  const statuses = await Promise.all(replicas.map(({ health }) => health('/leaderz')));
+  return replicas.filter((_replica, index) => statuses[index]?.status === 200).map(({ name }) => name);
+}
+
+/** Resolves with the one that leads, and the others. */
+async function roles(replicas: readonly Running[]): Promise<{ leader: Running; others: readonly Running[] }> {
+  await expect.poll(() => leaderOf(replicas), PATIENCE).toHaveLength(1);
+  const [name] = await leaderOf(replicas);
+  const leader = replicas.find((replica) => replica.name === name);
+  if (leader === undefined) throw new Error('nobody leads');
+  return { leader, others: replicas.filter((replica) => replica !== leader) };
+}
+
+async function allReady(replicas: readonly Running[]): Promise<void> {
+  for (const { health } of replicas) {
+    await expect.poll(async () => (await health('/readyz')).status, PATIENCE).toBe(200);
+  }
+}
+
+const statusAt = async ({ client }: Running, instance: string): Promise<unknown> =>
+  (await client.request(`/stacks/instances/${instance}/status`)).body;
+
+it('one leads, all answer reads, writes and operations alike, and name themselves', async () => {
+  const site = await createSite(FILES);
+  const url = await server.create();
+  const replicas = [await start(site, url, 'a'), await start(site, url, 'b'), await start(site, url, 'c')];
+  const { others } = await roles(replicas);
+  await allReady(replicas);
+  for (const replica of replicas) {
+    await expect.poll(() => statusAt(replica, 'shop'), PATIENCE).toBe('Done');
+    const { headers, body } = await replica.client.request('/hiera/shop-web');
+    expect([headers['x-treeline-replica'], body]).toEqual([replica.name, expect.objectContaining({ motd: 'hello' })]);
+  }
+  const [first, second] = others;
+  if (first === undefined || second === undefined) throw new Error('there are two standbys');
+  const written = await first.client.request('/stacks/instances/blog', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ stackTemplate: 'web', parameters: { name: 'blog-web' } }),
+  });
+  expect([written.status, written.headers['x-treeline-replica']]).toEqual([201, first.name]);
+  // A read after one's own write, here and elsewhere.
+  const own = await first.client.request('/stacks/instances/blog');
+  expect(own.status).toBe(200);
+  const commit = String(own.headers['x-treeline-commit']);
+  const elsewhere = await second.client.request('/stacks/instances/blog', {
+    headers: { 'x-treeline-min-commit': commit },
+  });
+  expect(elsewhere.status).toBe(200);
+  await expect.poll(() => statusAt(second, 'blog'), PATIENCE).toBe('Done');
+  const suspended = await second.client.request('/operations/suspend', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ instance: 'blog', reason: 'looking' }),
+  });
+  expect(suspended.status).toBe(200);
+  expect((await first.client.request('/operations/status')).body).toEqual(
+    (await second.client.request('/operations/status')).body,
+  );
+});
+
+it('another one leads at once where the leader is stopped, and goes on with the same rows', async () => {
+  const site = await createSite(FILES);
+  const url = await server.create();
+  const replicas = [await start(site, url, 'a'), await start(site, url, 'b')];
+  const { leader, others } = await roles(replicas);
+  await allReady(replicas);
+  for (const replica of replicas) await expect.poll(() => statusAt(replica, 'shop'), PATIENCE).toBe('Done');
+  const before = await others[0]?.client.request('/operations/recorded');
+  await leader.controller.stop();
+  const { leader: next } = await roles(others);
+  expect((await next.client.request('/operations/recorded')).body).toEqual(before?.body);
+  await site.repository.commit({ 'stacks/instances/blog.yaml': instance('blog-web') });
+  await expect.poll(() => statusAt(next, 'blog'), PATIENCE).toBe('Done');
+});
+
+it('reads are answered while the database is away, operations are not, and one leads again afterwards', async () => {
+  const site = await createSite(FILES);
+  const url = await server.create();
+  const replicas = [await start(site, url, 'a'), await start(site, url, 'b')];
+  await roles(replicas);
+  await allReady(replicas);
+  for (const replica of replicas) {
+    await expect.poll(() => statusAt(replica, 'shop'), PATIENCE).toBe('Done');
+  }
+  await server.stop();
+  await expect.poll(() => leaderOf(replicas), PATIENCE).toEqual([]);
+  for (const { client } of replicas) {
+    expect((await client.request('/stacks/instances/shop')).status).toBe(200);
+    expect((await client.request('/operations/held')).status).toBe(503);
+  }
+  await server.start();
+  const { leader } = await roles(replicas);
+  await site.repository.commit({ 'stacks/instances/blog.yaml': instance('blog-web') });
+  for (const replica of replicas) {
+    await expect.poll(() => statusAt(replica, 'blog'), PATIENCE).toBe('Done');
+  }
+  expect((await leader.client.request('/operations/held')).status).toBe(200);
+});
