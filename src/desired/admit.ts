@@ -104,13 +104,17 @@ export function* admitAsRecorded(
   recorded: RecordedJudgement,
 ): Steps<AdmittedInstances> {
   const waiting = new Set<string>();
-  for (;;) {
-    const { admission, problems, limits } = yield* attempt({ candidates, baseline, safety: recorded, waiting });
-    const more = [...recorded.held.keys()].map(instanceAddress).filter((key) => !admission.isPinned(key));
-    if (more.length === 0) {
-      return { ...(yield* admission.result()), problems, limits, ...UNJUDGED, held: recorded.held };
-    }
+  // Those that other refusals and the held ones do not explain were refused for want of capacity, so they come last.
+  for (let pinned = NONE; ; ) {
+    const safety = { ...recorded, pinned };
+    const { admission, problems, limits } = yield* attempt({ candidates, baseline, safety, waiting });
+    const isPinned = (key: string): boolean => admission.isPinned(key);
+    const more = [...recorded.held.keys()].map(instanceAddress).filter((key) => !isPinned(key));
     for (const key of more) waiting.add(key);
+    if (more.length > 0) continue;
+    if (pinned === recorded.pinned || [...recorded.pinned].every(isPinned))
+      return { ...(yield* admission.result()), problems, limits, ...UNJUDGED, held: recorded.held };
+    pinned = recorded.pinned;
   }
 }
 

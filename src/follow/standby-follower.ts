@@ -16,13 +16,14 @@ import type { Source } from '../repository/source.ts';
 import type { CurrentState } from './current-state.ts';
 import { refusalOfLost } from './follow-commit.ts';
 import { HEAD } from './object-rows.ts';
-import { type RecordedRows, restoreDesired } from './restore.ts';
+import { isOfRows, type RecordedRows, restoreDesired } from './restore.ts';
 
 /** How long what the leader has written may be unseen where no wake tells of it. */
 const POLL_MS = 1_000;
 /** How long the same derivation is not tried again after it failed: twice as long each time, from a poll on. */
 const RETRY_MS_MAX = 30_000;
 const ROWS = 'rows';
+const OTHER_FOLLOWED = 'the leader has followed another commit while this one was read';
 
 interface StandbyFollowerOptions {
   readonly ledger: Ledger;
@@ -145,14 +146,13 @@ export class StandbyFollower {
 
   async #findFirst(): Promise<void> {
     const { ledger, current } = this.#options;
-    while (current.get() === undefined) {
-      const { version } = ledger;
-      const head = ledger.read('head', HEAD);
-      if (head === undefined) return;
-      const desired = await this.#try(`${head.commit} ${version}`, () => this.#derive(ledger, undefined));
-      // Rows that came meanwhile may belong to another one.
-      if (ledger.version === version) this.#show(desired);
-    }
+    const { version } = ledger;
+    const head = ledger.read('head', HEAD);
+    if (current.get() !== undefined || head === undefined) return;
+    const desired = await this.#try(`${head.commit} ${version}`, () => this.#derive(ledger, undefined));
+    // Rows come all the time; those that came meanwhile may belong to another one.
+    if (ledger.version !== version && !isOfRows(desired, ledger)) throw new Error(OTHER_FOLLOWED);
+    this.#show(desired);
   }
 
   #show(desired: DesiredState): void {
@@ -186,6 +186,7 @@ export class StandbyFollower {
     const isLost = fetched !== undefined && !(await source.has(head.commit));
     const restored = isLost ? undefined : await restoreDesired({ source, rows, inSlices, earlier });
     if (typeof restored === 'object') return restored;
+    if (rows.read('head', HEAD) !== head) throw new Error(OTHER_FOLLOWED);
     if (earlier !== undefined) throw new Error(reasonOfLost(head, restored));
     const newest = fetched ?? (await this.#fetch(undefined));
     await this.#refuse(newest, head, restored);

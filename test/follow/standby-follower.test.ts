@@ -206,6 +206,69 @@ describe('a standby', () => {
     expect(standby.current.get()?.commit).toBe('commit-2');
   });
 
+  it('begins with the newest commit where the leader follows another one meanwhile', async () => {
+    const core = new Core();
+    core.source.commit(START);
+    await core.poll();
+    const source = new ReplicaSource(core.source);
+    const standby = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
+    const read = source.snapshot.bind(source);
+    source.snapshot = async (...order) => {
+      source.snapshot = read;
+      const snapshot = await read(...order);
+      core.source.commit(shop(2));
+      await core.poll();
+      await standby.store.refresh();
+      return snapshot;
+    };
+    const commits: (string | undefined)[] = [];
+    standby.current.watch(() => commits.push(standby.current.get()?.commit));
+    standby.follower.start();
+    await core.settle();
+    await core.settle();
+    await core.pass(2_000);
+    expect(commits).toEqual(['commit-2']);
+    expect(allReads(standby.reader)).toEqual(allReads(core.reader));
+    await standby.follower.stop();
+  });
+
+  it('begins at once although the states of servers change meanwhile', async () => {
+    const core = new Core();
+    core.source.commit(START);
+    await core.poll();
+    const source = new ReplicaSource(core.source);
+    const standby = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
+    const read = source.snapshot.bind(source);
+    source.snapshot = async (...order) => {
+      const snapshot = await read(...order);
+      await core.operator.suspend(core.order, { instance: 'a', until: null });
+      const { version } = standby.ledger;
+      await standby.store.refresh();
+      expect(standby.ledger.version).not.toBe(version);
+      return snapshot;
+    };
+    await standby.follower.catchUp();
+    expect(standby.current.get()?.commit).toBe('commit-1');
+    await standby.follower.stop();
+  });
+
+  it('tells the same of two instances that exchange their names while one of them is held', async () => {
+    const { core, standby } = await started();
+    const instance = (prefix: string, count: number): string =>
+      `stackTemplate: t\nparameters: { prefix: ${prefix}, count: "${count}", needs: "" }\n`;
+    for (const files of [
+      { 'stacks/instances/b.yaml': instance('y', 2) },
+      { 'stacks/instances/a.yaml': instance('other', 2) },
+      { 'stacks/instances/other.yaml': instance('x', 3), 'stacks/instances/b.yaml': instance('Y', 4) },
+    ]) {
+      core.source.commit(files);
+      await core.poll();
+    }
+    expect(core.current.get()?.problems.map(({ code }) => code)).toEqual(['server_name_taken']);
+    await standby.follower.catchUp();
+    expect(restOf(standby)).toEqual(restOf(core));
+  });
+
   it('reads the files that a commit changes, and derives the instances that it concerns', async () => {
     const { core, standby } = await started();
     core.source.commit(shop(2));
