@@ -21,7 +21,9 @@ export interface Peer {
 /** More than any chain has. */
 const SENT_ALONG_MAX = 8;
 /** As many as a listener has connections. */
-const KEPT_MAX = 10_000;
+const SENT_ALONG_CLIENTS_MAX = 10_000;
+/** A certificate that is parsed takes about 10 KiB; the others are parsed again. */
+const FORWARDED_MAX = 1_000;
 
 const peers = new WeakMap<Duplex, Peer>();
 /** By fingerprint, as PEM: on a resumed session the client sends none. */
@@ -61,7 +63,7 @@ export function presentCertificates(connection: Duplex, certificates: readonly s
   const key = certificates.join('');
   const peer = forwardedPeers.get(key) ?? readForwarded(certificates);
   if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
-  keep(forwardedPeers, key, peer);
+  keepNewest(forwardedPeers, [key, peer], FORWARDED_MAX);
   peers.set(connection, peer);
 }
 
@@ -89,13 +91,13 @@ function keepSentAlong({ certificate, fingerprint }: Peer): void {
   let next = certificate.issuerCertificate;
   for (; next !== undefined && along.length < SENT_ALONG_MAX; next = next.issuerCertificate)
     along.push(next.toString());
-  if (along.length > 0) keep(sentAlongBy, fingerprint, along);
+  if (along.length > 0) keepNewest(sentAlongBy, [fingerprint, along], SENT_ALONG_CLIENTS_MAX);
 }
 
-/** Keeps a value as the newest; the oldest gives way. */
-function keep<Value>(values: Map<string, Value>, key: string, value: Value): void {
+/** Keeps an entry as the newest; the oldest gives way. */
+function keepNewest<Value>(values: Map<string, Value>, [key, value]: readonly [string, Value], max: number): void {
   values.delete(key);
   values.set(key, value);
   const [oldest] = values.keys();
-  if (values.size > KEPT_MAX && oldest !== undefined) values.delete(oldest);
+  if (values.size > max && oldest !== undefined) values.delete(oldest);
 }
