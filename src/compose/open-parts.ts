@@ -78,8 +78,9 @@ export async function openProviders(
   { log, clock, opened }: Omit<SharedParts, 'adapting'>,
 ): Promise<{ readonly registry: ProviderRegistry } & Pick<ProgramRunner, 'isCopied'>> {
   const runner = opened.adopt(await ProgramRunner.open(join(store.directory, 'running'), log), (it) => it.close());
+  const isShared = store.kind === 'postgres';
   const make = (entry: ProviderSettings): Provider => {
-    if (entry.implementation === 'exec') return createExecProvider({ ...entry, runner, log });
+    if (entry.implementation === 'exec') return createExecProvider({ ...entry, runner, isShared, log });
     if (entry.implementation === 'http') return createHttpProvider({ ...entry, clock });
     return createSimulatedProvider(entry.options, clock);
   };

@@ -37,7 +37,10 @@ export interface Provider {
    */
   readonly lostActionEnds: LostActionEnds;
 
-  /** The store is a copy, and the controller of the copied one runs programs: what it has begun is over after its deadline. */
+  /**
+   * Another controller may run what the store says: the store is a copy whose first controller runs programs, or several replicas share
+   * it. What this process has not begun is over after its deadline.
+   */
   readonly isCopied?: boolean;
 
   /** It makes no real servers: where another provider becomes responsible, they count as never seen. */

@@ -16,6 +16,8 @@ import type { Call, Provider } from '../provider.ts';
 export interface ExecOptions extends Program {
   /** Runs the programs. Opened before the first call, so that nothing of an earlier controller runs. */
   readonly runner: Pick<ProgramRunner, 'run' | 'prepare'> & Partial<Pick<ProgramRunner, 'isCopied'>>;
+  /** Other replicas share the store: what one of them has begun is not ended here. */
+  readonly isShared?: boolean;
   readonly log: Logger;
   /** Time between SIGTERM and SIGKILL; default: 5 s. */
   readonly graceMs?: number;
@@ -54,7 +56,7 @@ export function createExecProvider(options: ExecOptions): Provider {
   return {
     // Without a list of processes, a later controller cannot end what this one leaves.
     lostActionEnds: hasProcessList() ? 'with its call' : 'after its deadline',
-    isCopied: options.runner.isCopied === true,
+    isCopied: options.runner.isCopied === true || options.isShared === true,
     perform,
     async close() {
       closing.abort(new Error('the provider is closed'));
