@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
+import { restoredAt } from '../../src/follow/renew-incarnations.ts';
 import { Core } from '../reconcile/core.ts';
 import { SHOP, shopFiles } from '../reconcile/shop.ts';
 
@@ -27,4 +28,16 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
   const held = finish(core.operator.recorded());
   expect(held.held).toMatchObject([{ kind: 'deletes', instance: 'shop', resources: ['db', 'web'] }]);
   expect(held.servers.map((server) => server.held)).toEqual([true, true]);
+});
+
+it('says that a restored backup is behind, until the newest commit is followed', async () => {
+  const first = new Core();
+  first.source.commit(shopFiles({ web: 'name: web' }));
+  await first.poll();
+  expect(finish(first.operator.recorded())).not.toHaveProperty('isBehind');
+  await first.ledger.commit(restoredAt(first.ledger, first.clock.now()));
+  expect(finish(first.operator.recorded())).toMatchObject({ isBehind: true });
+  const core = await first.restart();
+  await core.poll();
+  expect(finish(core.operator.recorded())).not.toHaveProperty('isBehind');
 });

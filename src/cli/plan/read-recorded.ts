@@ -60,19 +60,19 @@ function onRecorded(
   { recorded, problems: newest, budget }: RecordedOrder,
   approval?: string,
 ): Merge {
-  const { servers, held, lifted, commit } = recorded;
+  const { servers, held, lifted, commit, isBehind = false } = recorded;
   if (merge.before === undefined) return merge;
   const problemsBefore = newest.commit === commit ? newest.problems : merge.problemsBefore;
   const unprotected = new Set([...(merge.safety?.unprotected ?? []), ...lifted.map(instanceAddress)]);
   const { guarded } = merge.safety?.deletions ?? {};
-  const limits = { servers, heldBefore: heldDeletes(held), approval, budget, approvedCount, unprotected, guarded };
+  const limits = { servers, heldBefore: heldDeletes(held), approval, budget, unprotected, guarded };
   const before = withRecorded(merge.before, servers, problemsBefore);
   return {
     ...merge,
     before,
     ...(problemsBefore === undefined ? {} : { problemsBefore }),
     recorded: servers,
-    safety: safetyOfRecorded(limits),
+    safety: safetyOfRecorded({ ...limits, approvedCount: isBehind ? 0 : approvedCount }),
   };
 }
 

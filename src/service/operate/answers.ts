@@ -125,6 +125,8 @@ export interface RecordedState {
   /** The followed commit. */
   readonly commit: string;
   readonly held: readonly HeldItem[];
+  /** A backup was restored, and the newest commit was not followed since: until it is, no trailer approves anything. Omitted otherwise. */
+  readonly isBehind?: true;
   /** Names of the instances whose protection is lifted for deletes that are held, or that wait for held ones; sorted. */
   readonly lifted: readonly string[];
   /** Sorted by name. */

@@ -253,7 +253,8 @@ function* listServers(
     if (row !== undefined) servers.push(recordedServer(name, row, instances));
   });
   const lifted = [...liftsIn(rows.list('held'))].map(nameAt).sort(compareNames);
-  return { commit: desired.commit, held, lifted, servers };
+  const isBehind = rows.list('head').get('head')?.isBehind === true;
+  return { commit: desired.commit, held, ...(isBehind ? { isBehind } : {}), lifted, servers };
 }
 
 function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>): RecordedServer {

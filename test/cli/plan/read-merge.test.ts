@@ -3,11 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { finish } from '../../../src/base/steps.ts';
 import { readStep } from '../../../src/cli/plan/read-merge.ts';
+import { planOnRecorded } from '../../../src/cli/plan/read-recorded.ts';
 import { hasNoEffect, type Plan } from '../../../src/plan/plan.ts';
 import { planMerge } from '../../../src/plan/plan-merge.ts';
 import { openLocalRepository } from '../../../src/repository/local-repository.ts';
+import type { RecordedState } from '../../../src/service/operate/answers.ts';
 import { actionsIn, keysIn, SHOP } from '../../plan/planned.ts';
+import { Core } from '../../reconcile/core.ts';
 import { createGitRepository, runGit } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { emptyRepository, planAt } from './merges.ts';
@@ -204,6 +208,25 @@ describe('deletes', () => {
     const removed = { branch: 'branch', parents: [first] };
     await repository.commit({ [BLOG_FILE]: null }, { ...removed, message: 'Remove\n\nTreeline-Approve-Deletes: 2\n' });
     expect((await planAt(repository.path, { budget: 1 })).held).toBeNull();
+  });
+
+  it.each([
+    ['that a trailer of the branch allows are not held by the controller', {}, null],
+    ['are held by a controller whose backup was restored, whatever the trailer', { isBehind: true }, { deletes: 2 }],
+  ] as const)('%s', async (_what, behind, held) => {
+    const { repository, first } = await branched();
+    const message = 'Remove\n\nTreeline-Approve-Deletes: 2\n';
+    await repository.commit({ [BLOG_FILE]: null }, { branch: 'branch', parents: [first], message });
+    const opened = await openLocalRepository(repository.path);
+    onTestFinished(() => opened.close());
+    const core = new Core();
+    core.source.commit(SHOP);
+    await core.poll();
+    const recorded: RecordedState = { ...finish(core.operator.recorded()), commit: first, ...behind };
+    const problems = { commit: first, problems: [] };
+    const plan = await planOnRecorded(opened, { recorded, problems, budget: 0, head: 'branch' });
+    if (held === null) expect(plan).toMatchObject({ held: null, safety: [{ field: 'Treeline-Approve-Deletes' }] });
+    else expect(plan).toMatchObject({ held, safety: [] });
   });
 
   it('that are open at base are allowed by a trailer too: it is shown, also where the files do not change', async () => {
