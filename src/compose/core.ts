@@ -59,6 +59,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly source: Source;
   readonly publisher: Publisher;
   readonly triggers: readonly Trigger[];
+  /** Returns whether this process leads, decided at the moment of the call; left out: it always does. */
+  readonly leads?: () => boolean;
   /** In [0, 1). */
   readonly random: () => number;
   readonly execution: Settings['execution'];
@@ -182,7 +184,7 @@ async function recordSign(
 
 /** Returns the part that drives the servers. */
 function wireReconciler(
-  { registry, random, execution }: OutsideParts,
+  { registry, random, execution, leads }: OutsideParts,
   parts: Pick<ConstructorParameters<typeof Reconciler>[0], 'gate' | 'clock' | 'log' | 'review'> & {
     readonly ledger: Ledger;
     readonly current: CurrentState;
@@ -191,7 +193,7 @@ function wireReconciler(
   const { current, ledger } = parts;
   const { concurrency, graceSeconds, deleteBudget } = execution;
   return new Reconciler({
-    ...{ ...parts, registry, concurrency, deleteBudget, graceMs: graceSeconds * 1000, random },
+    ...{ ...parts, registry, concurrency, deleteBudget, graceMs: graceSeconds * 1000, random, leads },
     recordOf: activeRecords(current, ledger),
     proxies: registeredProxies(current),
     isSecret: activeSecrets(current),

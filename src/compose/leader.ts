@@ -43,7 +43,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   // Who leads next begins with what is saved, and not with who watches it here.
   opened.defer(() => forgetWatchers(shown));
   const core = wireCore({
-    ...{ store, shown, inSlices, registry, clock, log, opened, random: Math.random, execution, writes },
+    ...{ store, shown, inSlices, registry, clock, log, opened, leads, random: Math.random, execution, writes },
     ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     ...{ ...signs, copied, statusFailure: () => reporter?.failure },
   });

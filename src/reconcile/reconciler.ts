@@ -50,6 +50,8 @@ interface ReconcilerOptions extends SecretRules {
   readonly review: () => void;
   /** Returns true once a desired state is active. Before that no server is examined: its record could not be computed. */
   readonly isActive: () => boolean;
+  /** Returns whether this process leads, decided at the moment of the call. Left out: it always does. */
+  readonly leads?: (() => boolean) | undefined;
   /** In [0, 1). */
   readonly random: () => number;
   /** Returns the merged configuration of a server, for its provider. */
@@ -100,6 +102,7 @@ export class Reconciler {
     this.#executor = new Executor({
       ...options,
       entryOf: (name) => registry.byName(name),
+      mayBegin: options.leads,
       onResult: (server, result, call) => this.#onResult(server, result, call),
     });
     const wake = (server: string): void => this.#queue.add(server);

@@ -10,7 +10,7 @@ import { answerOf, at, LARGE, rowIn, running, SMALL } from './build.ts';
 const GRACE_MS = 5_000;
 
 /** Four calls at once, three of them of `lab`, whose checks may take a minute; `other` may have one. */
-function open() {
+function open(mayBegin?: (now: number) => boolean) {
   const clock = new ManualClock();
   const provider = new ScriptedProvider();
   const other = new ScriptedProvider();
@@ -30,6 +30,7 @@ function open() {
       if (server.startsWith('lost')) throw new Error('there is no such node');
       return { name: server, packages: ['nginx'] };
     },
+    mayBegin: mayBegin && (() => mayBegin(clock.now())),
     onResult: (server, end) => ended.push([server, end]),
   });
 
@@ -128,6 +129,39 @@ describe('a call', () => {
     ]);
     expect(executor.capacity.isInFlight('web-1')).toBe(false);
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe('a process that sleeps from the commit of the row', () => {
+  const LEASE_MS = 10_000;
+
+  /** Sleeps between the claim, when the row is written, and the call. */
+  async function wake(sleepMs: number) {
+    const start = new ManualClock().now();
+    const { executor, clock, acting, ...rest } = open((now) => now - start < LEASE_MS);
+    const row = acting();
+    for (const server of ['web-1', 'web-2']) executor.capacity.claim(server, 'lab');
+    clock.advance(sleepMs);
+    executor.run('web-1', row);
+    executor.check('web-2', rowIn('pending'), 'lab');
+    await settle();
+    return { executor, clock, ...rest };
+  }
+
+  it('until its lease is over begins no call, since another replica may lead', async () => {
+    const { provider, ended, executor, clock, lines } = await wake(LEASE_MS);
+    expect(provider.calls).toEqual([]);
+    const answer = answerOf('retryable', { message: 'no answer: it did not begin: another replica may lead' });
+    expect(ended).toEqual([
+      ['web-1', undefined],
+      ['web-2', { kind: 'check', provider: 'lab', answer }],
+    ]);
+    expect([executor.capacity.inFlight, clock.pending, lines.length]).toEqual([0, 0, 2]);
+  });
+
+  it('and wakes within its lease begins it', async () => {
+    const { provider } = await wake(LEASE_MS - 1);
+    expect(provider.calls.map(({ resource }) => resource)).toEqual(['web-1', 'web-2']);
   });
 });
 

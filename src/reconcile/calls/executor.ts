@@ -32,6 +32,8 @@ export interface ExecutorOptions {
   readonly log: Logger;
   readonly entryOf: (provider: string) => CallableEntry | undefined;
   readonly recordOf: (server: string) => NodeRecord;
+  /** Returns whether calls may begin, decided at the moment of each: false once another process may lead. Left out: always. */
+  readonly mayBegin?: (() => boolean) | undefined;
   /** Called once for every call; undefined: it ended without an answer. The server is no longer in flight. */
   readonly onResult: (server: string, ended: CallResult | undefined, call: CallInFlight) => void;
 }
@@ -160,6 +162,8 @@ export class Executor {
     try {
       const facts = { record: recordFor(server, job, this.#options), deadline: clock.now() + leftMs };
       const call = callOf(server, job, facts);
+      // The process may have been stopped since the row was written, for longer than its lease.
+      if (this.#options.mayBegin?.() === false) throw new Error('it did not begin: another replica may lead');
       return await Promise.race([entry.provider.perform(call, end.signal), overdue.promise]);
     } catch (error) {
       if (end.signal.reason instanceof CheckEnded) return undefined;
