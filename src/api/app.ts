@@ -101,13 +101,13 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
 /** The parts of a replica that does not lead. */
 interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'replica'> {
   /** What is answered from the rows. */
-  readonly operator: Pick<Operator, 'events' | 'recorded'>;
+  readonly operator: Pick<Operator, 'events' | 'recorded' | 'overview' | 'why'>;
   readonly leader: FollowedLeader;
 }
 
 /**
  * Returns the application of a replica that does not lead. It answers reads of objects, records, events and explanations itself, and has the leader
- * answer everything else.
+ * answer everything else; those of progress too where nobody leads.
  */
 export function createStandbyApp({ operator, leader, ...options }: StandbyOptions): RequestListener {
   const known = authenticate(options);

@@ -5,11 +5,12 @@ import { type Clock, pause, within } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import type { ForwardedAnswer, ForwardedRequest } from '../model/forwarded-request.ts';
 import { ServiceError } from '../model/service-error.ts';
+import type { Outage } from '../service/operate/answers.ts';
 import { WAIT_MS, WAITS } from '../service/read/commit-wait.ts';
 import { PIECE_LENGTH } from './answer.ts';
 import { type RequestStep, refusalOf, requireAllowed } from './authenticate.ts';
 import { BODY_BYTES_MAX } from './json-body.ts';
-import { certificatesOf, fingerprintOf } from './peer.ts';
+import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
 import { requestIdOf } from './present.ts';
 import { minCommitOf } from './request-steps.ts';
 import { REPORT_BYTES_MAX } from './routes/agent.ts';
@@ -17,6 +18,10 @@ import { COUNTED_BYTES_MIN, sentAnswers } from './sent-answers.ts';
 
 /** The leader, and what this replica shows of what it has recorded. */
 export interface FollowedLeader {
+  /** Tells whether a replica is known to lead. */
+  readonly isKnown: () => boolean;
+  /** Returns why this replica shows an earlier moment than the leader; undefined where it does not. */
+  readonly lag: () => Outage | undefined;
   /**
    * Resolves with the leader's answer, or with undefined once `signal` fires. Throws ServiceError `not_ready` where nothing was done, and
    * `outcome_unknown` where nobody knows.
@@ -52,10 +57,15 @@ const RETRY_MS = 200;
 const MIB = 1024 * 1024;
 
 const AGENT = /^\/agent\//;
-const OF_LEADER = [AGENT, /^\/operations\/(?:status|held|problems)\/?$/, /^\/stacks\/instances\/[^/]+\/why\/?$/];
+/** Only the leader knows what servers wait for; the rest of it each replica knows. */
+const PROGRESS = /^\/(?:operations\/status|stacks\/instances\/[^/]+\/why)\/?$/;
+const OF_LEADER = [AGENT, PROGRESS, /^\/operations\/(?:held|problems)\/?$/];
 const ACTIONS = /^\/agent\/actions\/?$/;
 const REPORT = /^\/agent\/actions\/[^/]+\/report\/?$/;
 const HEARTBEAT = /^\/agent\/actions\/[^/]+\/heartbeat\/?$/;
+/** Tells the leader why the replica that asks it is behind. Of {@link HEADERS} it is none, so no client sends it. */
+const LAG = 'x-treeline-lag';
+const LAG_LENGTH_MAX = 1_000;
 
 /** Returns the step that has the leader answer what this replica may not, and passes all other requests on. */
 export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep {
@@ -68,18 +78,42 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
     return isChunked || lengthOf(request) > LARGE_BYTES_MIN ? large : calls;
   };
 
+  const ask = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Uint8Array | null,
+  ): Promise<ForwardedAnswer | 'nobody leads' | undefined> => {
+    const question = forwarded(request, response, body);
+    const isOfProgress = isProgress(request);
+    const headers = isOfProgress ? { ...question.headers, ...lagHeader(leader.lag()) } : question.headers;
+    try {
+      return await leader.ask({ ...question, headers }, goneSignal(response));
+    } catch (error) {
+      if (isOfProgress && error instanceof ServiceError && error.code === 'not_ready') return 'nobody leads';
+      throw error;
+    }
+  };
+
   return async (request, response, next) => {
     if (!isForLeader(request)) {
+      next();
+      return;
+    }
+    if (isProgress(request) && !leader.isKnown()) {
       next();
       return;
     }
     const isGone = (): boolean => response.destroyed || refusalOf(request) !== undefined;
     const answer = await sharesFor(request).run({ client: fingerprintOf(request), isGone }, async () => {
       const body = await readBody(request, REPORT.test(pathOf(request)) ? REPORT_BYTES_MAX : BODY_BYTES_MAX);
-      return body === undefined
-        ? undefined
-        : await leader.ask(forwarded(request, response, body), goneSignal(response));
+      return body === undefined ? undefined : await ask(request, response, body);
     });
+    if (answer === 'nobody leads') {
+      // A wait is over, in which the client may have lost its rights.
+      requireAllowed(request);
+      next();
+      return;
+    }
     if (answer !== undefined && isChanged(request, answer)) await waitUntilShown(request, response, { leader, clock });
     if (answer === undefined) requireAllowed(request);
     else sendForwarded(request, response, answer);
@@ -140,6 +174,22 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
 function isForLeader(request: IncomingMessage): boolean {
   if (request.method === 'POST' || request.method === 'DELETE') return true;
   return isReading(request) && OF_LEADER.some((pattern) => pattern.test(pathOf(request)));
+}
+
+function isProgress(request: IncomingMessage): boolean {
+  return isReading(request) && PROGRESS.test(pathOf(request));
+}
+
+function lagHeader(lag: Outage | undefined): Readonly<Record<string, string>> {
+  if (lag === undefined) return {};
+  const reason = lag.reason.slice(0, LAG_LENGTH_MAX).toWellFormed();
+  return { [LAG]: encodeURIComponent(JSON.stringify({ ...lag, reason })) };
+}
+
+/** Returns why the replica is behind that has forwarded a request; undefined where none has, or it is not. */
+export function readLag(request: IncomingMessage): Outage | undefined {
+  const told = isForwarded(request) ? request.headers[LAG] : undefined;
+  return told === undefined ? undefined : JSON.parse(decodeURIComponent(String(told)));
 }
 
 function isReading({ method }: IncomingMessage): boolean {

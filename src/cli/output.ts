@@ -1,7 +1,7 @@
 // Prints the output of commands: text for people, JSON for programs. Text of strangers cannot move the cursor, change
 // colours or titles, or look like a line of Treeline: it is escaped as in JSON.
 import { Option } from 'commander';
-import type { StateCounts } from '../service/operate/answers.ts';
+import type { ReplicaFacts, StateCounts } from '../service/operate/answers.ts';
 
 /** The formats of `--format`. */
 export type Format = 'text' | 'json';
@@ -56,6 +56,22 @@ export function tableLines(
 export function formatCounts(counts: StateCounts): readonly string[] {
   const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
   return parts.length === 0 ? [] : [`servers: ${parts.join(', ')}`];
+}
+
+/** Returns lines that say who leads, and whether the replica that was asked is behind; none of a controller without replicas. */
+export function formatReplicas({ leader, lag }: ReplicaFacts): readonly string[] {
+  const lines: string[] = [];
+  if (leader === null) lines.push('no replica is known to lead; this is what the replica shows that was asked');
+  else if (leader !== undefined) {
+    lines.push(
+      `the replica ${visibleLine(leader.name)} leads since ${leader.since}, with the fencing number ${leader.fencing}`,
+    );
+  }
+  if (lag !== undefined) {
+    const when = lag.sinceStart ? `its start, ${lag.since}` : lag.since;
+    lines.push(`the replica that was asked shows an earlier moment since ${when}: ${firstLine(lag.reason)}`);
+  }
+  return lines;
 }
 
 /** Control characters but for the tab and the line feed; separators of lines; marks that turn the direction of writing. */

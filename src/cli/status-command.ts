@@ -1,9 +1,19 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
 import { type Command, Option } from 'commander';
-import type { Overview, Why } from '../service/operate/answers.ts';
+import type { Overview, ReplicaFacts, Why } from '../service/operate/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
-import { type Format, firstLine, formatCounts, formatOption, print, printAs, visible, visibleLine } from './output.ts';
+import {
+  type Format,
+  firstLine,
+  formatCounts,
+  formatOption,
+  formatReplicas,
+  print,
+  printAs,
+  visible,
+  visibleLine,
+} from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
 
@@ -72,13 +82,14 @@ async function showOne(instance: string, options: Options): Promise<void> {
   const path = `/stacks/instances/${encodeURIComponent(instance)}`;
   const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
   const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
-  const { commit, newest, held, repository, store, copied } = (await getFrom(
+  const { commit, newest, held, repository, store, copied, leader, lag } = (await getFrom(
     options,
     '/operations/status',
   )) as Overview;
   const own = held.filter((item) => item.instance === null || item.instance === instance);
   const outages = { ...(repository && { repository }), ...(store && { store }), ...(copied && { copied }) };
-  const commits = { commit, newest, held: own, ...outages };
+  const replicas = { ...(leader !== undefined && { leader }), ...(lag && { lag }) };
+  const commits = { commit, newest, held: own, ...outages, ...replicas };
   const servers = Object.entries(resources).flatMap(([key, group]) =>
     Object.entries(group).map(([server, { state }]) => `  ${key}  ${server}: ${state}`),
   );
@@ -88,14 +99,16 @@ async function showOne(instance: string, options: Options): Promise<void> {
   });
 }
 
-type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'copied' | 'statuses'>;
+type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'copied' | 'statuses'> &
+  ReplicaFacts;
 
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
-function formatCommits({ commit, newest, held, repository, store, copied, statuses }: Commits): readonly string[] {
-  const lines = [`commit ${commit} is followed`];
+function formatCommits(commits: Commits): readonly string[] {
+  const { commit, newest, held, repository, store, copied, statuses } = commits;
+  const lines = [`commit ${commit} is followed`, ...formatReplicas(commits)];
   if (repository !== undefined) {
     const { since, sinceStart, reason } = repository;
     const when = sinceStart ? `the controller has started, ${since}` : since;

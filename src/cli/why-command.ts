@@ -2,7 +2,16 @@
 import type { Command } from 'commander';
 import { quote } from '../base/wording.ts';
 import type { PropertyDifference, WaitingItem, Why } from '../service/operate/answers.ts';
-import { belowHeading, type Format, firstLine, formatCounts, formatOption, printAs, tableLines } from './output.ts';
+import {
+  belowHeading,
+  type Format,
+  firstLine,
+  formatCounts,
+  formatOption,
+  formatReplicas,
+  printAs,
+  tableLines,
+} from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 
 /** So many are printed; `--format json` has as many as the controller answers. */
@@ -22,7 +31,8 @@ export function addWhyCommand(program: Command): void {
   });
 }
 
-function formatWhy(instance: string, { status, summary, counts, waiting }: Why): string {
+function formatWhy(instance: string, why: Why): string {
+  const { status, summary, counts, waiting } = why;
   const open = Object.values(counts).reduce((sum, count) => sum + count, 0) - (counts.done ?? 0);
   const printed = waiting.slice(0, PRINTED_MAX);
   const left = open - printed.filter(({ resource }) => resource !== null).length;
@@ -31,6 +41,7 @@ function formatWhy(instance: string, { status, summary, counts, waiting }: Why):
     ...formatCounts(counts),
     ...printed.map(formatItem),
     ...(left > 0 ? [`and ${left} more that are not done`] : []),
+    ...formatReplicas(why),
   ].join('\n');
 }
 

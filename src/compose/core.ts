@@ -29,7 +29,7 @@ import type { Publisher } from '../repository/publisher.ts';
 import type { Source, Trigger } from '../repository/source.ts';
 import { createExplainer, type Explainer } from '../service/explain/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
-import type { Outage } from '../service/operate/answers.ts';
+import type { LeadingReplica, Outage } from '../service/operate/answers.ts';
 import { createOperator, type Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import { createReader, type Reader } from '../service/read/reader.ts';
@@ -73,6 +73,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly isBehind?: boolean | undefined;
   /** What shows that the store is a copy whose first controller runs; left out: nothing does. */
   readonly copied?: Outage | undefined;
+  /** Returns who leads where several replicas share the store; left out: one process alone. */
+  readonly leader?: (() => LeadingReplica | null) | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
   /** Runs long work in slices; default: by the clock. */
@@ -132,6 +134,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     holderOf: (server) => work?.holderOf(server),
     ...checkOperations(reconciler),
     ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
+    leader: outside.leader,
     isBefore: (commit, head) => follower.isBefore(commit, head),
     pollFailure: () => follower.failure,
     storeFailure: () => store.failure,

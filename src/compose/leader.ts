@@ -46,6 +46,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     ...{ store, shown, inSlices, registry, clock, log, opened, leads, random: Math.random, execution, writes },
     ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     ...{ ...signs, copied, statusFailure: () => reporter?.failure },
+    leader: database && (() => database.lease.leader() ?? null),
   });
   await core.started;
   earlier.accept();

@@ -1,7 +1,9 @@
 // Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what only that may.
 import { createStandbyApp } from '../api/app.ts';
 import { StandbyFollower } from '../follow/standby-follower.ts';
-import { recordReads } from '../service/operate/operator.ts';
+import type { ToldWait } from '../machine/wait.ts';
+import type { Outage } from '../service/operate/answers.ts';
+import { progressReads, recordReads } from '../service/operate/operator.ts';
 import { LeaderRequests } from '../store/postgres/requests.ts';
 import { wireReads } from './core.ts';
 import type { SharedDatabase } from './open-store.ts';
@@ -14,22 +16,36 @@ export interface Standby extends Pick<ServingRole, 'handler' | 'reader'> {
   make(): Promise<ServingRole>;
 }
 
+/** What servers wait for that are not at rest: a standby tells of them only where the leader does not. */
+const KNOWN_TO_LEADER: ToldWait = {
+  ...{ reason: 'only the leader knows what it waits for, and no leader answers now' },
+  ...{ server: null, until: null, action: null },
+};
+
 /** Returns what standing by needs. `opened` closes it. */
 export function createStandby(parts: RoleParts, database: SharedDatabase, opened: AsyncDisposableStack): Standby {
   const { settings, replica, judge, clock, log } = parts;
   const { repository, store, shown } = replica;
   const { deleteBudget } = settings.execution;
   let present: StandbyFollower | undefined;
-  const { views, reader, explainer } = wireReads({
+  const { views, stallsOf, reader, explainer } = wireReads({
     ...{ ...shown, source: repository.source, clock, log, deleteBudget },
     notReadyReason: () => present?.notReadyReason ?? 'its role changes',
   });
   const name = settings.replica.name;
+  const { lease } = database;
+  const lag = (): Outage | undefined => present?.failure;
+  const progress = progressReads({
+    ...{ ...views, stallsOf, waitOf: () => KNOWN_TO_LEADER, checkFailureOf: () => undefined, lag },
+    leader: () => lease.leader() ?? null,
+  });
   const asked = new LeaderRequests(database.options, { wakes: database.wakes, replica: name, clock });
   opened.adopt(asked, (it) => it.close());
   const handler = createStandbyApp({
-    ...{ reader, explainer, operator: recordReads(views), replica: name, judge, clock, log },
+    ...{ reader, explainer, operator: { ...progress, ...recordReads(views) }, replica: name, judge, clock, log },
     leader: {
+      isKnown: () => lease.leader() !== undefined,
+      lag,
       ask: (...question) => asked.ask(...question),
       // Without a standby follower, rows of another desired state are refused, and so is what waits for them.
       refresh: () => (present === undefined ? store.refresh() : present.catchUp()),

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { FollowedLeader } from '../../src/api/forward.ts';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
+import { withResult } from '../../src/base/steps.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { RequestInbox } from '../../src/store/postgres/request-inbox.ts';
 import { LeaderRequests } from '../../src/store/postgres/requests.ts';
@@ -16,6 +17,7 @@ import { createOpensslPki } from '../support/openssl-pki.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { EXCEPTIONS, pathsOf, ROUTES } from '../support/route-table.ts';
 import { ACTION } from '../support/sample-agent.ts';
+import { WHY } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, startTestStandby, type TestApi, type TestStandby } from '../support/test-api.ts';
@@ -38,6 +40,8 @@ let followed: { -readonly [Key in keyof FollowedLeader]: FollowedLeader[Key] };
 const seen: string[] = [];
 
 const usual: FollowedLeader = {
+  isKnown: () => true,
+  lag: () => undefined,
   ask(request, signal) {
     seen.push(`${request.method} ${request.target}`);
     return requests.ask(request, signal);
@@ -66,6 +70,8 @@ beforeAll(async () => {
   );
   followed = { ...usual };
   standby = await startTestStandby(leader, {
+    isKnown: () => followed.isKnown(),
+    lag: () => followed.lag(),
     ask: (request, signal) => followed.ask(request, signal),
     refresh: () => followed.refresh(),
     shows: (commit) => followed.shows(commit),
@@ -99,6 +105,52 @@ async function askBoth(path: string, ask: Ask = {}): Promise<Reply> {
   expect([direct, reply].map(({ headers }) => headers['x-treeline-replica'])).toEqual(['test-1', 'test-2']);
   return reply;
 }
+
+describe('progress', () => {
+  const PATHS = ['/operations/status', '/stacks/instances/shop/why'];
+  const LED = { name: 'test-1', since: '2026-11-20T10:13:56.000Z', fencing: 3 };
+  const OUTAGE = { reason: 'the remote – git – cannot be reached', since: '2026-11-20T10:14:56.000Z' };
+
+  beforeEach(() => {
+    const { overview, why } = leader.operator;
+    onTestFinished(() => void Object.assign(leader.operator, { overview, why }));
+    leader.operator.overview = (_by, lag) =>
+      withResult({ ...leader.operator.status, leader: LED, ...(lag && { lag }) });
+    leader.operator.why = (_by, _instance, lag) => ({ ...WHY, leader: LED, ...(lag && { lag }) });
+  });
+
+  test.each(PATHS)(
+    '%s says that the replica is behind through which it was asked, and not the others',
+    async (path) => {
+      followed.lag = () => OUTAGE;
+      expect((await standby.request(path)).body).toMatchObject({ leader: LED, lag: OUTAGE });
+      expect((await leader.request(path)).body).not.toHaveProperty('lag');
+      // A client has no say in it.
+      followed.lag = () => undefined;
+      const headers = { 'X-Treeline-Lag': encodeURIComponent(JSON.stringify(OUTAGE)) };
+      expect((await standby.request(path, { headers })).body).not.toHaveProperty('lag');
+      expect((await leader.request(path, { headers })).body).not.toHaveProperty('lag');
+    },
+  );
+
+  test.each(PATHS)('%s is answered by the replica itself where no leader answers', async (path) => {
+    followed.ask = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
+    const { status, headers, body } = await standby.request(path);
+    expect([status, headers['x-treeline-replica'], body]).toEqual([
+      200,
+      'test-2',
+      expect.objectContaining({ counts: expect.anything() }),
+    ]);
+    followed.isKnown = () => false;
+    followed.ask = () => Promise.reject(new Error('nobody is asked'));
+    expect((await standby.request(path)).status).toBe(200);
+  });
+
+  test('what else only the leader knows is refused then', async () => {
+    followed.ask = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
+    expect((await standby.request('/operations/held')).status).toBe(503);
+  });
+});
 
 describe('every route', () => {
   test.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])(

@@ -257,6 +257,34 @@ describe('treeline status', () => {
   });
 });
 
+describe('several replicas', () => {
+  const leader = { name: 'host-1', since: '2026-11-20T10:13:56.000Z', fencing: 7 };
+  const lag = { reason: 'the remote cannot be reached\nfatal', since: '2026-11-20T10:14:56.000Z' };
+  const led = `the replica host-1 leads since ${leader.since}, with the fencing number 7`;
+  const nobody = 'no replica is known to lead; this is what the replica shows that was asked';
+
+  it.each([
+    [{ leader }, [led]],
+    [{ leader, lag }, [led, `since ${lag.since}: the remote cannot be reached`]],
+    [
+      { leader: null, lag: { ...lag, sinceStart: true as const } },
+      [nobody, `since its start, ${lag.since}: the remote`],
+    ],
+  ])('%j is told by status and why', async (replicas, lines) => {
+    const { why, status } = api.operator;
+    onTestFinished(() => {
+      Object.assign(api.operator, { why, status });
+    });
+    api.operator.status = { ...status, ...replicas };
+    api.operator.why = (...asked) => ({ ...why(...asked), ...replicas });
+    for (const command of [['status'], ['status', 'shop'], ['why', 'shop']]) {
+      const printed = await run(...command, ...options());
+      for (const line of lines) expect(printed).toContain(line);
+      expect(JSON.parse(await run(...command, '--format', 'json', ...options()))).toMatchObject(replicas);
+    }
+  });
+});
+
 describe('treeline why', () => {
   it('prints the three values of what differs as a table', async () => {
     const { why } = api.operator;

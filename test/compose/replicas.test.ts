@@ -87,7 +87,7 @@ it('one leads, all answer reads, writes and operations alike, and name themselve
   const site = await createSite(FILES);
   const url = await server.create();
   const replicas = [await start(site, url, 'a'), await start(site, url, 'b'), await start(site, url, 'c')];
-  const { others } = await roles(replicas);
+  const { leader, others } = await roles(replicas);
   await allReady(replicas);
   for (const replica of replicas) {
     await expect.poll(() => statusAt(replica, 'shop'), PATIENCE).toBe('Done');
@@ -117,9 +117,15 @@ it('one leads, all answer reads, writes and operations alike, and name themselve
     body: JSON.stringify({ instance: 'blog', reason: 'looking' }),
   });
   expect(suspended.status).toBe(200);
-  expect((await first.client.request('/operations/status')).body).toEqual(
-    (await second.client.request('/operations/status')).body,
-  );
+  const led = { name: leader.name, since: expect.stringMatching(/^\d{4}-.*Z$/), fencing: 1 };
+  const { body } = await first.client.request('/operations/status');
+  expect(body).toMatchObject({ leader: led });
+  for (const replica of [second, leader]) {
+    expect((await replica.client.request('/operations/status')).body).toEqual(body);
+    const why = (await replica.client.request('/stacks/instances/blog/why')).body;
+    expect(why).toMatchObject({ status: 'Suspended', leader: led });
+    expect(why).not.toHaveProperty('lag');
+  }
 });
 
 it('another one leads at once where the leader is stopped, and goes on with the same rows', async () => {
@@ -151,6 +157,15 @@ it('reads are answered while the database is away, operations are not, and one l
   for (const { client } of replicas) {
     expect((await client.request('/stacks/instances/shop')).status).toBe(200);
     expect((await client.request('/operations/held')).status).toBe(503);
+    const lag = { reason: expect.stringContaining(`127.0.0.1:${server.port}`), since: expect.any(String) };
+    const shown = { leader: null, lag };
+    await expect
+      .poll(async () => (await client.request('/operations/status')).body, PATIENCE)
+      .toMatchObject({
+        ...shown,
+        instances: [{ name: 'shop', status: 'Done' }],
+      });
+    expect((await client.request('/stacks/instances/shop/why')).body).toMatchObject({ status: 'Done', ...shown });
   }
   await server.start();
   const { leader } = await roles(replicas);

@@ -1,18 +1,20 @@
 // Routes of docs/rest.md, operations.
 import { type Request, type Response, Router } from 'express';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
+import type { Steps } from '../../base/steps.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Explainer } from '../../service/explain/explainer.ts';
-import type { Order, Target } from '../../service/operate/answers.ts';
+import type { Order, Overview, Target } from '../../service/operate/answers.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import { WITHHELD } from '../../service/operate/why.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import { writeInSteps } from '../answer.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
+import { readLag } from '../forward.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { recordedCommitOf, sendEnvelope } from '../present.ts';
@@ -42,7 +44,7 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
   router
     .route('/operations/status')
     .all(only('GET'))
-    .get(readList({ ...lists, isOfClient: true }, (request) => writeInSteps(operator.overview(clientOf(request)))));
+    .get(readList({ ...lists, isOfClient: true }, (request) => writeInSteps(overviewFor(request, operator))));
   router
     .route('/operations/recorded')
     .all(only('GET'))
@@ -88,6 +90,10 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
     return operator.check(order, targetOf({ instance, resource }, ['instance', 'resource'], false));
   });
   return router;
+}
+
+function overviewFor(request: Request, operator: Operator): Steps<Overview> {
+  return operator.overview(clientOf(request), readLag(request));
 }
 
 /** Returns the handler that carries an operation out in the turn of its client, and answers with what became of it. */

@@ -8,6 +8,7 @@ import type { Writer } from '../../service/write/writer.ts';
 import { writeAnswer, writeInSteps } from '../answer.ts';
 import { askerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
+import { readLag } from '../forward.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { recordedCommitOf, sendRead } from '../present.ts';
 import { queryNumber } from '../query.ts';
@@ -57,7 +58,7 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
   }));
   const addRecordedRead = readsOn(router, { reader: recordedCommitOf(reader) });
   addRecordedRead<{ id: string }>('/stacks/instances/:id/why', (request) => ({
-    body: operator.why(clientOf(request), request.params.id),
+    body: operator.why(clientOf(request), request.params.id, readLag(request)),
   }));
   router
     .route('/stacks/instances/:id/events')

@@ -54,8 +54,25 @@ export interface WaitingItem {
   readonly difference?: readonly PropertyDifference[];
 }
 
+/** Of several replicas: who leads, and whether the one that was asked shows what that one does. Omitted for proxies. */
+export interface ReplicaFacts {
+  /** Null where no replica is known to lead. Then this is answered from what the asked one shows. Omitted where the store is embedded. */
+  readonly leader?: LeadingReplica | null;
+  /** Why the replica that was asked shows an earlier moment than the leader. Omitted where it shows the present one. */
+  readonly lag?: Outage;
+}
+
+/** A replica that leads. */
+export interface LeadingReplica {
+  readonly name: string;
+  /** RFC 3339, with milliseconds, by the database's clock. */
+  readonly since: string;
+  /** Each leader's is greater than those before. */
+  readonly fencing: number;
+}
+
 /** The reasons why an instance is not done. */
-export interface Why {
+export interface Why extends ReplicaFacts {
   readonly status: InstanceStatus;
   /** One sentence: the first of `waiting`, or that all is done. */
   readonly summary: string;
@@ -82,7 +99,7 @@ export interface Outage {
 }
 
 /** The progress of all instances. */
-export interface Overview {
+export interface Overview extends ReplicaFacts {
   /** The followed commit. */
   readonly commit: string;
   /** Null where that is the newest one. */
@@ -98,7 +115,7 @@ export interface Overview {
   readonly statuses?: Outage;
   readonly counts: StateCounts;
   /** Sorted by name. */
-  readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting'>)[];
+  readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting' | keyof ReplicaFacts>)[];
 }
 
 /** Events of an instance. */

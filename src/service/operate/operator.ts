@@ -27,6 +27,7 @@ import {
 import type {
   HeldItem,
   InstanceEvents,
+  LeadingReplica,
   Order,
   Outage,
   Overview,
@@ -37,11 +38,15 @@ import type {
 import { heldItems } from './held-items.ts';
 import type { WaitFacts } from './server-items.ts';
 import { askedBy, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
-import { buildOverview, type CallHolder, explainWaits, type PresentFacts } from './why.ts';
+import { buildOverview, type CallHolder, explainWaits, type PresentFacts, replicaFacts } from './why.ts';
 
-interface OperatorOptions extends ServerOperationsOptions {
+interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
   /** See Follower. */
   readonly isBefore: (commit: string, head: string) => Promise<boolean>;
+}
+
+/** What is known of the progress of instances beside the rows. */
+interface ProgressOptions extends ViewSources {
   readonly stallsOf: StallsOf;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
@@ -49,14 +54,18 @@ interface OperatorOptions extends ServerOperationsOptions {
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
   readonly checkFailureOf: WaitFacts['checkFailureOf'];
-  /** Returns why the last poll of the branch failed; undefined where it did not. */
-  readonly pollFailure: () => Outage | undefined;
-  /** Returns why the store cannot be written; undefined where it was written last. */
-  readonly storeFailure: () => Outage | undefined;
+  /** Returns why the last poll of the branch failed; undefined where it did not. Omitted: this process does not poll. */
+  readonly pollFailure?: () => Outage | undefined;
+  /** Returns why the store cannot be written; undefined where it was written last. Omitted: this process does not write. */
+  readonly storeFailure?: () => Outage | undefined;
   /** Returns why commit statuses cannot be sent. Omitted: none are. */
   readonly statusFailure?: (() => Outage | undefined) | undefined;
   /** What shows that another controller works with a store of which this one is a copy. Omitted: nothing does. */
   readonly copied?: Outage | undefined;
+  /** Returns who leads, null where nobody is known to. Omitted: the store is embedded. */
+  readonly leader?: (() => LeadingReplica | null) | undefined;
+  /** Returns why this replica shows an earlier moment than the leader. Omitted: it leads. */
+  readonly lag?: () => Outage | undefined;
 }
 
 /**
@@ -69,20 +78,28 @@ export type Operator = ReturnType<typeof createOperator>;
 export function createOperator(options: OperatorOptions) {
   return {
     held: (): readonly HeldItem[] => heldIn(options),
-    /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
-    why(by: Client, instance: string): Why {
-      const facts = whyFacts(options);
-      requireInstance(facts.view, instance);
-      return explainWaits(instance, by, facts);
-    },
-    /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
-    overview: (by: Client): Steps<Overview> => buildOverview(by, whyFacts(options)),
+    ...progressReads(options),
     ...recordReads(options),
     /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
     problems: (): CommitProblems => problemsIn(options),
     ...approvals(options),
     ...suspensions(options),
     ...serverOperations(options),
+  };
+}
+
+/** Returns what tells of progress. `lag`, of the replica that was asked where it is another than this one. */
+export function progressReads(options: ProgressOptions) {
+  return {
+    /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
+    why(by: Client, instance: string, lag = options.lag?.()): Why {
+      const facts = whyFacts(options);
+      requireInstance(facts.view, instance);
+      return { ...explainWaits(instance, by, facts), ...replicaFacts(by, { leader: options.leader?.(), lag }) };
+    },
+    /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
+    overview: (by: Client, lag = options.lag?.()): Steps<Overview> =>
+      buildOverview(by, { ...whyFacts(options), leader: options.leader?.(), lag }),
   };
 }
 
@@ -98,12 +115,12 @@ export function recordReads(options: ViewSources) {
   };
 }
 
-function whyFacts(options: OperatorOptions): PresentFacts {
+function whyFacts(options: ProgressOptions): PresentFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf, statusFailure } = options;
   const refused = options.refused();
   const outages = {
-    pollFailure: options.pollFailure(),
-    storeFailure: options.storeFailure(),
+    pollFailure: options.pollFailure?.(),
+    storeFailure: options.storeFailure?.(),
     statusFailure: statusFailure?.(),
     copied: options.copied,
   };

@@ -8,7 +8,16 @@ import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import { instanceNames, instanceStatus, type StallsOf } from '../read/instance-views.ts';
 import { type PresentView, type ProgressFacts, type View, viewAtMoment } from '../views.ts';
-import type { Outage, Overview, StateCounts, UnfollowedCommit, WaitingItem, Why } from './answers.ts';
+import type {
+  LeadingReplica,
+  Outage,
+  Overview,
+  ReplicaFacts,
+  StateCounts,
+  UnfollowedCommit,
+  WaitingItem,
+  Why,
+} from './answers.ts';
 import { heldItems, heldReason, isApprovedAlready } from './held-items.ts';
 import { countStates, StateCounter, serverItems, type WaitFacts } from './server-items.ts';
 
@@ -50,6 +59,19 @@ const PROBLEMS_MAX = 20;
 /** The text for a proxy in place of a message that quotes a file. */
 export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
+/** What is known of the replicas. */
+interface KnownReplicas {
+  /** Undefined where the store is embedded. */
+  readonly leader: LeadingReplica | null | undefined;
+  readonly lag: Outage | undefined;
+}
+
+/** Returns what a client is told of the replicas. */
+export function replicaFacts({ role }: Client, { leader, lag }: KnownReplicas): ReplicaFacts {
+  if (role === 'proxy' || leader === undefined) return {};
+  return lag === undefined ? { leader } : { leader, lag };
+}
+
 /** Returns why an instance that exists is not done, with at most `itemsMax` items. */
 export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax = ITEMS_MAX): Why {
   const { rows } = facts.view;
@@ -75,12 +97,12 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
  * Returns work that finds how far all instances are. The rows are those of the moment of this call; the waits of servers, and the
  * stalls that follow from waits, are those of the moment at which an instance has its turn.
  */
-export function buildOverview(by: Client, facts: PresentFacts): Steps<Overview> {
+export function buildOverview(by: Client, facts: PresentFacts & KnownReplicas): Steps<Overview> {
   return overviewAt(by, { facts, held: heldItems(facts.view.rows, facts.refused), moment: viewAtMoment(facts.view) });
 }
 
 interface OverviewParts {
-  readonly facts: WhyFacts;
+  readonly facts: WhyFacts & KnownReplicas;
   readonly held: Overview['held'];
   readonly moment: Steps<View<ProgressFacts>>;
 }
@@ -101,6 +123,7 @@ function* overviewAt(by: Client, { facts, held, moment }: OverviewParts): Steps<
     newest: unfollowed(by, facts.refused),
     held,
     ...(by.role === 'proxy' ? {} : outagesIn(facts)),
+    ...replicaFacts(by, facts),
     counts: counts.counts(),
     instances,
   };

@@ -31,6 +31,8 @@ export interface Leader {
   readonly name: string;
   /** RFC 3339, by the database's clock. */
   readonly since: string;
+  /** Each leader's is greater than those before. */
+  readonly fencing: number;
 }
 
 /** What a commit has to know of the lease. */
@@ -39,7 +41,6 @@ export type CommitLease = Pick<Lease, 'fencing' | 'leaseSeconds'>;
 /** The lease while this process holds it. */
 interface Held {
   readonly leader: Leader;
-  readonly fencing: number;
   /** When the last renewal was sent that the database has confirmed. */
   sent: Moment;
 }
@@ -95,8 +96,8 @@ export class Lease {
   readonly #endWakes: (() => void) | undefined;
   #held: Held | undefined;
   #cancelExpiry: (() => void) | undefined;
-  /** Of the last look, while another process leads. */
-  #leader: Leader | undefined;
+  /** Of the last look, while another process leads; at that time by the monotonic clock. */
+  #seen: { readonly leader: Leader; readonly atMs: number } | undefined;
   /** Which version of the row was last seen, and since when by the monotonic clock. */
   #watched: { readonly version: number; readonly fencing: number; readonly sinceMs: number } | undefined;
   /** The greatest fencing number that this process knows of: a database that was set back may have forgotten it. */
@@ -132,7 +133,7 @@ export class Lease {
 
   /** The number that this process leads with; undefined where it does not lead. Decided at the moment of the call, like {@link holds}. */
   get fencing(): number | undefined {
-    return this.holds() ? this.#held?.fencing : undefined;
+    return this.holds() ? this.#held?.leader.fencing : undefined;
   }
 
   /**
@@ -143,9 +144,12 @@ export class Lease {
     return this.#held !== undefined && this.#msLeft(this.#held) > 0;
   }
 
-  /** Returns who leads, as this process last read it. */
+  /** Returns who leads, as this process last read it; undefined where nobody does, or this process has not looked for as long as a lease lasts. */
   leader(): Leader | undefined {
-    return this.#held?.leader ?? this.#leader;
+    if (this.holds()) return this.#held?.leader;
+    if (this.#seen === undefined || this.#clock.monotonic() - this.#seen.atMs > this.leaseSeconds * 1_000)
+      return undefined;
+    return this.#seen.leader;
   }
 
   /** Begins to try. Nothing is thrown later: the database may be away. */
@@ -164,7 +168,7 @@ export class Lease {
     await this.#ending;
     const held = this.#held;
     this.#forget();
-    if (held !== undefined) await this.#giveBack(held.fencing);
+    if (held !== undefined) await this.#giveBack(held.leader.fencing);
   }
 
   async close(): Promise<void> {
@@ -207,7 +211,7 @@ export class Lease {
   async #renew(held: Held): Promise<number> {
     const sent = this.#moment();
     if (this.#msLeft(held) > 0) {
-      const values = [held.leader.name, held.fencing, this.leaseSeconds];
+      const values = [held.leader.name, held.leader.fencing, this.leaseSeconds];
       const renewed = await this.#connections.write((run) => run(RENEW_LEASE, values));
       if (renewed.length === 0) this.#lose(held, 'another process has taken the lease');
       held.sent = sent;
@@ -223,7 +227,9 @@ export class Lease {
     if (!isSame) this.#watched = { version: row.version, fencing: row.fencing, sinceMs: seenMs };
     const quietMs = seenMs - (this.#watched?.sinceMs ?? seenMs);
     this.#fencingMax = Math.max(this.#fencingMax, row.fencing);
-    this.#leader = row.holder !== null && row.secondsLeft > 0 ? { name: row.holder, since: row.since } : undefined;
+    const { holder, since, fencing } = row;
+    const isHeld = holder !== null && row.secondsLeft > 0;
+    this.#seen = isHeld ? { leader: { name: holder, since, fencing }, atMs: seenMs } : undefined;
     if (mayAcquire(row, quietMs)) return await this.#acquire(row);
     const quietLeftMs = row.seconds * 1_000 - quietMs;
     return quietLeftMs > 0 ? Math.min(this.#pollMs, quietLeftMs) : this.#pollMs;
@@ -254,17 +260,18 @@ export class Lease {
       return rows;
     });
     if (acquired === undefined) return 0;
-    const held: Held = { leader: { name, since: String(acquired[1]) }, fencing: Number(acquired[0]), sent };
-    this.#fencingMax = held.fencing;
+    const fencing = Number(acquired[0]);
+    const held: Held = { leader: { name, since: String(acquired[1]), fencing }, sent };
+    this.#fencingMax = fencing;
     wakes?.notify('lease');
     if (this.#stopping.signal.aborted || this.#msLeft(held) <= 0) {
-      await this.#giveBack(held.fencing);
+      await this.#giveBack(fencing);
       return this.#pollMs;
     }
     this.#held = held;
     this.#expire(held);
-    log?.info({ replica: name, fencing: held.fencing }, 'this replica leads');
-    onTaken(held.fencing);
+    log?.info({ replica: name, fencing }, 'this replica leads');
+    onTaken(fencing);
     return (this.leaseSeconds * 1_000) / RENEWALS;
   }
 
@@ -280,15 +287,16 @@ export class Lease {
   #lose(held: Held, reason: string): void {
     if (this.#held !== held) return;
     const { name, log, onLost } = this.#options;
+    const { fencing } = held.leader;
     this.#forget();
-    log?.warn({ replica: name, fencing: held.fencing, reason }, 'this replica does not lead any more');
+    log?.warn({ replica: name, fencing, reason }, 'this replica does not lead any more');
     this.#ending = (async () => {
       try {
         await onLost(reason);
       } catch (error) {
         log?.error({ err: error }, 'what this replica did as the leader has not ended well');
       }
-      await this.#giveBack(held.fencing);
+      await this.#giveBack(fencing);
     })();
   }
 

@@ -110,6 +110,7 @@ describe('of several processes', () => {
     await expect.poll(() => all.map(({ lease }) => lease.leader()?.name), PATIENCE).toEqual([name, name, name]);
     expect(all.map(({ lease }) => lease.fencing).filter((fencing) => fencing !== undefined)).toEqual([1]);
     expect(first?.lease.leader()?.since).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(all.map(({ lease }) => lease.leader()?.fencing)).toEqual([1, 1, 1]);
     await first?.lease.release();
     expect(first?.lease.fencing).toBeUndefined();
     // Long before the lease would have ended by itself.
