@@ -15,6 +15,8 @@ export interface Measured {
   readonly servers: number;
   /** At least one. */
   readonly runs: readonly LineRun[];
+  /** As many with their store on PostgreSQL, or none. */
+  readonly onPostgres: readonly LineRun[];
   /** Undefined where terraform was left out. */
   readonly terraform: TerraformRuns | undefined;
 }
@@ -22,6 +24,8 @@ export interface Measured {
 export interface ReportFacts {
   /** The version of terraform, or why it was left out. */
   readonly terraform: { readonly version: string } | { readonly absence: string };
+  /** The version of PostgreSQL; undefined where it was left out. */
+  readonly postgres: string | undefined;
   /** The most for one command of terraform. */
   readonly limitSeconds: number;
 }
@@ -72,6 +76,7 @@ export function reportOf(measured: readonly Measured[], facts: ReportFacts): Rep
     tableOf('servers', measured, BUILD),
     '#### Afterwards',
     tableOf('servers', measured, AFTERWARDS),
+    ...onPostgres(measured, facts),
     ...besideOf(measured, facts),
     ...failures.map((failure) => `**${failure}**`),
   ];
@@ -93,6 +98,17 @@ function through(terraform: TerraformRuns | undefined): TerraformRun | undefined
 
 function mibOf(bytes: number | undefined): number | undefined {
   return bytes === undefined ? undefined : bytes / MIB;
+}
+
+function onPostgres(measured: readonly Measured[], { postgres }: ReportFacts): string[] {
+  if (postgres === undefined) return [];
+  const rows = measured.map((row) => ({ ...row, runs: row.onPostgres }));
+  return [
+    `#### With the store on PostgreSQL ${postgres}: to all done`,
+    tableOf('servers', rows, BUILD),
+    '#### With the store on PostgreSQL: afterwards',
+    tableOf('servers', rows, AFTERWARDS),
+  ];
 }
 
 function besideOf(all: readonly Measured[], { terraform, limitSeconds }: ReportFacts): string[] {
@@ -125,7 +141,8 @@ function cellsOf({ read, digits, hasRatio }: Column, row: Measured, first: Measu
   return [cell, Number.isFinite(ratio) ? `× ${ratio.toFixed(2)}` : NOT_MEASURED];
 }
 
-function failuresOf({ servers, runs }: Measured): string[] {
+function failuresOf({ servers, runs: embedded, onPostgres }: Measured): string[] {
+  const runs = [...embedded, ...onPostgres];
   const actions = Math.max(...runs.map(({ restart }) => restart.actions));
   const peakMib = Math.max(...runs.flatMap(({ build, restart }) => [build.peakBytes, restart.peakBytes])) / MIB;
   const failures: string[] = [];

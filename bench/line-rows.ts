@@ -1,11 +1,14 @@
 // The rows of the benchmark `line` in the one table: those sizes and steps that have a target.
 import { type PartRow, type Peer, rowOf, type Target } from './bench-row.ts';
+import type { StandbyReads } from './line-on-postgres.ts';
 import type { Measured, ReportFacts } from './line-report.ts';
 import type { LineRun } from './line-run.ts';
 import { median } from './markdown-table.ts';
 import type { TerraformRun } from './terraform.ts';
 
 const MIB = 2 ** 20;
+/** The largest installation that one leader is measured with. */
+const SERVERS_MAX = 100_000;
 
 interface Row {
   readonly step: string;
@@ -54,7 +57,31 @@ export function lineRows(measured: readonly Measured[], facts: ReportFacts): rea
       return target === undefined ? [] : [rowAt(row, each, { target, facts })];
     }),
   );
-  return [...rows, ...linearRow(measured)];
+  return [...rows, ...linearRow(measured), ...measured.flatMap(postgresRows)];
+}
+
+/** Returns how the embedded store and PostgreSQL compare at one size. */
+function postgresRows({ servers, runs, onPostgres }: Measured): readonly PartRow[] {
+  if (onPostgres.length === 0) return [];
+  const size = `${servers.toLocaleString('en')} servers`;
+  const seconds = (of: readonly LineRun[]): number => median(of.map(({ build }) => build.seconds));
+  const peak = Math.max(...onPostgres.flatMap(({ build, restart }) => [build.peakBytes, restart.peakBytes])) / MIB;
+  const peer = { name: 'embedded store', value: seconds(runs) };
+  const built = { work: `start to all \`done\` on PostgreSQL, ${size}`, value: seconds(onPostgres), unit: 's', peer };
+  const memory = { work: `a replica on PostgreSQL, peak memory, ${size}`, value: peak, unit: 'MiB' };
+  return [
+    ...(servers === 10_000 ? [rowOf({ ...built, target: { ratioMin: 0.5 } })] : []),
+    ...(servers === SERVERS_MAX ? [rowOf({ ...memory, target: { atMost: 1024 } })] : []),
+  ];
+}
+
+/** Returns how long small reads of a standby took while the leader made all servers. */
+export function standbyRows({ servers, p99, worst }: StandbyReads): readonly PartRow[] {
+  const work = `small read of a standby, ${servers.toLocaleString('en')} servers, while the leader makes all of them`;
+  return [
+    rowOf({ work: `${work}: p99`, value: p99, unit: 'ms', target: { atMost: 25 } }),
+    rowOf({ work: `${work}: worst`, value: worst, unit: 'ms', target: { atMost: 50 } }),
+  ];
 }
 
 interface RowParts {

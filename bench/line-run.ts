@@ -8,7 +8,8 @@ import type { Usage } from './owned-process.ts';
 import { changesNoted, ServedController } from './served-controller.ts';
 import { createSite, type Site } from './site.ts';
 
-const KINDS = 10;
+/** How many templates the instances share. */
+export const KINDS = 10;
 const DONE_MS_MAX = 15 * 60_000;
 const CHANGE_MS_MAX = 2 * 60_000;
 const SAY_EVERY_MS = 5_000;
@@ -29,12 +30,16 @@ interface DesiredState {
 }
 
 /**
- * Measures in an empty folder, on as many instances of ten servers as `servers` needs. Throws where a step takes too
- * long, and where the desired state is not what it should be.
+ * Measures in an empty folder, on as many instances of ten servers as `servers` needs; `store` is the setting, the embedded one where it is
+ * omitted. Throws where a step takes too long, and where the desired state is not what it should be.
  */
-export async function measureLine(folder: string, servers: number, say: (text: string) => void): Promise<LineRun> {
+export async function measureLine(
+  folder: string,
+  { servers, store }: { readonly servers: number; readonly store?: string },
+  say: (text: string) => void,
+): Promise<LineRun> {
   const instances = instancesFor(servers);
-  const site = await createSite(folder, filesOf(instances));
+  const site = await createSite(folder, filesOf(instances), store);
   const desired = { site, instances, servers: instances * SERVERS_AN_INSTANCE };
   const build = await measureBuild(desired, say);
   say(`done after ${build.seconds.toFixed(1)} s, ${Math.round(build.peakBytes / 2 ** 20)} MiB; restarting`);

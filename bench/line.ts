@@ -2,20 +2,24 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import { type LineOnPostgres, type StandbyReads, startLineOnPostgres } from './line-on-postgres.ts';
 import { type Measured, type ReportFacts, reportOf } from './line-report.ts';
-import { lineRows } from './line-rows.ts';
+import { lineRows, standbyRows } from './line-rows.ts';
 import { type LineRun, measureLine } from './line-run.ts';
 import { measureTerraform, type TerraformRuns, terraformVersion } from './terraform.ts';
 
 const SERVERS_MAX = 100_000;
 const REPEATS_MAX = 20;
 const SECONDS_MAX = 3_600;
+/** The size at which a standby is read while the leader makes all servers. */
+const STANDBY_SERVERS = 10_000;
 
 interface LineOptions {
   readonly servers: readonly number[];
   readonly repeat: number;
   readonly terraform: readonly number[];
   readonly 'terraform-seconds': number;
+  readonly store: readonly string[];
   readonly 'no-terraform': boolean;
 }
 
@@ -39,6 +43,10 @@ export const LINE = definePart({
       max: SECONDS_MAX,
       help: 'the seconds that one command of it may take',
     },
+    store: {
+      ...{ kind: 'names', of: ['embedded', 'postgres'], quick: ['embedded'] },
+      help: 'where the state is kept; PostgreSQL is measured beside the embedded store',
+    },
     'no-terraform': { kind: 'flag', help: 'leaves terraform out, which takes by far the longest' },
   },
   run: benchLine,
@@ -47,25 +55,49 @@ export const LINE = definePart({
 async function benchLine(options: LineOptions, context: BenchContext): Promise<PartReport> {
   const limitSeconds = options['terraform-seconds'];
   const terraform = terraformOf(!options['no-terraform']);
+  const database = options.store.includes('postgres') ? await startLineOnPostgres() : undefined;
   const measured: Measured[] = [];
-  for (const servers of options.servers) {
-    const runs = await repeated(context, servers, options.repeat);
-    const isCompared = 'version' in terraform && options.terraform.includes(servers);
-    measured.push({ servers, runs, terraform: isCompared ? await beside(context, servers, limitSeconds) : undefined });
+  let standby: StandbyReads | undefined;
+  try {
+    for (const servers of options.servers) {
+      const { runs, onPostgres } = await measureRuns(context, { servers, repeats: options.repeat, database });
+      const isCompared = 'version' in terraform && options.terraform.includes(servers);
+      const compared = isCompared ? await beside(context, servers, limitSeconds) : undefined;
+      measured.push({ servers, runs, onPostgres, terraform: compared });
+      if (servers === STANDBY_SERVERS)
+        standby = await database?.measureStandbyReads(join(context.folder, 'standby'), servers);
+    }
+  } finally {
+    await database?.stop();
   }
-  const facts = { terraform, limitSeconds };
-  return { rows: lineRows(measured, facts), ...reportOf(measured, facts), data: measured };
+  const facts = { terraform, limitSeconds, postgres: database?.version };
+  const rows = [...lineRows(measured, facts), ...(standby === undefined ? [] : standbyRows(standby))];
+  return { rows, ...reportOf(measured, facts), data: { measured, standby } };
 }
 
-async function repeated(context: BenchContext, servers: number, repeats: number): Promise<readonly LineRun[]> {
+interface RunOptions {
+  readonly servers: number;
+  readonly repeats: number;
+  readonly database: LineOnPostgres | undefined;
+}
+
+async function measureRuns(
+  { folder, say }: BenchContext,
+  { servers, repeats, database }: RunOptions,
+): Promise<Pick<Measured, 'runs' | 'onPostgres'>> {
   const runs: LineRun[] = [];
+  const onPostgres: LineRun[] = [];
   for (let repeat = 1; repeat <= repeats; repeat++) {
-    const at = join(context.folder, `${servers}-${repeat}`);
-    const say = (text: string): void => context.say(`${servers} servers, run ${repeat} of ${repeats}: ${text}`);
-    runs.push(await measureLine(at, servers, say));
+    const at = join(folder, `${servers}-${repeat}`);
+    const sayOf = (store: string) => (text: string) =>
+      say(`${servers} servers, ${store}, run ${repeat} of ${repeats}: ${text}`);
+    runs.push(await measureLine(at, { servers }, sayOf('embedded store')));
+    rmSync(at, { recursive: true });
+    if (database === undefined) continue;
+    onPostgres.push(await database.measureLine(at, servers, sayOf('PostgreSQL')));
     rmSync(at, { recursive: true });
   }
-  return runs;
+  return { runs, onPostgres };
 }
 
 async function beside({ folder, say }: BenchContext, resources: number, limitSeconds: number): Promise<TerraformRuns> {

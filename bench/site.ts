@@ -9,6 +9,6 @@ const EXECUTION = `  providers:
     - { name: instant, provider: simulated, checkSeconds: 3600, options: { createMs: 0, updateMs: 0, deleteMs: 0 } }`;
 
 /** Returns a site in an empty folder; its repository has one commit: `files`, and the administrator's registration. */
-export function createSite(folder: string, files: FileChanges): Promise<Site> {
-  return createSiteIn(folder, { files, execution: EXECUTION, provider: 'instant' });
+export function createSite(folder: string, files: FileChanges, store?: string): Promise<Site> {
+  return createSiteIn(folder, { files, execution: EXECUTION, provider: 'instant', store });
 }

@@ -37,3 +37,9 @@ export class SmallReader {
     return JSON.parse(this.#output) as SmallRead[];
   }
 }
+
+/** Returns the 99th percentile of the times, and the longest, in milliseconds. */
+export function delaysOf(reads: readonly SmallRead[]): { readonly p99: number; readonly worst: number } {
+  const sorted = reads.map(({ ms }) => ms).sort((a, b) => a - b);
+  return { p99: sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Number.NaN, worst: sorted.at(-1) ?? Number.NaN };
+}

@@ -13,7 +13,7 @@ import { identityFiles } from './load.ts';
 import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite } from './site.ts';
-import { SmallReader } from './small-reader.ts';
+import { delaysOf, SmallReader } from './small-reader.ts';
 import type { SmallRead } from './small-reads-run.ts';
 import { monotonicMs, PROBE_FILE, type Stall } from './stall-probe.ts';
 
@@ -200,13 +200,4 @@ function cpuOf(stalls: readonly Stall[]): number {
 
 function longest(stalls: readonly Stall[], kind: Stall['kind'], read: (stall: Stall) => number): number {
   return Math.max(0, ...stalls.filter((stall) => stall.kind === kind).map(read));
-}
-
-function delaysOf(reads: readonly SmallRead[]): { readonly p99: number; readonly worst: number } {
-  const sorted = timesOf(reads);
-  return { p99: sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Number.NaN, worst: sorted.at(-1) ?? Number.NaN };
-}
-
-function timesOf(reads: readonly SmallRead[]): readonly number[] {
-  return reads.map(({ ms }) => ms).sort((a, b) => a - b);
 }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type Measured, reportOf } from '../../bench/line-report.ts';
+import { lineRows } from '../../bench/line-rows.ts';
 import type { LineRun } from '../../bench/line-run.ts';
 import { median } from '../../bench/markdown-table.ts';
 
 const MIB = 2 ** 20;
-const CIRCUMSTANCES = { terraform: { absence: '--no-terraform' }, limitSeconds: 900 } as const;
-const BESIDE = { terraform: { version: '1.2.3' }, limitSeconds: 900 } as const;
+const CIRCUMSTANCES = { terraform: { absence: '--no-terraform' }, limitSeconds: 900, postgres: undefined } as const;
+const BESIDE = { terraform: { version: '1.2.3' }, limitSeconds: 900, postgres: undefined } as const;
 
 interface Figures {
   readonly seconds?: number;
@@ -23,7 +24,7 @@ function runOf({ seconds = 1, peakMib = 100, actions = 0 }: Figures = {}): LineR
 }
 
 function measuredOf(servers: number, ...runs: readonly Figures[]): Measured {
-  return { servers, runs: runs.map(runOf), terraform: undefined };
+  return { servers, runs: runs.map(runOf), onPostgres: [], terraform: undefined };
 }
 
 /** The cells of the row that begins with `first`, in the table below a heading. */
@@ -74,6 +75,16 @@ describe('a report', () => {
 
   it('finds nothing wrong with what is right', () => {
     expect(reportOf([measuredOf(10_000, { peakMib: 512 })], CIRCUMSTANCES).failures).toEqual([]);
+  });
+
+  it('has PostgreSQL beside it, where that was measured', () => {
+    const measured = [{ ...measuredOf(10_000, { seconds: 3 }), onPostgres: [runOf({ seconds: 5, actions: 1 })] }];
+    const { text, failures } = reportOf(measured, { ...CIRCUMSTANCES, postgres: '18.4' });
+    expect(rowOf(text, 'With the store on PostgreSQL 18.4', '10,000').slice(1, 3)).toEqual(['5.0', '× 1.00']);
+    expect(failures).toEqual(['10000 servers: a restart without a change acted 1 times']);
+    expect(reportOf(measured, CIRCUMSTANCES).text).not.toContain('PostgreSQL');
+    const rows = lineRows(measured, CIRCUMSTANCES).filter(({ peer }) => peer === 'embedded store');
+    expect(rows).toMatchObject([{ value: 5, peerValue: 3, ratio: 0.6, verdict: 'reached' }]);
   });
 
   it('has terraform beside it, or says why not', () => {

@@ -1,0 +1,80 @@
+// The part of the benchmark `line` on PostgreSQL: a server of its own that syncs to disk as an installation's does, the same line with its
+// store there, and small reads of a standby while the leader makes all servers.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startPostgresServer } from '../test/support/postgres-server.ts';
+import { repositoryFiles } from '../test/support/sized-repository.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
+import { KINDS, type LineRun, measureLine } from './line-run.ts';
+import { identityFiles } from './load.ts';
+import { ServedController } from './served-controller.ts';
+import { createSite } from './site.ts';
+import { delaysOf, SmallReader } from './small-reader.ts';
+
+const DONE_MS_MAX = 15 * 60_000;
+const INSTANCES = 'stacks/instances/';
+const PROBE = 'types/clientcert/probe.yaml';
+const PROBE_READ = '/hiera/probe/log_level';
+
+/** How long small reads of a standby took, in milliseconds, and how many there were. */
+export interface StandbyReads {
+  readonly servers: number;
+  readonly count: number;
+  readonly p99: number;
+  readonly worst: number;
+}
+
+/** A database server, and what is measured on it. */
+export interface LineOnPostgres {
+  readonly version: string;
+  /** Measures as `measureLine` does, on an empty database. */
+  measureLine(folder: string, servers: number, say: (text: string) => void): Promise<LineRun>;
+  /** Reads from a standby while the leader follows the commit that makes all servers, until the standby shows all of them done. */
+  measureStandbyReads(folder: string, servers: number): Promise<StandbyReads>;
+  stop(): Promise<void>;
+}
+
+/** Starts the server. Nothing of it is tuned. */
+export async function startLineOnPostgres(): Promise<LineOnPostgres> {
+  const server = await startPostgresServer(['fsync=on', 'full_page_writes=on', 'scram_iterations=4096']);
+  const [row] = await server.run('SHOW server_version');
+  const createStore = async (): Promise<string> =>
+    `{ kind: postgres, url: "${await server.create()}", directory: state }`;
+  return {
+    version: String(row?.server_version),
+    measureLine: async (folder, servers, say) => measureLine(folder, { servers, store: await createStore() }, say),
+    measureStandbyReads: async (folder, servers) => measureStandbyReads(folder, servers, await createStore()),
+    stop: () => server.remove(),
+  };
+}
+
+async function measureStandbyReads(folder: string, servers: number, store: string): Promise<StandbyReads> {
+  const instances = instancesFor(servers);
+  const files = Object.entries(repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS }));
+  const first = Object.fromEntries(files.filter(([path]) => !path.startsWith(INSTANCES)));
+  const site = await createSite(folder, { ...first, [PROBE]: 'description: read all the time\n' }, store);
+  const leader = new ServedController(site, 'leader');
+  await leader.ready();
+  const config = join(folder, 'standby.yaml');
+  writeFileSync(
+    config,
+    `${readFileSync(site.config, 'utf8').replace('directory: state', 'directory: standby')}replica: { name: standby }\n`,
+  );
+  const standby = new ServedController({ ...site, config }, 'standby');
+  await standby.ready();
+  const reader = new SmallReader({ ...identityFiles(site), port: await standby.apiPort(), path: PROBE_READ });
+  await reader.started();
+  await site.repository.commit(Object.fromEntries(files.filter(([path]) => path.startsWith(INSTANCES))));
+  const wanted = instances * SERVERS_AN_INSTANCE;
+  await leader.process.until('all servers were done', DONE_MS_MAX, () =>
+    leader.log.done >= wanted ? true : undefined,
+  );
+  await standby.quiet();
+  const reads = await reader.stop();
+  const statuses = [...(await standby.statuses()).values()];
+  if (statuses.length !== instances || statuses.some((status) => status !== 'Done'))
+    throw new Error('the standby does not show that all servers are done');
+  await standby.stop();
+  await leader.stop();
+  return { servers, count: reads.length, ...delaysOf(reads) };
+}
