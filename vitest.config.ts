@@ -47,7 +47,9 @@ const ALONE = [
 ];
 
 /** Scenarios that run on a real PostgreSQL too; test:long runs all of them on it. */
-const ON_POSTGRES = ['commits', 'events', 'operations'].map((name) => `test/scenario/${name}.test.ts`);
+const ON_POSTGRES = ['delete-requests', 'events', 'rest-transcript', 'why'].map(
+  (name) => `test/scenario/${name}.test.ts`,
+);
 
 export default defineConfig({
   test: {
