@@ -125,8 +125,8 @@ export function wireCore(outside: OutsideParts): WiredCore {
   outside.opened.adopt(watch, async (it) => it.stop());
   const follower = new Follower({ ...shared, inSlices, source, triggers, current, reconciler, reviews });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
-  const { writes, publisher } = outside;
-  const written = { writes, source, publisher, current, follower, requests };
+  const { writes, publisher, leads } = outside;
+  const written = { writes, source, publisher, leads, current, follower, requests };
   const { writer, commits, stop: stopWriting } = wireWrites({ ...shared, ...written, safety, review, inSlices });
   const operator = createOperator({
     ...{ ...views, stallsOf },

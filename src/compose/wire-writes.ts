@@ -30,6 +30,8 @@ interface WritesParts {
   readonly review: () => void;
   readonly clock: Clock;
   readonly inSlices: RunInSlices;
+  /** Returns whether this process leads, decided at the moment of the call. Left out: it always does. */
+  readonly leads?: (() => boolean) | undefined;
 }
 
 /** The parts that write, and that wait for commits. */
@@ -45,10 +47,10 @@ const STOP_WRITING_MS = 8_000;
 
 /** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
 export function wireWrites(parts: WritesParts): WiredWrites {
-  const { writes, publisher, current, ledger, requests, safety, review, clock, inSlices } = parts;
+  const { writes, publisher, current, ledger, requests, safety, review, clock, inSlices, leads } = parts;
   const branch = branchOf(parts);
   const mode = writes === 'propose' ? 'propose' : 'commit';
-  const queue = new WriteQueue({ branch, publisher, clock, inSlices, mode });
+  const queue = new WriteQueue({ branch, publisher, clock, inSlices, mode, leads });
   const writer = createWriter({
     queue: writes === 'off' ? undefined : queue,
     preview: createPreview({ branch, clock, safety, inSlices }),

@@ -27,9 +27,9 @@ class Scene {
   readonly queue: WriteQueue;
   #count = 0;
 
-  constructor(mode: 'commit' | 'propose' = 'commit') {
+  constructor(mode: 'commit' | 'propose' = 'commit', leads?: () => boolean) {
     const { remote, clock } = this;
-    this.queue = new WriteQueue({ branch: remote.branch, publisher: remote, clock, inSlices: runAtOnce, mode });
+    this.queue = new WriteQueue({ branch: remote.branch, publisher: remote, clock, inSlices: runAtOnce, mode, leads });
   }
 
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */
@@ -89,6 +89,29 @@ function gate(): { readonly wait: () => Promise<void>; readonly reached: Promise
   };
   return { wait, reached: reached.promise, open: () => opened.resolve() };
 }
+
+describe('a process that sleeps until its lease is over', () => {
+  const DEPOSED =
+    'not_ready: The repository cannot be reached: this replica does not lead any more; nothing was written';
+
+  it('pushes nothing: another replica may have taken later writes', async () => {
+    const { remote, submit } = bound(new Scene('commit', () => false));
+    expect(await submit(put('a', 1))).toBe(DEPOSED);
+    expect(remote.pushes).toEqual([]);
+  });
+
+  it('does not push again what came too late', async () => {
+    let leads = true;
+    const { remote, submit } = bound(new Scene('commit', () => leads));
+    remote.steps.push(() => {
+      remote.outside({ 'types/role/web.yaml': 'port: 81\n' });
+      leads = false;
+      return { is: 'moved' };
+    });
+    expect(await submit(put('a', 1))).toBe(DEPOSED);
+    expect(remote.pushes).toHaveLength(1);
+  });
+});
 
 describe('what waits together', () => {
   it('goes out in one push, each as its own commit, in order', async () => {

@@ -221,6 +221,8 @@ export interface PushParts {
   readonly branch: BranchView;
   readonly publisher: Publisher;
   readonly clock: Clock;
+  /** Returns whether this process leads, decided at the moment of each push. Left out: it always does. */
+  readonly leads?: (() => boolean) | undefined;
 }
 
 /**
@@ -233,20 +235,29 @@ export async function pushUntilKnown(
   prepared: PreparedCommits,
   proposal: string | null,
 ): Promise<PushOutcome> {
-  const { publisher, clock } = parts;
-  const branch = proposal ?? undefined;
-  const first = await publisher.push(prepared, branch);
+  const { clock } = parts;
+  const first = await pushWhileLeading(parts, prepared, proposal);
   if (first.is !== 'unknown') return first;
   const until = clock.monotonic() + GIVE_UP_MS;
   while (clock.monotonic() < until) {
     const known = proposal === null ? await ask(parts, prepared) : undefined;
     if (known !== undefined) return known;
     // A no that comes now says nothing of what was sent before: only a yes does.
-    const again = await publisher.push(prepared, branch);
+    const again = await pushWhileLeading(parts, prepared, proposal);
     if (again.is === 'pushed') return again;
     await pause(clock, PAUSE_MS);
   }
   return first;
+}
+
+/** After a sleep, another replica may have told the client that nobody knows, and have taken later writes: these come after none of them. */
+async function pushWhileLeading(
+  { publisher, leads }: PushParts,
+  prepared: PreparedCommits,
+  proposal: string | null,
+): Promise<PushOutcome> {
+  if (leads?.() === false) return { is: 'not sent', reason: 'this replica does not lead any more' };
+  return await publisher.push(prepared, proposal ?? undefined);
 }
 
 /** Returns the outcome; undefined where the commits may still arrive, or the remote does not answer. */
