@@ -107,7 +107,11 @@ async function compose(
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
   present.begin();
   database?.lease.start();
-  opened.defer(() => present.waitsFor('it is stopping'));
+  opened.defer(() => {
+    present.waitsFor('it is stopping');
+    // It would lead nothing.
+    database?.lease.retire();
+  });
   return {
     ...{ ...addresses, webhook, ready: present.ready },
     get reader() {

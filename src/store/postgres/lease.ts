@@ -108,6 +108,7 @@ export class Lease {
   #stopping = new AbortController();
   #attention = new AbortController();
   #isFailing = false;
+  #isRetired = false;
 
   constructor(database: DatabaseOptions, options: LeaseOptions) {
     const { leaseSeconds, clock = systemClock, wakes } = options;
@@ -157,6 +158,11 @@ export class Lease {
     if (this.#running !== undefined) return;
     this.#stopping = new AbortController();
     this.#running = this.#run();
+  }
+
+  /** Does not take the lease any more, since this process ends. A lease that is held is kept and renewed. */
+  retire(): void {
+    this.#isRetired = true;
   }
 
   /** Stops trying, and lets another process lead at once if this one does. `onLost` is not called. Never rejects. */
@@ -230,7 +236,7 @@ export class Lease {
     const { holder, since, fencing } = row;
     const isHeld = holder !== null && row.secondsLeft > 0;
     this.#seen = isHeld ? { leader: { name: holder, since, fencing }, atMs: seenMs } : undefined;
-    if (mayAcquire(row, quietMs)) return await this.#acquire(row);
+    if (!this.#isRetired && mayAcquire(row, quietMs)) return await this.#acquire(row);
     const quietLeftMs = row.seconds * 1_000 - quietMs;
     return quietLeftMs > 0 ? Math.min(this.#pollMs, quietLeftMs) : this.#pollMs;
   }

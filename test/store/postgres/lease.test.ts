@@ -32,7 +32,10 @@ interface Observed {
 }
 
 /** Begins to try for a lease, which is closed when the test is over. */
-function start(url: string, options: Partial<LeaseOptions> = {}): Observed {
+function start(
+  url: string,
+  { isRetired = false, ...options }: Partial<LeaseOptions> & { isRetired?: boolean } = {},
+): Observed {
   const taken: number[] = [];
   const lost: string[] = [];
   const lease = new Lease(
@@ -46,6 +49,7 @@ function start(url: string, options: Partial<LeaseOptions> = {}): Observed {
     },
   );
   onTestFinished(() => lease.close());
+  if (isRetired) lease.retire();
   lease.start();
   return { lease, taken, lost };
 }
@@ -101,6 +105,14 @@ async function hasWaiting(): Promise<boolean> {
 }
 
 describe('of several processes', () => {
+  it('is not taken by a process that ends', async () => {
+    const url = await server.create();
+    const { lease, taken } = start(url, { isRetired: true });
+    await lease.release();
+    expect(taken).toEqual([]);
+    expect(await server.run('SELECT fencing FROM treeline.lease', url)).toEqual([{ fencing: '0' }]);
+  });
+
   it('one leads, with one number, however many begin at once; the others know who, and lead when it gives the lease back', async () => {
     const url = await server.create();
     const all = ['a', 'b', 'c'].map((name) => start(url, { name }));
