@@ -88,7 +88,8 @@ export class DriftWatch {
     if (after.wanted === null) this.#facts.asked.uncounted.delete(name);
     if (before === undefined || after.wanted === null) return;
     const isChanged = before.wanted !== after.wanted && JSON.stringify(before.wanted) !== JSON.stringify(after.wanted);
-    if (isChanged) this.#facts.asked.uncounted.delete(name);
+    // Commits that are followed at once may change it and take that back: the approval was for what it was before.
+    if (isChanged || after.generation !== before.generation) this.#facts.asked.uncounted.delete(name);
     // Of many that are gone, none is made anew by itself: what was to be one round of healing is none.
     if (after.reason?.code === 'many_gone' && before.state === 'pending') this.#heals.get(name)?.pop();
     if (after.reason?.code === 'drifted' && before.state !== 'pending' && after.state === 'pending') {
