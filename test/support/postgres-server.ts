@@ -1,7 +1,7 @@
 // A real PostgreSQL server on the loopback address for tests. Each test has a database of its own, which is a copy of one
 // with the tables of Treeline or of an empty one. Nothing that it keeps must survive a power cut, so it does not sync.
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +31,8 @@ export interface PostgresServer {
   /** Starts it so that it can only be read. */
   startStandby(): Promise<void>;
   stop(): Promise<void>;
+  /** Ends it so that it has to recover at its next start. */
+  crash(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -125,6 +127,12 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
       if (isRunning) await embedded.stop();
       isRunning = false;
     },
+    async crash() {
+      const [pid] = readFileSync(join(directory, 'data', 'postmaster.pid'), 'utf8').split('\n');
+      process.kill(Number(pid), 'SIGQUIT');
+      while (isRunningProcess(Number(pid))) await setTimeout(20);
+      isRunning = false;
+    },
     async remove() {
       await server.stop();
       rmSync(directory, { recursive: true, force: true });
@@ -135,6 +143,15 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
   await server.run('CREATE DATABASE made OWNER treeline');
   await migrate({ url: server.urlOf('made') });
   return server;
+}
+
+function isRunningProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
 }
 
 /** What is done when a commit passes: nothing, cut before the server has it, or cut before its answer comes back. */
