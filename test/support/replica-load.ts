@@ -93,11 +93,13 @@ export class ReplicaLoad {
     const { site } = this.#replicas;
     const order = new Map((await logOf(site.repository)).map(({ requestId }, index) => [requestId, index]));
     const placeOf = await this.#places();
-    // What was asked twice is committed once, with the first of both ids; a removal of what is not there is none.
+    // What was asked twice is committed once, with the first of both ids; so is the removal of what is being removed.
     const isKept = ({ requestId, instance, revision }: Acknowledged): boolean =>
       order.has(requestId) || placeOf.has(`${instance} ${revision}`);
     const lost = this.#acknowledged.filter((write) => !isKept(write));
-    expect(lost.map(({ instance, replica, requestId }) => `${instance} ${replica.name} ${requestId}`)).toEqual([]);
+    expect(
+      lost.map(({ instance, revision, replica, requestId }) => `${instance} ${revision} ${replica.name} ${requestId}`),
+    ).toEqual([]);
     expect(this.#notDone.filter((write) => placeOf.has(write))).toEqual([]);
     expect(this.#failures).toEqual([]);
     expect(leadersAtOnce(this.#led)).toEqual([]);
@@ -134,7 +136,7 @@ export class ReplicaLoad {
     } else {
       const code = codeOf(reply);
       this.#refused.set(code, (this.#refused.get(code) ?? 0) + 1);
-      if (code === 'not_ready' && !this.#isRetrying) this.#notDone.push(`${instance} ${revision}`);
+      if (code === 'not_ready' && !isRemoval && !this.#isRetrying) this.#notDone.push(`${instance} ${revision}`);
     }
     return Math.random() * PAUSES_MS.write;
   }
@@ -191,7 +193,7 @@ export class ReplicaLoad {
     return oldest;
   }
 
-  /** Returns the place in the history of each revision of each instance. */
+  /** Returns the place in the history of each revision of each instance, and of its last removal. */
   async #places(): Promise<ReadonlyMap<string, number>> {
     const { repository } = this.#replicas.site;
     const commits = (await logOf(repository)).map(({ commit }) => commit);
@@ -210,7 +212,8 @@ export class ReplicaLoad {
     for (const line of text.split('\n')) {
       const [, id] = /^commit ([0-9a-f]{40})$/.exec(line) ?? [];
       if (id !== undefined) commit = commits.indexOf(id);
-      instance = /^\+\+\+ b\/stacks\/instances\/(.*)\.yaml$/.exec(line)?.[1] ?? instance;
+      instance = /^diff .* b\/stacks\/instances\/(.*)\.yaml$/.exec(line)?.[1] ?? instance;
+      if (line.startsWith('deleted file')) places.set(`${instance} undefined`, commit);
       const [, release] = /^\+.*release: ["']?(\d+)/.exec(line) ?? [];
       if (release !== undefined) places.set(`${instance} ${release}`, commit);
     }
