@@ -103,7 +103,7 @@ export function showStore(store: Store, inSlices: RunInSlices): ShownStore {
 
 /** Returns the core of these parts. It follows the repository when its follower is started, after `started`. */
 export function wireCore(outside: OutsideParts): WiredCore {
-  const { store, registry, source, triggers, clock, log, inSlices = createSlices(clock) } = outside;
+  const { store, registry, source, triggers, clock, log, leads, inSlices = createSlices(clock) } = outside;
   const { ledger, current } = outside.shown ?? showStore(store, inSlices);
   const gate = new CommitGate();
   const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside));
@@ -123,9 +123,9 @@ export function wireCore(outside: OutsideParts): WiredCore {
     waitMsMax: waitMsMaxOf(outside.execution),
   });
   outside.opened.adopt(watch, async (it) => it.stop());
-  const follower = new Follower({ ...shared, inSlices, source, triggers, current, reconciler, reviews });
+  const follower = new Follower({ ...shared, leads, inSlices, source, triggers, current, reconciler, reviews });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
-  const { writes, publisher, leads } = outside;
+  const { writes, publisher } = outside;
   const written = { writes, source, publisher, leads, current, follower, requests };
   const { writer, commits, stop: stopWriting } = wireWrites({ ...shared, ...written, safety, review, inSlices });
   const operator = createOperator({

@@ -260,7 +260,9 @@ export class Reconciler {
       await this.#options.gate.shared(() => this.#pass.run(name));
     } catch (error) {
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
-      const told = isConflict ? undefined : this.#errors.tell(error);
+      // The lease tells of its loss.
+      const isKnown = isConflict || this.#options.leads?.() === false;
+      const told = isKnown ? undefined : this.#errors.tell(error);
       if (told) this.#options.log.error({ server: name, err: error, ...told }, 'pass failed; it is tried again');
       this.#failed.add(name);
       this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);

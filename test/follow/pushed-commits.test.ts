@@ -100,6 +100,17 @@ describe('a pushed commit', () => {
     expect(core.source.fetches).toBe(1);
   });
 
+  it('that may not be followed any more, since another process leads, is no error: the lease tells of the loss', async () => {
+    const { core, base, push } = await followed();
+    const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
+    const deposed = new Error('another process leads');
+    core.store.failures.push(deposed, deposed);
+    core.leads = false;
+    expect(await told(core, followPushed(core, commit, base))).toContain(deposed.message);
+    expect(core.store.failures).toEqual([]);
+    expect(core.lines.filter(({ msg }) => String(msg).includes('could not be followed'))).toEqual([]);
+  });
+
   it('is told of once a minute where the store fails each time', async () => {
     const { core, base, push } = await followed();
     let head = base;

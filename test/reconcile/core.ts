@@ -106,6 +106,8 @@ export class Core {
   statusFailure: Outage | undefined;
   readonly explainer: Explainer;
   readonly lines: JsonMap[] = [];
+  /** False: another process leads. */
+  leads = true;
   readonly follower: Follower;
   /** Answers proxies; undefined without `hasProxied`. */
   readonly agent: Agent | undefined;
@@ -137,6 +139,7 @@ export class Core {
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
       random: () => 0.5,
       statusFailure: () => this.statusFailure,
+      leads: () => this.leads,
     });
     this.ledger = core.ledger;
     this.current = core.current;

@@ -46,8 +46,8 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
   const registry = createProviderRegistry([{ ...SETTINGS, concurrency: CALLS_MAX }], () => provider);
   const lines: string[] = [];
   const log = createLog('info', { write: (line) => lines.push(line) });
-  /** Tells whether a desired state is active. */
-  const state = { isActive: true };
+  /** Tells whether a desired state is active, and whether the process leads. */
+  const state = { isActive: true, leads: true };
   let passes = 0;
   class CountingGate extends CommitGate {
     override shared<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -61,6 +61,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
     deleteBudget: { percent: 100, least: 1_000, most: 1_000 },
     review: () => undefined,
     isActive: () => state.isActive,
+    leads: () => state.leads,
     recordOf: (server) => ({ name: server }),
     isSecret: () => false,
   });
@@ -179,6 +180,16 @@ describe('an intent', () => {
     expect(provider.calls.map(({ operation }) => operation)).toEqual(['check', 'create']);
     expect(states()).toEqual({ 'web-1': 'done' });
     expect(lines.join()).toContain('pass failed; it is tried again');
+  });
+
+  it('that may not be recorded, since another process leads, is no error: the lease tells of the loss', async () => {
+    const { reconciler, store, state, lines } = await open({ 'web-1': rowIn('pending') });
+    state.leads = false;
+    store.failures.push(new Error('another process leads'));
+    reconciler.enqueue(['web-1'], 'test');
+    await settle();
+    expect(store.failures).toEqual([]);
+    expect(lines.join()).not.toContain('pass failed');
   });
 
   it('that meets a conflict is decided again at once, without a word', async () => {
