@@ -148,6 +148,21 @@ export function wireCore(outside: OutsideParts): WiredCore {
   return { ...core, ledger, current, reconciler, agent, started: Promise.all([signed, corrected]) };
 }
 
+/**
+ * Resolves with the core of these parts once it has started. `opened` ends it, in `shutdownMs`, and at once where this process leads no more.
+ * Where it cannot start, nothing of it goes on after that either.
+ */
+export async function startCore(outside: OutsideParts, shutdownMs: number): Promise<WiredCore> {
+  const { opened, leads = () => true } = outside;
+  const core = wireCore(outside);
+  // Who has lost the lead ends what it runs at once: the next leader may begin.
+  opened.defer(() => core.reconciler.stop(leads() ? shutdownMs : 0));
+  opened.adopt(core.follower, (it) => it.stop());
+  opened.defer(() => core.stopWaiting());
+  await core.started;
+  return core;
+}
+
 /** What answers are made from, and what tells why there are none yet. */
 interface ReadsParts extends ShownStore, Pick<OutsideParts, 'source' | 'clock' | 'log'> {
   readonly deleteBudget: Settings['execution']['deleteBudget'];

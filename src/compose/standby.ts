@@ -1,6 +1,6 @@
 // Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what only that may.
 import { createStandbyApp } from '../api/app.ts';
-import { StandbyFollower } from '../follow/standby-follower.ts';
+import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
 import type { ToldWait } from '../machine/wait.ts';
 import type { Outage } from '../service/operate/answers.ts';
 import { progressReads, recordReads } from '../service/operate/operator.ts';
@@ -53,7 +53,8 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     },
   });
   const make = async (): Promise<ServingRole> => {
-    const follower = followLeader(parts);
+    const follower = new StandbyFollower(partsToFollow(parts));
+    follower.start();
     present = follower;
     const stopListening = database.wakes.listen('commit', () => follower.wake());
     return {
@@ -74,13 +75,10 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
   return { handler, reader, make };
 }
 
-/** Returns a follower of what the leader writes, which has begun. */
-export function followLeader({ replica, clock, log }: RoleParts): StandbyFollower {
+/** Returns what showing the rows of the leader needs of these parts. */
+export function partsToFollow({ replica, clock, log }: RoleParts): StandbyFollowerOptions {
   const { repository, store, shown, inSlices } = replica;
-  const refresh = (): Promise<void> => store.refresh();
-  const follower = new StandbyFollower({ ...shown, refresh, source: repository.source, clock, log, inSlices });
-  follower.start();
-  return follower;
+  return { ...shown, refresh: () => store.refresh(), source: repository.source, clock, log, inSlices };
 }
 
 async function isShown({ replica }: RoleParts, commit: string): Promise<boolean> {

@@ -25,7 +25,8 @@ const RETRY_MS_MAX = 30_000;
 const ROWS = 'rows';
 const OTHER_FOLLOWED = 'the leader has followed another commit while this one was read';
 
-interface StandbyFollowerOptions {
+/** The rows and the desired state to keep, and what tells of newer ones. */
+export interface StandbyFollowerOptions {
   readonly ledger: Ledger;
   /** Has the ledger show what other processes have written; see LowdbStore.refresh. */
   readonly refresh: () => Promise<void>;
@@ -45,6 +46,17 @@ interface FailedTry {
   readonly count: number;
   /** By the monotonic clock. */
   readonly until: number;
+}
+
+/** Shows everything that earlier leaders have written. Throws where that cannot be done: then this process must not lead. */
+export async function showAllWritten(options: StandbyFollowerOptions): Promise<void> {
+  const follower = new StandbyFollower(options);
+  follower.start();
+  try {
+    await follower.catchUp();
+  } finally {
+    await follower.stop();
+  }
 }
 
 /** Shows what the leader shows. */
