@@ -16,6 +16,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-adapter.ts'
 import { StoreError } from '../../src/store/store-error.ts';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
 import { freePort } from '../support/free-port.ts';
+import { startPgbouncer, WITHOUT_PGBOUNCER } from '../support/pgbouncer.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { writeText } from '../support/rows.ts';
 import { createSite, type Site } from '../support/site.ts';
@@ -97,6 +98,43 @@ it('waits for a server that is away, and tells so', async () => {
   expect(told).toContain('the database can be used');
   expect(JSON.stringify(lines)).not.toMatch(/se%|se%25/);
 });
+
+it.each(['migrated', 'empty'] as const)(
+  'waits where the transactions of the database are read-only (%s), and goes on once they are not',
+  async (from) => {
+    const url = await server.create(from);
+    const name = new URL(url).pathname.slice(1);
+    await server.run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    const settings = await settingsOn(url);
+    const starting = start(settings);
+    const reason = expect.stringMatching(
+      new RegExp(
+        `^The database "${name}" at 127\\.0\\.0\\.1:\\d+ can only be read: .*\\(default_transaction_read_only\\)\\. Name`,
+      ),
+    );
+    await expect.poll(() => lines, PATIENCE).toContainEqual(expect.objectContaining({ level: 40, reason }));
+    await server.run(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    // Connections keep what they were opened with.
+    await server.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    const controller = await starting;
+    await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
+  },
+);
+
+it.skipIf(WITHOUT_PGBOUNCER !== undefined)(
+  `leads behind PgBouncer in transaction mode${WITHOUT_PGBOUNCER ?? ''}`,
+  async () => {
+    const url = await server.create();
+    const controller = await start(await settingsOn(await startPgbouncer(url)));
+    await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
+    await controller.stop();
+    const store = await openPostgresStore({ url });
+    expect(store.read('head', 'head')?.commit).toBe(await site.repository.head());
+    await store.close();
+    const warnings = lines.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg);
+    expect(warnings).toEqual(['every user of this machine may read a secret: chmod o-r']);
+  },
+);
 
 it.each([
   ['a wrong password', () => server.urlOf('made', 'treeline', 'wrong'), 'refuses the password of "treeline"'],

@@ -1,5 +1,6 @@
 // Reads the URL of the database from where the settings have it, and what it says. Nothing that it throws shows the URL, which has the
 // password.
+import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { whyUnusable } from '../../base/wording.ts';
 import type { DatabaseSettings } from '../../model/settings.ts';
@@ -27,10 +28,21 @@ export async function readDatabaseSettings({
   caFile,
   poolSize,
 }: DatabaseSettings): Promise<{ readonly url: string; readonly ca: string | undefined; readonly poolSize: number }> {
-  const ca = caFile === null ? undefined : await readText(caFile, 'store.caFile');
+  const ca = caFile === null ? undefined : await readAuthorities(caFile);
   const url = await readPlace(place);
   readDatabaseUrl(url, ca !== undefined);
   return { url, ca, poolSize };
+}
+
+/** TLS would pass over what is none, and then trust nobody. */
+async function readAuthorities(path: string): Promise<string> {
+  const text = await readText(path, 'store.caFile');
+  try {
+    new X509Certificate(text);
+  } catch (error) {
+    throw new StoreError(`store.caFile ${path} holds no certificate: it has to name a PEM file.`, { cause: error });
+  }
+  return text;
 }
 
 async function readPlace(place: DatabaseSettings['url']): Promise<string> {

@@ -6,7 +6,7 @@ import { productPath } from '../../base/product-files.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { codeOf, StoreError } from '../store-error.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
-import { type DatabaseAddress, databaseError, NAME_PRIMARY } from './postgres-error.ts';
+import { type DatabaseAddress, databaseError, NAME_PRIMARY, NOT_DIRECT } from './postgres-error.ts';
 import {
   MIGRATIONS,
   RELATIONS,
@@ -27,15 +27,20 @@ const TABLE = 'migrations';
 export async function migrate(options: DatabaseOptions): Promise<readonly string[]> {
   const connections = new DatabaseConnections(options);
   const { address } = connections;
+  const readSchemaFacts = async (run: RunStatement) => {
+    await requireServer(run, address);
+    const schema = await requireOwnSchema(run, address);
+    return { ...schema, missing: missingAfter(schema.made) };
+  };
   try {
+    // Without a session, so that a pooler may stand between where there is nothing to make.
+    if ((await connections.read(readSchemaFacts)).missing.length === 0) return [];
     return await connections.session(async (client, run) => {
-      await requireServer(run, address);
-      const { hasSchema, made: before } = await requireOwnSchema(run, address);
-      const missing = missingAfter(before);
+      const { hasSchema, made: before, missing } = await readSchemaFacts(run);
       if (missing.length === 0) return [];
       // A pooler has process numbers of its own, and may give each statement another session: the lock would be in one of them.
       const [[process] = []] = await run(SESSION_PROCESS);
-      if (process !== (client as { readonly processID?: number }).processID) throw behindPooler(address);
+      if (process !== (client as { readonly processID?: number }).processID) throw databaseError(address, NOT_DIRECT);
       if (before.length > 0 && !missing.every(isCompatible)) await requireNoReplica(run, address);
       // Loaded here: at its start the package makes a folder in the temporary one, and most processes migrate nothing.
       const { runner } = await import('node-pg-migrate');
@@ -127,12 +132,6 @@ async function requireNoReplica(run: RunStatement, address: DatabaseAddress): Pr
   if (names.length === 0) return;
   const why = `has to be changed in a way that older versions cannot use, and is in use by ${names.join(', ')}`;
   throw databaseError(address, { why, remedy: 'Stop all replicas first, then start this version.' });
-}
-
-function behindPooler(address: DatabaseAddress): StoreError {
-  const why = 'is reached through a pooler, and its tables have to be made or changed over a direct connection';
-  const remedy = 'Start Treeline once with the URL of the server itself; then the pooler serves.';
-  return databaseError(address, { why, remedy });
 }
 
 async function readMigrations(run: RunStatement): Promise<readonly string[]> {

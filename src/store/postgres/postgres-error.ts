@@ -56,7 +56,9 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
   }),
   '28000': ({ user }, said) => ({
     why: `does not let "${user}" in: ${said}`,
-    remedy: 'Correct the user in the URL, or pg_hba.conf on the server.',
+    remedy: said.endsWith('no encryption')
+      ? 'If it wants TLS, add ?sslmode=verify-full to the URL, and caFile to the settings; else correct pg_hba.conf on the server.'
+      : 'Correct the user in the URL, or pg_hba.conf on the server.',
   }),
   '3D000': ({ database, user }) => ({
     why: 'is not there',
@@ -67,8 +69,8 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
     remedy: `Make that user the owner: ALTER DATABASE "${database}" OWNER TO "${user}", and so its schema treeline if it is there.`,
   }),
   '25006': () => ({
-    why: 'can only be read: it is a standby, or its transactions are read-only',
-    remedy: NAME_PRIMARY,
+    why: 'can only be read: it is a standby, or its transactions are read-only (default_transaction_read_only)',
+    remedy: `${NAME_PRIMARY} If it is the primary, end what makes it read-only.`,
     isPassing: true,
   }),
   '53300': () => ({
@@ -115,8 +117,24 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
   CERT_HAS_EXPIRED: untrusted,
 };
 
+/** Tables are made under a lock of a session, which only a direct connection has. */
+export const NOT_DIRECT: Failure = {
+  why: 'is reached through a pooler, and its tables have to be made or changed over a direct connection',
+  remedy: 'Start Treeline once with the URL of the server itself; then the pooler serves.',
+};
+
 /** By what the driver says where there is no code. */
 const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
+  // Only a session that makes tables has any; a pooler in transaction mode cannot keep them.
+  [/^unsupported startup parameter/, NOT_DIRECT],
+  // So PgBouncer says it.
+  [
+    /^SASL authentication failed$/,
+    {
+      why: 'refuses the user or its password',
+      remedy: 'Correct both in the URL; characters such as @ / # % are written percent-encoded.',
+    },
+  ],
   [
     /does not support SSL/,
     {
@@ -141,7 +159,9 @@ function schemaMissing(_at: DatabaseAddress, said: string): Failure {
 }
 
 function untrusted(_at: DatabaseAddress, said: string): Failure {
-  return { why: `shows a certificate that is not trusted: ${said}`, remedy: TLS_REMEDY };
+  // Node adds advice for those who start it.
+  const [why] = said.split('; if the root CA');
+  return { why: `shows a certificate that is not trusted: ${why}`, remedy: TLS_REMEDY };
 }
 
 /** Returns how messages name a database. */

@@ -1,14 +1,10 @@
 // The tables in PostgreSQL, and what the operator reads where a database cannot be used. The last test makes a standby of the server.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  DatabaseConnections,
-  type DatabaseOptions,
-  type RunStatement,
-} from '../../../src/store/postgres/connection.ts';
+import { DatabaseConnections, type RunStatement } from '../../../src/store/postgres/connection.ts';
 import { migrate, requireSchema } from '../../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
 import { explainFailure, isLost } from '../../../src/store/postgres/postgres-error.ts';
-import { StoreError } from '../../../src/store/store-error.ts';
+import { refusal } from '../../support/database-refusal.ts';
 import { freePort } from '../../support/free-port.ts';
 import { type PostgresServer, renumberProcesses, startPostgresServer } from '../../support/postgres-server.ts';
 import { writeText } from '../../support/rows.ts';
@@ -21,19 +17,6 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 const SECRET = 'se%cret';
-
-/** Returns the message with which a store cannot be opened; it has no password. */
-async function refusal(
-  options: DatabaseOptions,
-  opening: (options: DatabaseOptions) => Promise<unknown> = openPostgresStore,
-) {
-  const limits = { connectMs: 5_000, pauseMs: 20 };
-  const error: unknown = await opening({ ...options, limits }).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(StoreError);
-  const { message } = error as StoreError;
-  expect(message).not.toMatch(/cret|\n|\bat .*:\d+:\d+/);
-  return message;
-}
 
 function databaseIn(url: string): string {
   return new URL(url).pathname.slice(1);

@@ -1,0 +1,71 @@
+// A database behind PgBouncer in transaction mode, where nothing is left of a session: what works there, and what is refused.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Lease } from '../../../src/store/postgres/lease.ts';
+import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
+import { Wakes } from '../../../src/store/postgres/wakes.ts';
+import { addOnes } from '../../support/add-ones.ts';
+import { refusal } from '../../support/database-refusal.ts';
+import { startPgbouncer, WITHOUT_PGBOUNCER } from '../../support/pgbouncer.ts';
+import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
+import { writeText } from '../../support/rows.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 20 };
+
+let server: PostgresServer;
+
+beforeAll(async () => {
+  server = await startPostgresServer();
+});
+afterAll(() => server.remove());
+
+describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
+  `behind PgBouncer${WITHOUT_PGBOUNCER ? `: ${WITHOUT_PGBOUNCER}` : ''}`,
+  () => {
+    it('tables are not made, and the message says why; once they are there, a start finds nothing to make', async () => {
+      const url = await server.create('empty');
+      const pooled = await startPgbouncer(url);
+      expect(await refusal({ url: pooled }, migrate)).toBe(
+        `The database "${new URL(url).pathname.slice(1)}" at 127.0.0.1:${new URL(pooled).port} is reached through a pooler, and its tables ` +
+          'have to be made or changed over a direct connection. Start Treeline once with the URL of the server itself; then the pooler serves.',
+      );
+      expect(await migrate({ url })).toEqual(['0001_store']);
+      expect(await migrate({ url: pooled })).toEqual([]);
+    });
+
+    it('several stores commit, and see what the others have committed', async () => {
+      const pooled = await startPgbouncer(await server.create());
+      const stores = await Promise.all([1, 2, 3].map(() => openPostgresStore({ url: pooled })));
+      await Promise.all(stores.map((store) => addOnes(store, 20)));
+      await Promise.all(stores.map((store) => store.refresh()));
+      expect(stores.map(({ revision }) => revision)).toEqual([60, 60, 60]);
+      await stores[0]?.commit([writeText('a', 'one')]);
+      await Promise.all(stores.map((store) => store.close()));
+    });
+
+    it('one leads after the other, although no wake comes', async () => {
+      const pooled = await startPgbouncer(await server.create());
+      const taken: string[] = [];
+      const wakes = new Wakes({ url: pooled });
+      const leases = ['one', 'two'].map((name) => {
+        const options = { name, leaseSeconds: 2, onTaken: () => void taken.push(name), onLost: () => undefined, wakes };
+        const lease = new Lease({ url: pooled }, options);
+        lease.start();
+        return lease;
+      });
+      await expect.poll(() => taken, PATIENCE).toHaveLength(1);
+      await leases.find((lease) => lease.holds())?.close();
+      await expect.poll(() => [...taken].sort(), PATIENCE).toEqual(['one', 'two']);
+      await Promise.all(leases.map((lease) => lease.close()));
+      await wakes.close();
+    });
+
+    it('a wrong password is told, and nothing is tried again', async () => {
+      const wrong = new URL(await startPgbouncer(await server.create()));
+      wrong.password = 'se%25cret';
+      const message = await refusal({ url: wrong.href });
+      expect(message).toContain(`at 127.0.0.1:${wrong.port} refuses the user or its password. Correct both in the URL`);
+      expect(message).not.toContain('goes on by itself');
+    });
+  },
+);
