@@ -100,6 +100,25 @@ describe('a process that sleeps until its lease is over', () => {
     expect(remote.pushes).toEqual([]);
   });
 
+  it('waits for no push when it stops, so that it may lead again soon', async () => {
+    let leads = true;
+    const scene = new Scene('commit', () => leads);
+    const { remote, submit } = bound(scene);
+    const push = gate();
+    remote.steps.push(async (prepared) => {
+      await push.wait();
+      return remote.take(prepared);
+    });
+    const answer = submit(put('a', 1));
+    await push.reached;
+    leads = false;
+    const stopping = scene.queue.stop(8_000);
+    scene.clock.advance(1);
+    await stopping;
+    expect(await answer).toContain('outcome_unknown');
+    push.open();
+  });
+
   it('does not push again what came too late', async () => {
     let leads = true;
     const { remote, submit } = bound(new Scene('commit', () => leads));

@@ -69,11 +69,14 @@ export class WriteQueue {
     }
   }
 
-  /** Takes no more writes, refuses those that wait, and gives the ones under way so long to end. */
+  /** Takes no more writes, refuses those that wait, and gives the ones under way so long to end; no time where another process leads. */
   async stop(withinMs: number): Promise<void> {
     this.#isStopping = true;
+    const { clock, leads } = this.#parts;
     for (const write of this.#waiting.takeUpTo(Number.POSITIVE_INFINITY)) write.abandon();
-    await within(this.#parts.clock, withinMs, this.#draining ?? Promise.resolve());
+    // What is pushed cannot be followed here any more, and this process may lead again only after its former role.
+    const waitMs = leads?.() === false ? 0 : withinMs;
+    await within(clock, waitMs, this.#draining ?? Promise.resolve());
     for (const write of this.#batch) write.abandon();
   }
 
