@@ -50,6 +50,9 @@ export interface LoadSummary {
   readonly asked: number;
   readonly failed: number;
   readonly looks: number;
+  /** Writes without an answer, or with one that nobody knows, that were committed after a later one of the same client was acknowledged. */
+  readonly late: number;
+  /** The greatest age of an answer. */
   readonly oldestMs: number;
 }
 
@@ -103,7 +106,8 @@ export class ReplicaLoad {
     expect.soft(leadersAtOnce(this.#led)).toEqual([]);
     const oldestMs = this.#oldest(order, placeOf);
     expect.soft(oldestMs).toBeLessThan(AGE_MS_MAX);
-    const counts = { asked: this.#asked, failed: this.#failed, looks: this.#looks };
+    const late = this.#countLate(order, placeOf);
+    const counts = { asked: this.#asked, failed: this.#failed, looks: this.#looks, late };
     const [acknowledged, refused] = [this.#acknowledged.length, Object.fromEntries(this.#refused)];
     return { acknowledged, refused, ...counts, oldestMs: Math.round(oldestMs) };
   }
@@ -189,6 +193,16 @@ export class ReplicaLoad {
       oldest = Math.max(oldest, ...missed.map((write) => sent - write.received));
     }
     return oldest;
+  }
+
+  #countLate(order: ReadonlyMap<string, number>, placeOf: ReadonlyMap<string, number>): number {
+    const isBefore = (write: Acknowledged, place: number): boolean => (order.get(write.requestId) ?? place) < place;
+    return [...placeOf].filter(([key, place]) => {
+      const [instance, revision] = key.split(' ');
+      return this.#acknowledged.some(
+        (write) => write.instance === instance && Number(write.revision) > Number(revision) && isBefore(write, place),
+      );
+    }).length;
   }
 
   /** Returns the place in the history of each revision of each instance, and of its last removal. */
