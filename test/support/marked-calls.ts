@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A line of the log. */
-interface MarkedCall {
+export interface MarkedCall {
   readonly at: bigint;
   readonly replica: string;
   readonly server: string;
@@ -30,7 +30,12 @@ export function countActions(directory: string): number {
  * that was begun again without a check in between.
  */
 export function callFaults(directory: string): readonly string[] {
-  return [...Map.groupBy(readCalls(directory), ({ server }) => server)].flatMap(([server, calls]) => {
+  return judgeCalls(readCalls(directory));
+}
+
+/** Returns what {@link callFaults} does, for lines in order. */
+export function judgeCalls(lines: readonly MarkedCall[]): readonly string[] {
+  return [...Map.groupBy(lines, ({ server }) => server)].flatMap(([server, calls]) => {
     const faults: string[] = [];
     let unchecked = '';
     for (const { event, operation, action } of calls) {

@@ -16,9 +16,9 @@ const AFTER_MS = 8_000;
 /** Another replica cannot have led in between for less: its lease is over first. */
 const LED_MS_MIN = 1_000;
 
-/** What a client was told by one replica. */
-interface Told {
-  readonly replica: ReplicaProcess;
+/** When a client asked a replica, by `performance.now`. */
+export interface Told<Replica = ReplicaProcess> {
+  readonly replica: Replica;
   readonly sent: number;
   readonly received: number;
 }
@@ -253,7 +253,7 @@ function codeOf(reply: Reply | Error): string {
 }
 
 /** Returns where a replica said that it leads between two moments at which another one led, without time to take the lease again. */
-function leadersAtOnce(led: readonly Told[]): readonly string[] {
+export function leadersAtOnce(led: readonly Told<Pick<ReplicaProcess, 'name'>>[]): readonly string[] {
   const faults: string[] = [];
   for (const [, own] of Map.groupBy(led, ({ replica }) => replica)) {
     own.forEach((first, index) => {

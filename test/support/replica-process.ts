@@ -208,21 +208,33 @@ const AUDIT = `
   CREATE TRIGGER kept AFTER INSERT OR UPDATE OR DELETE ON treeline.rows FOR EACH STATEMENT EXECUTE FUNCTION audit.keep_write();
 `;
 
-/** Checks that fencing numbers never went down, that each was of one replica, and that only that one changed anything with it. */
+/** Checks what the database has kept of its changes, and returns how many fencing numbers there were. */
 export async function expectFenced({ server, url }: ReplicatedSite): Promise<number> {
   const states = await server.run('SELECT * FROM audit.states ORDER BY id', url);
+  const writes = await server.run('SELECT DISTINCT replica, fencing FROM audit.writes', url);
+  const { faults, fencings } = judgeFencing(states, writes);
+  expect.soft(faults).toEqual([]);
+  return fencings;
+}
+
+/** A change of the state or of rows, as the database keeps it: numbers are text. */
+type KeptChange = Readonly<Record<string, unknown>>;
+
+/** Returns where fencing numbers or revisions did not go up one by one, and where another replica wrote with a number than the one that took it. */
+export function judgeFencing(
+  states: readonly KeptChange[],
+  writes: readonly KeptChange[],
+): { readonly faults: readonly string[]; readonly fencings: number } {
   const owners = new Map<unknown, unknown>();
   const faults: string[] = [];
-  for (const { id, replica, fencing, former, revised } of states) {
-    if (Number(fencing) < Number(former)) faults.push(`${id}: ${fencing} after ${former}`);
-    if (Number(revised) < 0 || Number(revised) > 1) faults.push(`${id}: the revision changed by ${revised}`);
+  for (const { replica, fencing, former, revised } of states) {
+    if (Number(fencing) < Number(former)) faults.push(`${fencing} after ${former}`);
+    if (Number(revised) < 0 || Number(revised) > 1) faults.push(`the revision changed by ${revised}`);
     if (fencing !== former) owners.set(fencing, replica);
-    else if (owners.get(fencing) !== replica) faults.push(`${id}: ${replica} wrote with ${fencing}`);
+    else if (owners.get(fencing) !== replica) faults.push(`${replica} committed with ${fencing}`);
   }
-  const writes = await server.run('SELECT DISTINCT replica, fencing FROM audit.writes', url);
   for (const { replica, fencing } of writes) {
     if (owners.get(fencing) !== replica) faults.push(`${replica} changed rows with ${fencing}`);
   }
-  expect.soft(faults).toEqual([]);
-  return owners.size;
+  return { faults, fencings: owners.size };
 }
