@@ -12,6 +12,7 @@ import type { Ledger } from '../../src/reconcile/ledger.ts';
 import { siteOfRow } from './build-sites.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve } from './people.ts';
+import type { SimulatedReplicas } from './simulated-replicas.ts';
 import { COMPARE_MS } from './simulated-settings.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
@@ -34,7 +35,7 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   if (world.wall.setAt > 0) await pass(world, 2 * COMPARE_MS);
   world.wall.mend();
   world.tell('people', () => 'all faults are over');
-  world.controller.start();
+  world.controller.mend();
   await pass(world, 40 * MINUTE_MS);
   await sweep(world);
   for (const name of world.core?.ledger.list('suspension').keys() ?? []) judgeSuspension(world, name);
@@ -46,6 +47,7 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   await sweep(world);
   if (approves) judgeAnswers(world);
   if (world.violation === undefined) judge(world);
+  if (world.replicas !== undefined) await judgeReplicas(world, world.replicas);
   if (world.violation === undefined) await watchEvents(world);
 }
 
@@ -69,6 +71,13 @@ function judgeApprovals(world: World): void {
     if (approved === undefined || approved > world.wall.now() - USED_MS || Date.parse(since) > approved) continue;
     world.fail('what was approved comes to pass', `${kind} of ${instance ?? 'the commit'}: ${digest}`);
   }
+}
+
+/** A standby that could not show what was written, as while the repository was away, tries again. */
+async function judgeReplicas(world: World, replicas: SimulatedReplicas): Promise<void> {
+  replicas.mend();
+  await pass(world, 2 * MINUTE_MS);
+  if (world.violation === undefined) replicas.judge();
 }
 
 async function pass(world: World, ms: number): Promise<void> {

@@ -35,6 +35,8 @@ export interface Facts {
   readonly goneUnasked: Set<string>;
   /** The local copy was lost: of an instance that stays at a commit that was in no other, no record is known. */
   readonly hasLostCopy: boolean;
+  /** For how long a process may hang and go on with what it has begun: less than a lease where there are several, else not at all. */
+  readonly hangsMsMax: number;
   fail(promise: string, facts: string): void;
   tell(who: string, what: () => string): void;
 }

@@ -133,6 +133,20 @@ const DEEDS: {
   vanish: { name: text, site: text },
   tamper: { name: text, site: text, size: text },
   proxy: { proxy: text, does: keyOf({ stop: true, cut: true }), ms: number },
+  replica: {
+    which: keyOf({ leader: true, standby: true }),
+    does: keyOf({ kill: true, stop: true, hang: true, sleep: true, cut: true }),
+    ms: number,
+    in: optional(
+      keyOf<NonNullable<Extract<Deed, { kind: 'replica' }>['in']>>({
+        begin: true,
+        lock: true,
+        commit: true,
+        renewal: true,
+      }),
+    ),
+  },
+  'database clock': { ms: number },
   site: { site: text, mood: siteMood },
   remote: { mood: remoteMood },
   disk: { isFull: yesOrNo },
@@ -165,6 +179,7 @@ const readKept = object<Kept>({
     drift: optional(object<NonNullable<Script['drift']>>({ north: driftPolicy, south: driftPolicy })),
     pretends: optional(yesOrNo),
     proxies: optional(yesOrNo),
+    replicas: optional(number),
     approvesAtEnd: yesOrNo,
     actions: list(readAction),
   }),

@@ -74,6 +74,8 @@ const DOING: Doing = {
     if (does === 'stop') found?.stop(ms);
     else found?.cut(ms);
   },
+  replica: (world, fault) => world.replicas?.strike(fault),
+  'database clock': (world, { ms }) => world.replicas?.stepDatabase(ms),
   site: (world, { site, mood }) => world.setSite(site, mood),
   remote: (world, { mood }) => {
     world.git.mood = mood;

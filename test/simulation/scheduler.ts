@@ -4,10 +4,12 @@
 /** Whose events an end takes along: those of a controller die with it. */
 export interface Life {
   isOver: boolean;
+  /** Until then the process is stopped by a signal or with its machine: its events come late. */
+  pausedUntil?: number;
 }
 
 interface Event {
-  readonly time: number;
+  time: number;
   readonly number: number;
   readonly life: Life | null;
   run: (() => void) | null;
@@ -39,8 +41,14 @@ export class Scheduler {
   /** The time of the next event, or infinity. */
   get next(): number {
     for (let first = this.#events[0]; first !== undefined; first = this.#events[0]) {
-      if (first.run !== null && first.life?.isOver !== true) return first.time;
-      this.#pop();
+      const { life, time } = first;
+      if (first.run === null || life?.isOver === true) this.#pop();
+      else if (life?.pausedUntil === undefined || life.pausedUntil <= time) return time;
+      else {
+        this.#pop();
+        first.time = life.pausedUntil;
+        this.#push(first);
+      }
     }
     return Number.POSITIVE_INFINITY;
   }

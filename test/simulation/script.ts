@@ -18,6 +18,8 @@ export interface Script {
   readonly pretends?: boolean;
   /** Whether there are two more sites, east and west, that proxies look after. */
   readonly proxies?: boolean;
+  /** How many replicas share a database; omitted: one controller has a store of its own. */
+  readonly replicas?: number;
   /** Whether people approve what is held when everything settles. */
   readonly approvesAtEnd: boolean;
   readonly actions: readonly Action[];
@@ -30,7 +32,8 @@ export function scriptOf(seed: number): Script {
   const script = {
     theme: theme.name,
     ignoresCase: chance.is(theme.ignoresCase ?? 0.1),
-    outlives: chance.is(theme.outlives ?? 0.4),
+    // What another replica has begun goes on until its deadline.
+    outlives: chance.is(theme.outlives ?? 0.4) || theme.hasReplicas === true,
     approvesAtEnd: chance.is(0.6),
   };
   return { ...script, ...settingsOf(seed, theme), actions: [...actionsOf(theme, chance)] };
@@ -48,6 +51,7 @@ function settingsOf(seed: number, theme: Theme): Partial<Script> {
     endsWithCall: drawn(seed, 'ends with its call') < 0.35,
     drift: { north: policyOf('north'), south: policyOf('south') },
     ...(theme.proxies ? { proxies: true } : {}),
+    ...(theme.hasReplicas ? { replicas: drawn(seed, 'replicas') < 0.6 ? 2 : 3 } : {}),
     pretends: drawn(seed, 'pretends') < (theme.pretends ?? 0),
   };
 }

@@ -7,6 +7,7 @@ import type { RunInSlices } from '../../src/base/slices.ts';
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import { renewIncarnations, restoredAt } from '../../src/follow/renew-incarnations.ts';
 import type { ExecutionSettings } from '../../src/model/settings.ts';
+import type { Provider } from '../../src/providers/provider.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
 import type { Trigger } from '../../src/repository/source.ts';
 import { createPollTimer } from '../../src/repository/triggers.ts';
@@ -18,13 +19,14 @@ import { clockOf } from './simulated-clock.ts';
 import type { Image } from './simulated-disk.ts';
 import type { MeaningOf } from './simulated-git.ts';
 import { COMPARE_MS, POLL_MS } from './simulated-settings.ts';
+import type { SimulatedSite } from './simulated-site.ts';
 import { simulatedSlices } from './simulated-slices.ts';
 import type { World } from './world.ts';
 
 /** How long after a failed start the next one comes. */
 const START_AGAIN_MS = 60_000;
 
-interface SimulatedControllerOptions {
+export interface SimulatedControllerOptions {
   readonly seed: number;
   readonly execution: ExecutionSettings;
   readonly meaningOf: MeaningOf;
@@ -90,7 +92,7 @@ export class SimulatedController {
     this.core = undefined;
     this.agent = undefined;
     world.disk.cut();
-    for (const site of world.sites) site.abandon();
+    for (const site of world.sites) site.abandon(this.#life);
     if (loses === 'copy') {
       this.#here = new Set();
       this.hasLostCopy = true;
@@ -128,6 +130,11 @@ export class SimulatedController {
     this.#hint();
   }
 
+  /** Nothing lasts longer than its fault. */
+  mend(): void {
+    this.start();
+  }
+
   /** Ends it with the run. */
   close(): void {
     this.#life.isOver = true;
@@ -135,7 +142,6 @@ export class SimulatedController {
 
   async #open(life: Life): Promise<void> {
     const { scheduler, wall, rows, sites, git, disk, calls, restores } = this.#world;
-    const { seed, execution, meaningOf } = this.#options;
     for (const site of sites) site.restarted();
     const clock = clockOf(scheduler, wall, life);
     const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
@@ -151,34 +157,19 @@ export class SimulatedController {
     const store = rows.watched(opened);
     this.#compareImages();
     restores.opened(store);
-    const core = wireCore({
-      ...{ store, sign, execution, clock, opened: new AsyncDisposableStack(), log: logOf(this.#world) },
-      registry: createProviderRegistry(
-        execution.providers,
-        ({ name }) => this.#world.site(name).provider(life),
-        this.#world.proxies.length > 0 ? execution.proxied : undefined,
-      ),
+    const parts = partsOfCore(this.#world, this.#options, {
+      ...{ store, sign, clock, inSlices, life, opened: new AsyncDisposableStack() },
       source: git.source(life, this.#here),
-      publisher: git.publisher(life, meaningOf),
-      triggers: [createPollTimer(POLL_MS, clock), this.#hintTrigger()],
-      random: () => drawn(seed, `random ${calls.count}`),
-      writes: 'commit',
-      compareMs: COMPARE_MS,
-      inSlices,
+      trigger: triggerOf((poll) => {
+        this.#hint = poll;
+      }),
+      provide: (site) => site.provider(life),
     });
+    const core = wireCore(parts);
     await core.started;
     this.core = core;
     this.agent = core.agent;
     core.follower.start();
-  }
-
-  #hintTrigger(): Trigger {
-    return {
-      start: (poll) => {
-        this.#hint = poll;
-      },
-      stop: async () => undefined,
-    };
   }
 
   /** Fails where a row that was shown is not there after a crash, unless the very commit under way changed it. */
@@ -204,6 +195,42 @@ export class SimulatedController {
     for (const name of calls.forget({ isWaitedFor: lost !== 'store' })) orphans.add(name);
     for (const site of sites) for (const { name } of site.servers) orphans.add(name);
   }
+}
+
+/** What differs between controllers: their store, and the life that their parts end with. */
+type OwnParts = Pick<
+  Parameters<typeof wireCore>[0],
+  'store' | 'shown' | 'leads' | 'sign' | 'clock' | 'inSlices' | 'opened' | 'source'
+> & {
+  readonly life: Life;
+  readonly trigger: Trigger;
+  readonly provide: (site: SimulatedSite) => Provider;
+};
+
+/** Returns the parts of a controller that its core is made of. */
+export function partsOfCore(
+  world: World,
+  { seed, execution, meaningOf }: SimulatedControllerOptions,
+  { life, trigger, provide, ...parts }: OwnParts,
+): Parameters<typeof wireCore>[0] {
+  return {
+    ...{ ...parts, execution, log: logOf(world) },
+    registry: createProviderRegistry(
+      execution.providers,
+      ({ name }) => provide(world.site(name)),
+      world.proxies.length > 0 ? execution.proxied : undefined,
+    ),
+    publisher: world.git.publisher(life, meaningOf),
+    triggers: [createPollTimer(POLL_MS, parts.clock), trigger],
+    random: () => drawn(seed, `random ${world.calls.count}`),
+    writes: 'commit',
+    compareMs: COMPARE_MS,
+  };
+}
+
+/** Returns a trigger that hands out what it would call. */
+export function triggerOf(start: Trigger['start']): Trigger {
+  return { start, stop: async () => undefined };
 }
 
 /** Returns a log that fails the run where a controller or a proxy meets what it calls impossible. */

@@ -153,11 +153,12 @@ export class SimulatedSite {
     this.lostActionEnds = ends;
   }
 
-  /** The controller dies. What ends with it has had its effect or not, as chance has it. */
-  abandon(): void {
+  /** A controller dies. What ends with it has had its effect or not, as chance has it. */
+  abandon(controller: Life): void {
     if (this.lostActionEnds === 'with its call') return;
     const endsWith = this.lostActionEnds === 'with the controller';
-    for (const [number, { end, isEndless }] of [...this.#running]) {
+    for (const [number, { end, isEndless, life }] of [...this.#running]) {
+      if (life !== controller) continue;
       if (endsWith || isEndless) end(endsWith && this.#drawn(`abandon ${number}`) < 0.5);
     }
   }

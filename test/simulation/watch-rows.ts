@@ -58,8 +58,8 @@ export class RowWatch {
     this.#forgetApproval = of.forgetApproval;
   }
 
-  /** Returns the store with every commit watched. */
-  watched(store: Store): Store {
+  /** Returns the store with every commit watched, of several those of the replica that still leads when it hears of them. */
+  watched(store: Store, isLeader = () => true): Store {
     this.#store = store;
     return {
       read: (kind, name) => store.read(kind, name),
@@ -68,10 +68,13 @@ export class RowWatch {
       commit: async (changes, events) => {
         const suspended = suspensionsOf(changes, store, this.#facts.wall.now());
         await store.commit(changes, events);
+        if (!isLeader()) return;
+        this.#store = store;
         this.#watchSuspended(suspended);
         this.commits += changes.length;
         for (const change of changes) this.#note(change);
       },
+      watchOthers: (prepare) => store.watchOthers?.(prepare),
       get failure() {
         return store.failure;
       },

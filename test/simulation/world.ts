@@ -13,6 +13,8 @@ import { SimulatedController } from './simulated-controller.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedGit } from './simulated-git.ts';
 import { SimulatedProxy } from './simulated-proxy.ts';
+import { LEASE_MS } from './simulated-replica.ts';
+import { SimulatedReplicas } from './simulated-replicas.ts';
 import { executionOf, policyIn } from './simulated-settings.ts';
 import type { SimulatedSite, SiteMood, SiteServer } from './simulated-site.ts';
 import { Story } from './story.ts';
@@ -34,7 +36,9 @@ export class World implements Facts {
   readonly disk: SimulatedDisk;
   readonly sites: readonly SimulatedSite[];
   readonly proxies: readonly SimulatedProxy[];
-  readonly controller: SimulatedController;
+  readonly controller: SimulatedController | SimulatedReplicas;
+  /** The same where there are several; undefined: there is one. */
+  readonly replicas: SimulatedReplicas | undefined;
   readonly pushes: Pushes;
   readonly followed: Followed;
   readonly calls: CallWatch;
@@ -74,7 +78,9 @@ export class World implements Facts {
     this.pushes = new Pushes(this, seed);
     this.git.onPushed = (commit) => this.pushes.written(commit);
     const meaningOf = (message: string) => this.pushes.meaningOf(message);
-    this.controller = new SimulatedController(this, { seed, execution, meaningOf });
+    const options = { seed, execution, meaningOf };
+    this.replicas = script.replicas === undefined ? undefined : new SimulatedReplicas(this, options, script.replicas);
+    this.controller = this.replicas ?? new SimulatedController(this, options);
     this.sites = buildSites(script, { scheduler: this.scheduler, seed, watch: this.calls });
     this.proxies = proxiesOf(this.sites, seed).map((options) => new SimulatedProxy(this, options));
     for (const proxy of this.proxies) proxy.start();
@@ -86,6 +92,10 @@ export class World implements Facts {
 
   get hasLostCopy(): boolean {
     return this.controller.hasLostCopy;
+  }
+
+  get hangsMsMax(): number {
+    return this.replicas === undefined ? 0 : LEASE_MS;
   }
 
   tell(who: string, what: () => string): void {
@@ -134,6 +144,7 @@ export class World implements Facts {
     this.rows.step(this.#isNew);
     this.#isNew = false;
     this.#waits.step();
+    this.replicas?.watch();
   }
 
   /** Lets happen at once what follows from what somebody just did. */

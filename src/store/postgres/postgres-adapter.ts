@@ -19,7 +19,7 @@ import { ALL_EVENTS, checksumOf, type KeptEvent, type Piece, ROW_FRAME_BYTES, ty
 import type { KeptRow } from '../row-json.ts';
 import { emptyStoreDocument, type StoreDocument } from '../store-document.ts';
 import { NotLeading, StoreError } from '../store-error.ts';
-import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
+import { connectTo, type DatabaseOptions, type RunStatement, type Transactions } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
 import { requireSchema } from './migrate.ts';
 import { databaseError, LostCommit } from './postgres-error.ts';
@@ -86,7 +86,7 @@ interface State {
 
 /** A database with the tables of a store. */
 export class PostgresAdapter implements DocumentAdapter {
-  readonly #connections: DatabaseConnections;
+  readonly #connections: Transactions;
   readonly #inSlices: RunInSlices;
   readonly #lease: CommitLease | undefined;
   readonly #onSaved: PostgresStoreOptions['onSaved'];
@@ -98,7 +98,7 @@ export class PostgresAdapter implements DocumentAdapter {
     { lease, onSaved }: Pick<PostgresStoreOptions, 'lease' | 'onSaved'> = {},
   ) {
     const limits = lease === undefined ? options.limits : limitCommits(lease.leaseSeconds, options.limits);
-    this.#connections = new DatabaseConnections({ ...options, ...(limits === undefined ? {} : { limits }) });
+    this.#connections = connectTo({ ...options, ...(limits === undefined ? {} : { limits }) });
     this.#inSlices = inSlices;
     this.#lease = lease;
     this.#onSaved = onSaved;

@@ -22,6 +22,8 @@ export interface Theme {
   readonly heals?: number;
   /** Whether there are two more sites, east and west, that proxies look after. */
   readonly proxies?: boolean;
+  /** Whether several replicas share a database. */
+  readonly hasReplicas?: boolean;
   /** How likely the south site makes no real servers; never where it is left out. */
   readonly pretends?: number;
   /** How likely the controller starts only after some commits. */
