@@ -94,6 +94,7 @@ const DOING: Doing = {
     // Two steps between two comparisons would look like none.
     if (world.scheduler.now - world.wall.setAt < 2 * COMPARE_MS) return;
     world.wall.step(ms);
+    world.replicas?.watchLeases();
     world.tell('clock', () => `is set ${ms > 0 ? 'forward' : 'back'} by ${Math.abs(ms) / 1000} s`);
   },
   approve: asking<'approve'>(({ operator }, world, { pick }) => {

@@ -105,6 +105,11 @@ export class SimulatedReplicas {
     else this.#pause(machine, ms, does === 'sleep');
   }
 
+  /** Has leases run on for a while: the clock on the wall is set, by which they may be over. */
+  watchLeases(): void {
+    this.#time.move();
+  }
+
   /** Sets the clock of the database. */
   stepDatabase(ms: number): void {
     this.#time.move();
