@@ -14,6 +14,8 @@ export interface FollowedCommit {
   readonly staying: ReadonlySet<string>;
   /** Those of them that wait for an approval. */
   readonly held: ReadonlySet<string>;
+  /** Those of them that are wrong beside the others, also where they wait for an approval besides. */
+  readonly invalid: ReadonlySet<string>;
 }
 
 /** A commit, and what the controller says of instances at it. */
@@ -49,8 +51,9 @@ export class Followed {
 
   #entryOf({ commit, invalid, held }: TakenCommit): FollowedCommit {
     const { git, scheduler } = this.#facts;
-    const staying = new Set([...invalid, ...held]);
-    return { commit, files: git.at(commit).files, since: scheduler.now, staying, held: new Set(held) };
+    const names = { held: new Set(held), invalid: new Set(invalid) };
+    const staying = names.invalid.union(names.held);
+    return { commit, files: git.at(commit).files, since: scheduler.now, staying, ...names };
   }
 
   /** Notes the desired state in force, if it is another one. */

@@ -168,6 +168,7 @@ function watchYes(facts: Facts, { all }: Followed): void {
   if (desired === undefined || before === undefined || last === undefined || before.commit !== last.commit) return;
   for (const instance of before.held) {
     // What is wrong besides may be held and stay as it was after that.
+    if (before.invalid.has(instance)) continue;
     const shape = validShape(last.files, instance);
     // So is what needs a server that went with another approved removal: the commit contradicts itself.
     const isValidEntry = shape !== undefined && hasOutsideNeeds(shape, instance, desired);

@@ -32,8 +32,8 @@ export class CreateWatch {
   readonly #claims = new Map<string, { readonly action: string; readonly time: number }>();
   /** The last create of each server: who repeats it may find what it left. */
   readonly #creates = new Map<string, string>();
-  /** Servers that a create may have made: none has said so, and no check has found them absent since. */
-  readonly #unsure = new Set<string>();
+  /** Servers that a create may have made, with its site where that is known: none has said so, and no check there has found them absent since. */
+  readonly #unsure = new Map<string, string | undefined>();
   /** When the first check of such a server, since the last one that told, ended without telling whether it is there. */
   readonly #untold = new Map<string, number>();
   /** When a stranger built each server that a check found then, where no check before it could tell of it. */
@@ -60,7 +60,8 @@ export class CreateWatch {
       this.#absences.set(resource, this.#facts.scheduler.now);
       // Whatever comes under the name of a server at rest that is gone is taken for it, as if it had come back.
       if (this.#facts.core?.ledger.server(resource)?.applied == null) this.#vanished.delete(resource);
-      this.#unsure.delete(resource);
+      // Who looks after another site cannot tell.
+      if ((this.#unsure.get(resource) ?? site) === site) this.#unsure.delete(resource);
     }
     if (!isAbsent) this.#noteTaken(resource);
     this.#untold.delete(resource);
@@ -131,7 +132,7 @@ export class CreateWatch {
     for (const [name, { applied, mayExist, action, incarnation, dirty }] of store.list('server')) {
       if (applied !== null || !mayExist || action !== null) continue;
       this.#creates.set(name, `${name}.${incarnation + (dirty ? 1 : 0)}.create`);
-      this.#unsure.add(name);
+      this.#unsure.set(name, undefined);
     }
   }
 
@@ -160,7 +161,7 @@ export class CreateWatch {
     this.#vanished.delete(resource);
     this.#creates.set(resource, action);
     this.#deleting.delete(resource);
-    this.#unsure.add(resource);
+    this.#unsure.set(resource, site);
     this.#untold.delete(resource);
     if (why !== undefined) this.#facts.fail('no create without a check before it', `${resource} at ${site} ${why}`);
   }
