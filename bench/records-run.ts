@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { nodeOf } from '../src/desired/node-records.ts';
 import type { HieraNode } from '../src/hiera/node.ts';
-import { recordOf } from '../src/hiera/record.ts';
+import { buildPlainRecord } from '../src/hiera/record.ts';
 import { TextRepository } from '../test/support/text-repository.ts';
 import { KEYS, recordsFiles, serversOf } from './records-files.ts';
 
@@ -41,7 +41,7 @@ for (let round = 0; round <= rounds; round += 1) {
   });
   records = [];
   const computed = cpuSecondsOf(() => {
-    records = nodes.map((node) => recordOf(node, FACTS));
+    records = nodes.map((node) => buildPlainRecord(node, FACTS));
   });
   if (round > 0) results.push({ ...computed, deriveCpuSeconds: derived.cpuSeconds });
 }

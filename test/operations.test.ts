@@ -6,7 +6,7 @@ import schema from '../schemas/settings.schema.json' with { type: 'json' };
 import { createAuthority } from '../src/base/development-pki.ts';
 import { isMap } from '../src/model/json.ts';
 import { loadSettings } from '../src/settings/load-settings.ts';
-import { refusalsOf } from '../src/settings/refuse-settings.ts';
+import { findRefusals } from '../src/settings/refuse-settings.ts';
 import { readSources } from './architecture/source-file.ts';
 import { ROOT, run } from './support/command-line.ts';
 import { createCrl } from './support/create-crl.ts';
@@ -86,7 +86,7 @@ describe('the settings', () => {
   });
 
   it.each(later)('of later versions are refused: %s', (path) => {
-    expect(refusalsOf(withKey(path), {})).not.toEqual([]);
+    expect(findRefusals(withKey(path), {})).not.toEqual([]);
   });
 
   it('of the example can be loaded', async () => {

@@ -89,7 +89,7 @@ export function createAgent(options: AgentOptions): Agent {
   const { work } = options;
   const waits = new Shares(WAITS);
   return {
-    actions: (by, limit) => work.offered(tagsOf(by), limit).map((offer) => actionOf(offer, work)),
+    actions: (by, limit) => work.offered(tagsOf(by), limit).map((offer) => describeAction(offer, work)),
     async wait(by, ms, signal) {
       if (work.hasOffer(tagsOf(by))) return;
       await waits.run({ client: by.serial }, () => waitForOffer(options, by, { ms, signal }));
@@ -98,7 +98,7 @@ export function createAgent(options: AgentOptions): Agent {
       const server = ownServer(work, by, id);
       const ownTags = () => (refusal() === undefined ? tagsNow(options, by) : undefined);
       const claimed = await work.claim(server, id, { client: by.serial, request, ownTags });
-      return { lease: claimed.lease, deadline: claimed.call.deadline, action: actionOf(claimed, work) };
+      return { lease: claimed.lease, deadline: claimed.call.deadline, action: describeAction(claimed, work) };
     },
     heartbeat(by, id, lease) {
       if (!work.isHeld(serverIn(id), { id, lease, client: by.serial })) throw notHeld(work, by, id);
@@ -130,7 +130,7 @@ async function waitForOffer({ work, clock }: AgentOptions, by: Client, { ms, sig
   }
 }
 
-function actionOf({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWork): AgentAction {
+function describeAction({ call, row }: OfferedCall, { timeoutSeconds }: ProxyWork): AgentAction {
   const { operation, action: id, resource, kind, properties, record, applied, outputs } = call;
   const { instance, key: group, generation, attempt } = row;
   return {

@@ -160,7 +160,7 @@ export class ProxyWork {
 
   /** Returns true if a client holds this call of a server with that lease, and the call was not given up. */
   isHeld(server: string, { id, lease, client }: HeldCall): boolean {
-    const claim = this.#claimOf(server, id);
+    const claim = this.#findClaim(server, id);
     const isHeld = claim?.client === client && isSameDigest(claim.lease, digestOf(lease));
     if (isHeld) this.#hear(server, id);
     else this.#recordUnknown(id);
@@ -168,7 +168,7 @@ export class ProxyWork {
   }
 
   /** Returns the serial of the proxy that carries out the call of a server, and when it was last heard of, if any does. */
-  holderOf(server: string): { readonly client: string; readonly heard: string | null } | undefined {
+  findHolder(server: string): { readonly client: string; readonly heard: string | null } | undefined {
     const action = this.#row(server)?.action;
     const current = this.#begunClaim(server);
     const client = current?.claim.client ?? action?.claim?.client;
@@ -246,7 +246,7 @@ export class ProxyWork {
   }
 
   /** An action that began before the controller was started is held by its row until it is given up. */
-  #claimOf(server: string, id: string): ProxyClaim | undefined {
+  #findClaim(server: string, id: string): ProxyClaim | undefined {
     const current = this.#begunClaim(server);
     if (current !== undefined) return current.id === id ? current.claim : undefined;
     const { reconciler, clock } = this.#options;

@@ -14,7 +14,7 @@ import { canonicalFingerprint } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Caller, Registry } from '../service/caller.ts';
 import type { Reader } from '../service/read/reader.ts';
-import { fingerprintOf, type Peer, peerOf } from './peer.ts';
+import { fingerprintOf, identifyPeer, type Peer } from './peer.ts';
 
 /** The registry, and the judgement of certificates. */
 export interface AuthenticateOptions {
@@ -64,7 +64,7 @@ export function authenticate(options: AuthenticateOptions) {
 /** Returns the registered client of a request. Throws ServiceError where its certificate admits no client, or is not registered. */
 export function admit(options: AuthenticateOptions, { socket }: IncomingMessage, registry?: Registry): Client {
   const { reader, clock, judge } = options;
-  const peer = peerOf(socket);
+  const peer = identifyPeer(socket);
   judges.set(socket, options);
   const now = clock.now();
   if (peer.expires <= now) {
@@ -90,19 +90,19 @@ export function admit(options: AuthenticateOptions, { socket }: IncomingMessage,
 
 /** Returns who sent a request that `authenticate` let pass, and whether it still may. */
 export function callerOf(request: IncomingMessage): Caller {
-  return { by: clientOf(request), refusal: (registry) => refusalOf(request, registry) };
+  return { by: clientOf(request), refusal: (registry) => findRefusal(request, registry) };
 }
 
 /** Returns the request of an authenticated client as one for work; requests with equal questions get one result. */
 export function askerOf(request: IncomingMessage, response: ServerResponse, question?: string): Asker {
   const client = fingerprintOf(request);
-  const isGone = (): boolean => response.destroyed || refusalOf(request) !== undefined;
+  const isGone = (): boolean => response.destroyed || findRefusal(request) !== undefined;
   return { client, question: question ?? `${client} ${request.url}`, isGone };
 }
 
-/** Throws ServiceError where a request that was let pass is not allowed any more; see {@link refusalOf}. */
+/** Throws ServiceError where a request that was let pass is not allowed any more; see {@link findRefusal}. */
 export function requireAllowed(request: IncomingMessage): void {
-  const refusal = refusalOf(request);
+  const refusal = findRefusal(request);
   if (refusal !== undefined) throw refusal;
 }
 
@@ -110,7 +110,7 @@ export function requireAllowed(request: IncomingMessage): void {
  * Returns why a request that was let pass is not allowed any more: its certificate admits no client now, or its client is not
  * registered, or with another role, on which all rights hang. Undefined while it is, and for one that was not let pass.
  */
-export function refusalOf(request: IncomingMessage, registry?: Registry): ServiceError | undefined {
+export function findRefusal(request: IncomingMessage, registry?: Registry): ServiceError | undefined {
   const options = judges.get(request.socket);
   if (options === undefined) return undefined;
   try {
@@ -134,7 +134,7 @@ export function logOverShare({ socket }: IncomingMessage, reason: string): void 
   const options = judges.get(socket);
   if (options === undefined) return;
   const { log, clock, reader } = options;
-  const { serial } = peerOf(socket);
+  const { serial } = identifyPeer(socket);
   const note = overShares.get(log) ?? countLog(clock);
   overShares.set(log, note);
   const client = reader.registered(serial)?.name ?? null;

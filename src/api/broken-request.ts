@@ -36,7 +36,7 @@ export function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
     socket.destroy();
     return;
   }
-  const body = errorBodyOf(failureOf(error));
+  const body = errorBodyOf(explainParseError(error));
   const json = JSON.stringify(body);
   const head = [
     `HTTP/1.1 ${body.return_code} ${STATUS_CODES[body.return_code]}`,
@@ -50,7 +50,7 @@ export function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
   socket.end(`${head.join('\r\n')}\r\n\r\n${json}`, () => socket.destroy());
 }
 
-function failureOf({ code, message }: NodeJS.ErrnoException): Failure {
+function explainParseError({ code, message }: NodeJS.ErrnoException): Failure {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { code: 'headers_too_large', message: 'The request line and headers are larger than 8 KiB' };

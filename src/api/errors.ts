@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../base/log.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
-import { logOverShare, refusalOf } from './authenticate.ts';
+import { findRefusal, logOverShare } from './authenticate.ts';
 import { requestIdOf, writeJson } from './present.ts';
 
 /** Error codes of HTTP, which the service does not have. */
@@ -88,19 +88,19 @@ export function sendError(response: ServerResponse, failure: Failure): void {
 export function answerErrors(log: Logger) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: IncomingMessage, response: ServerResponse, _next: () => void): void => {
-    const failure = failureOf(error, requestIdOf(response));
+    const failure = explainError(error, requestIdOf(response));
     if (failure.code === 'internal') {
       log.error({ err: error, request: requestIdOf(response), method: request.method, url: request.url }, 'failed');
     }
     if (failure.code === 'too_many_requests') logOverShare(request, failure.message);
-    const refusal = refusalOf(request);
+    const refusal = findRefusal(request);
     // Half an answer cannot become another one; only a broken connection tells the client.
     if (response.headersSent) response.destroy();
     else sendError(response, refusal === undefined || refusal.code === failure.code ? failure : refusal);
   };
 }
 
-function failureOf(error: unknown, requestId: string): Failure {
+function explainError(error: unknown, requestId: string): Failure {
   if (error instanceof ServiceError && error.code !== 'internal') return error;
   const code = codeOfExpress(error);
   if (code !== undefined) return { code, message: String(error instanceof Error ? error.message : error) };

@@ -8,7 +8,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Outage } from '../service/operate/answers.ts';
 import { WAIT_MS, WAITS } from '../service/read/commit-wait.ts';
 import { PIECE_LENGTH } from './answer.ts';
-import { type RequestStep, refusalOf, requireAllowed } from './authenticate.ts';
+import { findRefusal, type RequestStep, requireAllowed } from './authenticate.ts';
 import { BODY_BYTES_MAX } from './json-body.ts';
 import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
 import { requestIdOf } from './present.ts';
@@ -103,7 +103,7 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
       next();
       return;
     }
-    const isGone = (): boolean => response.destroyed || refusalOf(request) !== undefined;
+    const isGone = (): boolean => response.destroyed || findRefusal(request) !== undefined;
     const answer = await sharesFor(request).run({ client: fingerprintOf(request), isGone }, async () => {
       const body = await readBody(request, REPORT.test(pathOf(request)) ? REPORT_BYTES_MAX : BODY_BYTES_MAX);
       return body === undefined ? undefined : await ask(request, response, body);
@@ -272,7 +272,7 @@ async function waitUntilShown(
 /** Sends an answer as the leader would. Throws ServiceError where the client may not ask any more. */
 function sendForwarded(request: IncomingMessage, response: ServerResponse, answer: ForwardedAnswer): void {
   const { status, headers, body } = answer;
-  const refusal = refusalOf(request);
+  const refusal = findRefusal(request);
   if (refusal !== undefined && status !== 401 && status !== 403) {
     const isDone = !isReading(request) && status < 300;
     throw isDone

@@ -115,7 +115,7 @@ export function readFields<const Kinds extends Readonly<Record<string, FieldKind
   if (body !== undefined && !isMap(body)) throw new ServiceError('invalid_input', 'The body has to be a JSON object');
   const faults: ErrorDetail[] = [];
   for (const [name, value] of Object.entries(body ?? {})) {
-    if (faults.length < FAULTS_MAX) faults.push(...faultOf(name, value, kinds));
+    if (faults.length < FAULTS_MAX) faults.push(...checkField(name, value, kinds));
   }
   const [first] = faults;
   if (first !== undefined) throw new ServiceError('invalid_input', first.message, faults);
@@ -123,7 +123,7 @@ export function readFields<const Kinds extends Readonly<Record<string, FieldKind
   return (body ?? {}) as JsonMap as Fields<Kinds>;
 }
 
-function faultOf(name: string, value: Json, kinds: Readonly<Record<string, FieldKind<Json>>>): ErrorDetail[] {
+function checkField(name: string, value: Json, kinds: Readonly<Record<string, FieldKind<Json>>>): ErrorDetail[] {
   const kind = fieldOf(kinds, name);
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
   if (kind === undefined) {

@@ -16,12 +16,12 @@ interface Health {
 
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
 export async function createManagement({ host, port, ...states }: ManagementOptions): Promise<Listening> {
-  const { server } = createPlainServer((request, response) => send(response, healthOf(request, states)));
+  const { server } = createPlainServer((request, response) => send(response, answerHealth(request, states)));
   const address = await listenOn(server, { host, port }, 'management.port');
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };
 }
 
-function healthOf(
+function answerHealth(
   { method, url = '/' }: IncomingMessage,
   { ready, leads }: Omit<ManagementOptions, keyof ListenAddress>,
 ): Health {

@@ -33,11 +33,11 @@ const forwardedPeers = new Map<string, Peer>();
 
 /** Returns whose share a request takes that was admitted: two authorities may give the same serial to different clients. */
 export function fingerprintOf({ socket }: IncomingMessage): string {
-  return peerOf(socket).fingerprint;
+  return identifyPeer(socket).fingerprint;
 }
 
 /** Returns what the certificate of a connection says. Throws ServiceError `unauthorized` where it has no valid one. */
-export function peerOf(socket: Socket): Peer {
+export function identifyPeer(socket: Socket): Peer {
   const known = peers.get(socket);
   if (known !== undefined) return known;
   // The handshake refuses who has no valid certificate. Looked at again, since everything else rests on it.
@@ -51,7 +51,7 @@ export function peerOf(socket: Socket): Peer {
 
 /** Returns the certificates of a client that TLS has verified, as PEM: its own, then the authorities that it has sent along. */
 export function certificatesOf({ socket }: IncomingMessage): readonly string[] {
-  const { certificate, fingerprint } = peerOf(socket);
+  const { certificate, fingerprint } = identifyPeer(socket);
   return [certificate.toString(), ...(sentAlongBy.get(fingerprint) ?? [])];
 }
 

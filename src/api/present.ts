@@ -4,7 +4,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { type AnswerText, cutText, type PiecedAnswer } from './answer.ts';
-import { refusalOf, requireAllowed } from './authenticate.ts';
+import { findRefusal, requireAllowed } from './authenticate.ts';
 import { fingerprintOf, isForwarded } from './peer.ts';
 import { COUNTED_BYTES_MIN, sendAtOnce, sentAnswers } from './sent-answers.ts';
 
@@ -60,7 +60,7 @@ function sendBody(response: ServerResponse, answer: AnswerText): void {
 
 /** Answers what was done, in the envelope of the interface. Throws ServiceError where the client may not ask any more. */
 export function sendEnvelope(response: ServerResponse, status: number, message: string): void {
-  const refusal = refusalOf(response.req);
+  const refusal = findRefusal(response.req);
   if (refusal === undefined) writeJson(response, status, { message, return_code: status });
   else throw new ServiceError(refusal.code, `${refusal.message}. What this request asked for was done before`);
 }

@@ -101,12 +101,12 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * A browser sends its client certificate for any page, so the certificate does not prove which page sent the request.
  */
 export function refuseForeignOrigin(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  const failure = READING.has(request.method ?? '') ? undefined : failureOf(request);
+  const failure = READING.has(request.method ?? '') ? undefined : refuseForeign(request);
   if (failure === undefined) next();
   else sendError(response, failure);
 }
 
-function failureOf({ headers }: IncomingMessage): Failure | undefined {
+function refuseForeign({ headers }: IncomingMessage): Failure | undefined {
   const { origin, host } = headers;
   if (origin !== undefined && !isOwn(origin, host)) {
     return {

@@ -2,7 +2,7 @@
 // docs/decisions/0031-shares.md.
 import type { ServerResponse } from 'node:http';
 import { type AnswerText, PIECE_LENGTH, type PiecedAnswer } from './answer.ts';
-import { logOverShare, refusalOf } from './authenticate.ts';
+import { findRefusal, logOverShare } from './authenticate.ts';
 import { clientTurns } from './client-turns.ts';
 
 /** Shorter answers are not counted: of the 1,000 connections of a client, they take 12 MiB at most. */
@@ -104,7 +104,7 @@ export class SentAnswers {
     let goOn = (): void => undefined;
     for (const event of ['drain', 'close'] as const) response.on(event, () => goOn());
     for (const piece of sent.answer.pieces) {
-      if (refusalOf(response.req) !== undefined) response.destroy();
+      if (findRefusal(response.req) !== undefined) response.destroy();
       if (response.destroyed) return;
       // The client has read most of the piece before.
       this.#sent.delete(response);

@@ -47,7 +47,7 @@ export function bodyOf(request: { readonly body: unknown }): JsonMap {
 }
 
 /** Returns whether an existing object may be replaced: the query parameter or the body's field, `true` or `false`. */
-export function forceOf(request: Parameters<typeof queryFlag>[0] & { readonly body: unknown }): boolean {
+export function readForce(request: Parameters<typeof queryFlag>[0] & { readonly body: unknown }): boolean {
   const field = isMap(request.body) && Object.hasOwn(request.body, 'force') ? request.body.force : false;
   if (field !== true && field !== false) {
     const message = 'is true or false';

@@ -47,12 +47,12 @@ export class SharedTexts {
   properties(properties: Properties): Properties {
     const shared = emptyMap<PropertyValue>();
     for (const [key, value] of Object.entries(properties)) {
-      shared[key] = typeof value === 'string' ? this.text(value) : this.#listOf(key, value);
+      shared[key] = typeof value === 'string' ? this.text(value) : this.#shareList(key, value);
     }
     return shared;
   }
 
-  #listOf(property: string, list: readonly string[]): readonly string[] {
+  #shareList(property: string, list: readonly string[]): readonly string[] {
     const last = this.#lists.get(property);
     if (last !== undefined && isSameList(last, list)) return last;
     if (this.#lists.size >= TEXTS_MAX) this.#lists.clear();

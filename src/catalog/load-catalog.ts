@@ -50,7 +50,7 @@ export function* catalogSteps(
     if (known === undefined && entry.text !== null) parsed++;
     yield;
   }
-  const bytes = sizeOf(files);
+  const bytes = countBytes(files);
   if (bytes > LAYOUT_BYTES_MAX) return yield* refuseSize(snapshot, tooManyBytes(bytes));
   return yield* assemble(snapshot, files, parsed);
 }
@@ -150,7 +150,7 @@ function noTree(files: ReadonlyMap<string, FileEntry>): Entry<TreeNode> {
 }
 
 /** Returns the bytes of all files, each content once: as many as a read of the whole commit takes. */
-function sizeOf(files: ReadonlyMap<string, FileEntry>): number {
+function countBytes(files: ReadonlyMap<string, FileEntry>): number {
   const counted = new Set<string>();
   let bytes = 0;
   for (const entry of files.values()) {

@@ -21,7 +21,7 @@ import { problemFrom } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FileType } from './catalog.ts';
-import { faultOf, type Violation, withoutMisspelt } from './violation.ts';
+import { explainViolation, type Violation, withoutMisspelt } from './violation.ts';
 import type { YamlDocument } from './yaml.ts';
 
 /** How schemas are compiled. test/support/bundle-once.ts does it ahead. */
@@ -70,7 +70,7 @@ export function compileSchema(schema: object): SchemaCheck {
   return (file, document) => {
     if (document.value === undefined) return [];
     validate ??= ajv.compile(schema);
-    return withoutMisspelt(violationsOf(validate, document.value, schema)).map((violation) =>
+    return withoutMisspelt(findViolations(validate, document.value, schema)).map((violation) =>
       problemOf(violation, file, document),
     );
   };
@@ -92,7 +92,7 @@ export function checkSchema(type: FileType, file: string, document: YamlDocument
   return check(file, document);
 }
 
-function violationsOf(validate: ValidateFunction, value: unknown, root: object): readonly Violation[] {
+function findViolations(validate: ValidateFunction, value: unknown, root: object): readonly Violation[] {
   if (validate(value)) return [];
   const violations = new Map<string, Violation>();
   for (const error of validate.errors ?? []) {
@@ -100,7 +100,7 @@ function violationsOf(validate: ValidateFunction, value: unknown, root: object):
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     // What editors must not suggest is refused by check-object.ts, in words of its own.
     if (error.parentSchema?.doNotSuggest === true) continue;
-    const violation = violationOf(error, 'definitions' in root ? root.definitions : undefined);
+    const violation = describeViolation(error, 'definitions' in root ? root.definitions : undefined);
     const place = `${violation.pointer} ${violation.field ?? ''}`;
     if (!violations.has(place)) violations.set(place, violation);
     if (violations.size >= VIOLATIONS_MAX) break;
@@ -108,7 +108,7 @@ function violationsOf(validate: ValidateFunction, value: unknown, root: object):
   return [...violations.values()];
 }
 
-function violationOf(error: ErrorObject, definitions: unknown): Violation {
+function describeViolation(error: ErrorObject, definitions: unknown): Violation {
   const { missingProperty, additionalProperty, propertyName } = error.params;
   const field: unknown = missingProperty ?? additionalProperty ?? propertyName;
   const schema = error.keyword === 'propertyNames' ? error.schema : error.parentSchema;
@@ -124,6 +124,6 @@ function violationOf(error: ErrorObject, definitions: unknown): Violation {
 }
 
 function problemOf(violation: Violation, file: string, document: YamlDocument): Problem {
-  const { pointer, fault } = faultOf(violation, document.writtenAt);
+  const { pointer, fault } = explainViolation(violation, document.writtenAt);
   return problemFrom(fault, { ...document.locate(pointer, fault.part), file, pointer });
 }

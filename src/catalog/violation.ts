@@ -29,7 +29,7 @@ interface Placed {
 type WrittenAt = (pointer: string) => string | null;
 
 /** Returns where the mistake stands and what it is. `writtenAt` gives a plain scalar as it is in the file. */
-export function faultOf(violation: Violation, writtenAt: WrittenAt): Placed {
+export function explainViolation(violation: Violation, writtenAt: WrittenAt): Placed {
   const { keyword, pointer, field = '', schema } = violation;
   if (keyword === 'required') return { pointer, fault: missingField(violation, field) };
   if (keyword === 'additionalProperties') {
@@ -77,14 +77,16 @@ function fieldAbove(field: string, { schema, definitions, value }: Violation): s
   const written = isMap(value) ? Object.keys(value) : [];
   const before = written.slice(0, Math.max(0, written.indexOf(field))).toReversed();
   const knows = (name: string): boolean =>
-    partsOf(name, schema, definitions).some((part) => isMap(part.properties) && Object.hasOwn(part.properties, field));
+    findSchemas(name, schema, definitions).some(
+      (part) => isMap(part.properties) && Object.hasOwn(part.properties, field),
+    );
   const knowing = fieldsOf(schema).filter(knows);
   const above = before.find(knows) ?? (knowing.length === 1 ? knowing[0] : undefined);
   if (above !== undefined || didYouMean(field, fieldsOf(schema)) !== null) return above;
   const takesAny = (part: Violation['schema']): boolean =>
     typesOf(part).includes('object') && part.additionalProperties !== false;
   return before.find(
-    (name) => isMap(value) && value[name] === null && partsOf(name, schema, definitions).some(takesAny),
+    (name) => isMap(value) && value[name] === null && findSchemas(name, schema, definitions).some(takesAny),
   );
 }
 
@@ -93,7 +95,7 @@ function fieldsOf({ properties }: Violation['schema']): readonly string[] {
 }
 
 /** Returns the schemas of a field: its own, and those for one kind of the map around it. */
-function partsOf(
+function findSchemas(
   name: string,
   schema: Violation['schema'],
   definitions: Violation['definitions'],

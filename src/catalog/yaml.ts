@@ -126,7 +126,7 @@ function readSpots(text: string, placeOf: PlaceOf): ReadonlyMap<string, NodeOffs
 }
 
 function readDocument(input: Omit<EventReader, 'events' | 'next' | 'lastAt'>): Json | undefined {
-  const events = eventsOf(input);
+  const events = readEvents(input);
   if (events === undefined) return undefined;
   if (isEmpty(events)) {
     input.report(0, '', EMPTY_FILE);
@@ -139,7 +139,7 @@ function readDocument(input: Omit<EventReader, 'events' | 'next' | 'lastAt'>): J
   return value;
 }
 
-function eventsOf({ text, report }: Pick<EventReader, 'text' | 'report'>): readonly Event[] | undefined {
+function readEvents({ text, report }: Pick<EventReader, 'text' | 'report'>): readonly Event[] | undefined {
   try {
     const events = parseEvents(text, { maxDepth: DEPTH_MAX });
     if (events.length <= EVENTS_MAX) return events;
@@ -270,12 +270,12 @@ function isAtEnd(reader: EventReader): boolean {
 
 /** Returns where a node begins, and notes it. */
 function startOf(reader: EventReader, event: Event): number {
-  reader.lastAt = offsetOf(reader.text, event) ?? reader.lastAt;
+  reader.lastAt = findOffset(reader.text, event) ?? reader.lastAt;
   return reader.lastAt;
 }
 
 /** Returns where a node's own text begins, its quotes included; undefined for a value that was left empty. */
-function offsetOf(text: string, event: Event): number | undefined {
+function findOffset(text: string, event: Event): number | undefined {
   if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE) return event.start;
   if (event.type === EVENT_ID.ALIAS) return event.anchorStart - 1;
   if (event.type !== EVENT_ID.SCALAR || event.valueStart === -1) return undefined;
@@ -301,7 +301,7 @@ function indexLines(text: string): PlaceOf {
   let starts: readonly number[] | undefined;
   return (offset) => {
     starts ??= lineStarts(text);
-    const line = lineOf(starts, offset);
+    const line = findLine(starts, offset);
     return { line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
   };
 }
@@ -313,7 +313,7 @@ function lineStarts(text: string): number[] {
 }
 
 /** Returns the last line that begins at or before `offset`, counted from 0. */
-function lineOf(starts: readonly number[], offset: number): number {
+function findLine(starts: readonly number[], offset: number): number {
   let low = 0;
   let high = starts.length - 1;
   while (low < high) {

@@ -42,12 +42,12 @@ export function addOperationCommands(program: Command): void {
   )
     .option('--provider <name>', 'all servers of a provider entry')
     .action((instance: string | undefined, options: Aiming) =>
-      sendOperation(options, 'retry', targetOf(instance, options, TARGETS)),
+      sendOperation(options, 'retry', readTarget(instance, options, TARGETS)),
     );
   aiming(program, 'adopt [instance]', 'take over servers that were there before, or that another entry made')
     .option('--provider <name>', 'all servers of a provider entry, also where it answers from another place now')
     .action((instance: string | undefined, options: Aiming) =>
-      sendOperation(options, 'adopt', targetOf(instance, options, TARGETS)),
+      sendOperation(options, 'adopt', readTarget(instance, options, TARGETS)),
     );
   addRequests(program);
   addCheck(program);
@@ -70,7 +70,7 @@ function addCheck(program: Command): void {
   asking(program, 'check [instance]', 'compare servers with what was applied now, whatever their drift policy')
     .option('--resource <server>', 'only this server')
     .action((instance: string | undefined, options: Aiming) =>
-      sendOperation(options, 'check', targetOf(instance, options, CHECKED)),
+      sendOperation(options, 'check', readTarget(instance, options, CHECKED)),
     );
 }
 
@@ -117,7 +117,7 @@ async function sendOperation(
   print((answer as { readonly message: string }).message);
 }
 
-function targetOf(
+function readTarget(
   instance: string | undefined,
   { resource, provider, all }: Aiming,
   choices: string,
@@ -130,7 +130,7 @@ function targetOf(
 
 /** Over REST, no instance is every instance. A command says so: a variable that is not set would stop everything. */
 function wholeOf(instance: string | undefined, options: Aiming): { readonly instance?: unknown } {
-  const { all, ...whole } = targetOf(instance, options, WHOLE);
+  const { all, ...whole } = readTarget(instance, options, WHOLE);
   return whole;
 }
 

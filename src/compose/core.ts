@@ -13,7 +13,7 @@ import {
 } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
 import { renewIncarnations } from '../follow/renew-incarnations.ts';
-import { safetyOf, withApproval } from '../follow/safety.ts';
+import { readSafety, withApproval } from '../follow/safety.ts';
 import { toldWait } from '../machine/wait.ts';
 import type { Settings } from '../model/settings.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
@@ -131,7 +131,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const operator = createOperator({
     ...{ ...views, stallsOf },
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
-    holderOf: (server) => work?.holderOf(server),
+    holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
     leader: outside.leader,
@@ -176,13 +176,13 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
     notReadyReason,
   };
   const stallsOf = stallsIn(ledger, clock);
-  const safety = (): Safety => safetyOf(ledger, { budget: deleteBudget, now: clock.now() });
+  const safety = (): Safety => readSafety(ledger, { budget: deleteBudget, now: clock.now() });
   return {
     ...{ views, stallsOf, safety },
     reader: createReader({ ...views, stallsOf, desiredVersion: () => current.version }),
     explainer: createExplainer({
       ...views,
-      history: historyOf({ source, log, clock }),
+      history: openHistory({ source, log, clock }),
       safetyWith: (digest) => withApproval(safety(), digest),
     }),
   };
@@ -221,7 +221,7 @@ function wireReconciler(
 }
 
 /** Returns the history of the local copy. Where that cannot be read, an explanation has no commits. */
-function historyOf({ source, log, clock }: Pick<OutsideParts, 'source' | 'log' | 'clock'>): FileHistory {
+function openHistory({ source, log, clock }: Pick<OutsideParts, 'source' | 'log' | 'clock'>): FileHistory {
   const errors = new RepeatedErrors(clock);
   return createFileHistory(async (...search) => {
     try {

@@ -53,12 +53,12 @@ export async function openRepository(
   const place = { url, access, branch, directory, cache, clock };
   const source = opened.adopt(await createGitSource({ ...place, log }), (it: GitSource) => it.close());
   source.prepare();
-  const makeTriggers = (): readonly Trigger[] => triggersOf(repository, { log, clock, source });
+  const makeTriggers = (): readonly Trigger[] => openTriggers(repository, { log, clock, source });
   return { source, publisher: createGitPublisher({ ...place, source }), makeTriggers };
 }
 
 /** A local repository is watched and also polled: a lost hint costs time, never a commit. */
-function triggersOf(
+function openTriggers(
   { url, branch, pollSeconds }: Settings['repository'],
   { log, clock, source }: Pick<SharedParts, 'log' | 'clock'> & { readonly source: GitSource },
 ): Trigger[] {

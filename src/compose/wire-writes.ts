@@ -48,7 +48,7 @@ const STOP_WRITING_MS = 8_000;
 /** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
 export function wireWrites(parts: WritesParts): WiredWrites {
   const { writes, publisher, current, ledger, requests, safety, review, clock, inSlices, leads } = parts;
-  const branch = branchOf(parts);
+  const branch = viewBranch(parts);
   const mode = writes === 'propose' ? 'propose' : 'commit';
   const queue = new WriteQueue({ branch, publisher, clock, inSlices, mode, leads });
   const writer = createWriter({
@@ -72,7 +72,7 @@ export function wireWrites(parts: WritesParts): WiredWrites {
   return { writer, commits, stop };
 }
 
-function branchOf({ follower, source }: Pick<WritesParts, 'follower' | 'source'>): BranchView {
+function viewBranch({ follower, source }: Pick<WritesParts, 'follower' | 'source'>): BranchView {
   return {
     followed: () => follower.followed,
     newest: (options) => follower.newest(options),

@@ -67,7 +67,7 @@ export function buildClientcert([name, entry]: NamedEntry<TypedObject>, catalog:
   reads.use(addressOf('clientcert', name), entry);
   const empty = blankUnit('clientcert', name, { entry, catalog, reads });
   if (!isValidEntry(entry)) return { ...empty, problems: entry.problems };
-  const { node, problems } = resolveNode({ server: null, clientcert: entry }, scopeOf(reads));
+  const { node, problems } = resolveNode({ server: null, clientcert: entry }, selectableObjects(reads));
   return { ...empty, nodes: new Map([[node.name, node]]), problems: [...entry.problems, ...problems] };
 }
 
@@ -77,7 +77,7 @@ interface UnitReads {
 }
 
 function withServers(unit: Unit, expanded: readonly ExpandedServer[], { reads, instance }: UnitReads): Unit {
-  const scope = scopeOf(reads);
+  const scope = selectableObjects(reads);
   const servers = new Map<string, WantedServer>();
   const nodes = new Map<string, HieraNode>();
   const problems: Problem[] = [...unit.problems];
@@ -132,7 +132,7 @@ function wantedServer(
   };
 }
 
-function scopeOf(reads: TrackedReads): SelectableObjects {
+function selectableObjects(reads: TrackedReads): SelectableObjects {
   const { hierarchy, tree } = reads;
   invariant(isValidEntry(hierarchy) && tree !== null, 'a commit with a wrong tree or hierarchy is not taken at all');
   return {

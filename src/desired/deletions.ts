@@ -120,7 +120,7 @@ export function judgeDeletions(wanted: Consequences, facts: DeletionFacts): Dele
     else if (before !== undefined && isAnyOf(removals, before.servers))
       held.set(instance, { digest, removals, reason: ASKED });
   }
-  return { ...approvalOf(new Map([...all].filter(([instance]) => isApproved(instance))), consequences), held };
+  return { ...judgeApproval(new Map([...all].filter(([instance]) => isApproved(instance))), consequences), held };
 }
 
 /** Returns a guard of one of these servers, if there is one: rather one by a protection. */
@@ -186,7 +186,7 @@ function textOf({ held, approved, spent, unused }: DeleteJudgement): string {
   ]);
 }
 
-function approvalOf(
+function judgeApproval(
   removals: ReadonlyMap<string, readonly Removal[]>,
   { removed, isPinned }: Consequences,
 ): DeleteJudgement {

@@ -4,13 +4,13 @@ import { type Steps, sortNames, visitAll } from '../base/steps.ts';
 import { explainLastRecord, explainNode } from '../hiera/explain-node.ts';
 import type { HieraNode } from '../hiera/node.ts';
 import {
+  buildPlainRecord,
   buildRecord,
   explainRecord,
   explainValue,
   lookup,
   type NodeFacts,
   plainRecord,
-  recordOf,
 } from '../hiera/record.ts';
 import { addressOf } from '../model/address.ts';
 import type { FilelessExplanation } from '../model/explanation.ts';
@@ -118,7 +118,7 @@ function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): Nod
   const facts = (): NodeFacts => factsOf(row);
   return {
     name: node.name,
-    record: () => recordOf(node, facts()),
+    record: () => buildPlainRecord(node, facts()),
     explained: () => explainRecord(buildRecord(node, facts())),
     value(key) {
       const sourced = lookup(node, facts(), key);

@@ -25,7 +25,7 @@ export function* lostClaims(versions: Versions): Generator<LostClaim> {
   const rank = ({ key }: NameClaim): number => rankOf(key, versions);
   for (const claims of versions.claims.takeContested()) {
     const [first, ...others] = [...claims].sort((a, b) => rank(a) - rank(b) || compareNames(a.key, b.key));
-    for (const other of others) if (first !== undefined) yield* losersOf(other, first, versions);
+    for (const other of others) if (first !== undefined) yield* judgeClaims(other, first, versions);
   }
 }
 
@@ -36,7 +36,7 @@ function rankOf(key: string, versions: Versions): number {
 }
 
 /** Returns the losers of two claims: the later one, unless it had the name before; both, if both are new. */
-function losersOf(late: NameClaim, early: NameClaim, versions: Versions): readonly LostClaim[] {
+function judgeClaims(late: NameClaim, early: NameClaim, versions: Versions): readonly LostClaim[] {
   const had = ({ key, name }: NameClaim): boolean => versions.baseline.owners.get(name) === key;
   const losers = had(late) ? [early] : had(early) ? [late] : [late, early];
   const lost = losers.map((loser) => ({

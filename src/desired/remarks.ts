@@ -60,7 +60,7 @@ function* unusedObjects({ catalog, candidates, units }: DesiredState): Generator
   const nodes = [...candidates.values(), ...units.values()];
   // The selections of an invalid instance are unknown; and a layout without any nodes has a warning of its own.
   if (nodes.some(isUnknown) || nodes.every((unit) => unit.nodes.size === 0)) return;
-  const reads = readsOf(nodes);
+  const reads = collectReads(nodes);
   for (const [address, entry] of catalog.objects) {
     const [type, name] = splitAddress(address);
     if (SELECTED_BY_NONE.has(type) || reads.found.has(address) || !isValidEntry(entry)) continue;
@@ -98,7 +98,7 @@ interface Reads {
   readonly inVain: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-function readsOf(units: readonly Unit[]): Reads {
+function collectReads(units: readonly Unit[]): Reads {
   const found = new Set<string>();
   const inVain = new Map<string, Set<string>>();
   for (const { inputs } of units) {

@@ -88,7 +88,7 @@ function* findErrors(amended: AmendedTemplate, blueprints: readonly Blueprint[])
 function* checkText(text: Text, place: PlaceholderUse): Generator<Problem> {
   for (const token of text.tokens) {
     const fault = faultOf(token, place);
-    if (fault !== undefined) yield problemOf(fault, { token, text, amended: place.amended });
+    if (fault !== undefined) yield placeProblem(fault, { token, text, amended: place.amended });
   }
 }
 
@@ -99,7 +99,7 @@ function* findWarnings(amended: AmendedTemplate, blueprints: readonly Blueprint[
   }
 }
 
-function problemOf(
+function placeProblem(
   { text: faultText, named }: PlaceholderFault,
   { token, text, amended }: { readonly token: Token; readonly text: Text; readonly amended: AmendedTemplate },
 ): Problem {

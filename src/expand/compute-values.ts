@@ -53,7 +53,7 @@ export function computeValues({ members, ...input }: ValuesInput): {
   const columns = new ValueColumns({ ...input, graph, indexes });
   const { order } = dependencyOrder(allNodes(graph), ({ text }) => needsOf(graph, text));
   for (const node of order) columns.add(node);
-  const all = members.map((one) => columnsOf(one, graph, columns));
+  const all = members.map((one) => computeColumns(one, graph, columns));
   const { problems } = columns;
   return { resources: hasNoErrors(problems) ? all.map(toServers) : [], problems };
 }
@@ -70,7 +70,7 @@ interface StructureColumn {
   readonly column: Column;
 }
 
-function columnsOf(members: Members, graph: ValueGraph, columns: ValueColumns): ResourceColumns {
+function computeColumns(members: Members, graph: ValueGraph, columns: ValueColumns): ResourceColumns {
   const { blueprint } = members;
   const properties = new Map<string, Column>();
   const sources = new Set<Blueprint>();

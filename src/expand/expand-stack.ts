@@ -11,7 +11,7 @@ import { type Blueprint, readBlueprints } from './blueprint.ts';
 import { checkConfigurationOnly, checkServerNames, configurationOnlyOf } from './check-servers.ts';
 import { checkAmended } from './check-template.ts';
 import { computeValues } from './compute-values.ts';
-import { type Members, membersOf } from './group-members.ts';
+import { listMembers, type Members } from './group-members.ts';
 import { SERVERS_MAX } from './limits.ts';
 import { type ResolvedResource, resolveDependencies } from './resolve-dependencies.ts';
 import { type Parameters, resolveParameters } from './resolve-parameters.ts';
@@ -90,7 +90,7 @@ function countServers(
   let servers = 0;
   for (const blueprint of blueprints) {
     const retired = amended.retired.get(blueprint.key) ?? [];
-    const { members, problems: own } = membersOf(blueprint, { parameters, retired });
+    const { members, problems: own } = listMembers(blueprint, { parameters, retired });
     all.push(members);
     problems.push(...own);
     servers += members.indexes.length;

@@ -25,7 +25,7 @@ interface MembersInput {
 }
 
 /** Returns the servers of a resource, and what is wrong with the numbers of a group. */
-export function membersOf(
+export function listMembers(
   blueprint: Blueprint,
   { parameters, retired }: MembersInput,
 ): { readonly members: Members; readonly problems: readonly Problem[] } {
@@ -38,7 +38,7 @@ export function membersOf(
   const start = Number(fields.index_start);
   const tooLow = retired.filter(({ index }) => index < start);
   return {
-    members: { ...pace, indexes: indexesOf(fields, new Set(retired.map(({ index }) => index))) },
+    members: { ...pace, indexes: numberMembers(fields, new Set(retired.map(({ index }) => index))) },
     problems: tooLow.map((one) => belowStart(one, fields.index_start)),
   };
 }
@@ -68,7 +68,7 @@ function textValue({ tokens, raw }: Text, { values }: Parameters): string {
   return typeof value === 'string' ? value : raw;
 }
 
-function indexesOf({ count, index_start }: Fields, retired: ReadonlySet<number>): string[] {
+function numberMembers({ count, index_start }: Fields, retired: ReadonlySet<number>): string[] {
   const width = index_start.startsWith('0') ? index_start.length : 0;
   const indexes: string[] = [];
   for (let index = Number(index_start); indexes.length < Math.min(Number(count), MEMBERS_MAX); index++) {

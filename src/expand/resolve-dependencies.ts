@@ -78,7 +78,7 @@ class Stack {
     const servers = resource.servers.map((server) => {
       // Once there are too many they are not even collected.
       if (this.#left < 0) return { ...server, ...NO_DEPENDENCIES };
-      const dependencies = this.#known.get(server.needs) ?? this.#dependenciesOf(server.needs);
+      const dependencies = this.#known.get(server.needs) ?? this.#resolveNeeds(server.needs);
       this.#known.set(server.needs, dependencies);
       this.#charge(dependencies, blueprint);
       this.#servers.get(server.name)?.needs.push(...this.#stepsOf(server.needs));
@@ -92,7 +92,7 @@ class Stack {
     return cycles.map((cycle) => dependencyCycle(this.#amended, cycle.filter(isShown)));
   }
 
-  #dependenciesOf(needs: readonly WrittenName[]): Dependencies {
+  #resolveNeeds(needs: readonly WrittenName[]): Dependencies {
     const dependsOn = new Set<string>();
     const outside: OutsideDependency[] = [];
     for (const { name, pointer } of needs) {

@@ -79,20 +79,20 @@ export class ValueColumns {
   /** Null: the value or the stack is too large, and that is reported. */
   #evaluate(node: ValueNode, index: string | null): PropertyValue | null {
     if (!this.#charge(node, tokenCount(node) * TOKEN_WEIGHT)) return null;
-    const value = this.#valueOf(node, index);
+    const value = this.#substituteValue(node, index);
     if (value === null) this.#report(node, tooLong(node));
     return value;
   }
 
   /** Null: the value is too large. */
-  #valueOf({ blueprint, text }: ValueNode, index: string | null): PropertyValue | null {
+  #substituteValue({ blueprint, text }: ValueNode, index: string | null): PropertyValue | null {
     if (text === null) return [this.#input.instance, blueprint.key, ...(index === null ? [] : [index])].join('-');
     const items: string[] = [];
     for (const { tokens } of text.texts) {
       const value = substitute(tokens, {
         parameters: this.#input.parameters,
         index: index ?? '',
-        listOf: (token) => this.#listOf(token),
+        listOf: (token) => this.#shareList(token),
       });
       if (value === null || (typeof value !== 'string' && value.length > MEMBERS_MAX)) return null;
       if (!text.isList) return value;
@@ -102,7 +102,7 @@ export class ValueColumns {
     return items;
   }
 
-  #listOf(token: ArrayToken): ValueList {
+  #shareList(token: ArrayToken): ValueList {
     const node = nodeFor(this.#input.graph, token);
     invariant(node !== undefined, 'a placeholder that names nothing was refused before');
     // Lists do not nest: a property that is a list brings all its items.

@@ -18,7 +18,7 @@ import { HEAD } from './object-rows.ts';
 import type { OwnPushes } from './own-pushes.ts';
 import { ReadAhead } from './read-ahead.ts';
 import { differenceFromRows, isOfRows, recordedBaseline, restoreDesired } from './restore.ts';
-import { safetyOf, withoutApprovals } from './safety.ts';
+import { readSafety, withoutApprovals } from './safety.ts';
 import { formerServers, searchHistory } from './search-history.ts';
 import {
   deriveStep,
@@ -129,7 +129,7 @@ export class CommitFollower {
     const { source, ledger, gate, inSlices, deleteBudget: budget, clock } = this.#options;
     const { place = source.place } = ledger.read('head', HEAD) ?? {};
     await gate.exclusive(async () => {
-      const safety = withoutApprovals(safetyOf(ledger, { budget, now: clock.now() }));
+      const safety = withoutApprovals(readSafety(ledger, { budget, now: clock.now() }));
       const judged = await inSlices(judgeAgain(active, safety));
       const desired = { ...judged, counts: active.counts };
       await activate(this.#options, { desired }, { ...poll, place, last: active });
@@ -233,7 +233,7 @@ export class CommitFollower {
       reads,
     };
     const group = steps.slice(0, await walkAhead(this.#options, steps, walk));
-    const clientOf = pushes.clientsOf(group.toReversed().flatMap(({ brought }) => brought));
+    const clientOf = pushes.findClients(group.toReversed().flatMap(({ brought }) => brought));
     const activation = { ...poll, place: continued.place, before, last: baseline, clientOf };
     let refused: Walked['refused'];
     const takeGroup = (): Promise<void> =>

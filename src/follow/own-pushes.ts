@@ -25,7 +25,7 @@ export class OwnPushes {
    * Returns which client changed an instance with these commits, newest first: the one that wrote its file, else the one
    * that wrote all of them; null if that is not known.
    */
-  clientsOf(commits: readonly Commit[]): (instance: string) => string | null {
+  findClients(commits: readonly Commit[]): (instance: string) => string | null {
     const known = commits.map(({ oid }) => this.#writings.get(oid));
     const byAddress = new Map(
       known.toReversed().flatMap((it) => (it === undefined ? [] : [[it.address, it.client] as const])),

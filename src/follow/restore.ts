@@ -183,7 +183,7 @@ async function unitsAt(
 ): Promise<readonly Unit[]> {
   if (!(await parts.source.has(commit))) return [];
   const units = new Map<string, Unit>();
-  for await (const directory of directoriesOf(parts, { commit, keys, head })) {
+  for await (const directory of listDirectories(parts, { commit, keys, head })) {
     const left = keys.filter((key) => !units.has(key));
     const older = await proposedAt(parts, { commit, keys: left, directory }, newest);
     for (const key of older === undefined ? [] : left) {
@@ -196,7 +196,7 @@ async function unitsAt(
 }
 
 /** Yields the directories that the files of these units may be in: the layout may have been moved since their commit. */
-async function* directoriesOf(
+async function* listDirectories(
   { source, rows }: RestoreParts,
   { commit, keys, head }: Pick<OlderUnits, 'commit' | 'keys'> & { readonly head: HeadRow },
 ): AsyncGenerator<string | undefined> {

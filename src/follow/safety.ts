@@ -16,7 +16,7 @@ const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
  * Returns the facts as the rows tell them. `approvedCount` comes from the commits that are being followed. Protection is
  * lifted where that is remembered with what is held.
  */
-export function safetyOf(
+export function readSafety(
   ledger: RowView,
   {
     budget,

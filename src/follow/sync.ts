@@ -124,7 +124,7 @@ type ServerChanges = Map<string, ServerRowChange>;
 
 function* serverChanges(store: Read, sync: Sync): Steps<ServerChanges> {
   const changes: ServerChanges = new Map();
-  const { last = sync.before, lastRecord = lastRecordsOf(last) } = sync;
+  const { last = sync.before, lastRecord = recallRecords(last) } = sync;
   yield* addWanted(changes, store, sync);
   yield* addUnwanted(changes, store, { ...sync, lastRecord });
   yield* addFormer(changes, store, { ...sync, lastRecord });
@@ -298,7 +298,7 @@ const LAST_RECORDS_LENGTH_MAX = 64 * 1024 * 1024;
  * Returns a function that gives the record of a server as the desired state `before` had it, or null where it is not known. Once
  * `lengthMax` characters are given, it leaves out what the layers of a record hold, and gives the computed keys only.
  */
-export function lastRecordsOf(
+export function recallRecords(
   before: Baseline | undefined,
   lengthMax = LAST_RECORDS_LENGTH_MAX,
 ): (name: string, row: ServerRow) => ExplainedRecord | null {

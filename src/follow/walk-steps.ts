@@ -19,7 +19,7 @@ import { guardedServers } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
 import type { CommitReader, ReadAhead } from './read-ahead.ts';
 import { deriveAt } from './read-commit.ts';
-import { approvedCountOf, safetyOf } from './safety.ts';
+import { approvedCountOf, readSafety } from './safety.ts';
 import { syncChanges } from './sync.ts';
 
 /** The parts by which steps are derived and judged. */
@@ -125,7 +125,7 @@ function stepSafety(
 ): Safety {
   // The numbers of trailers are for servers of which a store that is behind may know nothing.
   const approvedCount = ledger.read('head', HEAD)?.isBehind === true ? 0 : approvedCountOf(brought);
-  const safety = safetyOf(rows, { budget: deleteBudget, now: clock.now(), approvedCount });
+  const safety = readSafety(rows, { budget: deleteBudget, now: clock.now(), approvedCount });
   return { ...safety, deletions: { ...safety.deletions, guarded } };
 }
 

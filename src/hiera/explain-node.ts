@@ -43,7 +43,7 @@ interface Level {
  */
 export function explainNode(node: HieraNode, options: ExplainOptions): FilelessExplanation {
   const { key, commit } = options;
-  const levels = levelsOf(node, options);
+  const levels = listLevels(node, options);
   const keys = emptyMap<ExplainedKey>();
   for (const name of key === undefined ? keysIn(levels) : [key]) {
     const explained = explainKey(name, levels, node);
@@ -71,7 +71,7 @@ export function explainLastRecord(
 }
 
 /** Specific to general. */
-function levelsOf(node: HieraNode, options: ExplainOptions): readonly Level[] {
+function listLevels(node: HieraNode, options: ExplainOptions): readonly Level[] {
   const merged = mergedLayers(node, options);
   const hasOutputs = merged.length > node.shared.length + node.own.length;
   const outputs = hasOutputs ? merged[node.shared.length] : undefined;

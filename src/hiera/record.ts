@@ -20,7 +20,7 @@ export interface NodeFacts {
 /** Every key of a record, in the order in which it is shown: the computed keys, then the others by code unit. */
 type MergedRecord = ReadonlyMap<string, Sourced>;
 
-/** Returns the whole record of a node, sources included. {@link explainRecord} shows them, {@link recordOf} leaves them out. */
+/** Returns the whole record of a node, sources included. {@link explainRecord} shows them, {@link buildPlainRecord} leaves them out. */
 export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
   const record = mergeLayers([computedLayer(node, facts)], {});
   const merged = [...mergeLayers(mergedLayers(node, facts), node.hierarchy.merge).values()];
@@ -38,7 +38,7 @@ export function lookup(node: HieraNode, facts: NodeFacts, key: string): Sourced 
 }
 
 /** Returns the plain values of what {@link buildRecord} builds. Every call to a provider takes one: no source is noted. */
-export function recordOf(node: HieraNode, facts: NodeFacts): NodeRecord {
+export function buildPlainRecord(node: HieraNode, facts: NodeFacts): NodeRecord {
   const record = emptyMap<RecordValue>();
   for (const [key, value] of mergeValues([computedLayer(node, facts)], {})) record[key] = value;
   const merged = mergeValues(mergedLayers(node, facts), node.hierarchy.merge);

@@ -26,7 +26,7 @@ export function resolveNode(owner: NodeOwner, scope: SelectableObjects): Resolve
   const problems = [...ownProblems(owner), ...selection.problems, ...checkValues([...shared, ...own], scope.hierarchy)];
   return {
     node: { ...describe(owner), shared, own, hierarchy },
-    provisioning: provisioningOf(shared, hierarchy.provisioning),
+    provisioning: mergeProvisioning(shared, hierarchy.provisioning),
     problems: owner.server === null ? problems : affecting(problems, owner.server.instance),
   };
 }
@@ -77,7 +77,10 @@ function nameInPath({ path }: Entry<TypedObject>): string {
 }
 
 /** Compound levels make several layers of one type; the more specific one is laid over the other. */
-function provisioningOf(layers: readonly Layer[], types: readonly PlainTypeName[]): Readonly<Record<string, JsonMap>> {
+function mergeProvisioning(
+  layers: readonly Layer[],
+  types: readonly PlainTypeName[],
+): Readonly<Record<string, JsonMap>> {
   const content = emptyMap<JsonMap>();
   for (const { type, values } of layers) {
     const isEmpty = Object.keys(values).length === 0;

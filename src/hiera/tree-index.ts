@@ -33,12 +33,12 @@ const indexes = new WeakMap<TreeNode, TreeIndex>();
 export function treeIndex(tree: TreeNode): TreeIndex {
   const known = indexes.get(tree);
   if (known !== undefined) return known;
-  const index = indexOf(tree);
+  const index = buildIndex(tree);
   indexes.set(tree, index);
   return index;
 }
 
-function indexOf(tree: TreeNode): TreeIndex {
+function buildIndex(tree: TreeNode): TreeIndex {
   const paths = new Map<string, Map<string, TreePath[]>>();
   for (const { node, path } of nodesBelow(tree, [])) {
     const ofType = paths.get(node.type) ?? new Map<string, TreePath[]>();

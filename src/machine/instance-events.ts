@@ -53,12 +53,12 @@ type Facts = Pick<NewEvent, 'instance'> & Partial<Omit<NewEvent, 'time'>>;
 export function* eventsOf(changes: readonly Change[], cause: Cause): Steps<readonly NewEvent[]> {
   const events: NewEvent[] = [];
   yield* visitAll(changes, (change) => {
-    for (const facts of factsOf(change, cause)) events.push(eventOf(facts, cause));
+    for (const facts of collectFacts(change, cause)) events.push(makeEvent(facts, cause));
   });
   return events;
 }
 
-function eventOf(facts: Facts, cause: Cause): NewEvent {
+function makeEvent(facts: Facts, cause: Cause): NewEvent {
   const { instance, resource = null, from = null, to = null, reason = '', commit = null, client = null } = facts;
   const words = cause.kind === 'operation' ? operationText(cause, reason) : reason;
   return {
@@ -94,7 +94,7 @@ export interface OperationTarget {
   readonly step: string;
 }
 
-function factsOf(change: Change, cause: Cause): Facts[] {
+function collectFacts(change: Change, cause: Cause): Facts[] {
   switch (change.kind) {
     case 'server':
       return serverFacts(change, cause);

@@ -10,14 +10,14 @@ export interface StallGraph {
   /** Returns the state of a server; undefined if none of that name is recorded. */
   readonly stateOf: (server: string) => State | undefined;
   /** Returns why a waiting server does not continue, apart from servers it waits for; undefined if nothing stops it. */
-  readonly ownStallOf: (server: string) => Stall | undefined;
+  readonly judgeStall: (server: string) => Stall | undefined;
   /** Returns the servers that a waiting server waits for; undefined for each that was checked and is none of them. */
   readonly needsOf: (server: string) => Iterable<string | undefined>;
   /** Returns true if a waiting server is known to need this one, without reading its other needs. */
   readonly isNeeded: (other: string, server: string) => boolean;
 }
 
-/** Number of needs that are read for one answer; see {@link stallsOf}. */
+/** Number of needs that are read for one answer; see {@link findStalls}. */
 const STEPS_MAX = 200_000;
 
 const WAITING: ReadonlySet<State> = new Set(['pending', 'marked for delete']);
@@ -31,7 +31,7 @@ export function isWaiting(state: State): boolean {
  * Returns the stall of each of these waiting servers, or undefined as soon as one has none. Visits each server once.
  * Gives up and returns undefined after reading `stepsMax` needs: the answer must be quick.
  */
-export function stallsOf(
+export function findStalls(
   servers: Iterable<string>,
   graph: StallGraph,
   stepsMax = STEPS_MAX,
@@ -95,7 +95,7 @@ class StallSearch {
     const state = this.#graph.stateOf(server);
     if (state === 'failed' || state === 'blocked') return state;
     const isOpen = state !== undefined && isWaiting(state);
-    const stall = isOpen ? (this.#graph.ownStallOf(server) ?? this.#stallByLast(server)) : undefined;
+    const stall = isOpen ? (this.#graph.judgeStall(server) ?? this.#stallByLast(server)) : undefined;
     this.#known.set(server, stall);
     if (isOpen && stall === undefined) path.push({ server, needs: this.#graph.needsOf(server)[Symbol.iterator]() });
     return stall;

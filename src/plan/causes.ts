@@ -124,7 +124,7 @@ function entryAt({ inputs }: Unit, path: string): Entry<unknown> | undefined {
 /** Returns the first changed place that concerns one resource, in the instance and then in its template. */
 function causeInResource({ before, after }: UnitVersions, key: string, what: 'members' | 'any'): Origin | undefined {
   if (isUnread(before)) return undefined;
-  const texts = textsOf(after, key);
+  const texts = collectTexts(after, key);
   for (const address of stackFiles(after)) {
     const [old, now] = [before.inputs.get(address), after.inputs.get(address)];
     if (now === undefined || isSameContent(old, now)) continue;
@@ -159,7 +159,7 @@ function concerns(pointer: string, { key, texts, what }: Concern): boolean {
 }
 
 /** Returns the parameters that the texts of a resource name, in the template and in the additions. */
-function textsOf({ entry, inputs }: Unit, key: string): ResourceTexts {
+function collectTexts({ entry, inputs }: Unit, key: string): ResourceTexts {
   const members = new Set<string>();
   const any = new Set<string>();
   for (const [object, pointer] of [

@@ -12,7 +12,7 @@ const known = new WeakMap<Entry<unknown>, { readonly before: Entry<unknown> | un
 export function changedPointers(before: Entry<unknown> | undefined, after: Entry<unknown>): readonly string[] {
   const last = known.get(after);
   if (last !== undefined && last.before === before) return last.found;
-  const found = differencesOf(before, after);
+  const found = compareEntries(before, after);
   known.set(after, { before, found });
   return found;
 }
@@ -33,7 +33,7 @@ export function valueAt(value: Json | undefined, pointer: string): Json | undefi
   return found;
 }
 
-function differencesOf(before: Entry<unknown> | undefined, after: Entry<unknown>): string[] {
+function compareEntries(before: Entry<unknown> | undefined, after: Entry<unknown>): string[] {
   if (before === undefined || before.object === null || after.object === null) return [''];
   const found: string[] = [];
   compare(before.object as Json, after.object as Json, { pointer: '', found });

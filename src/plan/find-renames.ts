@@ -42,7 +42,7 @@ function membersOf({ servers }: Unit, names: ReadonlySet<string>): ReadonlyMap<s
 function renamedKeys({ before, after }: { readonly before: Unit; readonly after: Unit }, names: ChangedNames): number {
   const gone = new Set(before.keys).difference(new Set(after.keys));
   const come = new Set(after.keys).difference(new Set(before.keys));
-  const [old, now] = [indexesOf(before, gone, names.delete), indexesOf(after, come, names.create)];
+  const [old, now] = [indexMembers(before, gone, names.delete), indexMembers(after, come, names.create)];
   const free = [...now];
   let renamed = 0;
   for (const [, indexes] of old) {
@@ -54,7 +54,7 @@ function renamedKeys({ before, after }: { readonly before: Unit; readonly after:
   return renamed;
 }
 
-function indexesOf(
+function indexMembers(
   { servers }: Unit,
   keys: ReadonlySet<string>,
   names: ReadonlySet<string>,

@@ -158,12 +158,12 @@ function describeOutcome({ desired }: Followed, safety: Safety | undefined): Mer
   const approved = finish(judgeAgain(desired, { ...safety, deletions }));
   const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);
   const waiting = [...desired.invalid].filter(waits).sort(compareNames);
-  const held = { ...holdOf(desired.held, safety), waiting };
+  const held = { ...planHold(desired.held, safety), waiting };
   const invalid = desired.invalid.difference(new Set(waiting)).union(approved.invalid);
   return { desired, units: approved.units, invalid, problems: problemsAndRemarks(approved), waiting, held };
 }
 
-function holdOf(held: DesiredState['held'], { deletions }: Safety): Omit<PlannedHold, 'waiting'> {
+function planHold(held: DesiredState['held'], { deletions }: Safety): Omit<PlannedHold, 'waiting'> {
   const items = [...held.values()];
   const isBudget = (item: HeldDeletes): boolean => item.isHandOver !== true;
   const first = items.find(isBudget) ?? items[0];
@@ -193,11 +193,11 @@ function accessChanges(before: Clients, after: Clients): readonly AccessChange[]
   const serials = [...new Set([...before.keys(), ...after.keys()])].sort(compareNames);
   return serials.flatMap((serial) => {
     const [old, now] = [before.get(serial)?.entry.object, after.get(serial)?.entry.object];
-    return changeOf(serial, old ?? undefined, now ?? undefined);
+    return planAccessChange(serial, old ?? undefined, now ?? undefined);
   });
 }
 
-function changeOf(serial: string, old: Client | undefined, now: Client | undefined): readonly AccessChange[] {
+function planAccessChange(serial: string, old: Client | undefined, now: Client | undefined): readonly AccessChange[] {
   const known = now ?? old;
   if (known === undefined) return [];
   const fields = old === undefined || now === undefined ? [] : changedFields(old, now);

@@ -88,7 +88,7 @@ interface KnownVersions {
 function unitOf(name: string, recorded: readonly RecordedFacts[], { desired, unit }: KnownVersions): Unit {
   const servers = new Map(recorded.flatMap((server) => wantedServer(server, unit)));
   const { commit, time } = desired;
-  return unitOfServers({ name, entry: entryOf(name, recorded), commit, time }, servers);
+  return unitOfServers({ name, entry: rebuildEntry(name, recorded), commit, time }, servers);
 }
 
 /** The pace and the drift policy are not recorded where a plan reads them: those of the known version stand for them. */
@@ -101,7 +101,7 @@ function wantedServer(server: RecordedFacts, unit: Unit | undefined): readonly [
 }
 
 /** Protection and retention are in the rows of the servers. */
-function entryOf(name: string, recorded: readonly RecordedFacts[]): Unit['entry'] {
+function rebuildEntry(name: string, recorded: readonly RecordedFacts[]): Unit['entry'] {
   const isProtected = recorded.some((server) => server.protected);
   const deletion = recorded.some((server) => server.deletion === 'retain') ? 'retain' : 'delete';
   const texts = { name, description: '', stackTemplate: '' };

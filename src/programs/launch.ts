@@ -84,7 +84,7 @@ function notStarted(error: unknown, file: string): LaunchError {
 
 /** Returns what is wrong with the line of a script that names the program which runs it; undefined where nothing is known to be. */
 export function firstLineFault(file: string): string | undefined {
-  const head = existsSync(file) ? headOf(file) : '';
+  const head = existsSync(file) ? readHead(file) : '';
   if (head === '' || head.startsWith('\x7fELF')) return undefined;
   const line = /^#!([^\n]*)/.exec(head)?.[1]?.trimStart();
   if (line === undefined) return 'its first line has to name the program that runs it, such as "#!/bin/sh"';
@@ -97,7 +97,7 @@ export function firstLineFault(file: string): string | undefined {
 }
 
 /** Returns the beginning of a file; nothing of one that may be executed and not be read. */
-function headOf(file: string): string {
+function readHead(file: string): string {
   try {
     const descriptor = openSync(file, 'r');
     try {

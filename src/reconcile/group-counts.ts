@@ -38,7 +38,7 @@ export class GroupCounts {
       this.#shares.delete(name);
       return;
     }
-    const share = { group, row, kind: kindOf(row, this.#inFlight.has(name)) };
+    const share = { group, row, kind: classifyRow(row, this.#inFlight.has(name)) };
     this.#shares.set(name, share);
     this.#join(name, share);
   }
@@ -95,7 +95,7 @@ export class GroupCounts {
   }
 }
 
-function kindOf(row: ServerRow, isInFlight: boolean): Share['kind'] {
+function classifyRow(row: ServerRow, isInFlight: boolean): Share['kind'] {
   if (row.wanted === null || (row.applied === null && !row.replacing)) return 'new or unwanted';
   if (row.state === 'failed') return 'failed';
   // A member does not serve, or may not, from the start of its change until the change has succeeded, or until it is

@@ -16,7 +16,7 @@ import type { DeleteBudget } from '../model/settings.ts';
 import type { Call } from '../providers/provider.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CallInFlight } from './calls/capacity.ts';
-import { callOf, Executor } from './calls/executor.ts';
+import { Executor, makeCall } from './calls/executor.ts';
 import { ServerChecks } from './checks/server-checks.ts';
 import { SiteWitness } from './checks/site-witness.ts';
 import type { CommitGate } from './commit-gate.ts';
@@ -206,7 +206,7 @@ export class Reconciler {
     const operation = next.kind === 'check' ? 'check' : (row.action?.operation ?? 'check');
     const deadline = clock.now() + (registry.proxied?.timeoutSeconds ?? 0) * 1000;
     const record = this.#sources.recordOf?.(server) ?? {};
-    return { call: callOf(server, { row, operation }, { record, deadline }), row };
+    return { call: makeCall(server, { row, operation }, { record, deadline }), row };
   }
 
   /** Returns true if a claim for the next call of a server is open. */

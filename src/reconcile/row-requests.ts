@@ -80,7 +80,7 @@ export class RowRequests {
   approveDeletes(instance: string, { by, refusal }: Omit<Asked, 'reason'>): Promise<() => Promise<void>> {
     const { ledger, gate } = this.#options;
     return gate.exclusive(async () => {
-      const removals = removalsOf(instance, ledger);
+      const removals = listRemovals(instance, ledger);
       if (removals.length === 0 || refusal() !== undefined) return () => Promise.resolve();
       const name = deletesDigest(removals);
       const reason = `delete of ${instance}`;
@@ -189,7 +189,7 @@ export class RowRequests {
 }
 
 /** Returns the servers that would go with an instance, and those that are going already. */
-function removalsOf(instance: string, ledger: Ledger): readonly Removal[] {
+function listRemovals(instance: string, ledger: Ledger): readonly Removal[] {
   const underWay = ledger.index.openRemovals().get(instance);
   return ledger.index.serversOf(instance).flatMap((server) => {
     const row = ledger.server(server);

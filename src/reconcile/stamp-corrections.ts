@@ -27,12 +27,12 @@ type Read = Pick<Store, 'list'>;
 export function stampCorrections(store: Read, correction: Correction): readonly Change[] {
   const { now } = correction;
   return [
-    ...changesOf(store, 'server', (row) => correctedServer(row, correction)),
-    ...changesOf(store, 'held', (row) => ({ since: notAfter(row.since, now) })),
-    ...changesOf(store, 'approval', (row) => ({ time: notAfter(row.time, now) })),
-    ...changesOf(store, 'removal', (row) => ({ time: asOldAsBefore(row.time, correction) })),
-    ...changesOf(store, 'suspension', (row) => ({ since: notAfter(row.since, now) })),
-    ...changesOf(store, 'beginning', (row) => ({ began: asOldAsBefore(row.began, correction) })),
+    ...correctRows(store, 'server', (row) => correctedServer(row, correction)),
+    ...correctRows(store, 'held', (row) => ({ since: notAfter(row.since, now) })),
+    ...correctRows(store, 'approval', (row) => ({ time: notAfter(row.time, now) })),
+    ...correctRows(store, 'removal', (row) => ({ time: asOldAsBefore(row.time, correction) })),
+    ...correctRows(store, 'suspension', (row) => ({ since: notAfter(row.since, now) })),
+    ...correctRows(store, 'beginning', (row) => ({ began: asOldAsBefore(row.began, correction) })),
   ];
 }
 
@@ -85,7 +85,7 @@ function notAfter(moment: string, now: number): string {
   return Date.parse(moment) > now ? momentOf(now) : moment;
 }
 
-function changesOf<Kind extends Exclude<RowKind, 'head'>>(
+function correctRows<Kind extends Exclude<RowKind, 'head'>>(
   store: Read,
   kind: Kind,
   correct: (row: Rows[Kind]) => Partial<Rows[Kind]>,

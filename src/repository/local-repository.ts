@@ -35,7 +35,7 @@ export interface LocalRepository
   /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
   resolve(revision: string): Promise<string>;
   /** Returns the best common ancestors of two commits: one, or several where the histories cross. Throws where there is none. */
-  ancestorsOf(base: string, head: string): Promise<readonly string[]>;
+  findAncestors(base: string, head: string): Promise<readonly string[]>;
   close(): void;
 }
 
@@ -133,7 +133,7 @@ class Repository implements LocalRepository {
     return oid;
   }
 
-  async ancestorsOf(base: string, head: string): Promise<readonly string[]> {
+  async findAncestors(base: string, head: string): Promise<readonly string[]> {
     const question = this.#question();
     const found = await this.#ask(() => commonAncestors(question, base, head));
     const sides = found.map((from) => [base, head].map((to) => ({ from, to, countMax: RANGE_MAX })));

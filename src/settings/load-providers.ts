@@ -125,7 +125,7 @@ export async function faultsOfProviders(providers: readonly ProviderSettings[]):
       return placedFault(await programFault(provider.command[0]), pointerOf(index), 'command', 0);
     }),
   );
-  return [...conflictsOf(providers, pointerOf), ...programs.flat()];
+  return [...findConflicts(providers, pointerOf), ...programs.flat()];
 }
 
 /** Returns why the address of a service cannot be used; a missing one is a fault of its own. */
@@ -148,7 +148,7 @@ async function programFault(program: string): Promise<Fault | undefined> {
   return { code: 'no_program', message: `${program} ${why}`, hint };
 }
 
-function conflictsOf(
+function findConflicts(
   providers: readonly ProviderSettings[],
   pointerOf: (index: number) => string,
 ): readonly PlacedFault[] {

@@ -25,7 +25,7 @@ import type {
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
 import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
 import { faultsOfStore, fillInReplica, fillInStore, type WrittenStore } from './load-store.ts';
-import { type Environment, type PlacedFault, refusalsOf } from './refuse-settings.ts';
+import { type Environment, findRefusals, type PlacedFault } from './refuse-settings.ts';
 
 /** The settings are invalid. The message holds every problem, one per line. */
 export class SettingsError extends Error {
@@ -92,7 +92,7 @@ export async function loadSettings(file: string, environment: Environment = proc
     // Keys that the schema allows beyond WrittenSettings are refused.
     fillIn: (written, place) => fillIn(written, { ...place, environment }),
     faultsOf: async (value, settings) => [
-      ...refusalsOf(value, environment),
+      ...findRefusals(value, environment),
       ...faultsOfStore(value, environment),
       ...(settings === undefined ? [] : await faultsOfParts(settings)),
     ],

@@ -45,7 +45,7 @@ export function fillInStatuses(
   { kind, apiUrl, project, tokenFile, caFile, targetUrl }: WrittenStatuses,
   { base, repository }: { readonly base: string; readonly repository: RepositorySettings },
 ): StatusesSettings {
-  const home = homeOf(repository.url);
+  const home = findHome(repository.url);
   return {
     kind,
     apiUrl: (apiUrl ?? defaultApi(kind, home)).replace(/\/+$/, ''),
@@ -64,7 +64,7 @@ function defaultApi(kind: StatusesSettings['kind'], home: Home | undefined): str
 }
 
 /** Returns undefined for a local repository, and for a URL that is refused elsewhere. */
-function homeOf(text: string): Home | undefined {
+function findHome(text: string): Home | undefined {
   try {
     const { kind, ...place } = parseRepositoryUrl(text);
     if (kind === 'local' || !('url' in place)) return undefined;

@@ -48,7 +48,7 @@ const NOT_ASKED: Readonly<Record<RepositoryUrl['kind'], string>> = {
 };
 
 /** Returns the unsupported requests in settings and environment. `settings` may have any shape. */
-export function refusalsOf(settings: unknown, environment: Environment): readonly PlacedFault[] {
+export function findRefusals(settings: unknown, environment: Environment): readonly PlacedFault[] {
   const providers = settingAt(settings, ['execution', 'providers']);
   const count = Array.isArray(providers) ? providers.length : 0;
   return [

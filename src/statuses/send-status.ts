@@ -57,7 +57,7 @@ export function createSendStatus(
       const token = await readToken(settings.tokenFile);
       for (const login of [...proxyLogins(), { username: '', password: token }]) secrets.add(login);
       const head = await post(status, { settings, id, token, signal: AbortSignal.any([signal, late.signal]) });
-      return deliveryOf(head, { status, settings, clock });
+      return readDelivery(head, { status, settings, clock });
     } catch (error) {
       const reason = secrets.strip(late.signal.aborted ? words : reasonOf(error));
       return { kind: 'unreachable', reason, waitMs: undefined };
@@ -89,7 +89,7 @@ interface Answered {
   readonly clock: Clock;
 }
 
-function deliveryOf({ status: code, headers }: HttpHead, { status, settings, clock }: Answered): Delivery {
+function readDelivery({ status: code, headers }: HttpHead, { status, settings, clock }: Answered): Delivery {
   if (code >= 200 && code < 300) return { kind: 'accepted' };
   // GitLab refuses to set a status to what it is already, as after an answer that was lost.
   if (settings.kind === 'gitlab' && code === 400 && status.state === 'in progress') return { kind: 'accepted' };

@@ -6,7 +6,7 @@ import type { Json } from '../model/json.ts';
 import type { Spec } from '../model/spec.ts';
 import { eventOf, keptEvent } from './event-log.ts';
 import { type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
-import { type KeptRow, keptRows, type Row, rowOf, WANTED_KIND } from './row-json.ts';
+import { decodeRow, type KeptRow, keptRows, type Row, WANTED_KIND } from './row-json.ts';
 import { SharedValues } from './shared-values.ts';
 import { isRowKind, rowsOf, type StoreDocument, setRow } from './store-document.ts';
 import { newerVersion } from './store-error.ts';
@@ -148,6 +148,6 @@ export class RowReader {
     if (value === null) return { kind, name, value };
     const wanted = kind === 'server' ? (this.#wanted.get(name) ?? tables.server.get(name)?.wanted) : undefined;
     this.#wanted.delete(name);
-    return this.#shared.share({ kind, name, value: rowOf(kind, fields, wanted ?? undefined) });
+    return this.#shared.share({ kind, name, value: decodeRow(kind, fields, wanted ?? undefined) });
   }
 }

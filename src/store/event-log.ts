@@ -118,7 +118,7 @@ export class EventLog {
 
   /** Drops the oldest events of the instances that have most, until `max` are left. */
   #dropOldest(max: number): void {
-    const level = levelOf(
+    const level = findLevel(
       [...this.#tracks.values()].map(({ events }) => events.length),
       max,
     );
@@ -174,7 +174,7 @@ export class EventLog {
 }
 
 /** Returns how many events each instance may keep so that at most `max` are left; 0 if not even one. */
-function levelOf(counts: readonly number[], max: number): number {
+function findLevel(counts: readonly number[], max: number): number {
   let low = 0;
   let high = counts.reduce((most, count) => Math.max(most, count), 0);
   while (low < high) {

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { isMap } from '../model/json.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { StoredEvent } from './event-log.ts';
-import { rowOf } from './row-json.ts';
+import { decodeRow } from './row-json.ts';
 import { SharedValues } from './shared-values.ts';
 import { emptyStoreDocument, isRowKind, type StoreDocument, setRow } from './store-document.ts';
 import { codeOf, newerVersion, StoreError } from './store-error.ts';
@@ -110,7 +110,7 @@ class FormerReader {
     if (mark !== undefined && before === undefined) return false;
     const fields = mark === undefined ? value : { ...before, ...value };
     const row =
-      fields === null ? null : rowOf(kind, fields, (fields as unknown as Partial<ServerRow>).wanted ?? undefined);
+      fields === null ? null : decodeRow(kind, fields, (fields as unknown as Partial<ServerRow>).wanted ?? undefined);
     setRow(this.document.tables, this.#shared.share({ kind, name, value: row }));
     return true;
   }

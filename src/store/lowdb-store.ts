@@ -234,7 +234,7 @@ export class LowdbStore implements Store {
         for (const { settle } of group) settle.reject(error);
         return;
       }
-      const failure = this.#failureOf(error);
+      const failure = this.#explainFailure(error);
       const since = this.#failure?.since ?? momentOf(this.#parts.clock.now());
       // Who does not lead may not write; the store could.
       if (!(failure instanceof NotLeading)) this.#failure = { reason: failure.message, since };
@@ -355,7 +355,7 @@ export class LowdbStore implements Store {
     for (const event of events) yield { event: keptEvent(event) };
   }
 
-  #failureOf(error: unknown): StoreError {
+  #explainFailure(error: unknown): StoreError {
     if (error instanceof StoreError) return error;
     const { path } = this.#parts;
     return new StoreError(

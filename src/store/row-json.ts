@@ -29,7 +29,7 @@ export function keptRows({ kind, name, value }: Row, before: Rows[RowKind] | und
 }
 
 /** Returns the row whose JSON was parsed. `wanted` is that of a server, if a spec was kept for it. */
-export function rowOf(kind: RowKind, fields: unknown, wanted: Spec | undefined): Rows[RowKind] {
+export function decodeRow(kind: RowKind, fields: unknown, wanted: Spec | undefined): Rows[RowKind] {
   // The checksum around it vouches that it is what was written.
   if (kind !== 'server') return fields as Rows[RowKind];
   const row = fields as ServerRow;

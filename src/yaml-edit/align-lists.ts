@@ -23,8 +23,8 @@ interface Item {
  */
 export function alignLists(old: readonly Json[], wanted: readonly Json[]): readonly number[] {
   const values = new Map<string, number>();
-  const before = old.map((item) => itemOf(item, values));
-  const after = wanted.map((item) => itemOf(item, values));
+  const before = old.map((item) => numberItem(item, values));
+  const after = wanted.map((item) => numberItem(item, values));
   const shorter = Math.min(old.length, wanted.length);
   let head = 0;
   while (head < shorter && before[head]?.value === after[head]?.value) head++;
@@ -39,7 +39,7 @@ export function alignLists(old: readonly Json[], wanted: readonly Json[]): reado
   });
 }
 
-function itemOf(item: Json, values: Map<string, number>): Item {
+function numberItem(item: Json, values: Map<string, number>): Item {
   const identity = JSON.stringify(item, (_, value) =>
     isMap(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
   );

@@ -129,7 +129,7 @@ export function readLayout(text: string): LayoutNode | string | null {
   });
   const [error] = document.errors;
   if (error !== undefined) return `line ${lineNumber(text, error.pos[0])}: ${error.message}`;
-  return layoutOf(text, document.contents);
+  return layOut(text, document.contents);
 }
 
 const STYLES: Readonly<Record<Scalar.Type, ScalarStyle>> = {
@@ -141,7 +141,7 @@ const STYLES: Readonly<Record<Scalar.Type, ScalarStyle>> = {
 };
 
 /** Returns null for a value that is left empty. */
-function layoutOf(text: string, node: ParsedNode | null): LayoutNode | null {
+function layOut(text: string, node: ParsedNode | null): LayoutNode | null {
   if (node === null) return null;
   if (node instanceof YAMLMap) return mapLayout(text, node);
   if (node instanceof YAMLSeq) return listLayout(text, node);
@@ -176,7 +176,7 @@ function mapLayout(text: string, node: YAMLMap.Parsed): CollectionNode {
 }
 
 function pairLayout(text: string, { key, value, srcToken }: Pair<ParsedNode, ParsedNode | null>): LayoutEntry {
-  const node = layoutOf(text, value);
+  const node = layOut(text, value);
   const colon = srcToken?.sep?.find(({ type }) => type === 'map-value-ind');
   const slot = colon === undefined ? null : colon.offset + 1;
   const [start, keyEnd] = key.range;
@@ -186,7 +186,7 @@ function pairLayout(text: string, { key, value, srcToken }: Pair<ParsedNode, Par
 function listLayout(text: string, node: YAMLSeq.Parsed): CollectionNode {
   const dashes = dashesOf(node);
   const entries = node.items.map((item, index): LayoutEntry => {
-    const below = layoutOf(text, item);
+    const below = layOut(text, item);
     const [start, end] = item.range;
     const dash = dashes[index];
     const slot = dash === undefined ? null : dash + 1;

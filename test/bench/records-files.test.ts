@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { KEYS, LAYERS, recordsFiles, serversOf } from '../../bench/records-files.ts';
 import { nodeOf } from '../../src/desired/node-records.ts';
-import { recordOf } from '../../src/hiera/record.ts';
+import { buildPlainRecord } from '../../src/hiera/record.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
 const FACTS = { outputs: {}, updated: '' };
@@ -14,13 +14,14 @@ it('makes an installation without problems, whose servers have every key and eve
   for (const name of names) {
     const node = nodeOf(desired, name);
     expect(node?.shared.map(({ type }) => type)).toEqual(LAYERS);
-    if (node !== undefined) expect(Object.keys(recordOf(node, FACTS))).toEqual(expect.arrayContaining([...KEYS]));
+    if (node !== undefined)
+      expect(Object.keys(buildPlainRecord(node, FACTS))).toEqual(expect.arrayContaining([...KEYS]));
   }
 });
 
 it('has values from every layer in one record', () => {
   const node = nodeOf(new TextRepository().commit(recordsFiles(10)), 'instance-0-web-1');
-  const values = Object.values(node === undefined ? {} : recordOf(node, FACTS)).flat();
+  const values = Object.values(node === undefined ? {} : buildPlainRecord(node, FACTS)).flat();
   const layers = new Set(values.map((value) => /^[a-z]+(?=[ -]\d+$)/.exec(String(value))?.[0]));
   expect([...layers]).toEqual(expect.arrayContaining([...LAYERS]));
 });

@@ -1,7 +1,7 @@
 // Tests the facts about deletes that are collected from the rows and from the commits that are followed.
 
 import { describe, expect, it } from 'vitest';
-import { approvedCountOf, safetyOf } from '../../src/follow/safety.ts';
+import { approvedCountOf, readSafety } from '../../src/follow/safety.ts';
 import type { Change } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
@@ -96,7 +96,7 @@ describe('the facts', () => {
       { kind: 'held', name: 'shop', value: held, expected: undefined },
       { kind: 'approval', name: 'd2', value: approval, expected: undefined },
     );
-    const { deletions, unprotected } = safetyOf(ledger, { budget, now: NOW, approvedCount: 4 });
+    const { deletions, unprotected } = readSafety(ledger, { budget, now: NOW, approvedCount: 4 });
     expect(deletions.isRecent({ server: 's-31', incarnation: 1 })).toBe(true);
     expect(deletions.isRecent({ server: 's-32', incarnation: 1 })).toBe(false);
     expect(deletions).toMatchObject({ limit: 3, recent: 1, approvedCount: 4, heldBefore: new Map([['shop', held]]) });
@@ -115,11 +115,11 @@ describe('the facts', () => {
   ])('say what goes on: %s', async (_name, wanted, spec, goesOn) => {
     const value = rowIn('pending', { wanted, applied: SMALL, replacing: wanted !== null });
     const ledger = await ledgerOf({ kind: 'server', name: 'web-1', value, expected: undefined });
-    expect(safetyOf(ledger, { budget, now: NOW }).deletions.goesOn('web-1', spec)).toBe(goesOn);
+    expect(readSafety(ledger, { budget, now: NOW }).deletions.goesOn('web-1', spec)).toBe(goesOn);
   });
 
   it('of an empty store allow the least, and no trailer speaks', async () => {
-    const { deletions } = safetyOf(await ledgerOf(), { budget, now: NOW });
+    const { deletions } = readSafety(await ledgerOf(), { budget, now: NOW });
     expect(deletions).toMatchObject({ limit: 1, recent: 0, approvedCount: 0 });
   });
 });

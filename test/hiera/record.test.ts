@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HieraNode } from '../../src/hiera/node.ts';
-import { buildRecord, explainRecord, explainValue, lookup, type NodeFacts, recordOf } from '../../src/hiera/record.ts';
+import {
+  buildPlainRecord,
+  buildRecord,
+  explainRecord,
+  explainValue,
+  lookup,
+  type NodeFacts,
+} from '../../src/hiera/record.ts';
 import { resolveNode } from '../../src/hiera/resolve-node.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { objectEntry, scopeOf, serverOf } from './build.ts';
@@ -30,7 +37,7 @@ const NODE = nodeOf({ environment: 'prod', role: 'web', app: 'shop' }, 'level: d
 
 describe('a record', () => {
   test('has the computed keys first, then the others in order', () => {
-    const record = recordOf(NODE, factsOf({ ip: '10.0.0.1', 'B-key': 1, cores: 4 }));
+    const record = buildPlainRecord(NODE, factsOf({ ip: '10.0.0.1', 'B-key': 1, cores: 4 }));
     expect(Object.entries(record)).toEqual([
       ['name', 'web-1'],
       ['description', 'web of shop'],
@@ -52,7 +59,7 @@ describe('a record', () => {
 
   test('what a provider reported is above the layers and below the own properties', () => {
     const outputs = { level: 'reported', ip: '10.0.0.1', app: 'reported' };
-    const record = recordOf(nodeOf({ environment: 'prod', app: 'shop' }), factsOf(outputs));
+    const record = buildPlainRecord(nodeOf({ environment: 'prod', app: 'shop' }), factsOf(outputs));
     expect(record).toMatchObject({ level: 'reported', ip: '10.0.0.1', app: 'shop' });
   });
 
@@ -61,7 +68,7 @@ describe('a record', () => {
     const objects = [objectEntry('types/common/base.yaml', 'db_password: secret/db\n')];
     const { node } = resolveNode({ server: serverOf({}), clientcert: undefined }, scopeOf({ objects, hierarchy }));
     const outputs = { db_password: 'plain', root_password: ['plain'], web_password: 'secret/web', ip: '10.0.0.1' };
-    const record = recordOf(node, factsOf(outputs));
+    const record = buildPlainRecord(node, factsOf(outputs));
     expect(record).toMatchObject({ db_password: 'secret/db', web_password: 'secret/web', ip: '10.0.0.1' });
     expect(record).not.toHaveProperty('root_password');
     expect(lookup(node, factsOf(outputs), 'root_password')).toBeUndefined();
@@ -79,7 +86,7 @@ describe('a record', () => {
       zone: 'x',
       'a/b': 'x',
     };
-    const record = recordOf(nodeOf({ environment: 'prod' }), factsOf(outputs));
+    const record = buildPlainRecord(nodeOf({ environment: 'prod' }), factsOf(outputs));
     expect(record).toMatchObject({
       name: 'web-1',
       ip: 'unknown',
@@ -94,13 +101,13 @@ describe('a record', () => {
 
   test('the computed keys cannot be merged, whatever the rules say', () => {
     const node = { ...NODE, merge: { name: 'unique', stackInstance: 'unique' } } as const;
-    expect(recordOf(node, factsOf())).toMatchObject({ name: 'web-1', stackInstance: ['shop'] });
+    expect(buildPlainRecord(node, factsOf())).toMatchObject({ name: 'web-1', stackInstance: ['shop'] });
   });
 
   test('of a hand-written clientcert has no instance', () => {
     const clientcert = objectEntry('types/clientcert/lab-db.yaml', 'description: Lab\nrole: web\nsize: 5');
     const { node } = resolveNode({ server: null, clientcert }, scopeOf({ objects: OBJECTS }));
-    expect(recordOf(node, factsOf())).toEqual({
+    expect(buildPlainRecord(node, factsOf())).toEqual({
       name: 'lab-db',
       description: 'Lab',
       type: 'clientcert',
@@ -119,7 +126,7 @@ describe('a record', () => {
   test('a computed key wins over a layer that has it all the same', () => {
     const own = [{ type: 'clientcert', name: 'x', values: { stackInstance: ['forged'] }, origin: () => null }];
     const node = { ...NODE, own };
-    expect(recordOf(node, factsOf())).toMatchObject({ stackInstance: ['shop'] });
+    expect(buildPlainRecord(node, factsOf())).toMatchObject({ stackInstance: ['shop'] });
     expect(lookup(node, factsOf(), 'stackInstance')?.value).toEqual(['shop']);
   });
 });
@@ -227,7 +234,7 @@ describe('properties of records', () => {
   test('every value is a scalar or a list of strings', () => {
     fc.assert(
       fc.property(OUTPUTS, (outputs) => {
-        const record = recordOf(NODE, factsOf(outputs));
+        const record = buildPlainRecord(NODE, factsOf(outputs));
         for (const value of Object.values(record)) {
           const items = typeof value === 'object' ? value : [String(value)];
           expect(items.every((item) => typeof item === 'string')).toBe(true);
@@ -241,7 +248,7 @@ describe('properties of records', () => {
       fc.property(OUTPUTS, (outputs) => {
         const facts = factsOf(outputs);
         const merged = buildRecord(NODE, facts);
-        const record = recordOf(NODE, facts);
+        const record = buildPlainRecord(NODE, facts);
         const explained = explainRecord(merged);
         expect(Object.keys(explained)).toEqual(Object.keys(record));
         for (const [key, value] of Object.entries(record)) {
@@ -255,10 +262,10 @@ describe('properties of records', () => {
 
   test('the order in which keys are written does not count', () => {
     const lines = ['level: debug', 'proxy: q', 'ntp: [z]', 'size: 5', 'tls: null'];
-    const want = recordOf(nodeOf({ role: 'web' }, lines.join('\n')), factsOf());
+    const want = buildPlainRecord(nodeOf({ role: 'web' }, lines.join('\n')), factsOf());
     fc.assert(
       fc.property(fc.shuffledSubarray(lines, { minLength: lines.length }), (shuffled) => {
-        const record = recordOf(nodeOf({ role: 'web' }, shuffled.join('\n')), factsOf());
+        const record = buildPlainRecord(nodeOf({ role: 'web' }, shuffled.join('\n')), factsOf());
         expect(Object.entries(record)).toEqual(Object.entries(want));
       }),
     );

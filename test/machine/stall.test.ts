@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Stall, type StallGraph, stallsOf } from '../../src/machine/stall.ts';
+import { findStalls, type Stall, type StallGraph } from '../../src/machine/stall.ts';
 import type { State } from '../../src/model/state.ts';
 
 type Servers = Readonly<Record<string, readonly [state: State, ...needs: (string | undefined)[]]>>;
@@ -12,7 +12,7 @@ function graphOf(servers: Servers, own: Readonly<Record<string, Stall>> = {}): C
   const graph: Counted = {
     reads: 0,
     stateOf: (server) => servers[server]?.[0],
-    ownStallOf: (server) => own[server],
+    judgeStall: (server) => own[server],
     *needsOf(server) {
       for (const need of servers[server]?.slice(1) ?? []) {
         graph.reads += 1;
@@ -60,11 +60,11 @@ describe('the stalls of servers that wait', () => {
     [['x'], undefined],
     [['z'], ['blocked']],
   ])('%j: %j', (servers, stalls) => {
-    expect(stallsOf(servers, graphOf(GRAPH))).toEqual(stalls);
+    expect(findStalls(servers, graphOf(GRAPH))).toEqual(stalls);
   });
 
   test('come from what keeps a server apart from others, too', () => {
-    expect(stallsOf(['free', 'late'], graphOf(GRAPH, { free: 'blocked', late: 'failed' }))).toEqual([
+    expect(findStalls(['free', 'late'], graphOf(GRAPH, { free: 'blocked', late: 'failed' }))).toEqual([
       'blocked',
       'failed',
     ]);
@@ -80,7 +80,7 @@ describe('the walk', () => {
 
   test('goes over each server once, and over chains of any length', () => {
     const graph = graphOf(chain);
-    expect(stallsOf(names.slice(1).reverse(), graph)).toEqual(Array(LENGTH - 1).fill('failed'));
+    expect(findStalls(names.slice(1).reverse(), graph)).toEqual(Array(LENGTH - 1).fill('failed'));
     expect(graph.reads).toBe(LENGTH - 1);
   });
 
@@ -91,19 +91,19 @@ describe('the walk', () => {
       ...Object.fromEntries(data.map((name, index) => [name, [index === 499 ? 'failed' : 'done']])),
       ...Object.fromEntries(webs.map((name) => [name, ['pending', ...data]])),
     });
-    expect(stallsOf(webs, graph)).toHaveLength(webs.length);
+    expect(findStalls(webs, graph)).toHaveLength(webs.length);
     expect(graph.reads).toBe(data.length);
   });
 
   test('ends with the first server that has no stall', () => {
     const graph = graphOf({ ...chain, free: ['pending'] });
-    expect(stallsOf(['free', ...names.slice(1)], graph)).toBeUndefined();
+    expect(findStalls(['free', ...names.slice(1)], graph)).toBeUndefined();
     expect(graph.reads).toBe(0);
   });
 
   test('gives up after so many looks', () => {
     const graph = graphOf(chain);
-    expect(stallsOf(names.slice(1), graph, 1_000)).toBeUndefined();
+    expect(findStalls(names.slice(1), graph, 1_000)).toBeUndefined();
     expect(graph.reads).toBeLessThanOrEqual(1_001);
   });
 });

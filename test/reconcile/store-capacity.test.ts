@@ -4,7 +4,7 @@ import { createLog } from '../../src/base/log.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { reservedBytes } from '../../src/desired/store-capacity.ts';
 import { warnOfCapacity } from '../../src/follow/activate.ts';
-import { lastRecordsOf } from '../../src/follow/sync.ts';
+import { recallRecords } from '../../src/follow/sync.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { instanceFile, one, stacksRepository, TEMPLATES } from '../desired/stacks.ts';
 import { MemoryStore } from '../support/memory-store.ts';
@@ -112,7 +112,7 @@ describe('the last records of one commit', () => {
       [instanceFile('a')]: one('web'),
       [instanceFile('b')]: one('db'),
     });
-    const lastRecord = lastRecordsOf(before, 2_500);
+    const lastRecord = recallRecords(before, 2_500);
     const row = rowIn('done', { updated: '2026-11-20T10:00:00Z' });
     expect(lastRecord('web', row)).toMatchObject({ name: { value: 'web' }, motd: { value: 'x'.repeat(1_000) } });
     const second = lastRecord('db', row);

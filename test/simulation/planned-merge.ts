@@ -41,7 +41,7 @@ function repositoryOf(git: SimulatedGit): Parameters<typeof readMerge>[0] {
     prefix: '',
     has: async () => true,
     resolve: async (revision) => git.at(revision).oid,
-    async ancestorsOf(base, head) {
+    async findAncestors(base, head) {
       const common = [...git.historyOf(head)].filter((commit) => git.isAncestor(commit, base));
       return common.filter((commit) => !common.some((other) => other !== commit && git.isAncestor(commit, other)));
     },

@@ -6,7 +6,7 @@ import type { RowKind, Rows } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import { Database } from '../../src/store/database.ts';
 import { makeDirectory } from '../../src/store/files.ts';
-import { rowOf, WANTED_KIND } from '../../src/store/row-json.ts';
+import { decodeRow, WANTED_KIND } from '../../src/store/row-json.ts';
 import { storePath } from '../../src/store/store-file.ts';
 
 /** A row as one commit has left it; null: removed. */
@@ -82,7 +82,7 @@ function versionsIn(commit: readonly Kept[], wanted: Map<string, Spec>): Version
   return commit
     .filter(({ kind }) => kind !== WANTED_KIND)
     .map(({ kind, name, value }) => {
-      const row = value === null ? null : rowOf(kind as RowKind, JSON.parse(value), wanted.get(name));
+      const row = value === null ? null : decodeRow(kind as RowKind, JSON.parse(value), wanted.get(name));
       return { kind, name, value: row } as Version;
     });
 }

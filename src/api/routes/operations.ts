@@ -74,10 +74,10 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
     return operator.resume(order, readFields(body, { instance: TEXT, reason: TEXT }).instance ?? null);
   });
   operation('retry', 'retry', (order, body) => {
-    return operator.retry(order, targetOf(readFields(body, TARGET), ['instance', 'resource', 'provider']));
+    return operator.retry(order, readTarget(readFields(body, TARGET), ['instance', 'resource', 'provider']));
   });
   operation('adopt', 'operate', (order, body) => {
-    return operator.adopt(order, targetOf(readFields(body, TARGET), ['instance', 'resource', 'provider']));
+    return operator.adopt(order, readTarget(readFields(body, TARGET), ['instance', 'resource', 'provider']));
   });
   operation('retain', 'operate', (order, body) => {
     return operator.retain(order, required('resource', readFields(body, { resource: TEXT, reason: TEXT }).resource));
@@ -87,7 +87,7 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
   });
   operation('check', 'operate', (order, body) => {
     const { instance, resource } = readFields(body, { instance: TEXT, resource: TEXT, reason: TEXT });
-    return operator.check(order, targetOf({ instance, resource }, ['instance', 'resource'], false));
+    return operator.check(order, readTarget({ instance, resource }, ['instance', 'resource'], false));
   });
   return router;
 }
@@ -132,7 +132,7 @@ interface TargetFields {
 }
 
 /** Returns the one target that the fields name; `choices` are those that the operation has, `takesAll` if also `all`. */
-function targetOf(
+function readTarget(
   { instance, resource, provider, all }: TargetFields,
   choices: readonly string[],
   takesAll = true,

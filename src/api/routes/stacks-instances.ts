@@ -13,7 +13,7 @@ import { only, onlyWithAdvice } from '../only.ts';
 import { recordedCommitOf, sendRead } from '../present.ts';
 import { queryNumber } from '../query.ts';
 import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
-import { bodyOf, forceOf, write } from '../write.ts';
+import { bodyOf, readForce, write } from '../write.ts';
 
 interface StackInstanceRoutes {
   readonly reader: Reader;
@@ -37,7 +37,7 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
     .post(
       allow('write stack instances'),
       write<{ id: string }>(
-        (request, order) => writer.putInstance(order, request.params.id, bodyOf(request), forceOf(request)),
+        (request, order) => writer.putInstance(order, request.params.id, bodyOf(request), readForce(request)),
         () => ({ status: 201, message: 'Created' }),
       ),
     )

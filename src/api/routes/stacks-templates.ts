@@ -5,7 +5,7 @@ import type { Writer } from '../../service/write/writer.ts';
 import { allow } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { type KeptAnswers, read } from '../reads.ts';
-import { bodyOf, forceOf, write } from '../write.ts';
+import { bodyOf, readForce, write } from '../write.ts';
 
 const TYPE_WRITES = {
   POST: 'to write a template, POST /types/stack-template/',
@@ -28,7 +28,7 @@ export function stackTemplateRoutes({ reader, writer, kept }: StackTemplateRoute
     .post(
       allow('write stack instances'),
       write(
-        (request, order) => writer.createInstance(order, bodyOf(request), forceOf(request)),
+        (request, order) => writer.createInstance(order, bodyOf(request), readForce(request)),
         () => ({ status: 201, message: 'Created' }),
       ),
     );

@@ -14,7 +14,7 @@ import { requireRight } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { queryFlag } from '../query.ts';
 import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
-import { bodyOf, forceOf, type WriteAnswer, write } from '../write.ts';
+import { bodyOf, readForce, type WriteAnswer, write } from '../write.ts';
 
 const WRITTEN_ABOVE = 'to write an object, POST /types/<type>/ with its name in the body';
 
@@ -66,7 +66,7 @@ function* asResult(objects: Steps<readonly JsonMap[]>): Steps<{ readonly result:
 
 /** Objects of the other types may have any field, `force` among them, and are replaced anyway. */
 function mayReplace(request: Request<{ type: string }>): boolean {
-  return request.params.type === 'stack-instance' ? forceOf(request) : queryFlag(request, 'force');
+  return request.params.type === 'stack-instance' ? readForce(request) : queryFlag(request, 'force');
 }
 
 function removed({ type, id }: { readonly type: string; readonly id: string }): WriteAnswer {

@@ -2,7 +2,7 @@
 // and who has signed it, is judged elsewhere.
 import type { X509Certificate } from 'node:crypto';
 import { momentOf, reasonOf } from '../../base/wording.ts';
-import { keyUsageOf } from './der.ts';
+import { readKeyUsage } from './der.ts';
 
 /** What a certificate is shown as. */
 export type CertificateUse = 'client' | 'server';
@@ -39,7 +39,7 @@ export function purposeFault(certificate: X509Certificate, use: CertificateUse):
     return `was not made for ${use}s: its extended key usage lacks ${purpose}`;
   }
   try {
-    const allowed = keyUsageOf(certificate) ?? keyUsage;
+    const allowed = readKeyUsage(certificate) ?? keyUsage;
     return (allowed & keyUsage) === 0 ? `was not made for ${use}s: its key usage lacks digitalSignature` : undefined;
   } catch (error) {
     return `cannot be used: its extensions cannot be read (${reasonOf(error)})`;

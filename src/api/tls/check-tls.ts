@@ -58,7 +58,7 @@ export function checkTls(material: TlsMaterial, now: number): CheckedTls {
   faults.push(...checkPair(key, chain), ...checkAuthorities(authorities));
   faults.push(...checkDates(chain[0], now), ...checkLists(trust, now));
   if (!faults.some(({ isBroken }) => isBroken)) faults.push(...tryOut(material));
-  return { faults, expiries: expiriesOf(chain, trust) };
+  return { faults, expiries: listExpiries(chain, trust) };
 }
 
 function broken(part: TlsPart, message: string): TlsFault {
@@ -139,7 +139,7 @@ function tryOut(material: TlsMaterial): TlsFault[] {
   }
 }
 
-function expiriesOf(chain: readonly X509Certificate[], { authorities }: Trust): Expiry[] {
+function listExpiries(chain: readonly X509Certificate[], { authorities }: Trust): Expiry[] {
   return [
     ...chain.map((certificate) => expiryOf(certificate, { what: 'server certificate', part: 'cert' })),
     ...authorities.flatMap(({ certificate, lists }) => [

@@ -86,7 +86,7 @@ export function certificateFields(certificate: X509Certificate): CertificateFiel
  * Returns the first byte of the key usage, whose highest bit is `digitalSignature`; undefined where a certificate does not limit
  * it. Throws where it cannot be read. RFC 5280, 4.2.1.3.
  */
-export function keyUsageOf(certificate: X509Certificate): number | undefined {
+export function readKeyUsage(certificate: X509Certificate): number | undefined {
   const extensions = [...signedFields(certificate)].find(({ tag }) => tag === TAGGED_3);
   if (extensions === undefined) return undefined;
   for (const { content } of derElements(derElement(extensions.content, DER_SEQUENCE).content)) {

@@ -60,7 +60,7 @@ const DIGESTS: ReadonlyMap<string, string | null> = new Map([
 export function parseRevocationList(bytes: Buffer): RevocationList {
   const [signed, algorithm, signature] = derElements(derElement(bytes, DER_SEQUENCE).content);
   if (signed === undefined || algorithm === undefined || signature === undefined) throw new Error('it is not signed');
-  const { issuer, from, until, revoked } = fieldsOf(signed);
+  const { issuer, from, until, revoked } = readFields(signed);
   const isSignedBy = signatureCheck({
     bytes: signed.bytes,
     algorithm: [...derElements(algorithm.content)][0]?.content.toString('hex') ?? '',
@@ -81,7 +81,7 @@ export function parseRevocationList(bytes: Buffer): RevocationList {
   };
 }
 
-function fieldsOf(signed: DerElement): Fields {
+function readFields(signed: DerElement): Fields {
   const elements = [...derElements(signed.content)];
   if (elements[0]?.tag === DER_INTEGER) elements.shift();
   const [, issuer, from, ...rest] = elements;

@@ -20,7 +20,7 @@ const TIME_CASES: readonly ConformanceCase[] = [
       const server = trial.nameOf('ended');
       trial.made.add(server);
       const begun = performance.now();
-      const call = trial.callOf('create', server);
+      const call = trial.makeCall('create', server);
       await trial.options
         .send(encodeCall(call), AbortSignal.any([AbortSignal.timeout(SHORT_MS), trial.options.interrupted]))
         .catch(() => trial.options.interrupted.throwIfAborted());
@@ -90,7 +90,7 @@ const INPUT_CASES: readonly ConformanceCase[] = [
     async run(trial) {
       const server = trial.nameOf('cut');
       trial.made.add(server);
-      const input = encodeCall(trial.callOf('create', server));
+      const input = encodeCall(trial.makeCall('create', server));
       for (const length of [input.lastIndexOf('}'), Math.floor(input.length / 2)]) {
         expectRefused(await trial.send(input.slice(0, length)), NOT_WHOLE);
       }
@@ -133,7 +133,7 @@ function forged([words, send]: readonly [string, Send]): ConformanceCase {
 }
 
 function jsonOf(trial: Trial): Record<string, unknown> {
-  return JSON.parse(encodeCall(trial.callOf('check', trial.nameOf(ABSENT))));
+  return JSON.parse(encodeCall(trial.makeCall('check', trial.nameOf(ABSENT))));
 }
 
 function refused(title: string, input: (trial: Trial) => object | string, because = ''): ConformanceCase {

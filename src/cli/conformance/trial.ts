@@ -62,7 +62,7 @@ export class Trial {
   }
 
   /** Returns a call; `fields` replace its own. */
-  callOf(operation: Operation, resource: string, fields: Partial<Call> = {}): Call {
+  makeCall(operation: Operation, resource: string, fields: Partial<Call> = {}): Call {
     const { kind, properties, timeoutMs } = this.options;
     const named = { ...properties, name: resource };
     const hasSpec = operation === 'update' || operation === 'delete';
@@ -79,7 +79,7 @@ export class Trial {
 
   /** Returns the answer to a call. Throws Deviation if there is none in time. */
   async call(operation: Operation, resource: string, fields: Partial<Call> = {}): Promise<Answer> {
-    const call = this.callOf(operation, resource, fields);
+    const call = this.makeCall(operation, resource, fields);
     if (operation === 'create') this.made.add(resource);
     const answer = await this.send(encodeCall(call));
     if (['done', 'absent', 'replace'].includes(answer.outcome)) this.places.push(answer.place);

@@ -63,14 +63,14 @@ const HINT =
 
 /** Returns the plan with another hint where a protection is lifted by a commit that comes before the last one. */
 export async function tellLifts(
-  repository: Pick<LocalRepository, 'ancestorsOf' | 'commitsBetween' | 'snapshot'>,
+  repository: Pick<LocalRepository, 'findAncestors' | 'commitsBetween' | 'snapshot'>,
   { base, head, before }: Pick<Merge, 'base' | 'head' | 'before'>,
   plan: Plan,
 ): Promise<Plan> {
   const isProtecting = plan.problems.some(({ code }) => code === 'protected_instance');
   if (before === undefined || !isProtecting) return plan;
   const commits = await repository.commitsBetween(base, head, COMMITS_MAX);
-  const [parted = base] = await repository.ancestorsOf(base, head);
+  const [parted = base] = await repository.findAncestors(base, head);
   // The commits of the branch come after the one in which both parted.
   const desired = { ...before, commit: parted };
   const lifted = await liftedProtection(repository, { desired, commits, lifted: new Set() });

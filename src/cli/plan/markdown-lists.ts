@@ -188,7 +188,7 @@ export function serverSections(changes: readonly ServerChange[], prefix: string)
   return HEADINGS.flatMap(({ action, noun, verb }) => {
     const some = changes.filter((change) => change.action === action);
     if (some.length === 0) return [];
-    const groups = action === 'delete' ? alikeOf(some, DELETED_NAMES_MAX) : alikeOf(some);
+    const groups = action === 'delete' ? groupAlike(some, DELETED_NAMES_MAX) : groupAlike(some);
     const items = groups.map((alike) => ({ ...serversItem(alike, prefix), below: propertiesText(alike[0]) }));
     return [{ noun, heading: `${verb} ${countOf(some.length, 'server')}`, items }];
   });
@@ -197,7 +197,7 @@ export function serverSections(changes: readonly ServerChange[], prefix: string)
 /** Returns the section of servers that no version wants any more and that stay. */
 export function retainedSection(retained: readonly RetainedServer[], prefix: string): readonly Section[] {
   if (retained.length === 0) return [];
-  const items = alikeOf(retained, DELETED_NAMES_MAX).map((alike) => serversItem(alike, prefix));
+  const items = groupAlike(retained, DELETED_NAMES_MAX).map((alike) => serversItem(alike, prefix));
   const [they, them, their] = retained.length === 1 ? ['it is', 'it', 'Its'] : ['they are', 'them', 'Their'];
   const heading = `Leaves ${countOf(retained.length, 'server')} as ${they}`;
   const note = `No version wants ${them} any more. ${their} instance says \`deletion: retain\`: Treeline forgets ${them}, and nothing deletes ${them}.`;
@@ -208,7 +208,7 @@ export function retainedSection(retained: readonly RetainedServer[], prefix: str
 type Alike<Server> = readonly [first: Server, ...others: readonly Server[]];
 
 /** Groups servers, also of several instances. No group has more than `sizeMax` of them. */
-function alikeOf<Server extends RetainedServer>(
+function groupAlike<Server extends RetainedServer>(
   servers: readonly Server[],
   sizeMax = servers.length,
 ): readonly Alike<Server>[] {

@@ -41,7 +41,7 @@ export function markdownReport(plan: Plan, options: MarkdownOptions = {}): strin
   const { id = '', prefix = '' } = options;
   const head = `${markerOf(id)}\n\n### Treeline plan: ${writeHeadline(plan)}`;
   const known = knownLines(plan);
-  const sections = sectionsOf(plan, prefix);
+  const sections = listSections(plan, prefix);
   const counts = sections.flatMap(({ items }) => items.map(({ count }) => count));
   // Of the last line in its longest form, and the empty lines around sections.
   const longest = lastLine(
@@ -74,7 +74,7 @@ function markerOf(id: string): string {
   return `<!-- treeline-plan ${written} -->`;
 }
 
-function sectionsOf(plan: Plan, prefix: string): readonly Section[] {
+function listSections(plan: Plan, prefix: string): readonly Section[] {
   const servers = serverSections(plan.changes, prefix);
   const deletes = servers.filter(({ noun }) => noun === 'delete');
   return [

@@ -47,11 +47,11 @@ function escaped(character: string): string {
 
 /** Returns a text as a code span of one line. */
 export function code(text: string, lengthMax: number = NAME_LENGTH_MAX): string {
-  return spanOf(shown(text, lengthMax));
+  return writeSpan(shown(text, lengthMax));
 }
 
 /** The delimiter is longer than every run of backticks inside (CommonMark 0.31, section 6.1). */
-function spanOf(visible: string): string {
+function writeSpan(visible: string): string {
   if (visible === '') return '(empty)';
   const runs = visible.match(/`+/g) ?? [];
   const delimiter = '`'.repeat(1 + Math.max(0, ...runs.map((run) => run.length)));
@@ -71,7 +71,7 @@ export function prose(sentence: string): string {
   const parts: string[] = [];
   let doubtful: string[] = [];
   const flush = (after: string): void => {
-    if (doubtful.length > 0) parts.push(`${spanOf(doubtful.join(' '))}${after}`);
+    if (doubtful.length > 0) parts.push(`${writeSpan(doubtful.join(' '))}${after}`);
     doubtful = [];
   };
   for (const token of shown(sentence, SENTENCE_LENGTH_MAX).match(/"[^"]*"\)?[.,;:?]?|\S+/g) ?? []) {
@@ -81,7 +81,7 @@ export function prose(sentence: string): string {
       parts.push(token);
     } else if (before !== '') {
       flush('');
-      parts.push(`${before}${spanOf(word)}${after}`);
+      parts.push(`${before}${writeSpan(word)}${after}`);
     } else {
       doubtful.push(word);
       if (after !== '') flush(after);

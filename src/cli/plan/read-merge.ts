@@ -46,7 +46,7 @@ const NO_BLOBS = (): boolean => false;
 /** Returns the merge of head into base. Throws SourceError with advice where a commit is not there. */
 export async function readMerge(repository: MergeRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
   const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
-  const ancestors = await repository.ancestorsOf(from, to);
+  const ancestors = await repository.findAncestors(from, to);
   const { files, conflicts } = await mergedFiles(repository, { base: from, head: to, ancestors });
   const { before, problemsBefore } = await stateAt(repository, from);
   const snapshot = await readSnapshot(repository, { base: from, head: to, files, before });
@@ -194,7 +194,7 @@ async function filesBefore(
 /** None where histories have come together that are unrelated. */
 async function findMergeBases(repository: MergeRepository, a: string, b: string): Promise<readonly string[]> {
   try {
-    return await repository.ancestorsOf(a, b);
+    return await repository.findAncestors(a, b);
   } catch (error) {
     if (error instanceof SourceError) return [];
     throw error;

@@ -34,11 +34,11 @@ function summaryOf({ files, problems }: Report): string {
   return counts.join(', ');
 }
 
-/** The number of instances that {@link detailsOf} names. */
+/** The number of instances that {@link writeDetails} names. */
 const NAMED_MAX = 5;
 
 /** Returns the message of a problem, its hint, and the instances that it stops, one a line. */
-function detailsOf({ message, hint, instances = [] }: Problem): string {
+function writeDetails({ message, hint, instances = [] }: Problem): string {
   const more = instances.length > NAMED_MAX ? ` and ${instances.length - NAMED_MAX} more` : '';
   return [
     message,
@@ -51,7 +51,7 @@ function detailsOf({ message, hint, instances = [] }: Problem): string {
  * Returns an identifier for each problem, in their order: of the code, the file and the pointer, so that it stays the
  * same while other lines of the file, or the words of messages, change. All of a report are different.
  */
-function fingerprintsOf(report: Report): readonly string[] {
+function numberProblems(report: Report): readonly string[] {
   const counts = new Map<string, number>();
   return report.problems.map((problem) => {
     const key = JSON.stringify([problem.code, pathInRepository(report, problem), problem.pointer]);
@@ -102,17 +102,17 @@ export function publicProblem({ code, severity, file, line, column, pointer, mes
  * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
  */
 export function githubReport(report: Report): string {
-  return [...report.problems.map((problem) => commandOf(report, problem)), summaryOf(report)].join('\n');
+  return [...report.problems.map((problem) => writeCommand(report, problem)), summaryOf(report)].join('\n');
 }
 
-function commandOf(report: Report, problem: Problem): string {
+function writeCommand(report: Report, problem: Problem): string {
   const properties = {
     file: pathInRepository(report, problem),
     ...(isFolderProblem(problem) ? {} : { line: String(problem.line), col: String(problem.column) }),
     title: problem.code,
   };
   const written = Object.entries(properties).map(([name, value]) => `${name}=${escapeProperty(value)}`);
-  return `::${problem.severity} ${written.join(',')}::${escapeData(detailsOf(problem))}`;
+  return `::${problem.severity} ${written.join(',')}::${escapeData(writeDetails(problem))}`;
 }
 
 /** Escapes as the runner reads it: the percent sign first, then the ends of lines. */
@@ -127,9 +127,9 @@ function escapeProperty(text: string): string {
 
 /** Returns a Code Quality report of GitLab, with one item a problem. https://docs.gitlab.com/ci/testing/code_quality/ */
 export function gitlabReport(report: Report): string {
-  const fingerprints = fingerprintsOf(report);
+  const fingerprints = numberProblems(report);
   const items = report.problems.map((problem, index) => ({
-    description: detailsOf(problem),
+    description: writeDetails(problem),
     check_name: problem.code,
     fingerprint: fingerprints[index],
     severity: isError(problem) ? 'major' : 'minor',
@@ -161,7 +161,7 @@ export function junitReport(report: Report): string {
 function testCase(report: Report, problem: Problem): string {
   const path = escapeXml(pathInRepository(report, problem));
   const place = isFolderProblem(problem) ? path : `${path}:${problem.line}:${problem.column}`;
-  const details = escapeXml(detailsOf(problem));
+  const details = escapeXml(writeDetails(problem));
   const content = isError(problem)
     ? `<failure type="${problem.code}" message="${escapeXml(problem.message)}">${details}</failure>`
     : `<system-out>${details}</system-out>`;
@@ -189,15 +189,15 @@ const SCHEMA = 'https://json.schemastore.org/sarif-2.1.0.json';
  */
 export function sarifReport(report: Report): string {
   const codes = [...new Set(report.problems.map(({ code }) => code))].sort();
-  const fingerprints = fingerprintsOf(report);
+  const fingerprints = numberProblems(report);
   const run = {
-    tool: { driver: { name: 'Treeline', version: productVersion(), rules: codes.map(ruleOf) } },
+    tool: { driver: { name: 'Treeline', version: productVersion(), rules: codes.map(describeRule) } },
     columnKind: 'utf16CodeUnits',
     results: report.problems.map((problem, index) => ({
       ruleId: problem.code,
       ruleIndex: codes.indexOf(problem.code),
       level: problem.severity,
-      message: { text: detailsOf(problem) },
+      message: { text: writeDetails(problem) },
       locations: [{ physicalLocation: locationOf(report, problem) }],
       partialFingerprints: { 'problem/v1': fingerprints[index] },
     })),
@@ -205,7 +205,7 @@ export function sarifReport(report: Report): string {
   return JSON.stringify({ $schema: SCHEMA, version: '2.1.0', runs: [run] }, null, 2);
 }
 
-function ruleOf(code: ProblemCode) {
+function describeRule(code: ProblemCode) {
   const { meaning, severity } = PROBLEM_CODES[code];
   return {
     id: code,

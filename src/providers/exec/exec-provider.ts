@@ -84,7 +84,7 @@ export async function askProgram(input: string, question: Question): Promise<Ans
     const ended = await runner.run({ command, directory, environment, input, about, ...limits });
     const stderr = plainText(ended.complaint, ended.complaint.length);
     if (stderr !== '') log.debug({ ...about, stderr }, 'program wrote');
-    return answerOf(ended);
+    return readProgramEnd(ended);
   } catch (error) {
     if (error instanceof LaunchError) return answerRetryable(error.message);
     throw error;
@@ -92,7 +92,7 @@ export async function askProgram(input: string, question: Question): Promise<Ans
 }
 
 /** An answer counts whatever the exit code. Without one, a program that says that it failed is run again. */
-function answerOf({ exit, output, complaint }: ProgramEnd): Answer {
+function readProgramEnd({ exit, output, complaint }: ProgramEnd): Answer {
   const shown = shownEnd(complaint);
   try {
     const answer = readAnswer(output);

@@ -49,7 +49,7 @@ export async function askService(input: string, options: HttpOptions, signal: Ab
     if (error instanceof ExchangeError && !error.isSent) return answerOnly('retryable', error.message);
     throw error;
   }
-  return reply.status === ACCEPTED ? await poll(reply, { url, options, signal }) : answerOf(reply, url);
+  return reply.status === ACCEPTED ? await poll(reply, { url, options, signal }) : readReply(reply, url);
 }
 
 interface Polling {
@@ -59,15 +59,15 @@ interface Polling {
 }
 
 async function poll(accepted: HttpReply, { url, options, signal }: Polling): Promise<Answer> {
-  let place = placeOf(accepted, url);
+  let place = readLocation(accepted, url);
   let waitSeconds = retryAfter(accepted, options.clock);
   for (let polls = 0; polls < POLLS_MAX; polls += 1) {
     await pause(waitSeconds * 1000, options.clock, signal);
     const reply = await pollOnce(place, options, signal);
     if (reply !== undefined && reply.status !== ACCEPTED && !POLL_AGAIN.has(reply.status))
-      return answerOf(reply, place, 'poll');
+      return readReply(reply, place, 'poll');
     waitSeconds = reply === undefined ? POLL_SECONDS : retryAfter(reply, options.clock);
-    if (reply?.status === ACCEPTED && reply.headers.location !== undefined) place = placeOf(reply, url);
+    if (reply?.status === ACCEPTED && reply.headers.location !== undefined) place = readLocation(reply, url);
   }
   throw new AnswerError(`there was no answer after ${POLLS_MAX} polls`);
 }
@@ -111,7 +111,7 @@ function withoutNewline(bytes: Buffer): Buffer {
 }
 
 /** An answer counts whatever the status. Without one, the status says whether the service may be at work. */
-function answerOf({ status, body }: HttpReply, { origin }: URL, of: 'call' | 'poll' = 'call'): Answer {
+function readReply({ status, body }: HttpReply, { origin }: URL, of: 'call' | 'poll' = 'call'): Answer {
   try {
     return readAnswer(body);
   } catch (error) {
@@ -132,7 +132,7 @@ function answerOnly(outcome: 'retryable' | 'failed', message: string): Answer {
 }
 
 /** Returns where to poll. Another origin would get signed requests that are not meant for it. */
-function placeOf({ headers: { location } }: HttpReply, url: URL): URL {
+function readLocation({ headers: { location } }: HttpReply, url: URL): URL {
   const place = URL.parse(location ?? '', url);
   if (location === undefined || place === null) throw new AnswerError('202 was answered without a "Location" to poll');
   if (place.origin !== url.origin) {

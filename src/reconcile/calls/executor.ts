@@ -161,7 +161,7 @@ export class Executor {
     ];
     try {
       const facts = { record: recordFor(server, job, this.#options), deadline: clock.now() + leftMs };
-      const call = callOf(server, job, facts);
+      const call = makeCall(server, job, facts);
       // The process may have been stopped since the row was written, for longer than its lease.
       if (this.#options.mayBegin?.() === false) throw new Error('it did not begin: another replica may lead');
       return await Promise.race([entry.provider.perform(call, end.signal), overdue.promise]);
@@ -224,7 +224,7 @@ function recordFor(
 }
 
 /** Returns the call for a server; `row` holds the action, or is as it is for a check. */
-export function callOf(
+export function makeCall(
   server: string,
   job: Pick<Job, 'row' | 'operation'>,
   facts: { readonly record: NodeRecord; readonly deadline: number },

@@ -48,7 +48,7 @@ export function newPlan(provider: string, startedAt: number | undefined): CheckP
 }
 
 /** Returns the provider entry that checks a server, or null if the server is not to be checked. */
-export function checkerOf(
+export function chooseChecker(
   row: ServerRow,
   entryOf: (provider: string) => CheckedEntry | undefined,
   isRequested: boolean,

@@ -9,8 +9,8 @@ import {
   type CheckedEntry,
   type CheckFailure,
   type CheckPlan,
-  checkerOf,
   checkPauseMs,
+  chooseChecker,
   newPlan,
   recordEnd,
 } from './check-plan.ts';
@@ -74,7 +74,7 @@ export class CheckSchedule {
   /** Follows what a pass has decided: the row, null if it is removed, and what is next. */
   follow(server: string, row: ServerRow | null, next: Next): void {
     const before = this.#plans.get(server);
-    const provider = row === null ? null : checkerOf(row, this.#options.entryOf, before?.isRequested ?? false);
+    const provider = row === null ? null : chooseChecker(row, this.#options.entryOf, before?.isRequested ?? false);
     const isKnown = this.#known.has(server);
     if (row === null) this.#known.delete(server);
     else this.#known.add(server);
@@ -106,7 +106,7 @@ export class CheckSchedule {
   request(server: string): boolean {
     const { entryOf, rowOf, clock, wake } = this.#options;
     const row = rowOf(server);
-    const provider = row === undefined ? null : checkerOf(row, entryOf, true);
+    const provider = row === undefined ? null : chooseChecker(row, entryOf, true);
     if (provider === null) return false;
     const plan = this.#plans.get(server) ?? this.#add(server, provider, true);
     plan.isRequested = true;

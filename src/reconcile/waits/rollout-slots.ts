@@ -44,7 +44,7 @@ export class RolloutSlots {
   }
 
   /** Returns the members that occupy slots. A group with a failed member waits until that member is retried. */
-  slotsOf(group: string, server: string): GroupSlots {
+  countSlots(group: string, server: string): GroupSlots {
     const { index } = this.#options.ledger;
     const row = this.#options.ledger.server(server);
     const occupants = index.awayOf(group);

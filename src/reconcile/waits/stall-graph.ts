@@ -6,19 +6,19 @@ import { includesSorted } from '../../machine/holders.ts';
 import { neededServers, ownWait } from '../../machine/needs.ts';
 import { effectiveState } from '../../machine/reasons.ts';
 import { awayMax, groupOf } from '../../machine/rollout.ts';
-import { type Stall, type StallGraph, stallsOf } from '../../machine/stall.ts';
+import { findStalls, type Stall, type StallGraph } from '../../machine/stall.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { Ledger } from '../ledger.ts';
 import { RecordedNeeds } from '../passes/decision-context.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
 
-/** Returns a function that returns the stalls of waiting servers; see {@link stallsOf}. */
+/** Returns a function that returns the stalls of waiting servers; see {@link findStalls}. */
 export function stallsIn(
   ledger: LedgerReads,
   clock: Pick<Clock, 'now'>,
 ): (servers: readonly string[]) => readonly Stall[] | undefined {
-  return (servers) => stallsOf(servers, stallGraph(ledger, clock.now()));
+  return (servers) => findStalls(servers, stallGraph(ledger, clock.now()));
 }
 
 /** Returns the graph over all recorded servers at `now`, milliseconds since 1970. */
@@ -37,7 +37,7 @@ function stallGraph(ledger: LedgerReads, now: number): StallGraph {
       const row = ledger.server(server);
       return row && effectiveState(row);
     },
-    ownStallOf(server) {
+    judgeStall(server) {
       const row = ledger.server(server);
       const wait = row && ownWait(row, new RecordedNeeds(server, { ledger, now }));
       if (row === undefined || wait === undefined) return undefined;

@@ -50,7 +50,7 @@ export class WakeUps {
       ...{ clock, log, wake, rowOf: (server) => ledger.server(server) },
       graph: {
         waitOf: (server) => this.#waits.get(server),
-        slotsOf: (group, server) => this.slots.slotsOf(group, server),
+        slotsOf: (group, server) => this.slots.countSlots(group, server),
       },
       // Dependencies alone form no circle: admission refuses a commit with circular dependencies.
       mayBeCircles: () => this.#waits.count('holder') + this.#waits.count('slot') > 0,

@@ -56,7 +56,7 @@ export function* treeEntries(bytes: Buffer): Generator<TreeEntry, void> {
     if (name === '' || name === '.' || name === '..' || name.includes('/')) {
       throw new Error(`a tree holds the name ${JSON.stringify(name)}`);
     }
-    yield { mode: modeOf(entry.mode), name, oid: entry.oid };
+    yield { mode: parseMode(entry.mode), name, oid: entry.oid };
   }
 }
 
@@ -90,7 +90,7 @@ function copyOf(text: string): string {
 /**
  * Old tools wrote modes such as `100664` and `040000`; like git, this reads only the kind and the owner's execute bit.
  */
-function modeOf(text: string): TreeEntry['mode'] {
+function parseMode(text: string): TreeEntry['mode'] {
   const bits = Number.parseInt(text, 8);
   switch (bits & 0o170000) {
     case 0o040000:

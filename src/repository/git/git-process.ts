@@ -80,7 +80,7 @@ export async function streamGit<Value>(
   child.on('close', () => {
     isOver = true;
   });
-  const output = outputOf(child, order);
+  const output = readOutput(child, order);
   try {
     return await untilAborted(order.signal, async () => {
       const [value] = await Promise.all([work(output), feed(child.stdin, order.input)]);
@@ -149,9 +149,9 @@ function written(stdin: Writable, chunk: Uint8Array): Promise<void> {
   });
 }
 
-function outputOf(child: RunningProgram, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
+function readOutput(child: RunningProgram, { name, answerBytesMax }: GitOrder): AsyncIterable<Buffer> {
   let bytes = 0;
-  const success = exitOf(child, name);
+  const success = awaitSuccess(child, name);
   // The reader of the output gets this error; without a reader it is handled here.
   success.catch(() => undefined);
   async function* read(): AsyncGenerator<Buffer> {
@@ -168,7 +168,7 @@ function outputOf(child: RunningProgram, { name, answerBytesMax }: GitOrder): As
 }
 
 /** Resolves once git has succeeded and all of its output was read. */
-function exitOf(child: RunningProgram, name: string): Promise<void> {
+function awaitSuccess(child: RunningProgram, name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let complaint = '';
     child.stderr.on('data', (chunk: Buffer) => {

@@ -79,7 +79,7 @@ async function runIndexPack(
       answerBytesMax: OUTPUT_BYTES_MAX,
     });
   } catch (error) {
-    throw error instanceof GitFailure ? notWhole(name, complaintOf(error), error) : error;
+    throw error instanceof GitFailure ? notWhole(name, explainComplaint(error), error) : error;
   }
 }
 
@@ -117,7 +117,7 @@ function refuseTooMany(header: Buffer, { name, objectsMax }: Pick<PackOrder, 'na
 }
 
 /** Returns git's message, or a clearer one for known failures. */
-function complaintOf({ complaint }: GitFailure): string {
+function explainComplaint({ complaint }: GitFailure): string {
   if (/unresolved deltas?/.test(complaint)) return 'the pack lacks objects that it builds on';
   const missing = /did not receive expected object ([0-9a-f]{40})/.exec(complaint)?.[1];
   if (missing !== undefined) return `object ${missing} is missing, which another refers to`;

@@ -27,7 +27,7 @@ export class SentSecrets {
     if (this.#logins.has(key)) return;
     this.#logins.set(key, login);
     for (const oldest of [...this.#logins.keys()].slice(0, -KEPT_MAX)) this.#logins.delete(oldest);
-    const spellings = [...this.#logins.values()].flatMap(spellingsOf).filter(({ length }) => length >= LENGTH_MIN);
+    const spellings = [...this.#logins.values()].flatMap(listSpellings).filter(({ length }) => length >= LENGTH_MIN);
     const longestFirst = [...new Set(spellings)].sort((a, b) => b.length - a.length).map(RegExp.escape);
     this.#pattern = longestFirst.length === 0 ? undefined : new RegExp(longestFirst.join('|'), 'gi');
   }
@@ -65,7 +65,7 @@ function isCarrier(value: unknown): value is object {
 }
 
 /** Returns the secrets as sent, and as programs write them into a header, a URL or a quoted text. */
-function spellingsOf({ username, password }: SentLogin): readonly string[] {
+function listSpellings({ username, password }: SentLogin): readonly string[] {
   const pair = `${username}:${password}`;
   return [password, pair].flatMap((secret) => {
     const base64 = Buffer.from(secret).toString('base64');

@@ -84,7 +84,7 @@ export function serverItems(servers: readonly string[], facts: WaitFacts, countM
   const names = URGENCY.flatMap((state) => (byState.get(state) ?? []).sort(compareNames));
   const open = names.slice(0, countMax).flatMap((name) => {
     const row = facts.rows.server(name);
-    return row === undefined ? [] : [itemOf(name, row, facts)];
+    return row === undefined ? [] : [describeWaiting(name, row, facts)];
   });
   return open.length < countMax ? [...open, ...uncheckedItems(servers, facts)].slice(0, countMax) : open;
 }
@@ -120,7 +120,7 @@ function differenceIn(row: ServerRow, { showsValues }: WaitFacts): Pick<WaitingI
   return difference.length === 0 ? {} : { difference };
 }
 
-function itemOf(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
+function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
   const { state, since } = row;
   switch (state) {
     case 'creating':

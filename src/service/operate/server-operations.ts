@@ -46,7 +46,7 @@ export function serverOperations(options: ServerOperationsOptions) {
       const change = isNamed
         ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at) ?? keptRow(row, at, isHeld(row))
         : retriedRow;
-      const servers = serversOf(activeView(options), target);
+      const servers = selectServers(activeView(options), target);
       const count = await requests.change(servers, asked(order, 'retry', change));
       if (count > 0) return `Tried again: ${count}`;
       const words = isNamed ? 'No server there has failed or drifted' : 'No server there has failed';
@@ -59,7 +59,7 @@ export function serverOperations(options: ServerOperationsOptions) {
     adopt: (order: Order, target: Target): Promise<string> => adoptServers(order, target, options),
     /** Forgets an unwanted server, and leaves it as it is. */
     async retain(order: Order, server: string): Promise<string> {
-      const servers = serversOf(activeView(options), { resource: server });
+      const servers = selectServers(activeView(options), { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'forgotten', retainRefusal(row));
         return retainedRow(row, now);
@@ -69,7 +69,7 @@ export function serverOperations(options: ServerOperationsOptions) {
     },
     /** Deletes a server and creates it again. The request is the approval of it. */
     async replace(order: Order, server: string): Promise<string> {
-      const servers = serversOf(activeView(options), { resource: server });
+      const servers = selectServers(activeView(options), { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'replaced', replaceRefusal(row, entries));
         return replacedRow(row, now);
@@ -84,7 +84,7 @@ export function serverOperations(options: ServerOperationsOptions) {
 
 async function adoptServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries } = options;
-  const servers = serversOf(activeView(options), target);
+  const servers = selectServers(activeView(options), target);
   const entry = 'provider' in target ? target.provider : undefined;
   const relocated = servers.filter((server) => entry !== undefined && rows.server(server)?.place?.provider === entry);
   const change = (row: ServerRow, now: string): ServerRow | undefined => {
@@ -105,7 +105,7 @@ async function adoptServers(order: Order, target: Target, options: ServerOperati
 /** The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded first. */
 async function checkServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries, requestCheck } = options;
-  const servers = serversOf(activeView(options), target).filter((server) => {
+  const servers = selectServers(activeView(options), target).filter((server) => {
     const row = rows.server(server);
     return row !== undefined && isAtRest(row) && row.provider !== null && entries.has(row.provider);
   });
@@ -145,7 +145,7 @@ function serversOfProvider(rows: Ledger, provider: string): readonly string[] {
   throw new ServiceError('not_found', withSuggestion(words, provider, providers));
 }
 
-function serversOf(view: PresentView<DesiredState>, target: Target): readonly string[] {
+function selectServers(view: PresentView<DesiredState>, target: Target): readonly string[] {
   const { rows } = view;
   if ('all' in target) return [...rows.list('server').keys()];
   if ('provider' in target) return serversOfProvider(rows, target.provider);

@@ -87,7 +87,7 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
   const counts = countStates(servers, rows);
   return {
     status: instanceStatus(facts.view, name, facts.stallsOf),
-    summary: summaryOf(waiting, counts),
+    summary: summarize(waiting, counts),
     counts,
     waiting,
   };
@@ -227,7 +227,7 @@ function notFollowed({ commit, reason, since, action }: UnfollowedCommit): Waiti
   return { resource: null, state: 'Not followed', reason: words, since, until: null, action };
 }
 
-function summaryOf([first]: readonly WaitingItem[], counts: StateCounts): string {
+function summarize([first]: readonly WaitingItem[], counts: StateCounts): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const open = total - (counts.done ?? 0);
   const all = total === 0 ? 'it has no servers' : `all ${total} servers are done`;

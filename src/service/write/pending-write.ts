@@ -89,7 +89,7 @@ export class PendingWrite {
 type FailedPush = Exclude<PushOutcome, { readonly is: 'pushed' | 'moved' }>;
 
 /** Returns what the client is told of a push that failed. */
-export function failureOf(push: FailedPush, requestId: string): ServiceError {
+export function explainFailedPush(push: FailedPush, requestId: string): ServiceError {
   switch (push.is) {
     case 'refused':
       return new ServiceError('push_refused', push.reason);

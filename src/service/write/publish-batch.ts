@@ -9,7 +9,7 @@ import type { Writing, Writings } from '../../model/writing.ts';
 import type { PreparedCommits, Publisher, PushOutcome } from '../../repository/publisher.ts';
 import type { BranchView } from './branch-view.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
-import { failureOf, GIVE_UP_MS, outcomeUnknown, type PendingWrite, type TakeBack } from './pending-write.ts';
+import { explainFailedPush, GIVE_UP_MS, outcomeUnknown, type PendingWrite, type TakeBack } from './pending-write.ts';
 
 /** Between two polls of a branch that has the commits and cannot be polled, and between two questions to a remote that does not answer. */
 const PAUSE_MS = 250;
@@ -107,7 +107,7 @@ async function publishCommits(
   if (proposal === null) {
     for (const { write } of commits) takeBacks.push((await write.request.beforePush?.()) ?? NOTHING_NOTED);
     const files = commits.flatMap((verdict) => verdict.files.map((file) => [file.path, file] as const));
-    arrival = parts.branch.announce(prepared, new Map(files), writingsOf(commits, prepared));
+    arrival = parts.branch.announce(prepared, new Map(files), listWritings(commits, prepared));
   }
   const outcome = await pushUntilKnown(parts, prepared, proposal);
   if (outcome.is !== 'pushed') {
@@ -132,7 +132,7 @@ type Arrival = () => Promise<DesiredState>;
 
 const NOTHING_NOTED: TakeBack = () => Promise.resolve();
 
-function writingsOf(commits: readonly AcceptedWrite[], prepared: PreparedCommits): Writings {
+function listWritings(commits: readonly AcceptedWrite[], prepared: PreparedCommits): Writings {
   const writings = new Map<string, Writing>();
   for (const [index, oid] of prepared.commits.entries()) {
     const request = commits[index]?.write.request;
@@ -151,10 +151,10 @@ function groupsAfter(outcome: PushOutcome, open: Group, commits: readonly Accept
       // Fewer writes are judged and taken faster: an outsider who pushes all the time leaves only so much time.
       return open.length === 1 ? 'again' : halvesOf(open, Math.floor(open.length / 2));
     case 'refused':
-      return partsOf(open, commits, outcome);
+      return splitRefused(open, commits, outcome);
     case 'not sent':
     case 'unknown':
-      for (const write of open) write.reject(failureOf(outcome, requestIdOf(write)));
+      for (const write of open) write.reject(explainFailedPush(outcome, requestIdOf(write)));
       return [];
   }
 }
@@ -185,11 +185,11 @@ async function follow(
 }
 
 /** Returns the parts of a group that the repository refused as a whole: one write must not stop the others. */
-function partsOf(open: Group, commits: readonly AcceptedWrite[], refusal: RefusedPush): readonly Group[] {
+function splitRefused(open: Group, commits: readonly AcceptedWrite[], refusal: RefusedPush): readonly Group[] {
   for (const write of open) write.goBack();
   const [only, second] = commits;
   if (only !== undefined && second === undefined) {
-    only.write.reject(failureOf(refusal, requestIdOf(only.write)));
+    only.write.reject(explainFailedPush(refusal, requestIdOf(only.write)));
     const others = open.filter((write) => write !== only.write);
     return others.length === 0 ? [] : [others];
   }

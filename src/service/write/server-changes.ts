@@ -2,7 +2,7 @@
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../../desired/unit.ts';
 import type { HieraNode, Layer } from '../../hiera/node.ts';
-import { recordOf } from '../../hiera/record.ts';
+import { buildPlainRecord } from '../../hiera/record.ts';
 import { needsNoAction } from '../../machine/existence.ts';
 import { instanceAddress } from '../../model/address.ts';
 import { isSame } from '../../model/json.ts';
@@ -88,7 +88,7 @@ function isSameRecord(a: HieraNode | undefined, b: HieraNode | undefined): boole
   if (a === undefined || b === undefined || a === b) return a === b;
   if (isSameLayers(a, b)) return true;
   const facts = { outputs: {}, updated: '' };
-  return isSame(recordOf(a, facts), recordOf(b, facts));
+  return isSame(buildPlainRecord(a, facts), buildPlainRecord(b, facts));
 }
 
 function isSameLayers(a: HieraNode, b: HieraNode): boolean {

@@ -20,7 +20,7 @@ interface Line {
 /** Returns the difference of one file, or an empty text where there is none; null: there is no file. */
 export function unifiedDiff(path: string, before: string | null, after: string | null): string {
   if (before === after) return '';
-  const lines = differenceOf(linesOf(before ?? ''), linesOf(after ?? ''));
+  const lines = compareLines(linesOf(before ?? ''), linesOf(after ?? ''));
   const head = [
     `diff --git a/${path} b/${path}`,
     ...(before === null ? ['new file mode 100644'] : []),
@@ -39,7 +39,7 @@ function linesOf(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-function differenceOf(before: readonly string[], after: readonly string[]): readonly Line[] {
+function compareLines(before: readonly string[], after: readonly string[]): readonly Line[] {
   const shorter = Math.min(before.length, after.length);
   let start = 0;
   while (start < shorter && before[start] === after[start]) start += 1;
@@ -68,13 +68,13 @@ function groupIntoHunks(lines: readonly Line[]): readonly string[] {
     let last = first;
     while ((changed[last + 1] ?? Number.POSITIVE_INFINITY) - (changed[last] ?? 0) <= 2 * CONTEXT + 1) last += 1;
     const from = Math.max(0, (changed[first] ?? 0) - CONTEXT);
-    hunks.push(...hunkOf(lines, from, (changed[last] ?? 0) + CONTEXT + 1));
+    hunks.push(...writeHunk(lines, from, (changed[last] ?? 0) + CONTEXT + 1));
     first = last + 1;
   }
   return hunks;
 }
 
-function hunkOf(lines: readonly Line[], from: number, to: number): readonly string[] {
+function writeHunk(lines: readonly Line[], from: number, to: number): readonly string[] {
   const shown = lines.slice(from, to);
   const range = (without: '+' | '-'): string => {
     const before = lines.slice(0, from).filter(({ sign }) => sign !== without).length;

@@ -261,7 +261,7 @@ export class PostgresAdapter implements DocumentAdapter {
   async #save(run: RunStatement, { revision, pieces }: NumberedCommit, attempt: string): Promise<Saved> {
     const saved = { bytes: 0, growth: 0 };
     for await (const piece of pieces) {
-      const { rows, events, dropped, bytes, growth } = await this.#inSlices(columnsOf(piece));
+      const { rows, events, dropped, bytes, growth } = await this.#inSlices(encodePiece(piece));
       if (rows.keys.length > 0) {
         const [[before] = []] = await run(SAVE_ROWS, [rows.groups, rows.keys, rows.values, rows.checksums, revision]);
         saved.growth += growth - Number(before);
@@ -375,7 +375,7 @@ function addLine(columns: Columns, line: KeptRow | KeptEvent): void {
 }
 
 /** Returns the lines of a piece as columns, with the last of each row and the greatest mark of each instance. */
-function* columnsOf(piece: Piece): Steps<{ rows: Columns; events: Columns; dropped: Columns } & Saved> {
+function* encodePiece(piece: Piece): Steps<{ rows: Columns; events: Columns; dropped: Columns } & Saved> {
   const [rows, events, dropped] = [emptyColumns(), emptyColumns(), emptyColumns()];
   const lastRows = new Map<string, KeptRow>();
   const marks = new Map<string, KeptEvent>();

@@ -152,8 +152,8 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/follow-commit.ts',
-        find: 'withoutApprovals(safetyOf(ledger, { budget, now: clock.now() }));',
-        replace: 'safetyOf(ledger, { budget, now: clock.now() });',
+        find: 'withoutApprovals(readSafety(ledger, { budget, now: clock.now() }));',
+        replace: 'readSafety(ledger, { budget, now: clock.now() });',
       },
       {
         file: 'src/follow/follow-commit.ts',
