@@ -207,13 +207,29 @@ describe('a deadline', () => {
     provider.lostActionEnds = 'with its call';
     provider.script = () => late.promise;
     await run('web-1');
-    await pass(30_000 + GRACE_MS + 3_600_000);
+    await pass(30_000 + GRACE_MS);
+    // A process that was stopped until now has just told the call to end.
+    expect(lines).toEqual([]);
+    await pass(3_600_000);
     expect([ended, executor.capacity.isInFlight('web-1')]).toEqual([[], true]);
+    expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, server: 'web-1', operation: 'create' });
     late.reject(new Error('its deadline has passed'));
     await settle();
     expect([ended, executor.capacity.isInFlight('web-1')]).toEqual([[['web-1', undefined]], false]);
     expect(executor.lostBecause('web-1')).toBe('its deadline has passed');
+  });
+
+  it('is logged only while this process leads: afterwards no server waits here', async () => {
+    let leads = true;
+    const { run, provider, pass, lines } = open(() => leads);
+    provider.lostActionEnds = 'with its call';
+    provider.script = () => new Promise<never>(() => undefined);
+    await run('web-1');
+    leads = false;
+    await pass(30_000 + GRACE_MS);
+    await pass(GRACE_MS);
+    expect(lines).toEqual([]);
   });
 
   it('that has passed before the call begins lets the provider do nothing', async () => {

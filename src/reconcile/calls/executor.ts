@@ -152,12 +152,18 @@ export class Executor {
     const ends = clock.monotonic() + leftMs + graceMs;
     if (action !== null) this.#actions.set(server, { id: action.id, ends, lostBecause: undefined });
     const overdue = Promise.withResolvers<never>();
+    const endOverdue = (): void => {
+      // A call that still runs something keeps its server in flight: no other call may run beside it.
+      if (entry.provider.lostActionEnds !== 'with its call') overdue.reject(new Error('it did not end at its deadline'));
+      // After a sleep beyond both, the call learns of its deadline only now.
+      else timers.push(clock.after(graceMs, () => this.#logOverdue(server, job)));
+    };
     const timers = [
       // A report that comes late counts.
       clock.after(leftMs + (entry.provider.isPulled ? graceMs : 0), () =>
         end.abort(new Error('its deadline has passed')),
       ),
-      clock.after(leftMs + graceMs, () => this.#endOverdue(server, { job, entry, reject: overdue.reject })),
+      clock.after(leftMs + graceMs, endOverdue),
     ];
     try {
       const facts = { record: recordFor(server, job, this.#options), deadline: clock.now() + leftMs };
@@ -176,11 +182,11 @@ export class Executor {
     }
   }
 
-  /** A call that still runs something keeps its server in flight: no other call may run beside it. */
-  #endOverdue(server: string, { job, entry, reject }: Overdue): void {
-    const { operation, provider } = job;
-    if (entry.provider.lostActionEnds !== 'with its call') reject(new Error('it did not end at its deadline'));
-    else this.#options.log.error({ server, operation, provider }, 'call does not end; its server waits for that');
+  /** Where another replica may lead, no server waits for this call. */
+  #logOverdue(server: string, { operation, provider }: Job): void {
+    const { log, mayBegin } = this.#options;
+    if (mayBegin?.() === false) return;
+    log.error({ server, operation, provider }, 'call does not end; its server waits for that');
   }
 
   /**
@@ -201,12 +207,6 @@ interface Job {
   readonly provider: string;
   readonly kind: CallResult['kind'];
   readonly operation: Operation;
-}
-
-interface Overdue {
-  readonly job: Job;
-  readonly entry: CallableEntry;
-  readonly reject: (error: Error) => void;
 }
 
 /** Returns the record, or the last recorded one: a missing record does not stop a call. */
