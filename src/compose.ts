@@ -74,8 +74,8 @@ async function compose(
   const management = opened.adopt(health, (it: Listening) => it.close());
   const replica = await openReplica(settings, {
     ...{ log, clock, adapting, opened, waitsFor: present.waitsFor },
-    onTaken: () => void roles?.take('leader'),
-    onLost: () => roles?.take('standby'),
+    onTaken: () => void roles?.switchTo('leader'),
+    onLost: () => roles?.switchTo('standby'),
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const clients = judgeClients(tls.material);
@@ -88,7 +88,7 @@ async function compose(
     try {
       return await composeLeader(parts);
     } catch (error) {
-      if (rest !== undefined) void roles?.take('standby');
+      if (rest !== undefined) void roles?.switchTo('standby');
       rest?.();
       throw error;
     }

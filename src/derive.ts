@@ -8,7 +8,7 @@ import {
   type AdmittedInstances,
   admitAsRecorded,
   admitInstances,
-  carryOver,
+  keepAdmission,
   type Proposal,
   type RecordedJudgement,
   type Safety,
@@ -142,7 +142,7 @@ function* admit(
   safety: Safety | undefined,
 ): Steps<AdmittedInstances> {
   // Owners that were recorded may be others than those of the units.
-  const carried = isSameState(baseline, earlier) ? yield* carryOver(proposal, baseline, safety) : undefined;
+  const carried = isSameState(baseline, earlier) ? yield* keepAdmission(proposal, baseline, safety) : undefined;
   return carried ?? (yield* admitInstances(proposal, baseline, safety));
 }
 

@@ -195,7 +195,7 @@ describe('an instance with a mistake stays whole', () => {
     expect(after.invalid).toEqual(new Set(['shop']));
   });
 
-  test('and moves to the newest commit once it is mended', () => {
+  test('and moves to the newest commit once it is corrected', () => {
     const { repository } = followed();
     repository.commit({ [SHOP]: 'stackTemplate: wbe\n', [SHAPE]: 'cpus: 4\n' });
     const after = repository.commit({ [SHOP]: FILES[SHOP].replace('"2"', '"3"') });

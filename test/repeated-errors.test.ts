@@ -9,34 +9,36 @@ function open() {
 
 it('tells an error once a minute, and how often it came meanwhile', () => {
   const { clock, errors } = open();
-  expect(errors.tell(new Error('disk full'))).toEqual({ repeated: undefined });
+  expect(errors.fieldsToLog(new Error('disk full'))).toEqual({ repeated: undefined });
   for (let second = 1; second < 60; second++) {
     clock.advance(1_000);
-    expect(errors.tell(new Error('disk full'))).toBeUndefined();
+    expect(errors.fieldsToLog(new Error('disk full'))).toBeUndefined();
   }
   clock.advance(1_000);
-  expect(errors.tell(new Error('disk full'))).toEqual({ repeated: 59 });
+  expect(errors.fieldsToLog(new Error('disk full'))).toEqual({ repeated: 59 });
   clock.advance(60_000);
-  expect(errors.tell(new Error('disk full'))).toEqual({ repeated: undefined });
+  expect(errors.fieldsToLog(new Error('disk full'))).toEqual({ repeated: undefined });
 });
 
 it('tells errors of other words at once, whatever they are', () => {
   const { errors } = open();
-  const told = [new Error('one'), new Error('two'), 'one', 'three', undefined].map((error) => errors.tell(error));
+  const told = [new Error('one'), new Error('two'), 'one', 'three', undefined].map((error) =>
+    errors.fieldsToLog(error),
+  );
   expect(told.map((each) => each !== undefined)).toEqual([true, true, false, true, true]);
 });
 
 it('is not kept quiet by a clock that was set back', () => {
   const { clock, errors } = open();
-  errors.tell('disk full');
+  errors.fieldsToLog('disk full');
   clock.setWall(clock.now() - 3_600_000);
   clock.advance(60_000);
-  expect(errors.tell('disk full')).toBeDefined();
+  expect(errors.fieldsToLog('disk full')).toBeDefined();
 });
 
 it('forgets the oldest of many', () => {
   const { errors } = open();
-  for (let index = 0; index <= 100; index++) errors.tell(`error ${index}`);
-  expect(errors.tell('error 100')).toBeUndefined();
-  expect(errors.tell('error 0')).toBeDefined();
+  for (let index = 0; index <= 100; index++) errors.fieldsToLog(`error ${index}`);
+  expect(errors.fieldsToLog('error 100')).toBeUndefined();
+  expect(errors.fieldsToLog('error 0')).toBeDefined();
 });

@@ -125,9 +125,9 @@ it('a line gives its items out in turn, and forgets those that are removed', () 
   line.remove('c', 'c1');
   line.remove('c', 'c1');
   expect([line.size, line.countOf('a'), line.countOf('c')]).toEqual([4, 3, 0]);
-  expect(line.take((item) => item !== 'a1')).toBe('b1');
+  expect(line.takeNext((item) => item !== 'a1')).toBe('b1');
   expect(line.takeUpTo(2)).toEqual(['a1', 'a2']);
   line.add('b', 'b2');
   expect(line.takeUpTo(5)).toEqual(['a3', 'b2']);
-  expect([line.size, line.take()]).toEqual([0, undefined]);
+  expect([line.size, line.takeNext()]).toEqual([0, undefined]);
 });

@@ -266,7 +266,7 @@ export class ProxyWork {
     const signs = unknownActionSign(id, PROXIED, reconciler.earlierSources);
     if (signs.length === 0) return;
     ledger.commit(signs).catch((error) => {
-      const told = this.#errors.tell(error);
+      const told = this.#errors.fieldsToLog(error);
       const text = 'an action of an earlier controller could not be noted';
       if (told) log.error({ err: error, action: id, ...told }, text);
     });

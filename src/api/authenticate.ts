@@ -135,10 +135,12 @@ export function logOverShare({ socket }: IncomingMessage, reason: string): void 
   if (options === undefined) return;
   const { log, clock, reader } = options;
   const { serial } = identifyPeer(socket);
-  const note = overShares.get(log) ?? countLog(clock);
-  overShares.set(log, note);
+  const countRefused = overShares.get(log) ?? countLog(clock);
+  overShares.set(log, countRefused);
   const client = reader.registered(serial)?.name ?? null;
-  note(`${serial} ${reason}`, (count) => log.warn({ client, serial, reason, count }, 'a client is over its share'));
+  countRefused(`${serial} ${reason}`, (count) =>
+    log.warn({ client, serial, reason, count }, 'a client is over its share'),
+  );
 }
 
 /** Returns the client that sent a request which `authenticate` let pass. */

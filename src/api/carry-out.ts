@@ -23,7 +23,7 @@ const OF_CONNECTION = new Set(['date', 'keep-alive', 'transfer-encoding', REPLIC
 export function carryOutForwarded(app: RequestListener) {
   // It never listens: each request brings its own connection.
   const server = createServer({ requireHostHeader: false, maxHeaderSize: HEADER_BYTES_MAX }, (request, response) => {
-    clientTurns.take(fingerprintOf(request), () => {
+    clientTurns.inTurn(fingerprintOf(request), () => {
       if (!response.destroyed) app(request, response);
     });
   });

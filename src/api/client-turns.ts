@@ -15,7 +15,7 @@ class ClientTurns {
   readonly #line = new FairLine<() => void>();
   #isWorking = false;
 
-  take(client: string, work: () => void): void {
+  inTurn(client: string, work: () => void): void {
     if (!this.#isWorking && !this.#turns.isOver()) {
       work();
       return;
@@ -26,7 +26,7 @@ class ClientTurns {
 
   async #doAll(): Promise<void> {
     this.#isWorking = true;
-    for (let work = this.#line.take(); work !== undefined; work = this.#line.take()) {
+    for (let work = this.#line.takeNext(); work !== undefined; work = this.#line.takeNext()) {
       if (this.#turns.isOver()) await this.#turns.next();
       work();
     }

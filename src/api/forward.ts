@@ -26,7 +26,7 @@ export interface FollowedLeader {
    * Resolves with the leader's answer, or with undefined once `signal` fires. Throws ServiceError `not_ready` where nothing was done, and
    * `outcome_unknown` where nobody knows.
    */
-  readonly ask: (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer | undefined>;
+  readonly forward: (request: ForwardedRequest, signal: AbortSignal) => Promise<ForwardedAnswer | undefined>;
   /** Resolves once this replica shows all that was recorded before the call. Throws where it cannot. */
   readonly refresh: () => Promise<void>;
   /** Tells whether reads are answered from this commit or a later one. May ask git. */
@@ -87,7 +87,7 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
     const isOfProgress = isProgress(request);
     const headers = isOfProgress ? { ...question.headers, ...lagHeader(leader.lag()) } : question.headers;
     try {
-      return await leader.ask({ ...question, headers }, goneSignal(response));
+      return await leader.forward({ ...question, headers }, goneSignal(response));
     } catch (error) {
       if (isOfProgress && error instanceof ServiceError && error.code === 'not_ready') return 'nobody leads';
       throw error;
@@ -137,7 +137,7 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
     const headers = { host: request.headers.host ?? '', 'x-treeline-min-commit': commit };
     // Every client may read it, and it is short.
     const question = { ...forwarded(request, response, null), method: 'GET', target: '/types', headers };
-    const answer = await leader.ask(question, goneSignal(response));
+    const answer = await leader.forward(question, goneSignal(response));
     if (answer?.status !== 200) return answer;
     for (let isLast = false; ; isLast = clock.monotonic() >= end) {
       await within(clock, SHOWN_MS, leader.refresh());

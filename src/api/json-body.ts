@@ -45,7 +45,7 @@ function inTurn(request: Request, response: Response, next: NextFunction): void 
   const goOn = (): void => {
     if (!response.destroyed) next();
   };
-  if (body instanceof Uint8Array && body.length > SHORT_BYTES_MAX) clientTurns.take(fingerprintOf(request), goOn);
+  if (body instanceof Uint8Array && body.length > SHORT_BYTES_MAX) clientTurns.inTurn(fingerprintOf(request), goOn);
   else goOn();
 }
 

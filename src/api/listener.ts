@@ -84,7 +84,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const refusals = logRefusals(server, options);
   refuseAuthorities(server, refusals.refused);
   const handOn = (response: ServerResponse, connection: OpenConnection): void => {
-    clientTurns.take(connection.client ?? '', () => {
+    clientTurns.inTurn(connection.client ?? '', () => {
       if (response.destroyed) return;
       const { socket, isOld } = connection;
       // Not when it came: a reload may have been while it waited.

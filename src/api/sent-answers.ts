@@ -111,7 +111,7 @@ export class SentAnswers {
       this.#sent.set(response, sent);
       const { promise, resolve } = Promise.withResolvers<void>();
       goOn = resolve;
-      clientTurns.take(sent.client, () => {
+      clientTurns.inTurn(sent.client, () => {
         if (writeAtOnce(response, piece)) resolve();
       });
       await promise;

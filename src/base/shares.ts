@@ -31,7 +31,7 @@ export class FairLine<Item> {
   }
 
   /** Removes and returns the first item of the next client, if that item may go; else of the next client whose item may. */
-  take(mayGo: (item: Item) => boolean = () => true): Item | undefined {
+  takeNext(mayGo: (item: Item) => boolean = () => true): Item | undefined {
     for (const [client, items] of this.#clients) {
       for (const item of items) {
         if (!mayGo(item)) break;
@@ -48,7 +48,7 @@ export class FairLine<Item> {
   takeUpTo(countMax: number): readonly Item[] {
     const items: Item[] = [];
     while (items.length < countMax) {
-      const item = this.take();
+      const item = this.takeNext();
       if (item === undefined) break;
       items.push(item);
     }
@@ -138,7 +138,7 @@ export class Shares {
 
   #beginNext(): void {
     const mayGo = (piece: Piece): boolean => this.#mayBegin(piece);
-    for (let piece = this.#line.take(mayGo); piece !== undefined; piece = this.#line.take(mayGo)) {
+    for (let piece = this.#line.takeNext(mayGo); piece !== undefined; piece = this.#line.takeNext(mayGo)) {
       const equal = [...(this.#waiting.get(piece.question)?.values() ?? [])];
       this.#waiting.delete(piece.question);
       for (const each of equal) this.#line.remove(each.client, each);
@@ -151,7 +151,7 @@ export class Shares {
   /** Does one piece of work for all who asked for it. Never throws: who asked gets the error. */
   async #carryOut({ client, question, work }: Piece, equal: readonly Piece[]): Promise<void> {
     this.#questions.add(question);
-    this.#note(client, 1);
+    this.#adjust(client, 1);
     try {
       const done = await work();
       for (const { result } of equal) result.resolve(done);
@@ -161,11 +161,11 @@ export class Shares {
     // Others have their turn before work that waited: many short pieces would follow one another in one turn.
     if (this.#waiting.size > 0) await this.#clock.nextTurn();
     this.#questions.delete(question);
-    this.#note(client, -1);
+    this.#adjust(client, -1);
     this.#beginNext();
   }
 
-  #note(client: string, change: 1 | -1): void {
+  #adjust(client: string, change: 1 | -1): void {
     this.#count += change;
     const atWork = (this.#atWork.get(client) ?? 0) + change;
     if (atWork === 0) this.#atWork.delete(client);

@@ -72,7 +72,7 @@ const QUIET_MS = 60_000;
 const KEPT_MAX = 100;
 
 /** The fields that are logged with an error. */
-interface Told {
+interface LogFields {
   /** How often it occurred since its last line; undefined if it did not. */
   readonly repeated: number | undefined;
 }
@@ -93,7 +93,7 @@ export class RepeatedErrors {
   }
 
   /** Returns the fields to log with an error, or undefined if it was logged within the last minute. */
-  tell(error: unknown): Told | undefined {
+  fieldsToLog(error: unknown): LogFields | undefined {
     const words = reasonOf(error);
     const now = this.#clock.monotonic();
     const known = this.#known.get(words);

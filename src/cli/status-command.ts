@@ -50,7 +50,7 @@ export function addStatusCommand(program: Command): void {
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
   const { isDone, reason } = await waitUntilSettled(options, {
     ...{ commit: options.wait, instance, timeoutMs: options.timeout * 1000 },
-    tell: (line) => void process.stderr.write(`${visibleLine(line)}\n`),
+    progress: (line) => void process.stderr.write(`${visibleLine(line)}\n`),
   });
   if (!isDone) process.exitCode = EXIT_NOT_DONE;
   if (reason !== undefined) process.stderr.write(`treeline: ${visible(reason)}\n`);

@@ -86,7 +86,7 @@ async function restore(backup: string, { config, format, force = false }: Restor
       return { ...restored, place: directory };
     }
     const database = await readDatabaseSettings(store);
-    const restored = await restoreDatabase(database, backup, { ...options, directory, tell: tellProgress });
+    const restored = await restoreDatabase(database, backup, { ...options, directory, progress: tellProgress });
     forgetSeen(directory);
     return { ...restored, place: databaseName(database) };
   });

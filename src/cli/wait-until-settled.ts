@@ -16,7 +16,7 @@ interface Awaited {
   readonly instance: string | undefined;
   readonly timeoutMs: number;
   /** Tells a person how it goes on. */
-  readonly tell: (line: string) => void;
+  readonly progress: (line: string) => void;
 }
 
 interface Outcome {
@@ -38,7 +38,7 @@ export async function waitUntilSettled(server: ServerOptions, awaited: Awaited):
 /** Returns why the commit is not followed, or undefined once it is. The controller waits a while before it says no. */
 async function untilFollowed(
   server: ServerOptions,
-  { commit, timeoutMs, tell }: Awaited,
+  { commit, timeoutMs, progress: tell }: Awaited,
   deadline: number,
 ): Promise<string | undefined> {
   tell(`waiting until ${commit} is followed`);
@@ -66,7 +66,7 @@ async function untilFollowed(
 }
 
 /** A controller that is not ready yet knows none, and says why. */
-async function newestIn(server: ServerOptions, tell: Awaited['tell']): Promise<Overview['newest']> {
+async function newestIn(server: ServerOptions, tell: Awaited['progress']): Promise<Overview['newest']> {
   try {
     return ((await getFrom(server, '/operations/status')) as Overview).newest;
   } catch (error) {
@@ -80,7 +80,7 @@ async function newestIn(server: ServerOptions, tell: Awaited['tell']): Promise<O
 
 async function untilQuiet(
   server: ServerOptions,
-  { instance, timeoutMs, tell }: Awaited,
+  { instance, timeoutMs, progress: tell }: Awaited,
   deadline: number,
 ): Promise<Outcome> {
   const told = new Map<string, string>();

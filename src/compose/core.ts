@@ -227,7 +227,7 @@ function openHistory({ source, log, clock }: Pick<OutsideParts, 'source' | 'log'
     try {
       return await source.lastChanges(...search);
     } catch (error) {
-      const told = errors.tell(error);
+      const told = errors.fieldsToLog(error);
       if (told) log.warn({ err: error, ...told }, 'the history of files cannot be read');
       return undefined;
     }

@@ -184,7 +184,7 @@ async function untilUsable<Result>(
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       waitsFor?.(error.message);
-      const told = errors.tell(error);
+      const told = errors.fieldsToLog(error);
       if (told !== undefined)
         log.warn({ reason: error.message, ...told }, 'the database cannot be used yet; it is tried again');
       await pause(clock, RETRY_MS);

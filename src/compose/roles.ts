@@ -55,7 +55,7 @@ export class Roles<Part extends BuiltRole> {
   }
 
   /** Has the replica take a role, also one that it has: then that is built anew. Resolves once the role before has stopped; never rejects. */
-  async take(name: RoleName): Promise<void> {
+  async switchTo(name: RoleName): Promise<void> {
     if (this.#isStopped) return;
     const { cleared } = this.#wish;
     this.#wish = wishFor(name);

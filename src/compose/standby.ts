@@ -46,7 +46,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
     leader: {
       isKnown: () => lease.leader() !== undefined,
       lag,
-      ask: (...question) => asked.ask(...question),
+      forward: (...question) => asked.send(...question),
       // Without a standby follower, rows of another desired state are refused, and so is what waits for them.
       refresh: () => (present === undefined ? store.refresh() : present.catchUp()),
       shows: (commit) => isShown(parts, commit),

@@ -242,7 +242,7 @@ function* attempt({ candidates, baseline, safety, waiting }: AdmissionInput): St
  * makes the same servers and depends on the same ones. So no servers of unchanged instances are looked at. Undefined where an
  * instance came, went or changed its servers, one is refused or held, or the store is short of capacity.
  */
-export function* carryOver(
+export function* keepAdmission(
   { candidates, undetermined }: Proposal,
   baseline: DesiredState,
   safety?: Safety,

@@ -16,8 +16,8 @@ export class TrackedReads {
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
-    this.#note('tree', catalog.tree);
-    this.#note('hierarchy', catalog.hierarchy);
+    this.#track('tree', catalog.tree);
+    this.#track('hierarchy', catalog.hierarchy);
   }
 
   get tree(): TreeNode | null {
@@ -45,18 +45,18 @@ export class TrackedReads {
 
   /** Records the use of an entry that the caller already has. */
   use<Value>(address: string, entry: Entry<Value>): Entry<Value> {
-    return this.#note(address, entry);
+    return this.#track(address, entry);
   }
 
   template(name: string): Entry<StackTemplate> | undefined {
-    return this.#note(`stack-template/${name}`, this.#catalog.templates.get(name));
+    return this.#track(`stack-template/${name}`, this.#catalog.templates.get(name));
   }
 
   object(type: PlainTypeName, name: string): Entry<TypedObject> | undefined {
-    return this.#note(addressOf(type, name), this.#catalog.objects.get(addressOf(type, name)));
+    return this.#track(addressOf(type, name), this.#catalog.objects.get(addressOf(type, name)));
   }
 
-  #note<Found extends Entry<unknown> | undefined>(address: string, entry: Found): Found {
+  #track<Found extends Entry<unknown> | undefined>(address: string, entry: Found): Found {
     this.#inputs.set(address, entry);
     return entry;
   }

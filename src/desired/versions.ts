@@ -13,7 +13,7 @@ export class Versions {
   readonly #staying = new Map<string, Unit>();
   /** Instances that are not at their newest version; some have no other. */
   readonly #pinned = new Set<string>();
-  readonly #claims = new Claims();
+  readonly #claims = new NameOwners();
 
   constructor(baseline: Baseline) {
     this.baseline = baseline;
@@ -28,7 +28,7 @@ export class Versions {
     return this.#pinned;
   }
 
-  get claims(): Pick<Claims, 'all' | 'ownerOf' | 'takeContested'> {
+  get claims(): Pick<NameOwners, 'all' | 'ownerOf' | 'takeContested'> {
     return this.#claims;
   }
 
@@ -147,7 +147,7 @@ export interface NameClaim {
 type ClaimsOfName = NameClaim | Map<string, NameClaim>;
 
 /** Tracks claims without regard to case: most systems treat names that differ in case only as equal. */
-class Claims {
+class NameOwners {
   readonly #byName = new Map<string, ClaimsOfName>();
   #contested = new Set<string>();
 

@@ -45,21 +45,21 @@ export class CurrentState {
     if (desired.commit !== this.#desired?.commit) this.#refused = undefined;
     this.#desired = desired;
     this.#version += 1;
-    this.#tell();
+    this.#notify();
   }
 
   /** Shows nothing, as at a start: what was shown is not what is recorded. */
   forget(): void {
     this.#desired = undefined;
     this.#version += 1;
-    this.#tell();
+    this.#notify();
   }
 
   /** Notes that the newest commit is followed. */
   catchUp(): void {
     if (this.#refused === undefined) return;
     this.#refused = undefined;
-    this.#tell();
+    this.#notify();
   }
 
   /** Returns true if that commit was refused for the same before. */
@@ -72,10 +72,10 @@ export class CurrentState {
     this.#refused = this.isRefusedAlready(refused)
       ? { ...refused, since: this.#refused?.since ?? refused.since }
       : refused;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const watcher of this.#watchers) watcher();
   }
 }

@@ -199,7 +199,7 @@ export class CommitFollower {
   }
 
   async #takeOne(commit: string, poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
-    return (await this.#take([await this.#readStep(commit)], poll, continued)).verdict;
+    return (await this.#follow([await this.#readStep(commit)], poll, continued)).verdict;
   }
 
   async #takeAll(steps: readonly CommitStep[], poll: JudgingPoll): Promise<CommitVerdict> {
@@ -208,7 +208,7 @@ export class CommitFollower {
       const continued = { followed: this.#followed(), isNext: true, place: this.#options.source.place };
       const [first, ...others] = steps.slice(at, at + STEPS_MAX) as [CommitStep, ...CommitStep[]];
       const next = group.refused === undefined ? first : afterRefused(first, group.refused);
-      group = await this.#take([next, ...others], poll, continued);
+      group = await this.#follow([next, ...others], poll, continued);
     }
     return group.verdict;
   }
@@ -217,7 +217,7 @@ export class CommitFollower {
    * Takes commits one after the other, and writes what follows from all of them: from the first one, as many as can be kept in
    * memory. What they need is read before the exclusive section, in which they are judged, written and activated.
    */
-  async #take(all: NonEmptySteps, poll: JudgingPoll, continued: Continued): Promise<GroupVerdict> {
+  async #follow(all: NonEmptySteps, poll: JudgingPoll, continued: Continued): Promise<GroupVerdict> {
     const { source, gate, current, pushes } = this.#options;
     const before = current.get();
     const { steps, first, baseline } = await this.#begin(all, continued);

@@ -150,7 +150,7 @@ export class Follower {
       const wasRead = error instanceof Error && error.name === 'StoreError';
       this.#unread = wasRead ? undefined : (this.#unread ?? { since: momentOf(this.#options.clock.now()) });
       this.failure = this.#unread && { reason, ...this.#unread };
-      const told = this.#options.leads?.() === false ? undefined : this.#errors.tell(error);
+      const told = this.#options.leads?.() === false ? undefined : this.#errors.fieldsToLog(error);
       if (told) log.error({ err: error, ...told }, 'the repository could not be followed; everything stays as it is');
       this.#queue.addAfter(BRANCH, Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures));
       this.#failures += 1;
@@ -165,7 +165,7 @@ export class Follower {
     try {
       await this.#branch.followPushed(pushed, poll);
     } catch (error) {
-      const told = this.#options.leads?.() === false ? undefined : this.#pushErrors.tell(error);
+      const told = this.#options.leads?.() === false ? undefined : this.#pushErrors.fieldsToLog(error);
       const fields = { err: error, commit: pushed.commit, ...told };
       if (told) poll.log.warn(fields, 'the pushed commit could not be followed at once; polling');
     }

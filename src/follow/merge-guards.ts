@@ -79,7 +79,7 @@ export class OtherCommits {
       const earlier = this.#known ?? merged;
       const proposed = await proposeAt(source, oid, { earlier, directory, inSlices });
       // One that is not followed would have set nothing.
-      if (proposed !== undefined) this.#note(oid, proposed);
+      if (proposed !== undefined) this.#remember(oid, proposed);
     }
     const guards = new Map<string, Guard>();
     const among = (kept: Kept | undefined): Kept | undefined => (kept && kept.index < count ? kept : undefined);
@@ -97,7 +97,7 @@ export class OtherCommits {
     return guards;
   }
 
-  #note(oid: string, proposed: Reusable): void {
+  #remember(oid: string, proposed: Reusable): void {
     this.#known = proposed;
     for (const unit of proposed.candidates.values()) {
       if (!isGuarding(unit)) continue;

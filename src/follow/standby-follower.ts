@@ -125,7 +125,7 @@ export class StandbyFollower {
       this.notReadyReason = reason;
       const { since = momentOf(clock.now()), sinceStart } = this.failure ?? {};
       this.failure = { reason, since, ...(sinceStart && { sinceStart }) };
-      const told = this.#errors.tell(error);
+      const told = this.#errors.fieldsToLog(error);
       if (told)
         log.error({ err: error, ...told }, 'what the leader has written cannot be shown; everything stays as it is');
     }

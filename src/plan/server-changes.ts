@@ -94,7 +94,7 @@ function created(server: WantedServer, after: Unit, units: ComparedUnits): Serve
   return { action: 'create', ...place, ...told, properties: {} };
 }
 
-function newInstance(after: Unit, { writtenBefore }: ComparedUnits): Told {
+function newInstance(after: Unit, { writtenBefore }: ComparedUnits): ExplainedCause {
   const written = writtenBefore.get(instanceAddress(after.name));
   if (written === undefined)
     return { reason: `the stack instance ${quote(after.name)} is new`, ...lineAt(after.entry, '') };
@@ -117,7 +117,7 @@ function goneServer(
   return { ...place, reason, file: entry?.path ?? null, line: null };
 }
 
-type Told = CauseLine & Pick<ServerChange, 'reason'>;
+type ExplainedCause = CauseLine & Pick<ServerChange, 'reason'>;
 
 interface Versions {
   readonly before: Unit;
@@ -125,7 +125,7 @@ interface Versions {
 }
 
 /** Explains that a resource has other servers than before. */
-function membersText(versions: Versions, { key }: WantedServer, how: 'new' | 'gone'): Told {
+function membersText(versions: Versions, { key }: WantedServer, how: 'new' | 'gone'): ExplainedCause {
   const instance = `the stack instance ${quote(versions.after.name)}`;
   if (how === 'new' && !versions.before.keys.includes(key))
     return { reason: `the resource ${quote(key)} is new in ${instance}`, ...causeOfResource(versions, key) };

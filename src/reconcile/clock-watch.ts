@@ -70,7 +70,7 @@ export class ClockWatch {
       await correct(step);
       this.#step = undefined;
     } catch (error) {
-      const told = this.#errors.tell(error);
+      const told = this.#errors.fieldsToLog(error);
       if (told) log.error({ err: error, ...told }, 'recorded times could not be corrected; it is tried again');
     }
     this.#compareLater();

@@ -262,7 +262,7 @@ export class Reconciler {
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
       // The lease tells of its loss.
       const isKnown = isConflict || this.#options.leads?.() === false;
-      const told = isKnown ? undefined : this.#errors.tell(error);
+      const told = isKnown ? undefined : this.#errors.fieldsToLog(error);
       if (told) this.#options.log.error({ server: name, err: error, ...told }, 'pass failed; it is tried again');
       this.#failed.add(name);
       this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);

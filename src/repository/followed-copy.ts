@@ -125,7 +125,7 @@ export class FollowedCopy {
       return this.#head;
     } catch (error) {
       const err = copyFailure(this.#options.folder, error);
-      const told = this.#errors.tell(err);
+      const told = this.#errors.fieldsToLog(err);
       const text = 'commits that were pushed could not be added to the local copy, they are fetched';
       if (told) this.#log?.warn({ err, ...told }, text);
       return undefined;

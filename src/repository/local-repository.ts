@@ -128,18 +128,18 @@ class Repository implements LocalRepository {
 
   async resolve(revision: string): Promise<string> {
     if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(revision)) throw new SourceError(`${quote(revision)} is no revision of git`);
-    const oid = await this.#ask(() => commitAt(this.#question(), revision));
+    const oid = await this.#query(() => commitAt(this.#question(), revision));
     if (oid === undefined) throw new SourceError(this.#unknownText(revision));
     return oid;
   }
 
   async findAncestors(base: string, head: string): Promise<readonly string[]> {
     const question = this.#question();
-    const found = await this.#ask(() => commonAncestors(question, base, head));
+    const found = await this.#query(() => commonAncestors(question, base, head));
     const sides = found.map((from) => [base, head].map((to) => ({ from, to, countMax: RANGE_MAX })));
     // A line that is cut between may hide a nearer ancestor.
     for (const range of this.isShallow ? sides.flat() : []) {
-      const commits = await this.#ask(() => newCommits(question, range));
+      const commits = await this.#query(() => newCommits(question, range));
       if (commits.some((commit) => this.#shallow.has(commit))) throw new SourceError(this.#shallowText());
     }
     if (found.length > 0) return found;
@@ -148,15 +148,15 @@ class Repository implements LocalRepository {
   }
 
   has(commit: string): Promise<boolean> {
-    return this.#ask(() => this.#objects.hasCommit(commit));
+    return this.#query(() => this.#objects.hasCommit(commit));
   }
 
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
-    return this.#ask(async () => this.#reader.read(this.#objects, await this.#commit(commit), { wants }));
+    return this.#query(async () => this.#reader.read(this.#objects, await this.#commit(commit), { wants }));
   }
 
   added({ from, to, select }: AddedOrder): ReturnType<Source['added']> {
-    return this.#ask(async () => {
+    return this.#query(async () => {
       const before = await this.#objects.findCommit(from);
       if (before === undefined) return { files: new Map(), blobs: new Map() };
       return await this.#reader.added(this.#objects, { from: before, to: await this.#commit(to) }, { select });
@@ -164,11 +164,11 @@ class Repository implements LocalRepository {
   }
 
   describe(commit: string): Promise<Commit> {
-    return this.#ask(() => this.#commit(commit));
+    return this.#query(() => this.#commit(commit));
   }
 
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
-    return this.#ask(async () => {
+    return this.#query(async () => {
       const commits: Commit[] = [];
       for (const oid of await newCommits(this.#question(), { from, to, countMax }))
         commits.push(await this.#commit(oid));
@@ -178,7 +178,7 @@ class Repository implements LocalRepository {
 
   lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges> {
     const search = { commit, paths, directory: this.#directory, clock: systemClock, limits };
-    return this.#ask(() => findFileChanges(this.#objects, search));
+    return this.#query(() => findFileChanges(this.#objects, search));
   }
 
   close(): void {
@@ -196,7 +196,7 @@ class Repository implements LocalRepository {
   }
 
   /** An object of the user's own repository is missing for another reason than one of Treeline's copy. */
-  async #ask<Value>(work: () => Promise<Value>): Promise<Value> {
+  async #query<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
     } catch (error) {

@@ -94,7 +94,7 @@ export class StatusReporter {
     try {
       await this.#sendDue();
     } catch (error) {
-      const told = this.#errors.tell(error);
+      const told = this.#errors.fieldsToLog(error);
       if (told) this.#options.log.error({ err: error, ...told }, 'the commit statuses could not be computed');
     }
     this.#wakeAt(this.#options.clock.monotonic() + REVIEW_MS);
@@ -145,7 +145,7 @@ export class StatusReporter {
       log.error({ commit, context, state, reason }, 'the commit status is given up');
       return;
     }
-    const told = this.#errors.tell(reason);
+    const told = this.#errors.fieldsToLog(reason);
     if (told)
       log.warn({ commit, context, state, reason, ...told }, 'the commit status could not be sent; it is tried again');
   }
@@ -156,7 +156,7 @@ export class StatusReporter {
     try {
       await this.#unsent.save();
     } catch (error) {
-      const told = this.#errors.tell(error);
+      const told = this.#errors.fieldsToLog(error);
       if (told) log.warn({ err: error, ...told }, 'the sent commit statuses could not be recorded; it is tried again');
       this.#wakeAt(clock.monotonic() + SAVE_AGAIN_MS);
     }

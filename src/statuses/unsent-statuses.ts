@@ -57,7 +57,7 @@ export class UnsentStatuses {
   accepted(status: WantedStatus): void {
     const { clock } = this.#options;
     this.#pace.accepted(status, this.#sent.last(status), clock.monotonic());
-    this.#sent.note(status, clock.now());
+    this.#sent.remember(status, clock.now());
   }
 
   /** Notes that the forge refused a status. Returns true if it is given up now. */
@@ -176,7 +176,7 @@ class SentStatuses {
   }
 
   /** Notes an accepted status. `now`: milliseconds since 1970. */
-  note({ commit, context, state, description }: WantedStatus, now: number): void {
+  remember({ commit, context, state, description }: WantedStatus, now: number): void {
     const row = this.#rows.get(commit) ?? { validate: null, apply: null, since: momentOf(now), sentTo: this.#sentTo };
     this.#rows.set(commit, { ...row, [context]: { state, description } });
     this.#unsaved.add(commit);

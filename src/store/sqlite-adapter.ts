@@ -33,9 +33,9 @@ export class SqliteAdapter implements DocumentAdapter {
 
   async read(): Promise<StoreDocument> {
     const document = emptyStoreDocument();
-    document.revision = await this.#ask('open', { use: this.#use });
+    document.revision = await this.#request('open', { use: this.#use });
     const reader = new DocumentReader(document, this.#use.path);
-    for (let batch = await this.#ask('next', {}); batch !== undefined; batch = await this.#ask('next', {})) {
+    for (let batch = await this.#request('next', {}); batch !== undefined; batch = await this.#request('next', {})) {
       await this.#inSlices(reader.add(batch));
     }
     return document;
@@ -50,13 +50,13 @@ export class SqliteAdapter implements DocumentAdapter {
   }
 
   revision(): Promise<number> {
-    return this.#ask('revision', {});
+    return this.#request('revision', {});
   }
 
   async close(): Promise<void> {
     if (this.#broken !== undefined) return;
     try {
-      await this.#ask('close', {});
+      await this.#request('close', {});
     } finally {
       this.#broken = new StoreError(`${this.#use.path} is closed`);
       await this.#worker.terminate();
@@ -67,18 +67,18 @@ export class SqliteAdapter implements DocumentAdapter {
     let begins: 'commit' | 'whole' | undefined = how;
     try {
       for await (const piece of pieces) {
-        await this.#ask('put', { piece, revision, begins });
+        await this.#request('put', { piece, revision, begins });
         begins = undefined;
       }
-      return await this.#ask('finish', { revision });
+      return await this.#request('finish', { revision });
     } catch (error) {
-      if (this.#broken === undefined) await this.#ask('cancel', {});
+      if (this.#broken === undefined) await this.#request('cancel', {});
       throw error;
     }
   }
 
   /** One request at a time. */
-  async #ask<Ask extends keyof Requests>(
+  async #request<Ask extends keyof Requests>(
     ask: Ask,
     request: Omit<Requests[Ask], 'answer'>,
   ): Promise<Requests[Ask]['answer']> {

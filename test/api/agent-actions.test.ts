@@ -63,7 +63,7 @@ test('a report has as many entries as an answer may have, and one of very many i
 test('a large report is parsed in the turn of its client, and a short one at once', async () => {
   const turns: (() => void)[] = [];
   const path = `/agent/actions/${ACTION.id}/report`;
-  const taking = vi.spyOn(clientTurns, 'take').mockImplementation((_client, work) => void turns.push(work));
+  const taking = vi.spyOn(clientTurns, 'inTurn').mockImplementation((_client, work) => void turns.push(work));
   const goOn = async (): Promise<void> => {
     await vi.waitFor(() => expect(turns).toHaveLength(1), 20_000);
     turns.shift()?.();

@@ -42,9 +42,9 @@ const seen: string[] = [];
 const usual: FollowedLeader = {
   isKnown: () => true,
   lag: () => undefined,
-  ask(request, signal) {
+  forward(request, signal) {
     seen.push(`${request.method} ${request.target}`);
-    return requests.ask(request, signal);
+    return requests.send(request, signal);
   },
   async refresh() {
     seen.push('refresh');
@@ -72,7 +72,7 @@ beforeAll(async () => {
   standby = await startTestStandby(leader, {
     isKnown: () => followed.isKnown(),
     lag: () => followed.lag(),
-    ask: (request, signal) => followed.ask(request, signal),
+    forward: (request, signal) => followed.forward(request, signal),
     refresh: () => followed.refresh(),
     shows: (commit) => followed.shows(commit),
   });
@@ -134,7 +134,7 @@ describe('progress', () => {
   );
 
   test.each(PATHS)('%s is answered by the replica itself where no leader answers', async (path) => {
-    followed.ask = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
+    followed.forward = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
     const { status, headers, body } = await standby.request(path);
     expect([status, headers['x-treeline-replica'], body]).toEqual([
       200,
@@ -142,12 +142,12 @@ describe('progress', () => {
       expect.objectContaining({ counts: expect.anything() }),
     ]);
     followed.isKnown = () => false;
-    followed.ask = () => Promise.reject(new Error('nobody is asked'));
+    followed.forward = () => Promise.reject(new Error('nobody is asked'));
     expect((await standby.request(path)).status).toBe(200);
   });
 
   test('what else only the leader knows is refused then', async () => {
-    followed.ask = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
+    followed.forward = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
     expect((await standby.request('/operations/held')).status).toBe(503);
   });
 });
@@ -236,9 +236,9 @@ describe('of a request', () => {
 
   test('no header travels that the interface does not know, nor an id of the client', async () => {
     const sent: Readonly<Record<string, string>>[] = [];
-    followed.ask = (request, signal) => {
+    followed.forward = (request, signal) => {
       sent.push(request.headers);
-      return usual.ask(request, signal);
+      return usual.forward(request, signal);
     };
     const id = '00000000-0000-4000-8000-000000000000';
     const reply = await standby.request('/operations/held', {
@@ -343,13 +343,13 @@ describe('rights', () => {
 
   test('that end on the replica while the leader answers end the answer', async () => {
     const late = await startLate();
-    const { ask } = usual;
+    const { forward: ask } = usual;
     const { serial } = leader.identities['automation-endpoint'];
     const ending = await startTestStandby(
       leader,
       {
         ...usual,
-        async ask(request, signal) {
+        async forward(request, signal) {
           const answer = await ask(request, signal);
           late.reader.registry.delete(serial);
           return answer;
@@ -497,7 +497,7 @@ describe('what goes wrong between replicas', () => {
     ],
     ['the database is away', new StoreError('It is away'), { error: 'not_ready', message: 'It is away' }, '5'],
   ])('%s: 503, and reads are answered', async (_name, error, body, retryAfter) => {
-    followed.ask = () => Promise.reject(error);
+    followed.forward = () => Promise.reject(error);
     for (const path of ['/stacks/instances/shop', '/operations/resume', `/types/zone/`]) {
       const reply = await standby.request(path, write);
       expect(reply).toMatchObject({ status: 503, body: { ...body, return_code: 503 } });

@@ -43,7 +43,7 @@ function holdTurns(client: string): () => void {
     const end = performance.now() + 3;
     while (isHeld && performance.now() < end);
   }
-  for (let count = 0; count < 20_000; count += 1) clientTurns.take(client, () => useUp());
+  for (let count = 0; count < 20_000; count += 1) clientTurns.inTurn(client, () => useUp());
   return () => {
     isHeld = false;
   };

@@ -370,8 +370,8 @@ it('is encrypted in the turns of its client', async () => {
   api.reader.list = listOf(2 * MIB, 'x');
   let inTurn = 0;
   let isTurn = false;
-  const take = clientTurns.take.bind(clientTurns);
-  const turns = vi.spyOn(clientTurns, 'take').mockImplementation((client, work) =>
+  const take = clientTurns.inTurn.bind(clientTurns);
+  const turns = vi.spyOn(clientTurns, 'inTurn').mockImplementation((client, work) =>
     take(client, () => {
       isTurn = true;
       work();

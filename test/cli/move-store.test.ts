@@ -73,7 +73,7 @@ it('keeps every row and event, and what it replaces', async () => {
   await runStore(site, 'backup', 'mine');
   const backup = join(site.folder, 'mine');
   const directory = join(temporaryDirectory(), 'state');
-  const options = { directory, force: false, now: Date.now(), renew: () => [], tell: () => undefined };
+  const options = { directory, force: false, now: Date.now(), renew: () => [], progress: () => undefined };
   const url = await server.create();
   await restoreDatabase({ url }, backup, options);
   const want = contentOf(await readBackup(backup));

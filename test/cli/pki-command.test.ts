@@ -56,7 +56,7 @@ describe('treeline pki init', () => {
   });
 });
 
-it('a server certificate that was moved away is made anew by the authority that is there', async () => {
+it('a server certificate that was moved away is made again by the authority that is there', async () => {
   const cwd = temporaryDirectory();
   await treeline(['pki', 'init'], { cwd });
   const pki = join(cwd, 'pki');

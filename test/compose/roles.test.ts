@@ -50,7 +50,7 @@ describe('the roles of a replica', () => {
     expect(scene.shown).toBe('standby 1');
     const { promise, resolve } = Promise.withResolvers<void>();
     scene.gate = promise;
-    void roles.take('leader');
+    void roles.switchTo('leader');
     await scene.settle();
     expect([scene.shown, scene.course]).toEqual([undefined, ['build standby 1', 'stop standby 1']]);
     resolve();
@@ -65,9 +65,9 @@ describe('the roles of a replica', () => {
     const roles = await scene.begin('leader');
     const { promise, resolve } = Promise.withResolvers<void>();
     scene.gate = promise;
-    void roles.take('standby');
+    void roles.switchTo('standby');
     await scene.settle();
-    void roles.take('leader');
+    void roles.switchTo('leader');
     resolve();
     await scene.settle();
     expect(scene.course.filter((step) => step.includes('leader'))).toEqual([
@@ -85,7 +85,7 @@ describe('the roles of a replica', () => {
     scene.gate = promise;
     const told: boolean[] = [];
     for (const name of ['standby', 'leader'] as const) {
-      void roles.take(name).then(() => told.push(scene.course.includes('stop leader 1')));
+      void roles.switchTo(name).then(() => told.push(scene.course.includes('stop leader 1')));
     }
     await scene.settle();
     expect(told).toEqual([]);
@@ -93,7 +93,7 @@ describe('the roles of a replica', () => {
     await scene.settle();
     expect(told).toEqual([true, true]);
     await roles.stop();
-    await roles.take('standby');
+    await roles.switchTo('standby');
   });
 
   it('show nothing that is not wanted any more when it is built', async () => {
@@ -101,12 +101,12 @@ describe('the roles of a replica', () => {
     const roles = await scene.begin('standby');
     const shown: (string | undefined)[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
-    void roles.take('leader');
+    void roles.switchTo('leader');
     await scene.settle();
     scene.gate = promise;
-    void roles.take('leader');
+    void roles.switchTo('leader');
     await scene.settle();
-    void roles.take('standby');
+    void roles.switchTo('standby');
     shown.push(scene.shown);
     resolve();
     await scene.settle();
@@ -122,7 +122,7 @@ describe('the roles of a replica', () => {
     const scene = new Scene();
     const roles = await scene.begin('standby');
     scene.failures.leader = 3;
-    void roles.take('leader');
+    void roles.switchTo('leader');
     await scene.settle();
     expect([scene.shown, scene.clock.pending]).toEqual([undefined, 1]);
     scene.clock.advance(1_000);
@@ -130,7 +130,7 @@ describe('the roles of a replica', () => {
     scene.clock.advance(1_000);
     await scene.settle();
     expect(scene.course.filter((step) => step.startsWith('build leader'))).toHaveLength(2);
-    void roles.take('standby');
+    void roles.switchTo('standby');
     await scene.settle();
     expect(scene.shown).toMatch(/^standby/);
     expect(scene.lines.join('')).toContain('this replica cannot become the leader: no leader now');
@@ -146,10 +146,10 @@ describe('the roles of a replica', () => {
     const scene = new Scene();
     const roles = await scene.begin('standby');
     scene.failures.leader = 100;
-    void roles.take('leader');
+    void roles.switchTo('leader');
     await scene.settle();
     await roles.stop();
-    void roles.take('standby');
+    void roles.switchTo('standby');
     await scene.settle();
     expect([scene.shown, scene.course.at(-1)?.startsWith('build leader'), scene.clock.pending]).toEqual([
       undefined,

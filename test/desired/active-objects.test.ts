@@ -33,7 +33,7 @@ describe('a typed object', () => {
     expect(activeVersionOf(desired, 'role/web')).toMatchObject([{ port: 80 }, 'commit 2']);
   });
 
-  test('that is mended is in force again', () => {
+  test('that is corrected is in force again', () => {
     const desired = follow({ [ROLE]: 'port: 80\n' }, { [ROLE]: 'port: {}\n' }, { [ROLE]: 'port: 82\n' });
     expect(activeVersionOf(desired, 'role/web')).toMatchObject([{ port: 82 }, 'commit 4']);
   });

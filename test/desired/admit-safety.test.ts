@@ -208,7 +208,7 @@ describe('a server that is handed to an instance that cannot come into force', (
     expect(desired.problems.map(({ code }) => code)).toContain('hand_over_waits');
   });
 
-  it('moves once that one is mended', () => {
+  it('moves once that one is corrected', () => {
     const repository = started({ a: two('x', 'y') });
     commit(repository, { a: one('y'), b: one('x', 'nobody') });
     expect(summaryOf(commit(repository, { b: one('x') }))).toEqual({ ...QUIET, owners: ['x: b', 'y: a'] });

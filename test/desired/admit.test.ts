@@ -115,7 +115,7 @@ describe('a server is handed over', () => {
     expect(invalidIn(desired)).toEqual(['a', 'm']);
   });
 
-  test('one that was refused comes about once the giver is mended', () => {
+  test('one that was refused comes about once the giver is corrected', () => {
     const desired = follow({ m: one('web'), a: one('x') }, { m: WRONG, a: one('web') }, { m: one('db') });
     expect(ownersIn(desired)).toEqual(['db: m', 'web: a']);
     expect(invalidIn(desired)).toEqual([]);

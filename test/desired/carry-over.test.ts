@@ -2,7 +2,7 @@
 // instances that did not change are not looked at.
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
-import { type AdmittedInstances, admitInstances, carryOver, type Safety } from '../../src/desired/admit.ts';
+import { type AdmittedInstances, admitInstances, keepAdmission, type Safety } from '../../src/desired/admit.ts';
 import type { DeletionFacts } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { ROWS_BYTES_MAX } from '../../src/desired/store-capacity.ts';
@@ -55,7 +55,7 @@ describe('carried over', () => {
     ['another content during a replacement', { [SHOP]: `${one('web')}description: x\n` }, safetyWith(underWay)],
   ])('%s', (_what, changes, safety = safetyWith()) => {
     const { baseline, candidates } = proposalOf(changes);
-    const carried = finish(carryOver({ candidates, undetermined: [] }, baseline, safety));
+    const carried = finish(keepAdmission({ candidates, undetermined: [] }, baseline, safety));
     const admitted = finish(admitInstances({ candidates, undetermined: [] }, baseline, safety));
     expect(carried && plain(carried)).toEqual(plain(admitted));
     expect(carried?.holdsFor(safety)).toBe(true);
@@ -78,7 +78,7 @@ describe('left to admission', () => {
     ['a full store', {}, safetyWith({}, 2 * ROWS_BYTES_MAX)],
   ])('%s', (_what, changes, safety = safetyWith()) => {
     const { baseline, candidates } = proposalOf(changes);
-    expect(finish(carryOver({ candidates, undetermined: [] }, baseline, safety))).toBeUndefined();
+    expect(finish(keepAdmission({ candidates, undetermined: [] }, baseline, safety))).toBeUndefined();
   });
 });
 
@@ -88,7 +88,7 @@ it('leaves to admission what was refused, though its version is active: what it 
   const baseline = repository.commit({ [instanceFile('db')]: null });
   expect([...baseline.invalid]).toEqual(['app']);
   expect(
-    finish(carryOver({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith())),
+    finish(keepAdmission({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith())),
   ).toBeUndefined();
 });
 
@@ -130,7 +130,7 @@ it('looks at no servers of instances that did not change', () => {
   // The first time, the sizes of their specs are measured.
   for (let round = 0; round < 2; round += 1) {
     for (const servers of counted.values()) servers.looks = 0;
-    expect(finish(carryOver({ candidates: proposed, undetermined: [] }, active, safetyWith()))).toBeDefined();
+    expect(finish(keepAdmission({ candidates: proposed, undetermined: [] }, active, safetyWith()))).toBeDefined();
   }
   const looked = [...counted].filter(([, { looks }]) => looks > 0).map(([key]) => key);
   expect(looked).toEqual(['stack-instance/shop']);

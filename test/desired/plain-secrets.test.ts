@@ -101,9 +101,9 @@ describe('a secret that is written as it is', () => {
     const wrong = repository.commit({ 'types/zone/lab.yaml': 'db_password: hunter2\n' });
     expect(wrong.objects.get('zone/lab')?.entry.object).toMatchObject({ db_password: 'secret/lab' });
     expect(repository.commit({ 'tree.yaml': `${FILES['tree.yaml']}# Another commit\n` }).problems).toHaveLength(1);
-    const mended = repository.commit({ 'types/zone/lab.yaml': 'db_password: secret/other\n' });
-    expect(mended.problems).toEqual([]);
-    expect(mended.objects.get('zone/lab')?.entry.object).toMatchObject({ db_password: 'secret/other' });
+    const corrected = repository.commit({ 'types/zone/lab.yaml': 'db_password: secret/other\n' });
+    expect(corrected.problems).toEqual([]);
+    expect(corrected.objects.get('zone/lab')?.entry.object).toMatchObject({ db_password: 'secret/other' });
   });
 
   test('is judged anew where hierarchy.yaml changes', () => {

@@ -167,14 +167,14 @@ describe('the rows after a commit', () => {
 describe('what is pinned', () => {
   const WRONG = 'stackTemplate: web\nparameters: { cuont: "3" }\n';
 
-  it('is recorded with the commit it stays at, until it is mended', async () => {
+  it('is recorded with the commit it stays at, until it is corrected', async () => {
     const { repository, books } = await open();
     expect(await books.take(repository.commit({ [SHOP]: WRONG }))).toEqual(['head head', 'pinned stack-instance/shop']);
     const pinned = books.store.read('pinned', 'stack-instance/shop');
     expect(pinned).toMatchObject({ commit: 'commit 1', path: SHOP, object: { stackTemplate: 'web', parameters: {} } });
     expect(await books.take(repository.commit({ 'README.md': 'hello' }))).toEqual(['head head']);
-    const mended = repository.commit({ [SHOP]: 'stackTemplate: web\n' });
-    expect(await books.take(mended)).toEqual(['-pinned stack-instance/shop', 'head head']);
+    const corrected = repository.commit({ [SHOP]: 'stackTemplate: web\n' });
+    expect(await books.take(corrected)).toEqual(['-pinned stack-instance/shop', 'head head']);
   });
 
   it('of a newcomer has no commit, and of a wrong hand-written newcomer no row at all', async () => {

@@ -121,7 +121,7 @@ it('holds the new history over kills, and begins from what it has recorded once 
   });
   expect(Object.keys(existing(site))).toEqual(SERVERS);
 
-  const accepted = await life.command('accept-history', commit, '--reason', 'the repository was made anew');
+  const accepted = await life.command('accept-history', commit, '--reason', 'the repository was made again');
   expect(accepted).toMatchObject({ code: 0, stderr: '' });
   await life.kill();
   life = new Life(site);

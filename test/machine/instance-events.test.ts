@@ -15,7 +15,7 @@ const ASKED: Cause = {
   now: NOW,
   operation: 'retry',
   client: 'A1',
-  reason: 'mended',
+  reason: 'corrected',
   instance: null,
 };
 const ACTION: RunningAction = {
@@ -76,7 +76,7 @@ describe('a change of a server', () => {
     const after: ServerRow = { ...PENDING, state: 'done' };
     expect(told(PENDING, after)[0]?.slice(4)).toEqual(['c1', null]);
     expect(told(PENDING, after, COMMIT)[0]?.slice(4)).toEqual(['c2', 'A1']);
-    expect(told(PENDING, after, ASKED)[0]?.slice(3)).toEqual(['retry: mended', null, 'A1']);
+    expect(told(PENDING, after, ASKED)[0]?.slice(3)).toEqual(['retry: corrected', null, 'A1']);
     expect(told(PENDING, { ...PENDING, attempt: 0 }, ASKED)).toHaveLength(1);
   });
 

@@ -124,7 +124,7 @@ describe('servers', () => {
     expect(plan.invalid).toEqual([]);
   });
 
-  it('of an instance whose template is mended name the line that mends it', () => {
+  it('of an instance whose template is corrected name the line that mends it', () => {
     const bad = 'resources:\n  a:\n    type: Platform::Server\n    properties: { port: "<<x>>" }\n';
     const files = { ...SHOP, 'stacks/templates/t.yaml': bad, 'stacks/instances/wiki.yaml': 'stackTemplate: t\n' };
     const plan = planned(

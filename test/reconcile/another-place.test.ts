@@ -268,7 +268,7 @@ describe('another URL or branch', () => {
     expectUntouched(core);
   });
 
-  it('says so of a branch that was made anew too', async () => {
+  it('says so of a branch that was made again too', async () => {
     const { core, followed } = await up(layout());
     const strange = core.source.commit(layout(1), { parents: [] });
     await core.poll();

@@ -112,9 +112,9 @@ describe('the events of an instance', () => {
     core.source.commit(shopFiles({ web: 'name: web, size: small' }));
     await core.poll();
     const after = await lastId(core);
-    await core.operator.retry({ ...core.order, reason: 'mended' }, { instance: 'shop' });
+    await core.operator.retry({ ...core.order, reason: 'corrected' }, { instance: 'shop' });
     await core.settle();
-    expect((await told(core, after))[0]).toBe('web: failed > pending: retry: mended (A1)');
+    expect((await told(core, after))[0]).toBe('web: failed > pending: retry: corrected (A1)');
   });
 
   it('tell who asked for a check, and why, before what it finds', async () => {

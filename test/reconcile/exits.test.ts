@@ -649,7 +649,7 @@ it.each(HOLD_KINDS)('a hold is listed until it is ended: %s', async (kind) => {
   expect(scene.core.calls('delete')).toEqual([]);
 });
 
-it('a server that healing could only replace, which is held, is kept once it was mended by hand', async () => {
+it('a server that healing could only replace, which is held, is kept once it was corrected by hand', async () => {
   const scene = await start({ ...NO_REPLACEMENTS, drift: 'heal' });
   await scene.answers('update', REPLACE).changeByHand('tiny').check();
   expect(scene.core.held('shop')?.resources).toEqual(['web']);

@@ -16,7 +16,8 @@ export const EXITS = {
   deleting: 'its deadline, and the check after it; it is gone as nobody wants it',
   'pending/-/wanted': 'what it waits for; a suspension is resumed',
   'pending/drifted/wanted': 'what it waits for; a suspension is resumed',
-  'pending/must_replace/wanted': 'a commit that takes the change back; of drift: mended by hand, then treeline retry',
+  'pending/must_replace/wanted':
+    'a commit that takes the change back; of drift: corrected by hand, then treeline retry',
   'blocked/exists_already/wanted': 'treeline adopt',
   'blocked/no_provider/wanted': 'a commit that an entry matches, or another entry',
   'blocked/no_proxy/wanted': 'a proxy is registered',
@@ -48,7 +49,7 @@ export const EXITS = {
   'unknown/no_proxy/wanted': 'a proxy is registered',
   'unknown/no_proxy/unwanted': 'treeline retain',
   'done/-/wanted': 'nothing is to be done',
-  'drifted/drifted/wanted': 'treeline retry, or a check that finds it mended',
+  'drifted/drifted/wanted': 'treeline retry, or a check that finds it corrected',
   'drifted/drift_fight/wanted': 'treeline retry',
   'drifted/many_gone/wanted': 'treeline retry',
   'marked for delete/-/unwanted': 'a commit that wants it again, or treeline retain',

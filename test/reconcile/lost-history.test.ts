@@ -45,7 +45,7 @@ async function lost(files: Readonly<Record<string, string | null>>, more = ''): 
 }
 
 async function accept({ core, rewritten }: Lost): Promise<void> {
-  await core.operator.acceptHistory({ ...core.order, reason: 'the repository was made anew' }, rewritten);
+  await core.operator.acceptHistory({ ...core.order, reason: 'the repository was made again' }, rewritten);
   await core.settle();
 }
 

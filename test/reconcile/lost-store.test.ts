@@ -128,7 +128,7 @@ function whyOf({ operator, order }: Core, instance: string) {
 }
 
 describe('what the branch made before the store was lost, and makes no more', () => {
-  it('is not made anew under other names beside it, until a person has let it go', async () => {
+  it('is not made again under other names beside it, until a person has let it go', async () => {
     const first = await shop();
     first.source.commit({ [TEMPLATE]: templateText({ d: 'size: small', e: 'size: small', f: 'size: small' }) });
     await first.poll();

@@ -44,7 +44,7 @@ it('its tries run out all the same, and it is failed', async () => {
 it('what came while the controller was away is tried at once', async () => {
   const core = await failing();
   await core.stop();
-  core.source.commit({ [SHOP]: 'stackTemplate: t\ndescription: mended\n' });
+  core.source.commit({ [SHOP]: 'stackTemplate: t\ndescription: corrected\n' });
   const again = await core.restart();
   expect(again.calls('create')).toEqual(['shop-web']);
 });

@@ -80,7 +80,7 @@ it('configuration reaches records without an action', async () => {
 describe('a mistake in one instance', () => {
   const WRONG = `${instanceText('shop', 4)}  oops: [\n`;
 
-  it('keeps that one as it is, servers and records, while others move; mended, it moves too', async () => {
+  it('keeps that one as it is, servers and records, while others move; corrected, it moves too', async () => {
     const scene = await upAndDone();
     const { site, running } = scene;
     const before = await running.get('/stacks/instances/shop/');
@@ -108,8 +108,8 @@ describe('a mistake in one instance', () => {
     expect((await again.get('/stacks/instances/shop/')).body).toEqual(before.body);
     expect((await again.get('/hiera/shop-web-1/port/')).body).toBe(80);
     expect(serversIn(scene.site)).toEqual(SERVERS);
-    const mended = await push({ site: scene.site, running: again }, { [SHOP]: instanceText('shop', 3) });
-    await again.untilDone(mended, 'shop');
+    const corrected = await push({ site: scene.site, running: again }, { [SHOP]: instanceText('shop', 3) });
+    await again.untilDone(corrected, 'shop');
     expect(serversIn(scene.site)).toContain('shop-web-3');
   });
 });
@@ -192,8 +192,8 @@ describe('a commit that is not taken changes nothing:', () => {
     const scene = await upAndDone();
     await scene.site.repository.commit({ 'tree.yaml': 'name: [\n', [SHOP]: instanceText('shop', 4) });
     await expectNotTaken(scene, 'tree.yaml:1:7');
-    const mended = await scene.site.repository.commit({ 'tree.yaml': 'name: global\ntype: common\n' });
-    await scene.running.untilDone(mended, 'shop');
+    const corrected = await scene.site.repository.commit({ 'tree.yaml': 'name: global\ntype: common\n' });
+    await scene.running.untilDone(corrected, 'shop');
     expect(serversIn(scene.site)).toEqual([...SERVERS, 'shop-web-3', 'shop-web-4']);
   });
 

@@ -23,7 +23,7 @@ export type Edit =
   /** A link takes the place of a folder and of everything below it. */
   | { readonly folder: string }
   | { readonly path: string; readonly value: string }
-  | { readonly path: string; readonly is: 'mended' | 'removed' };
+  | { readonly path: string; readonly is: 'corrected' | 'removed' };
 
 /**
  * What a controller loses with its end. `store`: its whole directory; `rows`: the store alone, beside which other files show that

@@ -8,7 +8,7 @@ const SECONDS_MAX = 60;
 const LOOK_MS = 1_000;
 const STDOUT = 1;
 
-/** Returns a function to call at the begin of each run, with its seed. The process is killed at one that does not end, and tells so. */
+/** Returns a function to call at the start of each run, with its seed. The process is killed at one that does not end, and tells so. */
 export function watchEndlessRuns(secondsMax: number = SECONDS_MAX): (seed: number) => void {
   // The seed that is played, and the number of runs: shortening a script plays the same seed again and again.
   const shared = new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT);

@@ -74,7 +74,7 @@ const EDITS: readonly (readonly [field: string, read: Read<Edit>])[] = [
   ['spoil', object<EditWith<'spoil'>>({ path: text, spoil })],
   ['folder', object<EditWith<'folder'>>({ folder: text })],
   ['value', object<EditWith<'value'>>({ path: text, value: text })],
-  ['is', object<EditWith<'is'>>({ path: text, is: keyOf({ mended: true, removed: true }) })],
+  ['is', object<EditWith<'is'>>({ path: text, is: keyOf({ corrected: true, removed: true }) })],
 ];
 
 function readEdit(value: unknown, at: string): Edit {

@@ -81,10 +81,10 @@ export class ReplicaProcess implements Process, Link {
     const url = { url: 'postgres://treeline@simulated/treeline', connect: database.connect(this) };
     const lease = new Lease(url, {
       ...{ name, leaseSeconds: LEASE_MS / 1000, clock: clockOfReplica(world, time, this), log },
-      onTaken: () => void this.#roles?.take('leader'),
+      onTaken: () => void this.#roles?.switchTo('leader'),
       onLost: (reason) => {
         world.tell(name, () => `leads no more: ${reason}`);
-        return this.#roles?.take('standby');
+        return this.#roles?.switchTo('standby');
       },
     });
     const store = await openPostgresStore(url, { log, clock, inSlices, lease, onSaved });
@@ -155,7 +155,7 @@ export class ReplicaProcess implements Process, Link {
     try {
       return await this.#lead(lease);
     } catch (error) {
-      void this.#roles?.take('standby');
+      void this.#roles?.switchTo('standby');
       void this.#rest(lease);
       throw error;
     }

@@ -336,14 +336,14 @@ function editOf(chance: Chance): Edit {
     [6, () => policyOf(chance)],
     [4, () => scaleIn(chance)],
     [3, () => ({ path: pathOf(anInstance(chance)), is: 'removed' })],
-    [3, () => ({ path: pathOf(anInstance(chance)), is: 'mended' })],
+    [3, () => ({ path: pathOf(anInstance(chance)), is: 'corrected' })],
     [3, () => handOver(chance, chance.is(0.5) ? {} : { web: chance.below(3) })],
     [2, () => set(anInstance(chance), { web: 2 + chance.below(2), db: chance.is(0.5) })],
     [2, () => changeOf(chance)],
     [1, () => ({ path: chance.pick(layers), value: chance.pick(['1', '2', '3']) })],
     [1, () => ({ instance: anInstance(chance), name: unreadName(chance) })],
     [1, () => ({ path: pathOf(anInstance(chance)), spoil: chance.pick(['link', 'yml', 'broken', 'folder']) })],
-    [1, () => ({ path: chance.pick(layers), is: chance.pick(['removed', 'mended']) })],
+    [1, () => ({ path: chance.pick(layers), is: chance.pick(['removed', 'corrected']) })],
   ])();
 }
 

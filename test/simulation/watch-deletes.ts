@@ -102,7 +102,7 @@ export class DeleteWatch {
     return scheduler.now - (wall.now() - Date.parse(row.action.started));
   }
 
-  /** Every incarnation counts once, from the begin of its first delete, for an hour. */
+  /** Every incarnation counts once, from the start of its first delete, for an hour. */
   #count(name: string, building: string | undefined): void {
     if (this.#going.has(name)) return;
     this.#going.add(name);

@@ -1,5 +1,5 @@
 // Watches servers at rest: reported drift causes no action, healing stops after some rounds and keeps to the slots of the
-// group, a server that is gone is made anew only after two checks, and checks do not become too many.
+// group, a server that is gone is made again only after two checks, and checks do not become too many.
 import type { Answer } from '../../src/model/call-result.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
@@ -53,10 +53,10 @@ export class DriftWatch {
     string,
     { readonly time: number; readonly others: ReadonlyMap<string, unknown>; readonly isMissed: boolean }
   >();
-  /** Servers that healing has made anew: where, and when they were found gone. */
+  /** Servers that healing has made again: where, and when they were found gone. */
   readonly #anew = new Map<string, { readonly site: string; readonly time: number }>();
   readonly #checks = new Map<string, number[]>();
-  /** When servers were found gone: others of the site are checked before such a one is made anew. */
+  /** When servers were found gone: others of the site are checked before such a one is made again. */
   #gone: number[] = [];
   /** When the last check of a server at rest ended without an answer. */
   readonly #unanswered = new Map<string, number>();
@@ -90,7 +90,7 @@ export class DriftWatch {
     const isChanged = before.wanted !== after.wanted && JSON.stringify(before.wanted) !== JSON.stringify(after.wanted);
     // Commits that are followed at once may change it and take that back: the approval was for what it was before.
     if (isChanged || after.generation !== before.generation) this.#facts.asked.uncounted.delete(name);
-    // Of many that are gone, none is made anew by itself: what was to be one round of healing is none.
+    // Of many that are gone, none is made again by itself: what was to be one round of healing is none.
     if (after.reason?.code === 'many_gone' && before.state === 'pending') this.#heals.get(name)?.pop();
     if (after.reason?.code === 'drifted' && before.state !== 'pending' && after.state === 'pending') {
       this.#gone.push(this.#facts.scheduler.now);
@@ -113,7 +113,7 @@ export class DriftWatch {
     if (operation === 'check') return;
     const maker = this.#atRest.get(resource);
     if (operation === 'create' && maker === site && (this.#absences.get(resource) ?? 0) < 2) {
-      this.#facts.fail('a server that one check alone finds gone is not made anew', `${resource} at ${site}`);
+      this.#facts.fail('a server that one check alone finds gone is not made again', `${resource} at ${site}`);
     }
     if (operation === 'create' && maker === site) this.#watchAnew(resource, site);
     if (operation === 'create' && (maker === site || this.#lost.get(resource)?.isMissed)) {
@@ -201,12 +201,12 @@ export class DriftWatch {
     if (others.length === 0 || (this.#sighted.get(site) ?? -1) >= lost.time) return;
     const words = `${name} at ${site}, where ${others.map(([other]) => other).join(', ')} may be gone too`;
     this.#facts.fail(
-      'a server that is gone is made anew unasked only where another one of its site was found since',
+      'a server that is gone is made again unasked only where another one of its site was found since',
       words,
     );
   }
 
-  /** Only few servers of a site are made anew by healing within an hour: it may be the site that is wrong. */
+  /** Only few servers of a site are made again by healing within an hour: it may be the site that is wrong. */
   #watchAnew(name: string, site: string): void {
     const found = (this.#heals.get(name) ?? []).findLast(({ property }) => property === '');
     if (found === undefined) return;

@@ -1,5 +1,5 @@
 // A line between two sites for tests: it passes bytes on to a port of this machine until it is cut, and again once it is
-// mended. While it is cut nothing passes and nobody is told, as with a broken network.
+// corrected. While it is cut nothing passes and nobody is told, as with a broken network.
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';

@@ -34,7 +34,7 @@ export class ExpiryWarnings {
   }
 
   /** Warns of what is due. Asked more often than once a day, it still warns once a day. */
-  tell(expiries: readonly Expiry[], now: number): void {
+  announce(expiries: readonly Expiry[], now: number): void {
     const told = new Map<string, number>();
     for (const expiry of expiries.filter((expiry) => isDue(expiry, now))) {
       const key = JSON.stringify(expiry);

@@ -152,7 +152,7 @@ class FollowedTlsFiles implements TlsFiles {
   }
 
   #warn(): void {
-    this.#warnings.tell(this.#expiries, this.#clock.now());
+    this.#warnings.announce(this.#expiries, this.#clock.now());
   }
 }
 

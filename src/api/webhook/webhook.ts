@@ -30,7 +30,7 @@ export async function createWebhook(options: WebhookOptions): Promise<Listening>
   await readSecretFile(options.secretFile);
   const polls = throttle(options.poll, { clock: options.clock, pauseMs: POLL_PAUSE_MS });
   const refusals = throttleLog(options.clock, (count) => options.log.warn({ count }, 'more hooks were refused'));
-  const serve = serveHooks({ ...options, refusals }, () => polls.ask());
+  const serve = serveHooks({ ...options, refusals }, () => polls.requestPoll());
   // This header has no use here, and Node's own answer is no JSON.
   const { server, connections } = createPlainServer(serve, { requireHostHeader: false });
   server.on('clientError', (error, socket) => {
@@ -126,7 +126,7 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 /** How often hooks make the follower poll: the first hook at once, later ones together at the end of a pause. */
 interface Throttle {
   /** Asks for a poll. */
-  ask(): void;
+  requestPoll(): void;
   /** Forgets a poll that is still to come. */
   stop(): void;
 }
@@ -146,7 +146,7 @@ export function throttle(poll: () => void, { clock, pauseMs }: { clock: Clock; p
   }
 
   return {
-    ask() {
+    requestPoll() {
       if (cancelPause === undefined) callAndPause();
       else isAsked = true;
     },

@@ -47,7 +47,7 @@ export class ServerChecks {
    * omitted; see FreshChecks.
    */
   lastOf(server: string, own?: readonly string[]): CheckEnd | undefined {
-    const { provider, tags } = this.#checkerOf(server);
+    const { provider, tags } = this.#siteToCheck(server);
     return this.#fresh.of(server, {
       provider,
       tags: own === undefined ? tags : tags?.filter((tag) => own.includes(tag)),
@@ -99,7 +99,7 @@ export class ServerChecks {
   }
 
   /** Returns who has to have checked a server for a create to rely on it. */
-  #checkerOf(server: string): Site {
+  #siteToCheck(server: string): Site {
     const row = this.#options.ledger.server(server);
     const provider = row?.wanted === null ? row.provider : this.#matchOf(server);
     return { provider: provider ?? '', tags: this.#tagsOf(server) };

@@ -76,7 +76,7 @@ export class ServerPass {
     };
     const judged = judgePlace(row, { ...result, tags }, known);
     const reason = judged.answer.isElsewhere === true ? judged.answer.message : undefined;
-    const told = reason === undefined ? undefined : this.#elsewhere.tell(reason);
+    const told = reason === undefined ? undefined : this.#elsewhere.fieldsToLog(reason);
     const fields = { server: name, provider: result.provider, reason, ...told };
     if (told) log.warn(fields, 'an answer came from another place, and counts for nothing');
     return judged;

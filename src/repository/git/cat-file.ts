@@ -49,9 +49,9 @@ export class CatFile {
    * Returns an object, undefined if it is missing: a missing repository has no objects. Throws CatFileFailure if git
    * cannot read it, another GitError if git cannot be started or does not answer.
    */
-  async ask(oid: string): Promise<ObjectAnswer | undefined> {
+  async read(oid: string): Promise<ObjectAnswer | undefined> {
     this.#start(IDLE_MS);
-    return await this.#process?.ask(oid);
+    return await this.#process?.read(oid);
   }
 
   /** Starts the process, so that the first request does not wait for that. */
@@ -98,7 +98,7 @@ class CatFileProcess {
     this.#timer = setTimeout(() => this.#checkLiveness(), idleMs);
     const { stdin, stdout, stderr } = this.#child;
     const reader = new AnswerReader({ hasContents: mode === '--batch', bytesMax });
-    stdout.on('data', (chunk: Buffer) => this.#take(() => reader.push(chunk)));
+    stdout.on('data', (chunk: Buffer) => this.#deliver(() => reader.push(chunk)));
     stdout.on('error', (error) => this.#fail(error));
     stderr.on('data', (chunk: Buffer) => {
       this.#complaint = `${this.#complaint}${chunk}`.slice(0, COMPLAINT_BYTES_MAX);
@@ -109,7 +109,7 @@ class CatFileProcess {
     this.#child.on('close', (code, signal) => this.#fail(this.#endingOf(code ?? signal)));
   }
 
-  ask(oid: string): Promise<ObjectAnswer | undefined> {
+  read(oid: string): Promise<ObjectAnswer | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<ObjectAnswer | undefined>();
     if (this.#questions.length === 0) this.#silentSince = performance.now();
     this.#questions.push({ resolve, reject });
@@ -125,7 +125,7 @@ class CatFileProcess {
     this.#timer.refresh();
   }
 
-  #take(read: () => readonly (ObjectAnswer | undefined)[]): void {
+  #deliver(read: () => readonly (ObjectAnswer | undefined)[]): void {
     try {
       for (const answer of read()) this.#questions.shift()?.resolve(answer);
       this.#silentSince = performance.now();

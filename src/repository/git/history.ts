@@ -47,7 +47,7 @@ export async function isReachable(
   { ancestor, descendant }: { readonly ancestor: string; readonly descendant: string },
 ): Promise<boolean> {
   try {
-    await ask(question, ['merge-base', '--is-ancestor', ancestor, descendant], 0);
+    await query(question, ['merge-base', '--is-ancestor', ancestor, descendant], 0);
     return true;
   } catch (error) {
     if (error instanceof GitFailure && error.ending === 1) return false;
@@ -64,7 +64,7 @@ export async function newCommits(
   { from, to, countMax }: { readonly from: string; readonly to: string; readonly countMax: number },
 ): Promise<readonly string[]> {
   try {
-    const printed = await ask(question, ['rev-list', `--max-count=${countMax}`, to, `^${from}`], countMax);
+    const printed = await query(question, ['rev-list', `--max-count=${countMax}`, to, `^${from}`], countMax);
     return printed.split('\n').filter((line) => line !== '');
   } catch (error) {
     throw asDamage(error);
@@ -83,7 +83,7 @@ export async function hasPath(question: HistoryQuestion, revision: string, path:
 
 async function objectAt(question: HistoryQuestion, name: string): Promise<string | undefined> {
   try {
-    const printed = await ask(question, ['rev-parse', '--verify', '--quiet', name], 1);
+    const printed = await query(question, ['rev-parse', '--verify', '--quiet', name], 1);
     return printed.trim();
   } catch (error) {
     if (error instanceof GitFailure && typeof error.ending === 'number') return undefined;
@@ -97,7 +97,7 @@ const ANCESTORS_MAX = 100;
 /** Returns the best common ancestors of two commits; none if they have no history in common. */
 export async function commonAncestors(question: HistoryQuestion, a: string, b: string): Promise<readonly string[]> {
   try {
-    const printed = await ask(question, ['merge-base', '--all', a, b], ANCESTORS_MAX);
+    const printed = await query(question, ['merge-base', '--all', a, b], ANCESTORS_MAX);
     return printed.split('\n').filter((line) => line !== '');
   } catch (error) {
     if (error instanceof GitFailure && error.ending === 1) return [];
@@ -105,7 +105,7 @@ export async function commonAncestors(question: HistoryQuestion, a: string, b: s
   }
 }
 
-async function ask(
+async function query(
   { gitDirectory, timeoutMs }: HistoryQuestion,
   command: readonly string[],
   linesMax: number,

@@ -52,7 +52,7 @@ export class ObjectReader {
 
   /** Returns an object's size in bytes. Throws DamagedCopyError if it is missing. */
   async sizeOf(oid: string): Promise<number> {
-    return ((await ask(this.#sizes, oid)) ?? missing(oid)).size;
+    return ((await readFrom(this.#sizes, oid)) ?? missing(oid)).size;
   }
 
   /**
@@ -60,7 +60,7 @@ export class ObjectReader {
    * ContentError if it is too large.
    */
   async read(oid: string, type: ObjectType): Promise<GitObject> {
-    const object = hashed(oid, (await ask(this.#contents, oid)) ?? missing(oid));
+    const object = hashed(oid, (await readFrom(this.#contents, oid)) ?? missing(oid));
     if (object.type !== type) throw damageOf(oid, `it is a ${object.type} where a ${type} belongs`);
     return object;
   }
@@ -90,12 +90,12 @@ export class ObjectReader {
 
   /** Returns true if a commit exists, without reading it: its id may come from an untrusted client. */
   async hasCommit(oid: string): Promise<boolean> {
-    return (await ask(this.#sizes, oid))?.type === 'commit';
+    return (await readFrom(this.#sizes, oid))?.type === 'commit';
   }
 
   /** Returns the metadata of a commit, undefined if it is missing. Throws like {@link read}. */
   async findCommit(oid: string): Promise<ParsedCommit | undefined> {
-    const answer = await ask(this.#contents, oid);
+    const answer = await readFrom(this.#contents, oid);
     return answer?.type === 'commit' ? commitIn(oid, hashed(oid, answer)) : undefined;
   }
 
@@ -106,9 +106,9 @@ export class ObjectReader {
   }
 }
 
-async function ask(catFile: CatFile, oid: string): Promise<ObjectAnswer | undefined> {
+async function readFrom(catFile: CatFile, oid: string): Promise<ObjectAnswer | undefined> {
   try {
-    return isOid(oid) ? await catFile.ask(oid) : undefined;
+    return isOid(oid) ? await catFile.read(oid) : undefined;
   } catch (error) {
     throw error instanceof CatFileFailure ? damageOf(oid, error) : error;
   }

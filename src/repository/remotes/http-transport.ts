@@ -90,7 +90,7 @@ class HttpTransport implements Transport {
     if (request.method === 'GET') this.#base = url;
     for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
       const order = { ...options, target: new URL(`${this.#base}${path}`) };
-      const answer = await this.#ask(request, order, async (head, body) =>
+      const answer = await this.#exchange(request, order, async (head, body) =>
         REDIRECTS.has(head.status) ? { to: head } : { value: await read(head, body) },
       );
       if (answer.to === undefined) return answer.value;
@@ -101,7 +101,7 @@ class HttpTransport implements Transport {
     throw new SourceError(`"${url}" redirects more than ${REDIRECTS_MAX} times: check repository.url`);
   }
 
-  async #ask<Value>(
+  async #exchange<Value>(
     request: TransportRequest,
     options: HttpTransportOptions & { readonly target: URL },
     read: HttpBodyReader<Value>,

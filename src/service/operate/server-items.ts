@@ -156,7 +156,7 @@ function runningReason({ action, attempt, reason }: ServerRow, proxy: string | u
 }
 
 /** Returns the words for a server that waits for nothing else: a check that a proxy has taken is not ended for an action. */
-function passWords(resource: string, { proxyWords }: WaitFacts): string {
+function idleWords(resource: string, { proxyWords }: WaitFacts): string {
   const proxy = proxyWords?.(resource);
   return proxy === undefined ? 'is looked at in a moment' : `${proxy} checks it first`;
 }
@@ -165,7 +165,7 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
   const { state, since, due } = row;
   const wait = facts.waitOf(resource);
   const root = wait?.server == null ? undefined : rootOf(wait.server, facts);
-  const waits = wait === undefined ? passWords(resource, facts) : `${wait.reason}${rootWords(wait, root, facts)}`;
+  const waits = wait === undefined ? idleWords(resource, facts) : `${wait.reason}${rootWords(wait, root, facts)}`;
   const reason = reasonText(row.reason);
   const isTold = row.reason !== null && (due !== null || wait === undefined);
   const owner = root === undefined ? undefined : facts.rows.server(root)?.instance;

@@ -55,7 +55,7 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
     if (desired === undefined || open.length === 0) return [];
     const isNewest = followed === undefined;
     const judged = await parts.inSlices(judgeWrites(open, desired, isNewest));
-    const verdicts = isNewest ? settleCertain(judged) : judged;
+    const verdicts = isNewest ? settleUncommitted(judged) : judged;
     followed = undefined;
     open = verdicts.map(({ write }) => write);
     const commits = verdicts.filter((verdict) => verdict.is === 'commit');
@@ -82,7 +82,7 @@ async function newestFor({ branch }: PublishParts, open: Group, inHurry: boolean
 }
 
 /** Settles what hangs on no commit, and returns the rest. */
-function settleCertain(verdicts: readonly WriteVerdict[]): readonly WriteVerdict[] {
+function settleUncommitted(verdicts: readonly WriteVerdict[]): readonly WriteVerdict[] {
   const first = verdicts.findIndex(({ is }) => is === 'commit');
   const certain = first === -1 ? verdicts : verdicts.slice(0, first);
   for (const verdict of certain) settle(verdict, null);
@@ -240,7 +240,7 @@ export async function pushUntilKnown(
   if (first.is !== 'unknown') return first;
   const until = clock.monotonic() + GIVE_UP_MS;
   while (clock.monotonic() < until) {
-    const known = proposal === null ? await ask(parts, prepared) : undefined;
+    const known = proposal === null ? await findArrived(parts, prepared) : undefined;
     if (known !== undefined) return known;
     // A no that comes now says nothing of what was sent before: only a yes does.
     const again = await pushWhileLeading(parts, prepared, proposal);
@@ -261,7 +261,10 @@ async function pushWhileLeading(
 }
 
 /** Returns the outcome; undefined where the commits may still arrive, or the remote does not answer. */
-async function ask({ branch, clock }: PushParts, { base, commits }: PreparedCommits): Promise<PushOutcome | undefined> {
+async function findArrived(
+  { branch, clock }: PushParts,
+  { base, commits }: PreparedCommits,
+): Promise<PushOutcome | undefined> {
   try {
     const head = await within(clock, GIVE_UP_MS, branch.fetch());
     if (head === undefined) return undefined;

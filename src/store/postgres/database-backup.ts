@@ -27,7 +27,7 @@ export async function readDatabase(database: DatabaseOptions): Promise<StoreDocu
 interface DatabaseRestoreOptions extends RestoreOptions {
   /** That of the store. */
   readonly directory: string;
-  readonly tell: (step: string) => void;
+  readonly progress: (step: string) => void;
 }
 
 /**
@@ -38,7 +38,7 @@ interface DatabaseRestoreOptions extends RestoreOptions {
 export async function restoreDatabase(
   database: DatabaseOptions,
   backup: string,
-  { directory, force, now, renew, tell }: DatabaseRestoreOptions,
+  { directory, force, now, renew, progress: tell }: DatabaseRestoreOptions,
 ): Promise<Restored> {
   const document = await readBackup(backup);
   tell(`read the backup: ${countRows(document.tables)} rows`);

@@ -104,7 +104,7 @@ export class RequestInbox {
       if (isCheck) this.#nextCheck = this.#clock.monotonic() + this.#limits.pollMs;
       for (const [id] of answered) this.#claimed.delete(id);
       for (const id of gone) this.#forget(id);
-      this.#tell([...answered.map(([, { asker }]) => asker), ...givenUp]);
+      this.#notify([...answered.map(([, { asker }]) => asker), ...givenUp]);
       for (const row of claimed) this.#begin(row);
       return claimed.length > 0 && claimed.length === count;
     } catch (error) {
@@ -160,7 +160,7 @@ export class RequestInbox {
     this.#claimed.delete(id);
   }
 
-  #tell(askers: readonly string[]): void {
+  #notify(askers: readonly string[]): void {
     for (const asker of new Set(askers)) this.#options.wakes.notify('answer', asker);
   }
 

@@ -100,7 +100,7 @@ export class LeaderRequests {
    * changes something is carried out once at most. Throws ServiceError `not_ready` where it was not carried out, for one of these
    * reasons: no leader has taken it in time, the database is away, or too many requests wait; and `outcome_unknown` where nobody knows.
    */
-  async ask(request: ForwardedRequest, signal: AbortSignal): Promise<ForwardedAnswer | undefined> {
+  async send(request: ForwardedRequest, signal: AbortSignal): Promise<ForwardedAnswer | undefined> {
     if (this.#isClosed) throw notDone('This replica is stopping');
     if (this.#open.size >= this.#limits.openMax) throw notDone('Too many requests wait for the leader');
     if (signal.aborted) return undefined;

@@ -31,15 +31,15 @@ test.each<[Expiry['what'], number, number]>([
   ['revocation list', 4, 1],
 ])('a %s that holds for %d days is told %d days before its end', (what, life, lead) => {
   const { lines, warnings } = start();
-  warnings.tell([endingAfter(what, life)], END - lead * DAY_MS - 1);
+  warnings.announce([endingAfter(what, life)], END - lead * DAY_MS - 1);
   expect(lines).toEqual([]);
-  warnings.tell([endingAfter(what, life)], END - lead * DAY_MS);
+  warnings.announce([endingAfter(what, life)], END - lead * DAY_MS);
   expect(lines).toHaveLength(1);
 });
 
 test('what never ends is never told', () => {
   const { lines, warnings } = start();
-  warnings.tell([{ ...endingAfter('revocation list', 30), until: Number.POSITIVE_INFINITY }], END);
+  warnings.announce([{ ...endingAfter('revocation list', 30), until: Number.POSITIVE_INFINITY }], END);
   expect(lines).toEqual([]);
 });
 
@@ -47,8 +47,8 @@ describe('a line', () => {
   test('is a warning before the end, and an error after it, with what to do', () => {
     const { lines, warnings } = start();
     const list = endingAfter('revocation list', 30);
-    warnings.tell([list], END - 1);
-    warnings.tell([list], END + DAY_MS);
+    warnings.announce([list], END - 1);
+    warnings.announce([list], END + DAY_MS);
     const fields = { file: '/etc/crl.pem', name: 'CN=Someone', expires: '2027-01-01T00:00:00.000Z' };
     const meaning =
       'an expired one locks out every client that its authority vouches for, administrators included, so fetch a newer one';
@@ -63,7 +63,7 @@ describe('a line', () => {
     const hours: number[] = [];
     for (let hour = 0; hour < 100; hour++) {
       const before = lines.length;
-      warnings.tell([endingAfter('server certificate', 365)], END - 2 * DAY_MS + hour * HOUR_MS);
+      warnings.announce([endingAfter('server certificate', 365)], END - 2 * DAY_MS + hour * HOUR_MS);
       if (lines.length > before) hours.push(hour);
     }
     expect(hours).toEqual([0, 24, 48, 72, 96]);
@@ -74,7 +74,7 @@ describe('a line', () => {
     const { lines, warnings } = start();
     const one = endingAfter('server certificate', 365);
     const other = { ...one, name: 'CN=Another' };
-    for (const expiries of [[one], [one, other], [one, other], [], [one]]) warnings.tell(expiries, END - DAY_MS);
+    for (const expiries of [[one], [one, other], [one, other], [], [one]]) warnings.announce(expiries, END - DAY_MS);
     expect(lines.map(({ name }) => name)).toEqual(['CN=Someone', 'CN=Another', 'CN=Someone']);
   });
 });

@@ -6,7 +6,7 @@ function limit() {
   const clock = new ManualClock();
   const began = clock.now();
   const polls: number[] = [];
-  const { ask, stop } = throttle(() => polls.push(clock.now() - began), { clock, pauseMs: 1_000 });
+  const { requestPoll: ask, stop } = throttle(() => polls.push(clock.now() - began), { clock, pauseMs: 1_000 });
   return { clock, polls, ask, stop };
 }
 

@@ -69,7 +69,7 @@ describe('a git that', () => {
   it('ends is told with its words, by all who asked, and begun anew for the next', async () => {
     const catFile = await askedOf('read -r oid; echo "fatal: the disk is on fire" >&2; exit 128');
     for (const times of [1, 2]) {
-      const endings = await Promise.allSettled([catFile.ask(A), catFile.ask(A)]);
+      const endings = await Promise.allSettled([catFile.read(A), catFile.read(A)]);
       for (const ending of endings) {
         expect(ending).toMatchObject({ status: 'rejected', reason: expect.any(CatFileFailure) });
         expect(ending).toMatchObject({ reason: { message: expect.stringMatching(/ended with 128 .*on fire$/) } });
@@ -80,20 +80,20 @@ describe('a git that', () => {
 
   it('is killed tells nothing of the repository', async () => {
     const catFile = await askedOf('read -r oid; kill -9 $$');
-    const asked = catFile.ask(A);
+    const asked = catFile.read(A);
     await expect(asked).rejects.toThrow(/ended with SIGKILL/);
     await expect(asked).rejects.not.toBeInstanceOf(CatFileFailure);
   });
 
   it('prints something else is ended', async () => {
     const catFile = await askedOf('echo hello; exec sleep 600');
-    await expect(catFile.ask(A)).rejects.toThrow('git prints no answer');
+    await expect(catFile.read(A)).rejects.toThrow('git prints no answer');
   });
 
   it('says nothing is given up', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const catFile = await askedOf('exec sleep 600');
-    const asked = expect(catFile.ask(A)).rejects.toThrow(/git did not answer within 60 s/);
+    const asked = expect(catFile.read(A)).rejects.toThrow(/git did not answer within 60 s/);
     vi.advanceTimersByTime(75_000);
     await asked;
   });
@@ -103,11 +103,11 @@ describe('a git that', () => {
     const catFile = await askedOf(answering);
     const over = (): string[] => readFileSync(join(process.env.PATH?.split(':')[0] ?? '', 'over'), 'utf8').split('\n');
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    expect(await catFile.ask(A)).toBeUndefined();
+    expect(await catFile.read(A)).toBeUndefined();
     vi.advanceTimersByTime(15_000);
     vi.useRealTimers();
     await vi.waitFor(() => expect(over()).toEqual(['over', '']), 20_000);
-    const last = catFile.ask(A);
+    const last = catFile.read(A);
     catFile.close();
     expect(await last).toBeUndefined();
     await vi.waitFor(() => expect(over()).toEqual(['over', 'over', '']), 20_000);
@@ -118,7 +118,7 @@ describe('a git that', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const folder = temporaryDirectory();
     const catFile = await askedOf(`echo $$ > ${folder}/pid; read oid; echo "$oid missing"; exec sleep 60`);
-    expect(await catFile.ask(A)).toBeUndefined();
+    expect(await catFile.read(A)).toBeUndefined();
     const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
     catFile.close();
     await vi.advanceTimersByTimeAsync(10_000);
@@ -129,6 +129,6 @@ describe('a git that', () => {
   it('is not installed is told so', async () => {
     const catFile = await askedOf('');
     vi.stubEnv('PATH', temporaryDirectory());
-    await expect(catFile.ask(A)).rejects.toThrow(/git is not installed, or not on the PATH/);
+    await expect(catFile.read(A)).rejects.toThrow(/git is not installed, or not on the PATH/);
   });
 });

@@ -145,7 +145,7 @@ describe('over TLS', () => {
     await expectSuccess();
   });
 
-  it('another authority, none, a file without one, and a mended file', async () => {
+  it('another authority, none, a file without one, and a corrected file', async () => {
     const ca = await authority();
     const tls = await issueServerCertificate(ca, { now: Date.now() });
     const caFile = await fileOf(ca.cert);

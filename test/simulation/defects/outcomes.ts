@@ -59,7 +59,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
   },
   {
     id: 'drift-many-gone',
-    title: 'a site that answers absent for all its servers has all of them made anew',
+    title: 'a site that answers absent for all its servers has all of them made again',
     edits: [
       {
         file: 'src/reconcile/passes/server-pass.ts',
@@ -70,7 +70,7 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
   },
   {
     id: 'drift-all-gone',
-    title: 'the servers of a site that are all gone are made anew where they are few',
+    title: 'the servers of a site that are all gone are made again where they are few',
     edits: [
       {
         file: 'src/reconcile/checks/site-witness.ts',

@@ -49,7 +49,7 @@ const proxies: Theme = {
       ],
     ],
     [1, (chance) => [commit(set(chance.pick(['a', 'b']), { site: chance.pick(REMOTE_SITES) }))]],
-    [1, (chance) => [commit({ path: B1, is: chance.pick(['removed', 'mended']) })]],
+    [1, (chance) => [commit({ path: B1, is: chance.pick(['removed', 'corrected']) })]],
     [1, () => [{ kind: 'slow disk', ms: 10 * MINUTE_MS }]],
     [1, (chance) => [removal(anInstance(chance))]],
     [1, (chance) => [{ kind: 'replace', name: chance.pick(['a-web-1', 'b-web-1']) }]],
@@ -133,7 +133,7 @@ const removed = sceneTheme(
       commit({ path: B1, is: 'removed' }, set('b', { size: chance.pick(['2', '3', '4']) })),
     ),
     after(chance.pick([0, 20_000, 3 * MINUTE_MS]), commit(set('b', { size: chance.pick(['1', '5']) }))),
-    after(chance.pick([1_000, MINUTE_MS, 10 * MINUTE_MS]), commit({ path: B1, is: 'mended' })),
+    after(chance.pick([1_000, MINUTE_MS, 10 * MINUTE_MS]), commit({ path: B1, is: 'corrected' })),
   ],
   { proxies: true },
 );
@@ -145,7 +145,7 @@ const lastRemoved = sceneTheme(
   (chance) => [
     after(3 * MINUTE_MS, commit({ path: B3, is: 'removed' })),
     after(chance.pick([MINUTE_MS, 10 * MINUTE_MS]), commit(set('b', { size: chance.pick(['2', '3', '4']) }))),
-    after(chance.pick([1_000, 10 * MINUTE_MS]), commit({ path: B3, is: 'mended' })),
+    after(chance.pick([1_000, 10 * MINUTE_MS]), commit({ path: B3, is: 'corrected' })),
   ],
   { proxies: true },
 );

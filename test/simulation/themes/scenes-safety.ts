@@ -10,7 +10,7 @@ const writes = sceneTheme(
   (chance) => [
     commit({ path: TEMPLATE, spoil: chance.pick(['link', 'submodule', 'folder', 'yml']) }),
     after(20_000, { kind: 'put', instance: chance.pick(['a', 'b']), set: { size: chance.pick(['2', '3']) } }),
-    after(20_000, commit({ path: TEMPLATE, is: 'mended' })),
+    after(20_000, commit({ path: TEMPLATE, is: 'corrected' })),
   ],
 );
 

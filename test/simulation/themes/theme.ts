@@ -85,7 +85,7 @@ const edits: Mix = [
   [10, (chance) => [commit(changeOf(chance))]],
   [3, (chance) => [commit(changeOf(chance), changeOf(chance))]],
   [2, (chance) => [commit({ path: pathOf(anInstance(chance)), is: 'removed' })]],
-  [2, (chance) => [commit({ path: pathOf(anInstance(chance)), is: 'mended' })]],
+  [2, (chance) => [commit({ path: pathOf(anInstance(chance)), is: 'corrected' })]],
   [1, (chance) => [commit({ path: chance.pick([GLOBAL, LAB, SMALL, TEMPLATE]), value: chance.pick(['1', '2', '3']) })]],
   [1, (chance) => [{ ...commit(changeOf(chance)), approves: 1 + chance.below(4) } as Deed]],
   [1, () => [{ kind: 'revert' }]],
@@ -130,7 +130,7 @@ export const spoils: Mix = [
   [1, () => [{ kind: 'revert' }]],
   [4, (chance) => [commit({ path: pathOf(anInstance(chance)), spoil: chance.pick(SPOILS) })]],
   [3, (chance) => [commit({ path: chance.pick([GLOBAL, LAB, SMALL, TEMPLATE]), spoil: chance.pick(SPOILS) })]],
-  [2, (chance) => [commit({ path: chance.pick([GLOBAL, LAB, SMALL, TEMPLATE, TREE]), is: 'mended' })]],
+  [2, (chance) => [commit({ path: chance.pick([GLOBAL, LAB, SMALL, TEMPLATE, TREE]), is: 'corrected' })]],
   [1, (chance) => [commit({ path: pathOf(anInstance(chance)), spoil: chance.pick(SPOILS) }, changeOf(chance))]],
 ];
 

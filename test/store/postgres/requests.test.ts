@@ -101,7 +101,7 @@ test('a request comes to the leader as it was asked, and its answer comes back b
     return await echo(request);
   });
   const request = requestOf({ body, headers: { 'if-match': '"ü\\"' } });
-  const answer = await asking().ask(request, NEVER);
+  const answer = await asking().send(request, NEVER);
   expect(answer).toEqual({ status: 201, headers: ['X-Id', request.id], body });
   expect(seen).toEqual([request]);
   await until(async () => (await rows()).length === 0);
@@ -117,14 +117,14 @@ test('wakes come at once, without a poll', async () => {
   const requests = asking({ wakes: wakes[1], pollMs: 60_000 });
   await isConnected;
   for (let count = 0; count < 3; count++) {
-    expect(await requests.ask(requestOf(), NEVER)).toMatchObject({ status: 201 });
+    expect(await requests.send(requestOf(), NEVER)).toMatchObject({ status: 201 });
   }
 });
 
 describe('where nobody leads', () => {
   test('a request is not carried out later, and the client may ask again', async () => {
     const request = requestOf();
-    const asked = asking({ takeMs: 50 }).ask(request, NEVER);
+    const asked = asking({ takeMs: 50 }).send(request, NEVER);
     await expect(asked).rejects.toMatchObject({
       code: 'not_ready',
       message: expect.stringMatching(
@@ -141,7 +141,7 @@ describe('where nobody leads', () => {
   });
 
   test('a request goes to the next leader within its time', async () => {
-    const asked = asking().ask(requestOf(), NEVER);
+    const asked = asking().send(requestOf(), NEVER);
     await until(async () => (await rows()).length === 1);
     await lead(2);
     answering(echo, { fencing: 2 });
@@ -157,7 +157,7 @@ describe('where nobody leads', () => {
       count += 1;
       return await echo(request);
     }, options);
-    await expect(asking({ takeMs: 150 }).ask(requestOf(), NEVER)).rejects.toMatchObject({ code: 'not_ready' });
+    await expect(asking({ takeMs: 150 }).send(requestOf(), NEVER)).rejects.toMatchObject({ code: 'not_ready' });
     expect(count).toBe(0);
   });
 });
@@ -171,7 +171,7 @@ describe('a leader that ends after it has taken a request', () => {
     };
     answering(carryOut);
     const request = requestOf();
-    const asked = asking().ask(request, NEVER);
+    const asked = asking().send(request, NEVER);
     asked.catch(() => undefined);
     await until(() => count === 1);
     await lead(2);
@@ -191,7 +191,7 @@ describe('a leader that ends after it has taken a request', () => {
       count += 1;
       return never(request, signal);
     });
-    const asked = asking().ask(requestOf({ method: 'GET' }), NEVER);
+    const asked = asking().send(requestOf({ method: 'GET' }), NEVER);
     await until(() => count === 1);
     await lead(2);
     answering(echo, { fencing: 2 });
@@ -206,13 +206,13 @@ describe('a leader that ends after it has taken a request', () => {
       return await echo(request);
     });
     const requests = asking();
-    const asked = requests.ask(requestOf(), NEVER);
+    const asked = requests.send(requestOf(), NEVER);
     await begun.promise;
     const stopped = inbox.stop(5_000);
     done.resolve();
     expect(await asked).toMatchObject({ status: 201 });
     await stopped;
-    const late = requests.ask(requestOf(), AbortSignal.timeout(100));
+    const late = requests.send(requestOf(), AbortSignal.timeout(100));
     expect(await late).toBeUndefined();
   });
 });
@@ -224,7 +224,7 @@ test('a client that is gone ends what is done for it, and its row', async () => 
     return never(request, signal);
   });
   const gone = new AbortController();
-  const asked = asking().ask(requestOf({ method: 'GET' }), gone.signal);
+  const asked = asking().send(requestOf({ method: 'GET' }), gone.signal);
   const signal = await begun.promise;
   gone.abort();
   expect(await asked).toBeUndefined();
@@ -234,7 +234,7 @@ test('a client that is gone ends what is done for it, and its row', async () => 
 
 test('an answer that fails is one of which nobody knows', async () => {
   answering(() => Promise.reject(new Error('half an answer')));
-  await expect(asking().ask(requestOf(), NEVER)).rejects.toMatchObject({ code: 'outcome_unknown' });
+  await expect(asking().send(requestOf(), NEVER)).rejects.toMatchObject({ code: 'outcome_unknown' });
 });
 
 describe('rows that the database has lost', () => {
@@ -242,7 +242,7 @@ describe('rows that the database has lost', () => {
     ['POST', 'reject'],
     ['GET', 'resolve'],
   ])('of a %s have it %s', async (method, end) => {
-    const asked = asking().ask(requestOf({ method }), NEVER);
+    const asked = asking().send(requestOf({ method }), NEVER);
     await until(async () => (await rows()).length === 1);
     await server.run('DELETE FROM treeline.requests', url);
     if (end === 'reject') {
@@ -258,8 +258,8 @@ describe('rows that the database has lost', () => {
 describe('limits', () => {
   test('so many requests wait at once, and the others are told so', async () => {
     const requests = asking({ openMax: 2 });
-    const asked = [requests.ask(requestOf(), NEVER), requests.ask(requestOf(), NEVER)];
-    await expect(requests.ask(requestOf(), NEVER)).rejects.toMatchObject({
+    const asked = [requests.send(requestOf(), NEVER), requests.send(requestOf(), NEVER)];
+    await expect(requests.send(requestOf(), NEVER)).rejects.toMatchObject({
       code: 'not_ready',
       message: 'Too many requests wait for the leader. Nothing was done; ask again',
     });
@@ -281,7 +281,7 @@ describe('limits', () => {
       { limits: { openMax: 3 } },
     );
     const requests = asking();
-    await Promise.all(Array.from({ length: 12 }, () => requests.ask(requestOf(), NEVER)));
+    await Promise.all(Array.from({ length: 12 }, () => requests.send(requestOf(), NEVER)));
     expect(most).toBe(3);
   });
 
@@ -293,7 +293,7 @@ describe('limits', () => {
     });
     let passedMs = 0;
     const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
-    const asked = asking({ clock }).ask(requestOf(), NEVER);
+    const asked = asking({ clock }).send(requestOf(), NEVER);
     asked.catch(() => undefined);
     await begun.promise;
     passedMs = LIMITS.takeMs + LIMITS.answerMs;
@@ -315,7 +315,7 @@ describe('limits', () => {
 
   test('a replica that stops tells its clients', async () => {
     const requests = asking();
-    const asked = requests.ask(requestOf({ method: 'GET' }), NEVER);
+    const asked = requests.send(requestOf({ method: 'GET' }), NEVER);
     await until(async () => (await rows()).length === 1);
     const closed = requests.close();
     await expect(asked).rejects.toMatchObject({
@@ -324,7 +324,7 @@ describe('limits', () => {
     });
     await closed;
     expect(await rows()).toEqual([]);
-    await expect(requests.ask(requestOf(), NEVER)).rejects.toMatchObject({ code: 'not_ready' });
+    await expect(requests.send(requestOf(), NEVER)).rejects.toMatchObject({ code: 'not_ready' });
   });
 });
 
@@ -362,7 +362,7 @@ test('nothing is carried out twice, with lines that break at commits and leaders
   const clients = Array.from({ length: 8 }, async () => {
     while (!isOver) {
       const request = requestOf();
-      const code = await requests.ask(request, NEVER).then(
+      const code = await requests.send(request, NEVER).then(
         () => undefined,
         (error: { code: string }) => error.code,
       );
@@ -394,16 +394,16 @@ describe('with the database away', () => {
     const away = { atCommit: 'pass' as AtCommit, isAway: false };
     const line = await cutCommits(url, away);
     const requests = asking({ at: line });
-    const asked = requests.ask(requestOf(), NEVER);
+    const asked = requests.send(requestOf(), NEVER);
     await until(async () => (await rows()).length === 1);
     Object.assign(away, { atCommit: 'cut before', isAway: true });
     await expect(asked).rejects.toMatchObject({ code: 'outcome_unknown' });
-    await expect(requests.ask(requestOf(), NEVER)).rejects.toMatchObject({
+    await expect(requests.send(requestOf(), NEVER)).rejects.toMatchObject({
       code: 'not_ready',
       message: expect.stringMatching(/^The database "t\d+" at 127\.0\.0\.1:\d+ .* Nothing was done; ask again$/),
     });
     away.isAway = false;
     answering(echo);
-    expect(await requests.ask(requestOf(), NEVER)).toMatchObject({ status: 201 });
+    expect(await requests.send(requestOf(), NEVER)).toMatchObject({ status: 201 });
   });
 });
