@@ -1,5 +1,5 @@
-// README.md as a newcomer follows it: every block of "Try it" and of "Five minutes with the demo", in order.
-// test/long/demo.long.ts goes on with those of docs/demo.md.
+// README.md as a newcomer follows it: every block of "Try it" and of "Five minutes with the demo", in order, on few servers and
+// with a quick start of all but the demo itself. test/long/demo.long.ts follows them as they are written, and those of docs/demo.md.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -38,6 +38,6 @@ it('has blocks that fit a terminal', () => {
 });
 
 it('works as it is written, for an ordinary user with the Node of the machine', { timeout: 180_000 }, async () => {
-  await followDemo(README_BLOCKS);
+  await followDemo(README_BLOCKS, 'quick');
   expect.hasAssertions();
 });

@@ -20,7 +20,7 @@ const LONG = { timeout: 60_000, interval: 100 };
 /** Where each look starts a process. */
 const SELDOM = { timeout: 60_000, interval: 500 };
 const COLUMNS = 80;
-const DONE = /^orders-db: Done\nshop-staging: Done\nservers: 3 done\ncommit /;
+const DONE = /^orders-db: Done\nshop-production: Done\nshop-staging: Done\nservers: 3 done\ncommit /;
 const WEB = 'stage-web-1';
 
 /** What a demo keeps in a folder. */

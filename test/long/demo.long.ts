@@ -55,6 +55,6 @@ it('prints lines that show what a push has brought, a mistake and its correction
 });
 
 it('docs/demo.md works as it is written, for an ordinary user with the Node of the machine', async () => {
-  await followDemo([...README_BLOCKS, ...DEMO_BLOCKS]);
+  await followDemo([...README_BLOCKS, ...DEMO_BLOCKS], 'as written');
   expect.hasAssertions();
 });

@@ -7,12 +7,13 @@ import type { Person } from './terminal.ts';
 
 const PARTS = ['package.json', 'src', 'scripts', 'schemas', 'sample-repo', 'contrib', 'README.md', 'docs'];
 
-/** Returns the folder of a clone in a person's home, which is theirs. */
-export function cloneFor({ home, uid }: Person): string {
+/** Returns the folder of a clone in a person's home, which is theirs, with what `change` changes in it. */
+export function cloneFor({ home, uid }: Person, change?: (clone: string) => void): string {
   const clone = join(home, 'treeline');
   mkdirSync(clone);
   for (const part of PARTS) cpSync(join(ROOT, part), join(clone, part), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+  change?.(clone);
   if (uid === undefined) return clone;
   for (const name of readdirSync(clone, { recursive: true })) {
     const path = join(clone, String(name));

@@ -5,7 +5,8 @@ import { expect } from 'vitest';
 import { cloneFor } from './cloned-product.ts';
 import { ROOT } from './command-line.ts';
 import { type Block, blocksIn, patternOf } from './document-blocks.ts';
-import { newcomer, Terminal } from './terminal.ts';
+import { leaveFewServers } from './running-demo.ts';
+import { newcomer, provideQuickNpm, Terminal } from './terminal.ts';
 
 const SECTIONS = ['Try it', 'Five minutes with the demo'];
 /** The demo takes another port where this one is taken, and prints which. */
@@ -18,10 +19,15 @@ export const README_BLOCKS: readonly Block[] = blocksIn(README).filter(({ headin
 /** They go on from those of the README. */
 export const DEMO_BLOCKS: readonly Block[] = blocksIn(readFileSync(join(ROOT, 'docs/demo.md'), 'utf8'));
 
-/** Pastes blocks, of which the first two are how to start and how to test. Each has to print what its document says. */
-export async function followDemo(blocks: readonly Block[]): Promise<void> {
+/**
+ * Pastes blocks, of which the first two are how to start and how to test. Each has to print what its document says. With `quick`
+ * the sample has few servers, and once the demo runs, npm is that of {@link provideQuickNpm}.
+ */
+export async function followDemo(blocks: readonly Block[], way: 'as written' | 'quick'): Promise<void> {
   const person = newcomer();
-  const clone = cloneFor(person);
+  const clone = cloneFor(person, (folder) => {
+    if (way === 'quick') leaveFewServers(join(folder, 'sample-repo'), ['worker', 'balancer']);
+  });
   const [first, second] = [new Terminal(person, clone), new Terminal(person, clone)];
   expect((await second.paste('command -v node npm')).output).not.toContain('node_modules');
   expect((await second.paste('id -u; pwd')).output).toBe(`${person.uid ?? process.getuid?.()}\n${clone}\n`);
@@ -32,6 +38,7 @@ export async function followDemo(blocks: readonly Block[]): Promise<void> {
   const printed = await first.leaveRunning('npm start', /To start over/);
   const address = /https:\/\/localhost:\d+/.exec(printed)?.[0] ?? ADDRESS;
   expect(printed).toContain('Treeline is running.\n');
+  if (way === 'quick') provideQuickNpm(person);
   expect(others.length).toBeGreaterThanOrEqual(5);
   for (const { text, line, output: wanted } of others) {
     const { code, output } = await second.paste(text.replaceAll(ADDRESS, address));

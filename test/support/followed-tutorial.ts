@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { cloneFor } from './cloned-product.ts';
 import { ROOT } from './command-line.ts';
 import { type Block, blocksIn, patternOf } from './document-blocks.ts';
-import { newcomer, Terminal } from './terminal.ts';
+import { newcomer, provideQuickNpm, Terminal } from './terminal.ts';
 
 const WAYS = ['With Treeline', 'With openssl'] as const;
 
@@ -27,12 +27,16 @@ async function freePort(): Promise<string> {
   return String(typeof address === 'object' ? address?.port : 0);
 }
 
-/** Pastes all blocks up to the end of the section `last`, without those of the other way. Each prints what the document says. */
-export async function followTutorial(way: (typeof WAYS)[number], last: string): Promise<void> {
+/**
+ * Pastes all blocks up to the end of the section `last`, without those of the other way. Each prints what the document says.
+ * With `quick`, npm is that of {@link provideQuickNpm}.
+ */
+export async function followTutorial(way: (typeof WAYS)[number], last: string, npm: 'npm' | 'quick'): Promise<void> {
   const end = TUTORIAL_BLOCKS.findLastIndex(({ headings }) => headings.includes(last));
   const isOther = ({ headings }: Block): boolean => WAYS.some((title) => title !== way && headings.includes(title));
   const chosen = TUTORIAL_BLOCKS.slice(0, end + 1).filter((block) => !isOther(block));
   const person = newcomer();
+  if (npm === 'quick') provideQuickNpm(person);
   const [first, second] = [new Terminal(person, cloneFor(person)), new Terminal(person, person.home)];
   expect((await first.paste('command -v node npm')).output).not.toContain('node_modules');
   const ports = { 9443: await freePort(), 9480: await freePort() };

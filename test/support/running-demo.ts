@@ -2,7 +2,7 @@
 // which comes up in a third of the time that the sample takes.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -52,11 +52,6 @@ export class RunningDemo {
   }
 }
 
-/** The instance `shop-staging` of the sample without all but its cache and one web server. */
-const FEW = `stackTemplateSubstractions:
-  resources: { worker: {}, balancer: {}, mailtrap: {} }
-`;
-
 /** The servers of {@link smallDemoFolder}: the first is the controller's, the others the proxy's. */
 export const SMALL_DEMO = ['orders-db', 'stage-cache', 'stage-web-1'] as const;
 
@@ -66,10 +61,9 @@ export async function smallDemoFolder(): Promise<string> {
   const folder = join(parent, 'a folder');
   const work = join(parent, 'work');
   cpSync(join(ROOT, 'sample-repo'), work, { recursive: true });
-  rmSync(join(work, 'stacks/instances/shop/shop-production.yaml'));
+  leaveFewServers(work, ['worker', 'balancer', 'mailtrap']);
   const staging = join(work, 'stacks/instances/shop/shop-staging.yaml');
-  const text = readFileSync(staging, 'utf8');
-  writeFileSync(staging, `${text.replace('web_count: "2"', 'web_count: "1"')}${FEW}`);
+  writeFileSync(staging, readFileSync(staging, 'utf8').replace('web_count: "2"', 'web_count: "1"'));
   mkdirSync(join(folder, '.treeline'), { recursive: true });
   const git = (...args: readonly string[]) => runGit(['-C', work, ...args]);
   await git('init', '--quiet', '--initial-branch=main');
@@ -77,6 +71,18 @@ export async function smallDemoFolder(): Promise<string> {
   await git('commit', '--quiet', '--message', 'A small demo');
   await runGit(['clone', '--quiet', '--bare', work, join(folder, '.treeline/stacks.git')]);
   return folder;
+}
+
+/** Takes servers out of a copy of the sample, whose files are all left: all of production, and these resources of staging. */
+export function leaveFewServers(sample: string, resources: readonly string[]): void {
+  const substract = (name: string, keys: readonly string[]): void => {
+    const path = join(sample, 'stacks/instances/shop', name);
+    const text = readFileSync(path, 'utf8').replace(/^stackTemplateSubstractions:.*/ms, '');
+    const without = keys.map((key) => `${key}: {}`).join(', ');
+    writeFileSync(path, `${text}stackTemplateSubstractions:\n  resources: { ${without} }\n`);
+  };
+  substract('shop-production.yaml', ['cache', 'web', 'worker', 'balancer', 'mailtrap', 'reports']);
+  substract('shop-staging.yaml', resources);
 }
 
 /** Takes a port unless somebody has it already: in either case it is taken afterwards. */
