@@ -20,6 +20,22 @@ export interface Clock {
   nextTurn(): Promise<unknown>;
 }
 
+/** A moment by both clocks: the monotonic one stands still while the machine sleeps, and the other one may be set. */
+export interface ClockTimes {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+/** Returns the present moment. */
+export function readClocks(clock: Pick<Clock, 'now' | 'monotonic'>): ClockTimes {
+  return { monotonic: clock.monotonic(), wall: clock.now() };
+}
+
+/** Returns how long ago a moment was, by the clock that has moved further. */
+export function msSince({ monotonic, wall }: ClockTimes, clock: Pick<Clock, 'now' | 'monotonic'>): number {
+  return Math.max(clock.monotonic() - monotonic, clock.now() - wall);
+}
+
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -163,6 +163,24 @@ describe('a process that sleeps from the commit of the row', () => {
     const { provider } = await wake(LEASE_MS - 1);
     expect(provider.calls.map(({ resource }) => resource)).toEqual(['web-1', 'web-2']);
   });
+
+  it.each(['lab', 'other'])(
+    'until its deadline begins no action of %s: nothing ran, so nothing is lost',
+    async (name) => {
+      const { executor, provider, other, ended, clock, acting, lines } = open();
+      Object.assign(other, { isPulled: true });
+      const action = { ...running('create', SMALL), provider: name, deadline: at(clock.now() + 30_000) };
+      executor.capacity.claim('web-1', name);
+      clock.advance(30_000);
+      executor.run('web-1', acting({ action }));
+      await settle();
+      expect([...provider.calls, ...other.calls, ...lines]).toEqual([]);
+      const answer = answerOf('retryable', { message: 'it did not begin: its deadline had passed' });
+      expect(ended).toEqual([['web-1', { kind: 'action', provider: name, answer }]]);
+      const left = executor.lostMsLeft('web-1', action);
+      expect([left, executor.capacity.isInFlight('web-1'), clock.pending]).toEqual([undefined, false, 0]);
+    },
+  );
 });
 
 describe('a deadline', () => {
@@ -230,15 +248,6 @@ describe('a deadline', () => {
     await pass(30_000 + GRACE_MS);
     await pass(GRACE_MS);
     expect(lines).toEqual([]);
-  });
-
-  it('that has passed before the call begins lets the provider do nothing', async () => {
-    const { run, acting, provider, ended, pass } = open();
-    const row = acting({ action: { ...running('create', SMALL), deadline: at(0) } });
-    provider.script = (_call, signal) => untilAborted(signal);
-    await run('web-1', row);
-    await pass(0);
-    expect(ended).toEqual([['web-1', undefined]]);
   });
 
   it('of a check makes it one to be tried again', async () => {

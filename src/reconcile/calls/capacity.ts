@@ -1,6 +1,6 @@
 // Counts the calls in flight, in total and by provider entry, and reserves capacity for servers that will claim it.
 // Calls that run elsewhere take no capacity here; for each of them a proxy asks, and reserves it.
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, type ClockTimes, readClocks } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 
 /** The limits of concurrent calls. */
@@ -25,12 +25,6 @@ interface Use {
 interface Count {
   all: number;
   routine: number;
-}
-
-/** A moment by the monotonic clock and by the wall clock. */
-export interface ClockTimes {
-  readonly monotonic: number;
-  readonly wall: number;
 }
 
 /** The call of a server that was claimed and has not ended: all that this process knows about it. */
@@ -131,7 +125,7 @@ export class Capacity {
     this.release(server);
     this.#claims += 1;
     const { clock } = this.#options;
-    const claimed = { monotonic: clock.monotonic(), wall: clock.now() };
+    const claimed = readClocks(clock);
     const call = { provider, isRoutine, tags, number: this.#claims, claimed, end: new AbortController() };
     this.#calls.set(server, call);
     if (!this.#isPulled(provider)) this.#running += 1;

@@ -2,7 +2,7 @@
 // writes nothing; an action whose call ends without an answer is no longer in flight, and its row still holds it. The only
 // file that imports p-queue.
 import PQueue from 'p-queue';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, ClockTimes } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 import type { Logger } from '../../base/log.ts';
 import { momentOf, reasonOf } from '../../base/wording.ts';
@@ -12,7 +12,7 @@ import type { NodeRecord } from '../../model/record.ts';
 import type { RunningAction, ServerRow } from '../../model/rows.ts';
 import type { Operation } from '../../model/state.ts';
 import type { Call, Provider } from '../../providers/provider.ts';
-import { type CallInFlight, Capacity, type ClockTimes } from './capacity.ts';
+import { type CallInFlight, Capacity } from './capacity.ts';
 
 /** The fields of a provider entry that calls need. */
 export interface CallableEntry {
@@ -124,7 +124,8 @@ export class Executor {
     const call = this.capacity.callOf(server);
     invariant(call !== undefined, `a call for ${server} was not claimed`);
     const run = async (): Promise<void> => {
-      const answer = await this.#call(server, job, call);
+      const late = this.#isLate(job, call) ? answerRetryable('it did not begin: its deadline had passed') : undefined;
+      const answer = late ?? (await this.#call(server, job, call));
       if (job.kind === 'action' && answer?.outcome === 'lost') this.#lose(server, answer.message);
       else if (job.kind === 'action' && answer !== undefined) this.#actions.delete(server);
       this.capacity.unclaim(server);
@@ -154,7 +155,8 @@ export class Executor {
     const overdue = Promise.withResolvers<never>();
     const endOverdue = (): void => {
       // A call that still runs something keeps its server in flight: no other call may run beside it.
-      if (entry.provider.lostActionEnds !== 'with its call') overdue.reject(new Error('it did not end at its deadline'));
+      if (entry.provider.lostActionEnds !== 'with its call')
+        overdue.reject(new Error('it did not end at its deadline'));
       // After a sleep beyond both, the call learns of its deadline only now.
       else timers.push(clock.after(graceMs, () => this.#logOverdue(server, job)));
     };
@@ -180,6 +182,15 @@ export class Executor {
     } finally {
       for (const cancel of timers) cancel();
     }
+  }
+
+  /**
+   * The process may have been stopped since the row was written, for longer than its action has: a provider would begin what counts as over
+   * by its deadline. Nothing has run then, so nothing is lost.
+   */
+  #isLate({ kind, row: { action }, provider }: Job, { claimed }: CallInFlight): boolean {
+    const entry = this.#options.entryOf(provider);
+    return kind === 'action' && action !== null && entry !== undefined && this.#msLeft(claimed, action, entry) === 0;
   }
 
   /** Where another replica may lead, no server waits for this call. */
@@ -251,8 +262,11 @@ export function callIdOf(server: string, { action, incarnation }: ServerRow): st
 
 /** A check changes nothing, so one that ends without an answer is simply retried. */
 function noAnswer(error: unknown): Answer {
-  const message = reasonOf(error);
-  return { outcome: 'retryable', message: `no answer: ${message}`, outputs: {}, observed: {} };
+  return answerRetryable(`no answer: ${reasonOf(error)}`);
+}
+
+function answerRetryable(message: string): Answer {
+  return { outcome: 'retryable', message, outputs: {}, observed: {} };
 }
 
 function logUnanswered(

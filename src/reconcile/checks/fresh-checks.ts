@@ -3,10 +3,9 @@
 // stops while the machine sleeps, and the wall clock may be set back; the age is the larger of the two.
 // docs/decisions/0018-a-check-before-every-create.md.
 
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, type ClockTimes, msSince, readClocks } from '../../base/clock.ts';
 import type { CheckEnd } from '../../machine/decision.ts';
 import { isSameSite, type Site } from '../../machine/responsibility.ts';
-import type { ClockTimes } from '../calls/capacity.ts';
 
 /** How long a check counts from its end. */
 const FRESH_MS = 30_000;
@@ -39,7 +38,7 @@ export class FreshChecks {
 
   /** Returns the present moment. */
   get now(): ClockTimes {
-    return { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+    return readClocks(this.#clock);
   }
 
   /**
@@ -52,7 +51,7 @@ export class FreshChecks {
     const isKept = (check: NotedCheck): boolean => check.end === 'absent' && !isSameSite(check.checker, checker);
     const checks = (this.#checks.get(server) ?? []).filter(isKept);
     this.#checks.delete(server);
-    const isSlow = this.#ageOf(began) > SLOW_MS;
+    const isSlow = msSince(began, this.#clock) > SLOW_MS;
     const isFirst = isSlow && this.#slow.get(server)?.some((slow) => isSameSite(slow, checker)) !== true;
     if (end !== 'failed') this.#noteSpeed(server, checker, isSlow);
     if (end === 'failed' || !isFirst) checks.push({ checker, end, ended: this.now });
@@ -91,10 +90,6 @@ export class FreshChecks {
   }
 
   #isFresh({ ended }: NotedCheck): boolean {
-    return this.#ageOf(ended) <= FRESH_MS;
-  }
-
-  #ageOf({ monotonic, wall }: ClockTimes): number {
-    return Math.max(this.#clock.monotonic() - monotonic, this.#clock.now() - wall);
+    return msSince(ended, this.#clock) <= FRESH_MS;
   }
 }

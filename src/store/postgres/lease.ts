@@ -1,6 +1,6 @@
 // Decides which of several processes leads: a row of the database that one of them holds for a while and renews. Each holder has a
 // greater fencing number than those before, which its commits have to show.
-import { type Clock, pause, systemClock } from '../../base/clock.ts';
+import { type Clock, type ClockTimes, msSince, pause, readClocks, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { connectTo, type DatabaseLimits, type DatabaseOptions, LIMITS, type Transactions } from './connection.ts';
@@ -42,13 +42,7 @@ export type CommitLease = Pick<Lease, 'fencing' | 'leaseSeconds'>;
 interface Held {
   readonly leader: Leader;
   /** When the last renewal was sent that the database has confirmed. */
-  sent: Moment;
-}
-
-/** A moment by both clocks: the monotonic one stands still while the machine sleeps, and the other one may be set. */
-interface Moment {
-  readonly monotonicMs: number;
-  readonly wallMs: number;
+  sent: ClockTimes;
 }
 
 /** The row. */
@@ -215,7 +209,7 @@ export class Lease {
   }
 
   async #renew(held: Held): Promise<number> {
-    const sent = this.#moment();
+    const sent = readClocks(this.#clock);
     if (this.#msLeft(held) > 0) {
       const values = [held.leader.name, held.leader.fencing, this.leaseSeconds];
       const renewed = await this.#connections.write((run) => run(RENEW_LEASE, values));
@@ -258,7 +252,7 @@ export class Lease {
   /** Takes the lease unless somebody has changed it. Whoever commits at that moment comes first, or this throws StoreError. */
   async #acquire({ version, fencing: former }: LeaseRow): Promise<number> {
     const { name, onTaken, wakes, log } = this.#options;
-    const sent = this.#moment();
+    const sent = readClocks(this.#clock);
     const values = [name, this.leaseSeconds, version, former, this.#fencingMax];
     const [acquired] = await this.#connections.write(async (run) => {
       const rows = await run(ACQUIRE_LEASE, values);
@@ -323,13 +317,8 @@ export class Lease {
     }
   }
 
-  #moment(): Moment {
-    return { monotonicMs: this.#clock.monotonic(), wallMs: this.#clock.now() };
-  }
-
   #msLeft({ sent }: Held): number {
-    const { monotonicMs, wallMs } = this.#moment();
-    return this.leaseSeconds * 1_000 - Math.max(monotonicMs - sent.monotonicMs, wallMs - sent.wallMs);
+    return this.leaseSeconds * 1_000 - msSince(sent, this.#clock);
   }
 }
 
