@@ -1,6 +1,6 @@
 // Carries out one claimed action: runs its program until the deadline, tells the controller that it is at work, and keeps
 // how it ended.
-import type { Clock } from '../base/clock.ts';
+import { type Clock, type ClockTimes, msSince } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
@@ -28,8 +28,8 @@ export interface ClaimedRunOptions {
 export interface ClaimedRun {
   readonly claimed: ClaimedAction;
   readonly entry: ProviderEntry;
-  /** When the claim was asked for, by the monotonic clock. */
-  readonly asked: number;
+  /** When the claim was asked for. */
+  readonly asked: ClockTimes;
   /** Ends the program. */
   readonly signal: AbortSignal;
 }
@@ -44,7 +44,8 @@ export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Pro
   const givenUp = new AbortController();
   const deadline = new AbortController();
   const wholeMs = Math.min(timeoutSeconds, entry.timeoutSeconds) * 1000;
-  const leftMs = wholeMs - Math.min(ENDING_MS, wholeMs / 10) - (clock.monotonic() - asked);
+  const leftMs = wholeMs - Math.min(ENDING_MS, wholeMs / 10) - msSince(asked, clock);
+  if (leftMs <= 0) return await keepAnswer(kept, retryable('it did not begin: its deadline had passed'), options);
   const ends = [
     afterEither(clock, leftMs, () => deadline.abort(new Error('it did not end before its deadline'))),
     heartbeat(claimed, options, () => givenUp.abort(new Error('the controller has given it up'))),

@@ -1,7 +1,7 @@
 // The loop of a proxy: asks the controller for actions, claims those that it has a program and capacity for, and carries
 // them out. It opens no port, and goes on while the line is cut.
 import { randomUUID } from 'node:crypto';
-import { type Clock, pause } from '../base/clock.ts';
+import { type Clock, type ClockTimes, pause, readClocks } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { hasProcessList } from '../programs/linux-processes.ts';
@@ -157,7 +157,7 @@ export class ProxyAgent {
     }
     const running = [...this.#runs.values()].filter((name) => name === entry.name).length;
     if (running >= entry.concurrency) return undefined;
-    const asked = this.#options.clock.monotonic();
+    const asked = readClocks(this.#options.clock);
     const claim = this.#claim(action.id);
     const run = this.#run(claim, { entry, asked }).finally(() => this.#runs.delete(run));
     this.#runs.set(run, entry.name);
@@ -173,7 +173,7 @@ export class ProxyAgent {
 
   async #run(
     claim: Promise<ClaimedAction | undefined>,
-    { entry, asked }: { readonly entry: ProviderEntry; readonly asked: number },
+    { entry, asked }: { readonly entry: ProviderEntry; readonly asked: ClockTimes },
   ): Promise<void> {
     const claimed = await claim;
     if (claimed === undefined) return;

@@ -2,7 +2,7 @@
 // program costs time in proportion to the memory of the process that starts it; see docs/decisions/0023.
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { describeFailure, type HelperOrder, type HelperReport, type OutputName } from './helper-messages.ts';
-import { type CallPlace, type ProgramOrder, runProgram } from './run-program.ts';
+import { type CallPlace, msUntil, type ProgramOrder, runProgram } from './run-program.ts';
 import { type CallLog, RunningCalls } from './running-calls.ts';
 import { type ProgramStart, signalGroup, spawnProgram } from './spawn-program.ts';
 
@@ -16,6 +16,8 @@ interface Relayed {
 
 /** The longest time that a timer takes. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
+/** It ends a program so long after its deadline, unless the signal of the call has: that has the reason. */
+const LATE_MS = 1000;
 const GONE = 'the process that asked for it has gone';
 const OUTPUTS = ['stdout', 'stderr'] as const;
 
@@ -59,7 +61,7 @@ function obeyFor(
 async function call(run: number, order: Omit<ProgramOrder, 'signal'>): Promise<void> {
   const end = new AbortController();
   calls.set(run, end);
-  const { limitMs = Number.POSITIVE_INFINITY } = order;
+  const limitMs = order.deadline === undefined ? TIMER_MS_MAX : Math.max(0, msUntil(order.deadline)) + LATE_MS;
   if (isEnding) end.abort(new Error(GONE));
   const late = setTimeout(() => end.abort(new Error('its deadline has passed')), Math.min(limitMs, TIMER_MS_MAX));
   try {

@@ -1,5 +1,6 @@
 // Runs a program for one call: feeds its input, reads its output within limits, and settles only once nothing of it runs.
 import type { Readable } from 'node:stream';
+import type { ClockTimes } from '../base/clock.ts';
 import { endProcesses, isGroupGone, untilGroupGone } from './end-processes.ts';
 import { firstLineFault, LaunchError, type Launched, launch, type Program } from './launch.ts';
 import type { CallLog, RunningCall, RunningCalls } from './running-calls.ts';
@@ -14,10 +15,11 @@ export interface ProgramOrder extends Program {
   readonly signal: AbortSignal;
   readonly graceMs: number;
   /**
-   * How long it may run, counted by the helper process: who asks may be stopped, and then gives no signal. Omitted: until
-   * the signal.
+   * From when on it gets no input; it is ended a second later. The monotonic time is that of the machine, and the process that runs the
+   * program compares: who asks may be stopped, and then gives no signal, or the machine sleeps while the order is on its way. Omitted: it
+   * may run until the signal.
    */
-  readonly limitMs?: number;
+  readonly deadline?: ClockTimes;
   /** Facts for the record of the call, and for the log. */
   readonly about: Readonly<Record<string, string>>;
 }
@@ -72,6 +74,21 @@ interface Started {
   readonly program: Launched;
 }
 
+/** Returns the moment of a time by the clock on the wall. */
+export function momentAt(wall: number): ClockTimes {
+  return { wall, monotonic: machineMs() + wall - Date.now() };
+}
+
+/** Returns for how many milliseconds a moment is still to come, by the clock that has less left. */
+export function msUntil({ wall, monotonic }: ClockTimes): number {
+  return Math.min(wall - Date.now(), monotonic - machineMs());
+}
+
+/** Equal in all processes of a machine. */
+function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /**
  * Returns how the program ended. Throws LaunchError if it got no input, OutputError if it wrote too much, and the
  * signal's reason if that ended it. No process of its group and none with its mark runs any more by then; one that hid
@@ -79,6 +96,7 @@ interface Started {
  */
 export async function runProgram(order: ProgramOrder, { calls, log }: CallPlace): Promise<ProgramEnd> {
   order.signal.throwIfAborted();
+  refuseLate(order, 'the program was not started');
   const call = calls.begin(order.about);
   try {
     const started = await start(order, { log, call });
@@ -91,6 +109,11 @@ export async function runProgram(order: ProgramOrder, { calls, log }: CallPlace)
   } finally {
     call.end();
   }
+}
+
+/** What begins after its deadline would run beside what the next leader does for that server. */
+function refuseLate({ deadline }: ProgramOrder, what: string): void {
+  if (deadline !== undefined && msUntil(deadline) <= 0) throw new LaunchError(`${what}: its deadline had passed`);
 }
 
 /** Nothing is waited for between the start and the record: other programs would be started before this one is recorded. */
@@ -117,6 +140,7 @@ async function attend(started: Started): Promise<ProgramEnd> {
   signal.addEventListener('abort', abort, { once: true });
   try {
     signal.throwIfAborted();
+    refuseLate(order, 'the program got no input');
     program.feed(input);
     const exit = await Promise.race([program.exited, output.overflow, aborted.promise]);
     await finish(started, { output, complaint });

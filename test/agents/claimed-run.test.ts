@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { carryOut } from '../../src/agents/claimed-run.ts';
 import { ClaimedWork } from '../../src/agents/claimed-work.ts';
 import { ControllerRefusal, type SentRequest } from '../../src/agents/controller-client.ts';
+import { readClocks } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -10,8 +11,8 @@ import { ACTION } from '../support/sample-agent.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-/** Returns a run of the sample action, whose controller answers heartbeats with `beat`. */
-function begin(beat: () => Promise<JsonMap>) {
+/** Returns a run of the sample action, whose controller answers heartbeats with `beat`. Time may `pass` once the claim was asked for. */
+function begin(beat: () => Promise<JsonMap>, pass: (clock: ManualClock) => void = () => undefined) {
   const clock = new ManualClock();
   const work = new ClaimedWork(temporaryDirectory());
   const provider = new ScriptedProvider();
@@ -27,9 +28,15 @@ function begin(beat: () => Promise<JsonMap>) {
   const claimed = { lease: 'secret', deadline: '2026-11-20T10:28:56.000Z', action: ACTION };
   const stop = new AbortController();
   const options = { client: { send }, work, clock, log: createLog('silent') };
-  const ended = carryOut({ claimed, entry, asked: clock.monotonic(), signal: stop.signal }, options);
-  const started = expect.poll(() => provider.calls.length).toBe(1);
-  return { clock, work, provider, sent, stop, ended, started };
+  const asked = readClocks(clock);
+  pass(clock);
+  const ended = carryOut({ claimed, entry, asked, signal: stop.signal }, options);
+  return {
+    ...{ clock, work, provider, sent, stop, ended },
+    get started() {
+      return expect.poll(() => provider.calls.length).toBe(1);
+    },
+  };
 }
 
 it('ends its program before the shorter of both deadlines, and keeps that it is to be tried again', async () => {
@@ -50,6 +57,17 @@ it('ends its program as soon as the machine wakes after a sleep beyond the deadl
   clock.advance(1);
   const answer = { outcome: 'retryable', message: 'its outcome is not known: it did not end before its deadline' };
   expect(await ended).toMatchObject({ answer });
+});
+
+it.each<[string, (clock: ManualClock) => void]>([
+  ['process', (clock) => clock.advance(594_000)],
+  ['machine', (clock) => clock.setWall(clock.now() + 594_000)],
+])('begins no program where the %s slept beyond the deadline while the claim was answered', async (_, pass) => {
+  const { clock, work, provider, ended } = begin(async () => ({}), pass);
+  const answer = { outcome: 'retryable', message: 'it did not begin: its deadline had passed' };
+  expect(await ended).toMatchObject({ answer });
+  expect([provider.calls, clock.pending]).toEqual([[], 0]);
+  expect(work.list()).toMatchObject([{ answer }]);
 });
 
 it('ends its program and reports nothing once the controller has given the action up', async () => {

@@ -2,12 +2,13 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ClockTimes } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import { readCallRecords } from '../../src/programs/call-records.ts';
 import { LaunchError, launch } from '../../src/programs/launch.ts';
 import { identityOf } from '../../src/programs/linux-processes.ts';
 import { endLeftovers, ProgramRunner } from '../../src/programs/program-runner.ts';
-import { runProgram } from '../../src/programs/run-program.ts';
+import { momentAt, runProgram } from '../../src/programs/run-program.ts';
 import { type RunningCall, RunningCalls } from '../../src/programs/running-calls.ts';
 import { ROOT, run } from '../support/command-line.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -116,6 +117,51 @@ it('of several programs that begin at once, each is recorded before the next one
   expect(await Promise.all(ended)).toEqual(Array(2).fill({ exit: 0, output: 'x', complaint: '' }));
   await place.calls.close();
   expect(notes).toEqual(['start web-1', 'record web-1', 'start web-2', 'record web-2']);
+});
+
+describe('a program whose deadline has passed', () => {
+  /** Runs a program that creates a file in the directory once it has its input, and is recorded by `record`. */
+  async function runLate(
+    directory: string,
+    deadline: ClockTimes,
+    record: () => void = () => undefined,
+  ): Promise<unknown> {
+    class SlowCalls extends RunningCalls {
+      override begin(about: Readonly<Record<string, string>>): RunningCall {
+        const call = super.begin(about);
+        return { ...call, record: (group) => [call.record(group), record()] };
+      }
+    }
+    const place = { calls: new SlowCalls(await endLeftovers(join(directory, 'running'), SILENT), SILENT), log: SILENT };
+    const limits = { signal: AbortSignal.timeout(20_000), graceMs: 100, outputBytesMax: 1000, deadline };
+    const command = ['/bin/sh', '-c', 'read -r call && touch begun'] as const;
+    const order = { command, directory, environment: { PATH: process.env.PATH ?? '' }, input: 'x\n', about: {} };
+    try {
+      return await runProgram({ ...order, ...limits }, place);
+    } finally {
+      await place.calls.close();
+    }
+  }
+
+  it.each([
+    ['on the wall, as after a sleep of the machine', { wall: -1 }],
+    ['that cannot be set', { monotonic: -1 }],
+  ])('by the clock %s is not started', async (_, past) => {
+    const directory = temporaryDirectory();
+    const run = runLate(directory, { ...momentAt(Date.now() + 60_000), ...past });
+    await expect(run).rejects.toThrow(new LaunchError('the program was not started: its deadline had passed'));
+    expect(readdirSync(directory)).toEqual(['running']);
+  });
+
+  it('once it is recorded gets no input, and is ended', async () => {
+    const directory = temporaryDirectory();
+    const deadline = momentAt(Date.now() + 2_000);
+    const run = runLate(directory, deadline, () => {
+      while (Date.now() < deadline.wall);
+    });
+    await expect(run).rejects.toThrow('its deadline had passed');
+    expect(readdirSync(directory)).toEqual(['running']);
+  });
 });
 
 it.each([

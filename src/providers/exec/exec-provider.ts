@@ -6,7 +6,7 @@ import type { Answer } from '../../model/call-result.ts';
 import { LaunchError, type Program } from '../../programs/launch.ts';
 import { hasProcessList } from '../../programs/linux-processes.ts';
 import type { ProgramRunner } from '../../programs/program-runner.ts';
-import type { ProgramEnd, ProgramOrder } from '../../programs/run-program.ts';
+import { momentAt, type ProgramEnd, type ProgramOrder } from '../../programs/run-program.ts';
 import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../answer-json.ts';
 import { encodeCall } from '../call-json.ts';
 import { plainText } from '../plain-text.ts';
@@ -24,8 +24,6 @@ export interface ExecOptions extends Program {
 }
 
 const GRACE_MS = 5000;
-/** The helper process ends a program so long after its deadline, unless the signal of the call has: that has the reason. */
-const LATE_MS = 1000;
 /** Programs that have not ended by then are left to the next start. */
 const CLOSE_MS_MAX = 15_000;
 /** The length of the standard error that an answer's message shows. */
@@ -43,8 +41,8 @@ export function createExecProvider(options: ExecOptions): Provider {
   async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
     const about = { server: call.resource, operation: call.operation };
     const ending = AbortSignal.any([signal, closing.signal]);
-    const limitMs = Math.max(0, Date.parse(call.deadline) - Date.now()) + LATE_MS;
-    const run = askProgram(encodeCall(call), { ...options, about, signal: ending, limitMs });
+    const deadline = momentAt(Date.parse(call.deadline));
+    const run = askProgram(encodeCall(call), { ...options, about, signal: ending, deadline });
     performing.add(run);
     try {
       return await run;
@@ -70,15 +68,15 @@ export function createExecProvider(options: ExecOptions): Provider {
 export interface Question extends Omit<ExecOptions, 'runner'> {
   readonly runner: Pick<ProgramRunner, 'run'>;
   readonly signal: AbortSignal;
-  readonly limitMs?: ProgramOrder['limitMs'];
+  readonly deadline?: ProgramOrder['deadline'];
   /** Facts for the record of the call, and for the log. */
   readonly about: Readonly<Record<string, string>>;
 }
 
 /** Returns the answer of a program to an input. Throws if it gives none, and the signal's reason if that ended it. */
 export async function askProgram(input: string, question: Question): Promise<Answer> {
-  const { command, directory, environment, graceMs = GRACE_MS, signal, limitMs, runner, log, about } = question;
-  const limit = limitMs === undefined ? {} : { limitMs };
+  const { command, directory, environment, graceMs = GRACE_MS, signal, deadline, runner, log, about } = question;
+  const limit = deadline === undefined ? {} : { deadline };
   try {
     const limits = { outputBytesMax: ANSWER_BYTES_MAX, signal, graceMs, ...limit };
     const ended = await runner.run({ command, directory, environment, input, about, ...limits });

@@ -288,8 +288,10 @@ describe('the deadline of a program that', () => {
 });
 
 it('a program is ended at its deadline also where whoever asked for it is stopped, and gives no signal', async () => {
-  const { provider, running } = await trialOf('other-group');
-  const deadline = new Date(Date.now() + 500).toISOString();
+  const { perform, runner } = await trialOf('good');
+  await perform();
+  const { provider, running } = await trialOf('other-group', { shared: runner });
+  const deadline = new Date(Date.now() + 3_000).toISOString();
   const never = new AbortController();
   await expect(provider.perform(callOf({ deadline }), never.signal)).rejects.toThrow('its deadline has passed');
   expect(running()).toEqual([]);
@@ -381,6 +383,20 @@ describe('the process that runs programs', () => {
       await expect(lost).rejects.toThrow('The operation was aborted due to timeout');
       expect(running()).toEqual([]);
       await expect(perform({}, 500)).rejects.toThrow('The operation was aborted due to timeout');
+    });
+
+    it('until the deadline of a call that it has not begun: it does not begin it on waking, and says so', async () => {
+      const { perform, provider, directory } = await trialOf('good');
+      await perform();
+      signalRunner(directory, 'SIGSTOP');
+      const ends = Date.now() + 500;
+      const never = new AbortController();
+      const answer = provider.perform(callOf({ deadline: new Date(ends).toISOString() }), never.signal);
+      await wait(ends + 1 - Date.now());
+      signalRunner(directory, 'SIGCONT');
+      const message = 'the program was not started: its deadline had passed';
+      expect(await answer).toMatchObject({ outcome: 'retryable', message });
+      expect(pidsIn(directory)).toHaveLength(1);
     });
 
     it('for a short time, or its controller is: no call is lost', async () => {
