@@ -14,10 +14,7 @@ import { openProviders, openStatuses } from './open-parts.ts';
 import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
 import type { RoleParts } from './replica.ts';
-import { partsToFollow } from './standby.ts';
-
-/** How long requests of other replicas may take to be answered when the leader stops. */
-const STOP_ANSWERING_MS = 8_000;
+import { partsToFollow, STOP_ANSWERING_MS } from './standby.ts';
 
 /** Builds a leader. */
 export async function composeLeader(parts: RoleParts): Promise<ServingRole> {

@@ -22,7 +22,7 @@ export interface ServingRole extends BuiltRole {
 }
 
 /** What answers while there is no role. */
-type Fallback = Pick<ServingRole, 'handler' | 'reader'>;
+type Fallback = Pick<ServingRole, 'handler' | 'reader' | 'stopWaiting'>;
 
 /** The present role. */
 export class PresentRole {
@@ -85,7 +85,8 @@ export class PresentRole {
   }
 
   async stopWaiting(): Promise<void> {
-    await this.#role?.stopWaiting();
+    // What was asked of a standby may wait for a leader that this process has become meanwhile.
+    await Promise.all([this.#role?.stopWaiting(), this.#fallback?.stopWaiting()]);
   }
 
   #reason(): string {

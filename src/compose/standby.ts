@@ -10,8 +10,11 @@ import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
 import type { RoleParts } from './replica.ts';
 
+/** How long requests between replicas that a leader has taken may wait for their answers when a replica stops. */
+export const STOP_ANSWERING_MS = 8_000;
+
 /** What a standby answers with, which also answers between two roles. */
-export interface Standby extends Pick<ServingRole, 'handler' | 'reader'> {
+export interface Standby extends Pick<ServingRole, 'handler' | 'reader' | 'stopWaiting'> {
   /** Builds the role. */
   make(): Promise<ServingRole>;
 }
@@ -52,19 +55,19 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
       shows: (commit) => isShown(parts, commit),
     },
   });
+  const stopWaiting = (): Promise<void> => asked.stop(STOP_ANSWERING_MS);
   const make = async (): Promise<ServingRole> => {
     const follower = new StandbyFollower(partsToFollow(parts));
     follower.start();
     present = follower;
     const stopListening = database.wakes.listen('commit', () => follower.wake());
     return {
-      ...{ handler, reader },
+      ...{ handler, reader, stopWaiting },
       leads: () => `not leading: ${leaderOf(database)}`,
       notReadyReason: () => follower.notReadyReason,
       begin: () => undefined,
       // The leader polls.
       poll: () => undefined,
-      stopWaiting: async () => undefined,
       async stop() {
         stopListening();
         present = undefined;
@@ -72,7 +75,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
       },
     };
   };
-  return { handler, reader, make };
+  return { handler, reader, stopWaiting, make };
 }
 
 /** Returns what showing the rows of the leader needs of these parts. */

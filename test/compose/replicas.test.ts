@@ -175,3 +175,31 @@ it('reads are answered while the database is away, operations are not, and one l
   }
   expect((await leader.client.request('/operations/held')).status).toBe(200);
 });
+
+it('one that stops answers what waits for a leader, and takes it back', async () => {
+  const site = await createSite(FILES);
+  const url = await server.create();
+  const replica = await start(site, url, 'a');
+  await allReady([replica]);
+  // Another process leads, and takes nothing.
+  await server.run(
+    `UPDATE treeline.lease SET holder = 'ghost', fencing = fencing + 1, version = version + 1, seconds = 3600,
+      expires_at = clock_timestamp() + interval '1 hour'`,
+    url,
+  );
+  await expect.poll(() => leaderOf([replica]), PATIENCE).toEqual([]);
+  const written = replica.client.request('/stacks/instances/blog', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ stackTemplate: 'web', parameters: { name: 'blog-web' } }),
+  });
+  const waiting = async () => await server.run('SELECT id FROM treeline.requests', url);
+  await expect.poll(waiting, PATIENCE).toHaveLength(1);
+  const stopped = replica.controller.stop();
+  expect(await written).toMatchObject({
+    status: 503,
+    body: { error: 'not_ready', message: 'This replica is stopping. Nothing was done; ask again' },
+  });
+  await stopped;
+  expect(await waiting()).toEqual([]);
+});

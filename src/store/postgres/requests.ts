@@ -1,7 +1,7 @@
 // Carries requests of clients from replicas that do not lead to the leader, and its answers back, as rows of the database: there are no
 // connections between replicas. This is the side that asks; request-inbox.ts answers. Knows nothing of HTTP, clients or rights.
 import { randomUUID } from 'node:crypto';
-import { type Clock, pause, systemClock } from '../../base/clock.ts';
+import { type Clock, pause, systemClock, within } from '../../base/clock.ts';
 import type { ForwardedAnswer, ForwardedRequest } from '../../model/forwarded-request.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { StoreError } from '../store-error.ts';
@@ -35,6 +35,7 @@ export const REQUEST_LIMITS: RequestLimits = {
 /** Each statement is small; what takes longer is a database that hangs. */
 const STATEMENT_LIMITS = { connectMs: 5_000, statementMs: 5_000, lockMs: 5_000 };
 const POOL_SIZE = 2;
+const STOPPING = 'This replica is stopping';
 
 /** The other replicas, by the database that all of them share. */
 export interface LeaderRequestsOptions {
@@ -79,7 +80,7 @@ export class LeaderRequests {
   readonly #stopListening: () => void;
   #attention = new AbortController();
   #working: Promise<void> | undefined;
-  #isClosed = false;
+  #isStopping = false;
   /** Monotonic: when the rows are looked through for those that nobody took, and those that are gone. */
   #nextCheck = 0;
   /** Monotonic: since when the database is away. */
@@ -101,7 +102,7 @@ export class LeaderRequests {
    * reasons: no leader has taken it in time, the database is away, or too many requests wait; and `outcome_unknown` where nobody knows.
    */
   async send(request: ForwardedRequest, signal: AbortSignal): Promise<ForwardedAnswer | undefined> {
-    if (this.#isClosed) throw notDone('This replica is stopping');
+    if (this.#isStopping) throw notDone(STOPPING);
     if (this.#open.size >= this.#limits.openMax) throw notDone('Too many requests wait for the leader');
     if (signal.aborted) return undefined;
     const open: Open = {
@@ -126,11 +127,21 @@ export class LeaderRequests {
     }
   }
 
+  /** Refuses what only reads and what no leader has taken, and waits at most so long for the rest. Never rejects. */
+  async stop(withinMs: number): Promise<void> {
+    this.#isStopping = true;
+    for (const open of this.#open.values()) {
+      if (open.isRead || !open.isSent) this.#end(open, { error: notDone(STOPPING) });
+    }
+    this.#exchangeNow();
+    await within(this.#clock, withinMs, this.#working ?? Promise.resolve());
+    for (const open of this.#open.values()) this.#end(open, { error: failure(open, STOPPING) });
+  }
+
   /** What waits fails, and its rows are removed. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     this.#stopListening();
-    for (const open of this.#open.values()) this.#end(open, { error: failure(open, 'This replica is stopping') });
+    await this.stop(0);
     this.#exchangeNow();
     await this.#working;
     await this.#connections.close();
@@ -170,7 +181,8 @@ export class LeaderRequests {
       const found = await this.#connections.write(async (run) => {
         for (const { request, isRead } of added) await this.#add(run, request, isRead);
         if (removed.length > 0) await run(REMOVE_REQUESTS, [removed, this.#asker]);
-        const late = isCheck ? await run(REMOVE_LATE_REQUESTS, [this.#asker]) : [];
+        const isStopping = this.#isStopping;
+        const late = isCheck || isStopping ? await run(REMOVE_LATE_REQUESTS, [this.#asker, isStopping]) : [];
         const there = isCheck ? await run(OWN_REQUESTS, [this.#asker]) : undefined;
         return { late, there, answers: await run(OWN_ANSWERS, [this.#asker]) };
       });
@@ -204,8 +216,8 @@ export class LeaderRequests {
   #endLate(id: string): void {
     const open = this.#open.get(id);
     const seconds = this.#limits.takeMs / 1_000;
-    const reason = `No replica leads, or the leader has taken no request for ${seconds} s: /leaderz and the logs of the replicas tell more`;
-    if (open !== undefined) this.#end(open, { error: notDone(reason) });
+    const late = `No replica leads, or the leader has taken no request for ${seconds} s: /leaderz and the logs of the replicas tell more`;
+    if (open !== undefined) this.#end(open, { error: notDone(this.#isStopping ? STOPPING : late) });
   }
 
   /** A row is gone that nobody here has removed: the database has crashed, or was set back. */
@@ -222,7 +234,7 @@ export class LeaderRequests {
   #fail(added: readonly Open[], error: StoreError): void {
     const now = this.#clock.monotonic();
     this.#awaySince ??= now;
-    const isLong = now - this.#awaySince >= this.#limits.awayMs;
+    const isLong = this.#isStopping || now - this.#awaySince >= this.#limits.awayMs;
     for (const open of added) {
       // Else the database may have it, and the leader may have begun: it is never added again.
       if (!(error instanceof LostCommit)) this.#end(open, { error: notDone(error.message) });

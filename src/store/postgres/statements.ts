@@ -159,10 +159,14 @@ export const ADD_REQUEST = `
 /** Removes requests ($1) of a process ($2). */
 export const REMOVE_REQUESTS = `DELETE FROM ${SCHEMA}.requests WHERE asker = $2::uuid AND id = ANY($1::uuid[])`;
 
-/** Removes the requests of a process ($1) that no leader has taken in time, and returns their ids. Nobody carries them out. */
+/**
+ * Removes the requests of a process ($1) that no leader has taken in time, or has taken at all ($2), and returns their ids. Nobody
+ * carries them out.
+ */
 export const REMOVE_LATE_REQUESTS = `
   DELETE FROM ${SCHEMA}.requests
-  WHERE asker = $1::uuid AND taken_by IS NULL AND answer IS NULL AND take_until <= clock_timestamp() RETURNING id`;
+  WHERE asker = $1::uuid AND taken_by IS NULL AND answer IS NULL AND ($2::boolean OR take_until <= clock_timestamp())
+  RETURNING id`;
 
 /** The ids of all requests of a process ($1). */
 export const OWN_REQUESTS = `SELECT id FROM ${SCHEMA}.requests WHERE asker = $1::uuid`;
