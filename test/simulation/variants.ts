@@ -50,7 +50,10 @@ export interface Played {
   /** Servers that were there before the history began, and those that are there at its end. */
   readonly first: readonly Found[];
   readonly last: readonly Found[];
-  /** The names of all servers that a site was asked to make. */
+  /**
+   * The names of all servers that a site was asked to make, but those of which nothing is recorded at the end: a restored backup did
+   * not know them, so that they are a stranger's until a person adopts them.
+   */
   readonly made: ReadonlySet<string>;
   /** By server that the delete budget alone holds at the end, the names of all that it held when it began to. */
   readonly heldWith: HeldWith;
@@ -146,7 +149,7 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
     heldWith = heldByBudget(world, heldWith);
     const { violation } = world;
     return {
-      ...{ first, last: serversIn(world), made: world.calls.made, heldWith, lostAt: world.controller.lostAt },
+      ...{ first, last: serversIn(world), made: ownIn(world), heldWith, lostAt: world.controller.lostAt },
       broken: violation === undefined ? undefined : `${violation.promise}: ${violation.facts}`,
       story: world.story?.lines ?? [],
     };
@@ -256,6 +259,11 @@ function hasTrailer(deed: Deed): boolean {
 /** A server, and the site where it is. */
 export interface Found extends Pick<SiteServer, 'name' | 'maker' | 'builtAt'> {
   readonly site: string;
+}
+
+function ownIn(world: World): ReadonlySet<string> {
+  const unknown = serversIn(world).filter(({ name }) => world.core?.ledger.server(name) === undefined);
+  return world.calls.made.difference(new Set(unknown.map(({ name }) => name)));
 }
 
 function serversIn(world: World): readonly Found[] {
