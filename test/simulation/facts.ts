@@ -1,5 +1,6 @@
 // The facts of a run that every watcher reads, and the report of a broken promise.
 import type { WiredCore } from '../../src/compose/core.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
 import type { Asked } from './asked.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { WallTime } from './simulated-clock.ts';
@@ -19,6 +20,8 @@ export interface Facts {
   readonly sites: readonly SimulatedSite[];
   /** The controller that runs; undefined between two lives. */
   readonly core: WiredCore | undefined;
+  /** What is in force for the controller that runs, also while it stops; undefined where nothing is. */
+  readonly desired: DesiredState | undefined;
   /** Names of servers whose delete or replacement a person approved, until they are gone. */
   readonly approved: Set<string>;
   /** When each digest was approved last, by the clock on the wall. */

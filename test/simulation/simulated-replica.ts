@@ -73,6 +73,11 @@ export class ReplicaProcess implements Process, Link {
     return this.role === 'leader' ? this.#core : undefined;
   }
 
+  /** The core while anything of it works: also while it stops, and answers nobody any more. */
+  get working(): WiredCore | undefined {
+    return this.#core;
+  }
+
   /** Opens the store, and stands by. */
   async open(): Promise<void> {
     const { world, database, time, options, name, onSaved } = this.#options;

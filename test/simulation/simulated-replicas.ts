@@ -3,6 +3,7 @@
 
 import type { Agent } from '../../src/agents/agent.ts';
 import type { WiredCore } from '../../src/compose/core.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { isOfRows } from '../../src/follow/restore.ts';
 import type { Changes, Deed, Loses } from './actions.ts';
 import { ReplicaTime } from './replica-time.ts';
@@ -59,6 +60,11 @@ export class SimulatedReplicas {
   get core(): WiredCore | undefined {
     const leader = this.#leader?.process;
     return leader?.isPaused === true ? undefined : leader?.core;
+  }
+
+  get desired(): DesiredState | undefined {
+    const leader = this.#newest(({ working }) => working !== undefined)?.process;
+    return leader?.isPaused === true ? undefined : leader?.working?.current.get();
   }
 
   get agent(): Agent | undefined {
@@ -167,12 +173,17 @@ export class SimulatedReplicas {
   }
 
   get #leader(): Machine | undefined {
-    let leader: Machine | undefined;
+    return this.#newest(({ core }) => core !== undefined);
+  }
+
+  /** Returns the machine with the highest fencing number among those whose process is such a one. */
+  #newest(isOne: (process: ReplicaProcess) => boolean): Machine | undefined {
+    let newest: Machine | undefined;
     for (const machine of this.#machines) {
-      if (machine.process?.core === undefined) continue;
-      if (machine.process.fencing > (leader?.process?.fencing ?? 0)) leader = machine;
+      if (machine.process === undefined || !isOne(machine.process)) continue;
+      if (machine.process.fencing > (newest?.process?.fencing ?? 0)) newest = machine;
     }
-    return leader;
+    return newest;
   }
 
   /** One leads, and all run and reach the database. */

@@ -1,6 +1,7 @@
 // One run's world: everything that is simulated, the controllers that live and die in it, and the watchers; and the steps
 // in which its time passes.
 import type { WiredCore } from '../../src/compose/core.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { Asked } from './asked.ts';
 import { buildSites, proxiesOf } from './build-sites.ts';
 import type { Facts, Violation } from './facts.ts';
@@ -88,6 +89,10 @@ export class World implements Facts {
 
   get core(): WiredCore | undefined {
     return this.controller.core;
+  }
+
+  get desired(): DesiredState | undefined {
+    return this.replicas === undefined ? this.core?.current.get() : this.replicas.desired;
   }
 
   get hasLostCopy(): boolean {
