@@ -3,7 +3,7 @@
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { entryAtAddress } from '../desired/tracked-reads.ts';
-import { isSameVersion } from '../desired/unit.ts';
+import { isSameVersion, isValidUnit } from '../desired/unit.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
@@ -43,7 +43,7 @@ export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow
     const newest = desired.candidates.get(address);
     // Also where its file is gone and it stays all the same: held, protected, or waiting to hand a server over. Not one that is held at
     // the version of files that a later commit has brought back.
-    if (newest === undefined || !isSameVersion(newest, unit))
+    if (newest === undefined || !isValidUnit(newest) || !isSameVersion(newest, unit))
       rows.set(address, { commit: unit.commit, ...documentOf(unit.entry) });
   }
   for (const [address, candidate] of desired.candidates) {

@@ -21,8 +21,8 @@ export const REPLICA_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: LEASE,
-        find: 'Math.max(monotonicMs - sent.monotonicMs, wallMs - sent.wallMs)',
-        replace: 'Math.max(monotonicMs - sent.monotonicMs, 0 * wallMs)',
+        find: 'msSince(sent, this.#clock);',
+        replace: 'Math.min(msSince(sent, this.#clock), this.#clock.monotonic() - sent.monotonic);',
       },
     ],
   },
