@@ -84,16 +84,21 @@ export class SentAnswers {
    * Resolves once the client has read it or is gone. Where the answers of this client, or all, take too much, the connections of
    * them that have read nothing for longest are closed.
    */
-  async send(response: ServerResponse, client: string, answer: SentText): Promise<void> {
+  send(response: ServerResponse, client: string, answer: SentText): Promise<void> {
     // Its end was told already.
-    if (response.destroyed) return;
+    if (response.destroyed) return Promise.resolve();
     const sent = { client, answer: this.#inMemory(answer), held: this.#heldOf(response, answer) };
     this.#closeUnread(response, sent, this.#begin(response, sent));
+    // A function that waits keeps its parameters in memory: the one below must not have the text that was made again.
+    return this.#sendToEnd(response, sent);
+  }
+
+  async #sendToEnd(response: ServerResponse, sent: Sent): Promise<void> {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     response.once('close', resolve);
     try {
-      if (answer.pieces.length > 1) await this.#sendPieces(response, sent);
-      else sendAtOnce(response, answer);
+      if (sent.answer.pieces.length > 1) await this.#sendPieces(response, sent);
+      else sendAtOnce(response, sent.answer);
       await closed;
     } finally {
       this.#end(response);
