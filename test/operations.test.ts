@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../schemas/settings.schema.json' with { type: 'json' };
 import { createAuthority } from '../src/base/development-pki.ts';
+import { EXIT_FAILED } from '../src/cli/command-failure.ts';
 import { isMap } from '../src/model/json.ts';
 import { loadSettings } from '../src/settings/load-settings.ts';
 import { findRefusals } from '../src/settings/refuse-settings.ts';
@@ -133,6 +134,11 @@ describe.each(['contrib/treeline.service', 'contrib/treeline-proxy.service'])('%
     expect(operations).toContain(setting('ExecStart').split(' ').at(-1));
     expect(operations).toContain(`/var/lib/${setting('StateDirectory')}`);
   });
+});
+
+it('is not started again where only a person can help', () => {
+  const unit = readFileSync(join(ROOT, 'contrib/treeline.service'), 'utf8');
+  expect(/^RestartPreventExitStatus=(.*)$/m.exec(unit)?.[1]).toBe(String(EXIT_FAILED));
 });
 
 it('fetches a revocation list without a file that others could have put there', async () => {

@@ -47,9 +47,12 @@ it('holds no TypeScript, no tests, and none of the files that only a clone needs
   const files = readdirSync(installed, { recursive: true }).map(String);
   expect(files.filter((name) => /\.ts$|^src|^test|tsconfig|biome|vitest|package-lock/.test(name))).toEqual([]);
   expect(readdirSync(installed).sort()).toEqual([
+    'ARCHITECTURE.md',
     'CHANGELOG.md',
+    'CONTRIBUTING.md',
     'LICENSE',
     'README.md',
+    'SECURITY.md',
     'contrib',
     'dist',
     'docs',
@@ -58,6 +61,15 @@ it('holds no TypeScript, no tests, and none of the files that only a clone needs
     'sample-repo',
     'schemas',
   ]);
+});
+
+it('has a README whose links lead to what it brings', () => {
+  const links = [...readFileSync(join(installed, 'README.md'), 'utf8').matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(
+    ([, to]) => to,
+  );
+  const relative = links.filter((to = '') => !/^[a-z]+:/.test(to));
+  expect(relative.length).toBeGreaterThan(10);
+  expect(relative.filter((to = '') => !existsSync(join(installed, to)))).toEqual([]);
 });
 
 it('shows its help and its version', async () => {
