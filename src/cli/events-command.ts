@@ -46,10 +46,11 @@ async function printAfter(instance: string, first: string, options: EventOptions
 }
 
 /** Returns an event as one line: time, server, states, reason, then commit and client. */
-function formatEvent({ time, resource, from, to, reason, commit, client }: InstanceEvent): string {
+function formatEvent({ time, resource, from, to, reason, commit, client, clientName }: InstanceEvent): string {
   const states = from === null && to === null ? '' : `${from ?? 'nothing'} -> ${to ?? 'nothing'}`;
   const what = [resource ?? '', states].filter((part) => part !== '').join(': ');
-  const causes = [commit === null ? '' : `commit ${shortOid(commit)}`, client === null ? '' : `client ${client}`];
+  const who = clientName === null ? `client ${client}` : `client ${client} "${clientName}"`;
+  const causes = [commit === null ? '' : `commit ${shortOid(commit)}`, client === null ? '' : who];
   const cause = causes.filter((part) => part !== '').join(', ');
   const words = [time, what, reason].filter((part) => part !== '').join('  ');
   return visibleLine(cause === '' ? words : `${words}  (${cause})`);

@@ -27,6 +27,7 @@ import { RowRequests } from '../reconcile/row-requests.ts';
 import { stallsIn } from '../reconcile/waits/stall-graph.ts';
 import type { Publisher } from '../repository/publisher.ts';
 import type { Source, Trigger } from '../repository/source.ts';
+import { registryOf } from '../service/caller.ts';
 import { createExplainer, type Explainer } from '../service/explain/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
 import type { LeadingReplica, Outage } from '../service/operate/answers.ts';
@@ -98,7 +99,12 @@ export interface WiredCore extends Core, ShownStore {
 
 /** Returns what is shown of a store that was just opened: its rows, and no desired state yet. */
 export function showStore(store: Store, inSlices: RunInSlices): ShownStore {
-  return { ledger: new Ledger(store, inSlices), current: new CurrentState() };
+  const current = new CurrentState();
+  const nameOf = (serial: string): string => {
+    const desired = current.get();
+    return (desired && registryOf(desired)(serial)?.description) ?? '';
+  };
+  return { ledger: new Ledger(store, inSlices, nameOf), current };
 }
 
 /** Returns the core of these parts. It follows the repository when its follower is started, after `started`. */

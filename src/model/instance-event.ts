@@ -18,11 +18,15 @@ export interface InstanceEvent {
   readonly commit: string | null;
   /** Serial of the client that caused it; null if none of the interface did, or it is not known. */
   readonly client: string | null;
+  /** The description of that client when the event was recorded; null if it has none, or it was not recorded. */
+  readonly clientName: string | null;
 }
 
 /** An event that is not stored yet: the store gives it its id. */
-export interface NewEvent extends Omit<InstanceEvent, 'id'> {
+export interface NewEvent extends Omit<InstanceEvent, 'id' | 'clientName'> {
   readonly instance: string;
+  /** Left out: not known. */
+  readonly clientName?: string | null;
 }
 
 /** The events to return. */
@@ -38,4 +42,27 @@ export interface EventPage {
   readonly events: readonly InstanceEvent[];
   /** Events of the range were dropped already: those before the first one here. */
   readonly isGap: boolean;
+}
+
+/** The events of several instances to return. */
+export interface ListedRange extends EventRange {
+  /** Left out: all. */
+  readonly instances?: ReadonlySet<string> | undefined;
+}
+
+/** An event with the instance that it is about. */
+export interface ListedEvent {
+  /** `*`: it concerns every instance. */
+  readonly instance: string;
+  readonly event: InstanceEvent;
+}
+
+/** The oldest events of a range. */
+export interface ListedPage {
+  /** Sorted by id. */
+  readonly events: readonly ListedEvent[];
+  /** Events of the range were dropped already, of one of the instances at least. */
+  readonly isGap: boolean;
+  /** Id of the newest event of any instance; 0 if there was none. */
+  readonly newest: number;
 }

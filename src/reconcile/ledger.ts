@@ -4,7 +4,7 @@
 import type { RunInSlices } from '../base/slices.ts';
 import { type Steps, visitAll } from '../base/steps.ts';
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
-import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
+import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { PrepareOthers, Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
@@ -29,10 +29,14 @@ export function desiredChanges(changes: readonly Change[]): readonly Change[] {
   return changes.filter(({ kind }) => DESIRED_KINDS.has(kind));
 }
 
+/** Longer descriptions of clients are shortened in events. */
+const NAME_LENGTH_MAX = 250;
+
 /** The rows of the store, and their index. */
 export class Ledger {
   readonly #store: Store;
   readonly #inSlices: RunInSlices;
+  readonly #nameOf: (client: string) => string;
   readonly #index = new RowIndex();
   #version = 0;
   /** Commits that are saved, and that the index or a watcher does not have as a whole. */
@@ -42,10 +46,11 @@ export class Ledger {
   /** The last one that brought another desired state; undefined: it is known what became of it. */
   #unsure: UnsureCommit | undefined;
 
-  /** `inSlices` runs the work of large commits. */
-  constructor(store: Store, inSlices: RunInSlices) {
+  /** `inSlices` runs the work of large commits. `nameOf` returns the description of a client, which may be empty. */
+  constructor(store: Store, inSlices: RunInSlices, nameOf: (client: string) => string = () => '') {
     this.#store = store;
     this.#inSlices = inSlices;
+    this.#nameOf = nameOf;
     for (const [name, row] of store.list('server')) this.#index.follow(name, undefined, row);
     store.watchOthers?.((...arriving) => this.#prepareOthers(...arriving));
   }
@@ -112,9 +117,14 @@ export class Ledger {
     return this.#store.events(instance, range);
   }
 
+  /** Resolves with events of several instances, or of all; see Store.listEvents. */
+  listEvents(range: ListedRange): Promise<ListedPage> {
+    return this.#store.listEvents(range);
+  }
+
   /** Saves events that belong to no row. */
-  recordEvents(events: readonly NewEvent[]): Promise<void> {
-    return this.#store.commit([], events);
+  async recordEvents(events: readonly NewEvent[]): Promise<void> {
+    await this.#store.commit([], this.#nameClients(events));
   }
 
   /**
@@ -123,7 +133,7 @@ export class Ledger {
    * many, other work runs in between, so that they have to be saved in an exclusive section of the CommitGate.
    */
   async commit(changes: readonly Change[], cause?: Cause, onSaved: () => void = () => undefined): Promise<void> {
-    const events = cause === undefined ? [] : await this.#inSlices(eventsOf(changes, cause));
+    const events = cause === undefined ? [] : this.#nameClients(await this.#inSlices(eventsOf(changes, cause)));
     try {
       await this.#store.commit(changes, events);
       this.#unsure = undefined;
@@ -132,6 +142,14 @@ export class Ledger {
       throw error;
     }
     await this.#shown(changes, onSaved);
+  }
+
+  /** A client may be gone when its events are read. */
+  #nameClients(events: readonly NewEvent[]): readonly NewEvent[] {
+    return events.map((event) => {
+      const name = event.client === null ? '' : this.#nameOf(event.client).slice(0, NAME_LENGTH_MAX);
+      return name === '' ? event : { ...event, clientName: name.toWellFormed() };
+    });
   }
 
   /** What a commit of this process has left that was believed to be lost is shown as that commit would have shown it. */

@@ -1,7 +1,15 @@
 // Holds the events of the embedded store in memory: numbers them, drops the oldest, returns pages. It does not write them.
 
 import { type Steps, visitAll } from '../base/steps.ts';
-import type { EventPage, EventRange, InstanceEvent, NewEvent } from '../model/instance-event.ts';
+import type {
+  EventPage,
+  EventRange,
+  InstanceEvent,
+  ListedEvent,
+  ListedPage,
+  ListedRange,
+  NewEvent,
+} from '../model/instance-event.ts';
 import { ALL_EVENTS, type KeptEvent } from './piece.ts';
 
 /** How many events are kept. */
@@ -54,11 +62,14 @@ export class EventLog {
   *number(events: readonly NewEvent[]): Steps<readonly StoredEvent[]> {
     const numbered: StoredEvent[] = [];
     let last = this.#lastId;
-    yield* visitAll(events, ({ instance, time, resource, from, to, reason: words, commit, client }) => {
-      last = Math.max(last + 1, Date.parse(time));
-      const reason = this.#shared(words);
-      numbered.push({ instance, event: { id: last, time, resource, from, to, reason, commit, client } });
-    });
+    yield* visitAll(
+      events,
+      ({ instance, time, resource, from, to, reason: words, commit, client, clientName = null }) => {
+        last = Math.max(last + 1, Date.parse(time));
+        const reason = this.#shared(words);
+        numbered.push({ instance, event: { id: last, time, resource, from, to, reason, commit, client, clientName } });
+      },
+    );
     return numbered;
   }
 
@@ -86,8 +97,24 @@ export class EventLog {
   /** Returns the oldest events of a range; none for an instance that has none. */
   page(instance: string, { after, limit }: EventRange): EventPage {
     const { events, dropped } = this.#tracks.get(instance) ?? { events: [], dropped: 0 };
-    const first = events.findIndex(({ id }) => id > after);
-    return { events: first === -1 ? [] : events.slice(first, first + limit), isGap: dropped > after };
+    const first = findFirst(events, after);
+    return { events: events.slice(first, first + limit), isGap: dropped > after };
+  }
+
+  /** Returns the oldest events of a range, of several instances or of all. */
+  list({ after, limit, instances }: ListedRange): ListedPage {
+    const listed: ListedEvent[] = [];
+    let isGap = false;
+    for (const instance of instances ?? this.#tracks.keys()) {
+      const { events = [], dropped = 0 } = this.#tracks.get(instance) ?? {};
+      isGap ||= dropped > after;
+      // Of most instances there is nothing: who follows asks for the newest.
+      if ((events.at(-1)?.id ?? 0) <= after) continue;
+      const first = findFirst(events, after);
+      for (const event of events.slice(first, first + limit)) listed.push({ instance, event });
+    }
+    listed.sort((a, b) => a.event.id - b.event.id);
+    return { events: listed.slice(0, limit), isGap, newest: this.#lastId };
   }
 
   /** The instances that have events, or had some. */
@@ -144,8 +171,7 @@ export class EventLog {
 
   /** Drops what was dropped where it is kept. */
   #dropKept(track: Track, dropped: number): void {
-    const first = track.events.findIndex(({ id }) => id > dropped);
-    const gone = track.events.splice(0, first === -1 ? track.events.length : first);
+    const gone = track.events.splice(0, findFirst(track.events, dropped));
     this.#count -= gone.length;
     if (dropped === ALL_EVENTS) {
       this.#tracks.delete(track.instance);
@@ -155,12 +181,12 @@ export class EventLog {
     this.#lastId = Math.max(this.#lastId, dropped);
   }
 
-  #sharing({ id, time, resource, from, to, reason, commit, client }: InstanceEvent): InstanceEvent {
+  #sharing({ id, time, resource, from, to, reason, commit, client, clientName }: InstanceEvent): InstanceEvent {
     const shared = <Text extends string | null>(text: Text): Text =>
       (text === null ? null : this.#shared(text)) as Text;
     return {
       ...{ id, time: shared(time), resource: shared(resource), from: shared(from), to: shared(to) },
-      ...{ reason: shared(reason), commit: shared(commit), client: shared(client) },
+      ...{ reason: shared(reason), commit: shared(commit), client: shared(client), clientName: shared(clientName) },
     };
   }
 
@@ -171,6 +197,18 @@ export class EventLog {
     this.#texts.set(text, text);
     return text;
   }
+}
+
+/** Returns the index of the first event with a greater id; their number where there is none. */
+function findFirst(events: readonly InstanceEvent[], after: number): number {
+  let low = 0;
+  let high = events.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((events[middle]?.id ?? 0) > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** Returns how many events each instance may keep so that at most `max` are left; 0 if not even one. */
@@ -194,10 +232,11 @@ export function keptEvent({ instance, event }: StoredEvent): KeptEvent {
 /** Returns the event that {@link keptEvent} wrote. */
 export function eventOf([instance, dropped, json]: KeptEvent): StoredEvent {
   // The checksum around it vouches that this is what keptEvent was given.
-  return { instance, event: json === null ? { dropped } : ({ ...NULLS, ...JSON.parse(json) } as InstanceEvent) };
+  return { instance, event: json === null ? { dropped } : ({ ...NO_VALUES, ...JSON.parse(json) } as InstanceEvent) };
 }
 
-const NULLS = { resource: null, from: null, to: null, commit: null, client: null };
+/** What an event says that has no value of a field, also of one that earlier versions did not know. */
+export const NO_VALUES = { resource: null, from: null, to: null, commit: null, client: null, clientName: null };
 
 function withoutNulls(event: InstanceEvent): object {
   return Object.fromEntries(Object.entries(event).filter(([, value]) => value !== null));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { isMap } from '../model/json.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
-import type { StoredEvent } from './event-log.ts';
+import { NO_VALUES, type StoredEvent } from './event-log.ts';
 import { decodeRow } from './row-json.ts';
 import { SharedValues } from './shared-values.ts';
 import { emptyStoreDocument, isRowKind, type StoreDocument, setRow } from './store-document.ts';
@@ -116,8 +116,10 @@ class FormerReader {
   }
 
   #addEvent(instance: string, event: object): boolean {
-    const nulls = { resource: null, from: null, to: null, commit: null, client: null };
-    const stored = { instance, event: 'dropped' in event ? event : { ...nulls, ...event } } as unknown as StoredEvent;
+    const stored = {
+      instance,
+      event: 'dropped' in event ? event : { ...NO_VALUES, ...event },
+    } as unknown as StoredEvent;
     this.document.events.restore([stored]);
     return true;
   }

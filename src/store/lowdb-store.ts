@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
-import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
+import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { CommitQueue, changesToKeep, type Decision, decideGroup, type WaitingCommit } from './commit-queue.ts';
@@ -163,6 +163,10 @@ export class LowdbStore implements Store {
 
   async events(instance: string, range: EventRange): Promise<EventPage> {
     return this.#document.events.page(instance, range);
+  }
+
+  async listEvents(range: ListedRange): Promise<ListedPage> {
+    return this.#document.events.list(range);
   }
 
   async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {

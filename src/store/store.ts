@@ -1,5 +1,5 @@
 // Defines the contract of stores, which keep recorded rows and the events of instances. test/contract/store.ts tests every implementation of it.
-import type { EventPage, EventRange, NewEvent } from '../model/instance-event.ts';
+import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 
 /**
@@ -28,6 +28,12 @@ export interface Store {
    * 100,000 of all instances: beyond that, the oldest of the instances that have most go first.
    */
   events(instance: string, range: EventRange): Promise<EventPage>;
+
+  /**
+   * Resolves with the oldest events of several instances, or of all, in a range. An id is at least the time of its event in milliseconds,
+   * so a time is a lower bound of the ids of later events. No event appears later before one that was returned.
+   */
+  listEvents(range: ListedRange): Promise<ListedPage>;
 
   /**
    * Saves all of `changes` and `events` or none, and resolves once they would survive a power cut; only then does `read` show

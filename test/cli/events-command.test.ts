@@ -86,12 +86,13 @@ it('prints who asked, an event of the whole instance, and no line break of a rea
     to: 'Suspended',
     commit: null,
     client: 'A1',
+    clientName: null,
     reason: 'suspend: a\nb\u001b[2J',
   };
-  answerWith([whole, { ...whole, to: null, reason: 'approve' }]);
+  answerWith([whole, { ...whole, to: null, reason: 'approve', clientName: 'Ann\nRoot' }]);
   expect(await run(['shop'])).toEqual([
     '2026-11-20T10:13:56.000Z  nothing -> Suspended  suspend: a\\u000ab\\u001b[2J  (client A1)',
-    '2026-11-20T10:13:56.000Z  approve  (client A1)',
+    '2026-11-20T10:13:56.000Z  approve  (client A1 "Ann\\u000aRoot")',
   ]);
 });
 

@@ -1,7 +1,7 @@
 // The contract of a store. Each implementation passes all of it, in a place of its own for every test.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewEvent } from '../../src/model/instance-event.ts';
+import type { ListedRange, NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { headRow, serverRow, textRow, writeText } from '../support/rows.ts';
@@ -213,14 +213,31 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       await store.commit([writeText('a', 'one')], [eventOf({ reason: 'first' }), eventOf({ instance: 'mail' })]);
       await store.commit(
         [],
-        [eventOf({ reason: 'ä "quoted"\n😀', resource: null, from: 'done', commit: null, client: 'A1' })],
+        [
+          eventOf({
+            reason: 'ä "quoted"\n😀',
+            resource: null,
+            from: 'done',
+            commit: null,
+            client: 'A1',
+            clientName: 'ü',
+          }),
+        ],
       );
       const { events, isGap } = await store.events('shop', ALL);
-      const { instance: _, ...first } = eventOf({ reason: 'first' });
+      const { instance: _, ...first } = { ...eventOf({ reason: 'first' }), clientName: null };
       expect(isGap).toBe(false);
       expect(events.map(({ id: _id, ...event }) => event)).toEqual([
         first,
-        { ...first, reason: 'ä "quoted"\n😀', resource: null, from: 'done', commit: null, client: 'A1' },
+        {
+          ...first,
+          reason: 'ä "quoted"\n😀',
+          resource: null,
+          from: 'done',
+          commit: null,
+          client: 'A1',
+          clientName: 'ü',
+        },
       ]);
       expect((await store.events('mail', ALL)).events).toHaveLength(1);
       expect((await store.events('other', ALL)).events).toEqual([]);
@@ -262,6 +279,27 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       expect((await store.events('shop', { after: events[4]?.id ?? 0, limit: 2 })).events).toEqual([]);
     });
 
+    it('lists the events of all instances, or of some, by id, and finds them so again', async () => {
+      const late = '2026-11-20T10:14:00.000Z';
+      await store.commit([], [eventOf({ reason: '1' }), eventOf({ reason: '2', instance: 'mail' })]);
+      await store.commit([], [eventOf({ reason: '3', instance: '*' }), eventOf({ reason: '4', time: late })]);
+      const reasonsOf = async (range: ListedRange): Promise<string[]> =>
+        (await store.listEvents(range)).events.map(({ instance, event }) => `${instance} ${event.reason}`);
+      for (let time = 0; time < 2; time += 1) {
+        const { events, isGap, newest } = await store.listEvents(ALL);
+        expect(await reasonsOf(ALL)).toEqual(['shop 1', 'mail 2', '* 3', 'shop 4']);
+        expect([isGap, newest]).toEqual([false, events.at(-1)?.event.id]);
+        expect(events[0]?.event).toEqual((await store.events('shop', ALL)).events[0]);
+        const after = events[0]?.event.id ?? 0;
+        expect(await reasonsOf({ after, limit: 2 })).toEqual(['mail 2', '* 3']);
+        expect(await reasonsOf({ ...ALL, instances: new Set(['shop', 'other']) })).toEqual(['shop 1', 'shop 4']);
+        // A time is a lower bound of an id.
+        expect(await reasonsOf({ after: Date.parse(late) - 1, limit: 9 })).toEqual(['shop 4']);
+        expect(await store.listEvents({ after: newest, limit: 9 })).toEqual({ events: [], isGap: false, newest });
+        await reopen();
+      }
+    });
+
     it('keeps the newest 1,000 events of an instance, and tells of the gap', async () => {
       await store.commit(
         [],
@@ -273,6 +311,9 @@ export function describeStore(name: string, makePlace: () => Promise<StorePlace>
       const first = events[0]?.id ?? 0;
       expect((await store.events('shop', { after: first - 2, limit: 1 })).isGap).toBe(true);
       expect(await store.events('shop', { after: first - 1, limit: 1 })).toEqual({ events: [events[0]], isGap: false });
+      expect((await store.listEvents(ALL)).isGap).toBe(true);
+      expect((await store.listEvents({ ...ALL, after: first })).isGap).toBe(false);
+      expect((await store.listEvents({ ...ALL, instances: new Set(['mail']) })).isGap).toBe(false);
       await reopen();
       expect(await store.events('shop', ALL)).toEqual({ events, isGap });
       expect((await store.events('mail', ALL)).isGap).toBe(false);

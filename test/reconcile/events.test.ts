@@ -207,6 +207,33 @@ describe('the events of an instance', () => {
   });
 });
 
+it('name the client as it was registered when they were recorded, also once it is gone', async () => {
+  const client = { serial: 'A1', role: 'administrator', description: 'Ann' };
+  const core = new Core();
+  const files = shopFiles({ web: 'name: web, size: small' });
+  core.source.commit({
+    ...files,
+    'clients/A1.yaml': JSON.stringify(client),
+    'clients/B2.yaml': 'role: administrator\n',
+  });
+  await core.poll();
+  await core.operator.retry({ ...core.order, reason: 'once more' }, { instance: 'shop' }).catch(() => undefined);
+  await core.operator.check(core.order, { instance: 'shop' });
+  await core.settle();
+  core.source.commit({ 'clients/A1.yaml': null });
+  await core.poll();
+  expect(core.reader.registered('A1')).toBeUndefined();
+  const again = await core.restart();
+  const { events } = await again.operator.events(core.order.by, 'shop', ALL);
+  const checked = events.find(({ reason }) => reason.startsWith('check'));
+  expect(checked).toMatchObject({ client: 'A1', clientName: 'Ann' });
+  expect(events[0]).toMatchObject({ client: null, clientName: null });
+  const seen = await again.operator.events(PROXY, 'shop', ALL);
+  expect(seen.events.every((event) => event.clientName === null)).toBe(true);
+  const own = await again.operator.events({ ...PROXY, serial: 'A1' }, 'shop', ALL);
+  expect(own.events.some((event) => event.clientName === 'Ann')).toBe(true);
+});
+
 it('events are there exactly if their rows are: a commit of the store that fails leaves none', async () => {
   const core = await up();
   const after = await lastId(core);

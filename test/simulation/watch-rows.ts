@@ -67,6 +67,7 @@ export class RowWatch {
       read: (kind, name) => store.read(kind, name),
       list: (kind) => store.list(kind),
       events: (instance, range) => store.events(instance, range),
+      listEvents: (range) => store.listEvents(range),
       commit: async (changes, events) => {
         const suspended = suspensionsOf(changes, store, this.#facts.wall.now());
         await store.commit(changes, events);

@@ -1,7 +1,7 @@
 // A store without a disk, for tests of what stands on one. test/contract/memory-store.test.ts holds it to the contract.
 
 import { finish } from '../../src/base/steps.ts';
-import type { EventPage, EventRange, NewEvent } from '../../src/model/instance-event.ts';
+import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { EventLog, keptEvent } from '../../src/store/event-log.ts';
@@ -50,6 +50,10 @@ export class MemoryStore implements Store {
 
   async events(instance: string, range: EventRange): Promise<EventPage> {
     return this.#events.page(instance, range);
+  }
+
+  async listEvents(range: ListedRange): Promise<ListedPage> {
+    return this.#events.list(range);
   }
 
   async commit(changes: readonly Change[], events: readonly NewEvent[] = []): Promise<void> {

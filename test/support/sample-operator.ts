@@ -22,7 +22,7 @@ export const WHY: Why = {
 /** Events 3 to 7. */
 export const EVENTS: readonly InstanceEvent[] = [3, 4, 5, 6, 7].map((id) => ({
   ...{ id, time: '2026-11-20T10:13:56.000Z', resource: 'shop-web', from: 'pending', to: 'creating' },
-  ...{ reason: 'create begins', commit: COMMIT, client: null },
+  ...{ reason: 'create begins', commit: COMMIT, client: null, clientName: null },
 }));
 
 const OVERVIEW: Overview = {

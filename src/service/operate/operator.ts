@@ -247,7 +247,7 @@ async function viewEvents({ by, instance, range }: Asked, view: PresentView<Prog
 
 /** A proxy may read its own client record only. */
 function shownTo({ role, serial }: Client, event: InstanceEvent): InstanceEvent {
-  return role !== 'proxy' || event.client === serial ? event : { ...event, client: null };
+  return role !== 'proxy' || event.client === serial ? event : { ...event, client: null, clientName: null };
 }
 
 /**
