@@ -8,6 +8,7 @@ import { type Clock, pause, systemClock } from './base/clock.ts';
 import type { ListenAddress, Listening } from './base/listen.ts';
 import type { Logger } from './base/log.ts';
 import { composeLeader } from './compose/leader.ts';
+import { measureReplica, observeCommits, openMetrics } from './compose/open-metrics.ts';
 import type { SharedParts } from './compose/open-parts.ts';
 import type { SharedDatabase } from './compose/open-store.ts';
 import { PresentRole, type ServingRole } from './compose/present-role.ts';
@@ -69,14 +70,17 @@ async function compose(
   await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
   const present = new PresentRole();
   let roles: Roles<ServingRole> | undefined;
+  const metrics = openMetrics(settings, { present, clock, opened });
+  const told = { ready: present.ready, leads: present.leads, metrics: () => metrics.text(), clock };
   // From the start to the end, so that it tells why nothing is served while a database is waited for.
-  const health = await createManagement({ ...settings.management, ready: present.ready, leads: present.leads });
+  const health = await createManagement({ ...settings.management, ...told });
   const management = opened.adopt(health, (it: Listening) => it.close());
   const replica = await openReplica(settings, {
-    ...{ log, clock, adapting, opened, waitsFor: present.waitsFor },
+    ...{ log, clock, adapting: observeCommits(metrics, { clock, adapting }), opened, waitsFor: present.waitsFor },
     onTaken: () => void roles?.switchTo('leader'),
     onLost: () => roles?.switchTo('standby'),
   });
+  measureReplica(metrics, { settings, replica, clock });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const clients = judgeClients(tls.material);
   const parts = { settings, replica, judge: clients.judge, clock, log };
@@ -105,6 +109,17 @@ async function compose(
   const webhook = await openWebhook(settings, { log, clock, opened, poll: () => present.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
+  beginServing(present, database, opened);
+  return {
+    ...{ ...addresses, webhook, ready: present.ready },
+    get reader() {
+      return present.reader;
+    },
+  };
+}
+
+/** The role begins, which ends before the listeners do. */
+function beginServing(present: PresentRole, database: SharedDatabase | undefined, opened: AsyncDisposableStack): void {
   present.begin();
   database?.lease.start();
   opened.defer(() => {
@@ -112,12 +127,6 @@ async function compose(
     // It would lead nothing.
     database?.lease.retire();
   });
-  return {
-    ...{ ...addresses, webhook, ready: present.ready },
-    get reader() {
-      return present.reader;
-    },
-  };
 }
 
 /** How long a replica that could not lead leaves that to others. */

@@ -72,7 +72,7 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
   ],
   ['/agent', ['actions']],
 ]);
-const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz'];
+const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz', 'metrics'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
@@ -194,7 +194,7 @@ function refuseUnknownPath({ method, path }: Request): never {
 function adviceFor(path: string): string {
   const [, first = '', second = ''] = path.split('/');
   if (HEALTH.includes(first)) {
-    return '/livez, /readyz and /leaderz are asked over plain HTTP, on the port of the setting management.port';
+    return '/livez, /readyz, /leaderz and /metrics are asked over plain HTTP, on the port of the setting management.port';
   }
   const section = `/${first}`;
   const below = BELOW.get(section);

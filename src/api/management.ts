@@ -1,51 +1,88 @@
-// Serves health checks over plain HTTP: liveness, readiness, and whether this process leads. It knows nothing about stacks.
+// Serves health checks and metrics over plain HTTP: liveness, readiness, whether this process leads, and /metrics for Prometheus. It knows
+// nothing about stacks.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Clock, within } from '../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
+import { reasonOf } from '../base/wording.ts';
 
-interface ManagementOptions extends ListenAddress {
+/** What is asked. */
+interface Told {
   /** True once reads are served from a good commit, else why not, for a person. */
   readonly ready: () => true | string;
   /** True while this process leads, else why not, for a person. Decided at the moment of the answer. */
   readonly leads: () => true | string;
+  /** Resolves with all metrics in Prometheus' text format. */
+  readonly metrics: () => Promise<string>;
+  readonly clock: Clock;
 }
 
-interface Health {
+interface Answer {
   readonly status: number;
-  readonly body: { readonly message: string; readonly return_code: number };
+  readonly type: string;
+  readonly body: string;
 }
+
+/** Prometheus gives up after 10 s by default. */
+const METRICS_MS_MAX = 8_000;
 
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
-export async function createManagement({ host, port, ...states }: ManagementOptions): Promise<Listening> {
-  const { server } = createPlainServer((request, response) => send(response, answerHealth(request, states)));
+export async function createManagement({ host, port, ...told }: ListenAddress & Told): Promise<Listening> {
+  const answer = answerTo({ ...told, metrics: oneAtATime(told.metrics) });
+  const { server } = createPlainServer(async (request, response) => send(response, await answer(request)));
   const address = await listenOn(server, { host, port }, 'management.port');
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };
 }
 
-function answerHealth(
-  { method, url = '/' }: IncomingMessage,
-  { ready, leads }: Omit<ManagementOptions, keyof ListenAddress>,
-): Health {
-  const path = url.split('?', 1)[0] ?? '';
-  const states = new Map([
-    ['/livez', (): true => true],
-    ['/readyz', ready],
-    ['/leaderz', leads],
+/** All who ask while metrics are being made get the same ones. */
+function oneAtATime(make: Told['metrics']): Told['metrics'] {
+  let making: Promise<string> | undefined;
+  return () => {
+    making ??= make().finally(() => {
+      making = undefined;
+    });
+    return making;
+  };
+}
+
+function answerTo({ ready, leads, metrics, clock }: Told): (request: IncomingMessage) => Promise<Answer> {
+  const answers = new Map<string, () => Answer | Promise<Answer>>([
+    ['/livez', () => health(true)],
+    ['/readyz', () => health(ready())],
+    ['/leaderz', () => health(leads())],
+    ['/metrics', () => answerMetrics(metrics, clock)],
   ]);
-  const state = states.get(path);
-  if (state === undefined) return health(404, 'There is only /livez, /readyz and /leaderz here');
-  if (method !== 'GET' && method !== 'HEAD') return health(405, 'Only GET and HEAD are possible here');
-  const told = state();
-  return told === true ? health(200, 'ok') : health(503, told);
+  return async ({ method, url = '/' }) => {
+    const answer = answers.get(url.split('?', 1)[0] ?? '');
+    if (answer === undefined) return envelope(404, 'There is only /livez, /readyz, /leaderz and /metrics here');
+    if (method !== 'GET' && method !== 'HEAD') return envelope(405, 'Only GET and HEAD are possible here');
+    return await answer();
+  };
 }
 
-function health(status: number, message: string): Health {
-  return { status, body: { message, return_code: status } };
+/** Never rejects. */
+async function answerMetrics(metrics: Told['metrics'], clock: Clock): Promise<Answer> {
+  try {
+    const body = await within(clock, METRICS_MS_MAX, metrics());
+    if (body !== undefined) return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body };
+    return envelope(503, `The metrics were not there within ${METRICS_MS_MAX / 1000} s`);
+  } catch (error) {
+    return envelope(500, `The metrics cannot be made: ${reasonOf(error)}`);
+  }
 }
 
-function send(response: ServerResponse, { status, body }: Health): void {
-  const bytes = Buffer.from(JSON.stringify(body));
+function health(told: true | string): Answer {
+  return told === true ? envelope(200, 'ok') : envelope(503, told);
+}
+
+function envelope(status: number, message: string): Answer {
+  const body = JSON.stringify({ message, return_code: status });
+  return { status, type: 'application/json; charset=utf-8', body };
+}
+
+function send(response: ServerResponse, { status, type, body }: Answer): void {
+  const bytes = Buffer.from(body);
   response.writeHead(status, {
-    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Type': type,
     'Content-Length': bytes.length,
     'Cache-Control': 'no-store',
     ...(status === 405 ? { Allow: 'GET, HEAD' } : {}),

@@ -3,15 +3,20 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createManagement } from '../../src/api/management.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Listening } from '../../src/base/listen.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 let ready: true | string;
 let leads: true | string;
+let metrics: () => Promise<string>;
 let management: Listening;
 beforeEach(async () => {
   ready = true;
   leads = true;
-  management = await createManagement({ host: '127.0.0.1', port: 0, ready: () => ready, leads: () => leads });
+  metrics = async () => '';
+  const told = { ready: () => ready, leads: () => leads, metrics: () => metrics(), clock: systemClock };
+  management = await createManagement({ host: '127.0.0.1', port: 0, ...told });
 });
 afterEach(() => management.close());
 
@@ -71,11 +76,46 @@ test.each([
   expect(response.headers.get('allow')).toBe(status === 405 ? 'GET, HEAD' : null);
 });
 
+test('metrics come as text, made once for all who ask meanwhile, and anew for the next', async () => {
+  const made: PromiseWithResolvers<string>[] = [];
+  metrics = () => {
+    const next = Promise.withResolvers<string>();
+    made.push(next);
+    return next.promise;
+  };
+  const both = [ask('/metrics'), ask('/metrics', 'HEAD')] as const;
+  await expect.poll(() => made.length).toBe(1);
+  expect((await ask('/livez')).status).toBe(200);
+  made[0]?.resolve('treeline_leader 1\n');
+  const [got, head] = await Promise.all(both);
+  expect({ status: got.status, text: await got.text() }).toEqual({ status: 200, text: 'treeline_leader 1\n' });
+  expect(got.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  expect({ text: await head.text(), length: head.headers.get('content-length') }).toEqual({ text: '', length: '18' });
+  const later = ask('/metrics');
+  await expect.poll(() => made.length).toBe(2);
+  made[1]?.reject(new Error('a gauge was wrong'));
+  expect({ status: (await later).status, body: await (await later).json() }).toEqual({
+    status: 500,
+    body: { message: 'The metrics cannot be made: a gauge was wrong', return_code: 500 },
+  });
+});
+
+test('metrics that take too long are given up', async () => {
+  const clock = new ManualClock();
+  metrics = () => new Promise(() => undefined);
+  const told = { ready: () => ready, leads: () => leads, metrics, clock };
+  await using stack = new AsyncDisposableStack();
+  const slow = stack.adopt(await createManagement({ host: '127.0.0.1', port: 0, ...told }), (it) => it.close());
+  const asked = fetch(`http://127.0.0.1:${slow.port}/metrics`);
+  await expect.poll(() => clock.pending).toBe(1);
+  clock.advance(8_000);
+  expect((await asked).status).toBe(503);
+});
+
 test('a taken address is said', async () => {
   const { port } = management;
-  await expect(createManagement({ host: '127.0.0.1', port, ready: () => true, leads: () => true })).rejects.toThrow(
-    /EADDRINUSE/,
-  );
+  const told = { ready: (): true => true, leads: (): true => true, metrics, clock: systemClock };
+  await expect(createManagement({ host: '127.0.0.1', port, ...told })).rejects.toThrow(/EADDRINUSE/);
 });
 
 test('close ends open connections', async () => {

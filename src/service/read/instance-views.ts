@@ -101,23 +101,45 @@ function recordedServers(
   });
 }
 
-/** Returns the status of an instance that exists. `stallsOf` is asked only where every server of it that is not done waits. */
+/** How far the servers of an instance are. */
+export class ServerStates {
+  /** Of those that do not wait. */
+  readonly begun = new Set<State>();
+  /** The names of those that wait. */
+  readonly waiting: string[] = [];
+
+  add(server: string, row: ServerRow): void {
+    const state = effectiveState(row);
+    if (isWaiting(state)) this.waiting.push(server);
+    else this.begun.add(state);
+  }
+}
+
+/** Returns the status of an instance that exists. See {@link rollUpInstance}. */
 export function instanceStatus(view: View<KnownInstances>, name: string, stallsOf: StallsOf): InstanceStatus {
-  const { desired, rows, now } = view;
-  const servers = recordedServers(view, name).map(({ server, row }) => ({ server, state: effectiveState(row) }));
+  const states = new ServerStates();
+  for (const { server, row } of recordedServers(view, name)) states.add(server, row);
+  return rollUpInstance(view, { name, states }, stallsOf);
+}
+
+/** Returns the status of an instance with these servers. `stallsOf` is asked only where every server of it that is not done waits. */
+export function rollUpInstance(
+  { desired, rows, now }: View<KnownInstances>,
+  { name, states: { begun, waiting } }: { readonly name: string; readonly states: ServerStates },
+  stallsOf: StallsOf,
+): InstanceStatus {
   const isTerminating = !desired.invalid.has(name) && !desired.units.has(instanceAddress(name));
   const isSuspended = [name, EVERY_INSTANCE].some(
     (key) => suspendedUntil(rows.read('suspension', key), now) !== undefined,
   );
   const awaitsApproval = rows.read('held', name) !== undefined;
   const facts = { isTerminating, isSuspended, isInvalid: desired.invalid.has(name), awaitsApproval };
-  const states = servers.map(({ state }) => state);
-  const status = rollUp(facts, states);
-  const begun = states.filter((state) => !isWaiting(state));
-  if (status !== 'In progress' || rollUp(facts, begun) === status) return status;
-  const waiting = servers.filter(({ state }) => isWaiting(state)).map(({ server }) => server);
+  const status = rollUp(facts, begun);
+  if (waiting.length === 0 || status === 'In progress') return status;
+  const withWaiting = rollUp(facts, [...begun, 'pending']);
+  if (withWaiting !== 'In progress') return withWaiting;
   const stalls = stallsOf(waiting);
-  return stalls === undefined ? status : rollUp(facts, [...begun, ...stalls]);
+  return stalls === undefined ? withWaiting : rollUp(facts, [...begun, ...stalls]);
 }
 
 /** The active document; of a new instance that is invalid, as much of it as could be read. */

@@ -1,0 +1,76 @@
+// Opens the metrics of a process, and wires what measures it. The parts that count get the metrics handed in.
+import type { Clock } from '../base/clock.ts';
+import { Metrics } from '../base/metrics.ts';
+import { productVersion } from '../base/product-files.ts';
+import { createSlices } from '../base/slices.ts';
+import type { Settings } from '../model/settings.ts';
+import { stallsIn } from '../reconcile/waits/stall-graph.ts';
+import { measureRecorded } from '../service/operate/measure.ts';
+import type { LowdbStoreOptions } from '../store/lowdb-store.ts';
+import type { SharedParts } from './open-parts.ts';
+import type { PresentRole } from './present-role.ts';
+import type { Replica } from './replica.ts';
+
+/** Returns the metrics of a process, which tell of its role; `opened` ends them. */
+export function openMetrics(
+  settings: Settings,
+  { present, clock, opened }: Pick<SharedParts, 'clock' | 'opened'> & { readonly present: PresentRole },
+): Metrics {
+  const metrics = opened.adopt(new Metrics(createSlices(clock)), async (it) => it.stop());
+  for (const { name } of settings.execution.providers) {
+    metrics.announce('treeline_provider_calls_total', { entry: name });
+    metrics.announce('treeline_provider_call_duration_seconds', { entry: name });
+  }
+  const { id, replica } = settings;
+  const build = { version: productVersion(), node: process.version, id, replica: replica.name };
+  metrics.measure((set) => {
+    set('treeline_build_info', build, 1);
+    set('treeline_ready', {}, present.ready() === true ? 1 : 0);
+    set('treeline_leader', {}, present.leads() === true ? 1 : 0);
+    return undefined;
+  });
+  return metrics;
+}
+
+/** Has metrics tell of what is recorded, whatever the role is. */
+export function measureReplica(
+  metrics: Metrics,
+  { settings, replica, clock }: { readonly settings: Settings; readonly replica: Replica; readonly clock: Clock },
+): void {
+  const { ledger, current } = replica.shown;
+  const sources = {
+    ...{ rows: ledger, desired: () => current.get(), refused: () => current.refused, now: () => clock.now() },
+    ...{ notReadyReason: () => '', stallsOf: stallsIn(ledger, clock), deleteBudget: settings.execution.deleteBudget },
+  };
+  metrics.measure((set) => measureRecorded(sources, set));
+  metrics.measure((set) => {
+    set('treeline_fencing_number', {}, replica.database?.lease.fencing ?? 0);
+    return undefined;
+  });
+}
+
+/** Returns what stands between the store and its adapter, so that the time of each commit is observed. */
+export function observeCommits(
+  metrics: Metrics,
+  { clock, adapting = (adapter) => adapter }: Pick<SharedParts, 'clock' | 'adapting'>,
+): NonNullable<LowdbStoreOptions['adapting']> {
+  return (adapter) => {
+    const adapted = adapting(adapter);
+    const { readChanges } = adapted;
+    return {
+      read: () => adapted.read(),
+      write: (document) => adapted.write(document),
+      async commit(...args) {
+        const begin = clock.monotonic();
+        const saved = await adapted.commit(...args);
+        metrics.observe('treeline_store_commit_duration_seconds', {}, (clock.monotonic() - begin) / 1000);
+        return saved;
+      },
+      revision: () => adapted.revision(),
+      ...(readChanges && {
+        readChanges: (...args: Parameters<typeof readChanges>) => readChanges.apply(adapted, args),
+      }),
+      close: () => adapted.close(),
+    };
+  };
+}

@@ -1,0 +1,155 @@
+// Lists the metrics that a process shows at /metrics: names, kinds, words and labels. docs/operations.md has the same table, and a
+// test compares both. base/metrics.ts counts and writes them.
+import { ROLES } from './names.ts';
+import { HOLD_KINDS } from './rows.ts';
+import { INSTANCE_STATUSES, STATES } from './state.ts';
+
+/** The values of a label: all that there are, or an open set of which the known ones are shown from the start. */
+export type LabelValues = readonly string[] | { readonly known: readonly string[] };
+
+type Labels = Readonly<Record<string, LabelValues>>;
+
+interface Limits {
+  /** How many series there are at most where a label is open; a histogram counts as one. Beyond that, open labels are `other`. */
+  readonly seriesMax?: number;
+  /** Upper bounds of a histogram, without that of all values. */
+  readonly buckets?: readonly number[];
+}
+
+/** One metric. */
+export interface MetricDefinition<
+  Kind extends string = 'counter' | 'gauge' | 'histogram',
+  Named extends Labels = Labels,
+> extends Limits {
+  readonly kind: Kind;
+  readonly help: string;
+  readonly labels: Named;
+}
+
+const define =
+  <const Kind extends string>(kind: Kind) =>
+  <const Named extends Labels>(help: string, labels: Named, limits: Limits = {}): MetricDefinition<Kind, Named> => ({
+    ...{ kind, help, labels },
+    ...limits,
+  });
+const [counter, gauge, histogram] = [define('counter'), define('gauge'), define('histogram')];
+
+const open = (...known: readonly string[]) => ({ known });
+const OPERATIONS = ['check', 'create', 'update', 'delete'] as const;
+const WAITS = [
+  ...['dependency', 'holder', 'spelling', 'former', 'slot', 'failed member', 'capacity', 'failures', 'instance'],
+  ...['budget', 'earlier', 'first check', 'witness', 'time'],
+] as const;
+
+/** All metrics, by name. With these limits they are less than 5,000 series, however many servers there are. */
+export const METRICS = {
+  treeline_build_info: gauge(
+    '1, with the version of the program, that of Node, the id of the controller, and the name of the replica',
+    { version: open(), node: open(), id: open(), replica: open() },
+    { seriesMax: 1 },
+  ),
+  treeline_ready: gauge('1 while reads are served, as /readyz says', {}),
+  treeline_leader: gauge('1 on the replica that leads, as /leaderz says', {}),
+  treeline_fencing_number: gauge('Fencing number of the lease that this replica holds; 0 where it holds none', {}),
+  treeline_servers: gauge('Recorded servers by state', { state: STATES }),
+  treeline_server_state_oldest_seconds: gauge(
+    'For how long the server is in this state that is in it for longest; 0 where none is',
+    { state: STATES },
+  ),
+  treeline_instances: gauge('Stack instances by status', { status: INSTANCE_STATUSES }),
+  treeline_commit_info: gauge(
+    '1, with the commit that is followed, and the newest one that was seen',
+    { position: ['followed', 'newest'], commit: open() },
+    { seriesMax: 2 },
+  ),
+  treeline_commit_lag_seconds: gauge('For how long the newest commit is refused; 0 where it is followed', {}),
+  treeline_polls_total: counter('Polls of the branch by what became of the newest commit', {
+    outcome: ['unchanged', 'followed', 'refused', 'failed'],
+  }),
+  treeline_fetches_total: counter('Fetches of the branch', { outcome: ['succeeded', 'failed'] }),
+  treeline_repository_outage_seconds: gauge('For how long the branch cannot be read; 0 where it was read last', {}),
+  treeline_store_outage_seconds: gauge('For how long the store cannot be written; 0 where it was written last', {}),
+  treeline_store_bytes: gauge('Size of all rows in the store', {}),
+  treeline_store_commit_duration_seconds: histogram(
+    'How long commits of the store took; many changes may share one',
+    {},
+    { buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5] },
+  ),
+  treeline_passes_total: counter('Passes over servers', { outcome: ['succeeded', 'failed'] }),
+  treeline_provider_calls_total: counter(
+    'Calls of providers that have ended, by provider entry; "none": without an answer',
+    {
+      entry: open(),
+      operation: OPERATIONS,
+      outcome: ['done', 'absent', 'replace', 'retryable', 'failed', 'lost', 'none'],
+    },
+    { seriesMax: 700 },
+  ),
+  treeline_provider_call_duration_seconds: histogram(
+    'How long calls of providers took, from their begin to their answer',
+    { entry: open(), operation: OPERATIONS },
+    { seriesMax: 80, buckets: [0.1, 1, 5, 30, 60, 300, 900, 3600] },
+  ),
+  treeline_waits: gauge('Servers that wait, by what they wait for', { kind: WAITS }),
+  treeline_held: gauge('What waits for an approval, by kind', {
+    kind: HOLD_KINDS,
+  }),
+  treeline_deletes_held: gauge('Servers whose delete or replacement is held', {}),
+  treeline_delete_budget_left: gauge('How many servers may be deleted or replaced now without an approval', {}),
+  treeline_drift_found_total: counter('Servers at rest that a check has found gone or changed', {}),
+  treeline_drift_heals_total: counter('Corrections of drift that were begun', {}),
+  treeline_proxies: gauge(
+    'Registered proxies by tag; a proxy without tags has the tag ""',
+    { tag: open() },
+    { seriesMax: 100 },
+  ),
+  treeline_proxy_last_seen_timestamp_seconds: gauge(
+    'When a proxy with this tag has asked last since this replica leads, in seconds since 1970; without a series: none has',
+    { tag: open() },
+    { seriesMax: 100 },
+  ),
+  treeline_writes_total: counter('Writes of objects, by what they were answered', {
+    outcome: ['written', 'conflict', 'refused', 'unavailable', 'unknown'],
+  }),
+  treeline_http_requests_total: counter(
+    'Requests to the REST interface that were answered, by route, role of the client, and status; "none": no registered client',
+    { route: open(), role: [...ROLES, 'none'], code: open() },
+    { seriesMax: 1_500 },
+  ),
+  treeline_http_request_duration_seconds: histogram(
+    'How long requests to the REST interface took, waiting included',
+    { route: open() },
+    { seriesMax: 80, buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 30] },
+  ),
+  treeline_refused_certificates_total: counter(
+    'Connections and requests that were refused for their certificate',
+    {
+      reason: open(
+        ...['CERT_HAS_EXPIRED', 'CERT_REVOKED', 'CRL_HAS_EXPIRED', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+        ...['client_not_registered', 'fingerprint_mismatch', 'certificate_expired', 'revocation_list_expired'],
+      ),
+    },
+    { seriesMax: 40 },
+  ),
+  treeline_event_loop_delay_seconds: gauge('Delay of the event loop since the last scrape, by quantile', {
+    quantile: ['0.5', '0.99', '1'],
+  }),
+  process_cpu_seconds_total: counter('Processor time of the process', {}),
+  process_resident_memory_bytes: gauge('Memory of the process', {}),
+  process_start_time_seconds: gauge('When the process was started, in seconds since 1970', {}),
+} as const satisfies Readonly<Record<string, MetricDefinition>>;
+
+/** The name of a metric. */
+export type MetricName = keyof typeof METRICS;
+
+/** The metrics of one kind. */
+export type MetricOfKind<Kind extends MetricDefinition['kind']> = {
+  [Name in MetricName]: (typeof METRICS)[Name]['kind'] extends Kind ? Name : never;
+}[MetricName];
+
+/** The labels of a metric with one value each. */
+export type LabelsOf<Name extends MetricName> = {
+  readonly [Label in keyof (typeof METRICS)[Name]['labels']]: (typeof METRICS)[Name]['labels'][Label] extends readonly (infer Value)[]
+    ? Value
+    : string;
+};

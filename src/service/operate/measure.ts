@@ -1,0 +1,90 @@
+// Measures what is recorded, for metrics: servers and instances by state, commits, and what is held. Also a replica that does not lead
+// has this.
+import type { SetGauge } from '../../base/metrics.ts';
+import { type Steps, visitAll } from '../../base/steps.ts';
+import { openRemovals, removalsMax, serverCount } from '../../machine/removals.ts';
+import { HOLD_KINDS } from '../../model/rows.ts';
+import type { DeleteBudget } from '../../model/settings.ts';
+import type { InstanceStatus, State } from '../../model/state.ts';
+import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
+import { activeView, heldView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
+import { heldItems } from './held-items.ts';
+
+/** What is measured. */
+export interface MeasuredSources extends ViewSources {
+  readonly stallsOf: StallsOf;
+  readonly deleteBudget: DeleteBudget;
+}
+
+/** Returns work that sets the gauges of what is recorded. A server whose row changes meanwhile counts as before or as after. */
+export function* measureRecorded(sources: MeasuredSources, set: SetGauge): Steps<void> {
+  const { rows, now, deleteBudget } = sources;
+  const instances = yield* measureServers(sources, set);
+  const view = sources.desired() === undefined ? heldView(sources) : activeView(sources);
+  if (view !== undefined) yield* measureInstances(view, { instances, stallsOf: sources.stallsOf }, set);
+  measureCommits(sources, set);
+  measureHeld(sources, set);
+  const budget = removalsMax(deleteBudget, serverCount(rows, now()));
+  set('treeline_delete_budget_left', {}, Math.max(0, budget - openRemovals(rows, now())));
+  set('treeline_store_bytes', {}, rows.rowBytes);
+}
+
+/** Resolves with how far the servers of each instance are. */
+function* measureServers({ rows, now }: MeasuredSources, set: SetGauge): Steps<ReadonlyMap<string, ServerStates>> {
+  const states = new Map<State, { count: number; since: string }>();
+  const instances = new Map<string, ServerStates>();
+  yield* visitAll(rows.list('server'), ([server, row]) => {
+    const known = states.get(row.state) ?? { count: 0, since: row.since };
+    known.count += 1;
+    // All are of one length and zone, so that the order of the texts is that of the times.
+    if (row.since < known.since) known.since = row.since;
+    states.set(row.state, known);
+    const instance = instances.get(row.instance) ?? new ServerStates();
+    instances.set(row.instance, instance);
+    instance.add(server, row);
+  });
+  for (const [state, { count, since }] of states) {
+    set('treeline_servers', { state }, count);
+    set('treeline_server_state_oldest_seconds', { state }, secondsSince(since, now()));
+  }
+  return instances;
+}
+
+interface MeasuredInstances extends Pick<MeasuredSources, 'stallsOf'> {
+  readonly instances: ReadonlyMap<string, ServerStates>;
+}
+
+function* measureInstances(
+  view: PresentView<ProgressFacts>,
+  { instances, stallsOf }: MeasuredInstances,
+  set: SetGauge,
+): Steps<void> {
+  const counts = new Map<InstanceStatus, number>();
+  // The names of the present moment, since another desired state may be shown meanwhile.
+  for (const name of [...instanceNames(view)]) {
+    const status = rollUpInstance(view, { name, states: instances.get(name) ?? new ServerStates() }, stallsOf);
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+    yield;
+  }
+  for (const [status, count] of counts) set('treeline_instances', { status }, count);
+}
+
+function measureCommits({ desired, refused, now }: MeasuredSources, set: SetGauge): void {
+  const followed = desired()?.commit;
+  const newest = refused()?.commit ?? followed;
+  if (followed !== undefined) set('treeline_commit_info', { position: 'followed', commit: followed }, 1);
+  if (newest !== undefined) set('treeline_commit_info', { position: 'newest', commit: newest }, 1);
+  set('treeline_commit_lag_seconds', {}, secondsSince(refused()?.since, now()));
+}
+
+function measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): void {
+  const items = heldItems(rows, refused());
+  for (const kind of HOLD_KINDS) set('treeline_held', { kind }, items.filter((item) => item.kind === kind).length);
+  const servers = items.filter(({ kind }) => kind === 'deletes').flatMap(({ resources }) => resources);
+  set('treeline_deletes_held', {}, servers.length);
+}
+
+/** Returns for how many seconds something is so; 0 where it is not. `since`: RFC 3339. */
+export function secondsSince(since: string | undefined, now: number): number {
+  return since === undefined ? 0 : Math.max(0, (now - Date.parse(since)) / 1000);
+}
