@@ -58,6 +58,7 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
       'held',
       'problems',
       'recorded',
+      'servers',
       'explain',
       'approve',
       'accept-history',
@@ -101,7 +102,7 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
 /** The parts of a replica that does not lead. */
 interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'replica'> {
   /** What is answered from the rows. */
-  readonly operator: Pick<Operator, 'events' | 'recorded' | 'overview' | 'why'>;
+  readonly operator: Pick<Operator, 'events' | 'recorded' | 'overview' | 'server' | 'servers' | 'why'>;
   readonly leader: FollowedLeader;
 }
 

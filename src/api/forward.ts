@@ -58,7 +58,7 @@ const MIB = 1024 * 1024;
 
 const AGENT = /^\/agent\//;
 /** Only the leader knows what servers wait for; the rest of it each replica knows. */
-const PROGRESS = /^\/(?:operations\/status|stacks\/instances\/[^/]+\/why)\/?$/;
+const PROGRESS = /^\/(?:operations\/(?:status|servers(?:\/[^/]+)?)|stacks\/instances\/[^/]+\/why)\/?$/;
 const OF_LEADER = [AGENT, PROGRESS, /^\/operations\/(?:held|problems)\/?$/];
 const ACTIONS = /^\/agent\/actions\/?$/;
 const REPORT = /^\/agent\/actions\/[^/]+\/report\/?$/;

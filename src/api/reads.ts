@@ -135,8 +135,8 @@ export function readsOn(router: Router, reads: Reads) {
 
 interface ListReads extends Reads {
   readonly shares: Shares;
-  /** Clients are answered differently. Left out: all have the same answer. */
-  readonly isOfClient?: boolean;
+  /** Returns what tells a request from those that have another answer, undefined where its client alone has this one. Left out: its URL. */
+  readonly questionOf?: (request: Request) => string | undefined;
 }
 
 const inSlices = createSlices(systemClock);
@@ -146,7 +146,7 @@ const inSlices = createSlices(systemClock);
  * throws becomes the answer instead. A list is made once for all who wait for it.
  */
 export function readList<Params>(
-  { reader, kept, shares, isOfClient = false }: ListReads,
+  { reader, kept, shares, questionOf = ({ url }) => url }: ListReads,
   make: (request: Request<Params>) => Steps<PiecedAnswer>,
 ) {
   async function answerTo(
@@ -163,7 +163,7 @@ export function readList<Params>(
   }
 
   return async (request: Request<Params>, response: Response): Promise<void> => {
-    const asker = askerOf(request, response, isOfClient ? undefined : request.url);
+    const asker = askerOf(request, response, questionOf(request as Request));
     const made = await shares.run(asker, () => answerTo(request));
     if (made !== undefined) sendRead(request, response, made);
   };

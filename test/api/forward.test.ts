@@ -165,7 +165,7 @@ describe('every route', () => {
         }
       }
       const isForwarded =
-        method !== 'GET' || /^\S+ \/(?:agent|operations\/(?:status|held|problems))|\/why$/.test(route);
+        method !== 'GET' || /^\S+ \/(?:agent|operations\/(?:status|servers|held|problems))|\/why$/.test(route);
       expect(seen.some((what) => what !== 'refresh')).toBe(isForwarded);
     },
   );

@@ -63,6 +63,8 @@ const STEPS: readonly Step[] = [
   ['GET /operations/status'],
   ['GET /operations/held'],
   ['GET /operations/problems'],
+  ['GET /operations/servers?instance=orders-db'],
+  ['GET /operations/servers/orders-db'],
   ['GET /operations/recorded'],
   ['GET /operations/explain/prod-web-4/log_level'],
   ['GET /types/zone/', undefined, { headers: { 'x-treeline-min-commit': '<commit>' } }],

@@ -57,6 +57,11 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   'GET /tree': { statuses: READ },
   'POST /tree': { statuses: [201, 403, 403] },
   'GET /operations/status': { statuses: READ },
+  'GET /operations/servers': {
+    statuses: READ,
+    paths: ['/operations/servers', '/operations/servers?state=done&limit=5'],
+  },
+  'GET /operations/servers/:server': { statuses: READ, paths: ['/operations/servers/shop-web'] },
   'GET /operations/held': { statuses: READ },
   'GET /operations/recorded': { statuses: READ },
   'GET /operations/problems': { statuses: READ },

@@ -3,7 +3,7 @@
 import { withResult } from '../../src/base/steps.ts';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Overview, Why } from '../../src/service/operate/answers.ts';
+import type { ListedServer, Overview, Why } from '../../src/service/operate/answers.ts';
 import type { Operator } from '../../src/service/operate/operator.ts';
 import { COMMIT } from './sample-reader.ts';
 
@@ -28,6 +28,11 @@ export const EVENTS: readonly InstanceEvent[] = [3, 4, 5, 6, 7].map((id) => ({
 const OVERVIEW: Overview = {
   ...{ commit: COMMIT, newest: null, held: [], counts: WHY.counts },
   instances: [{ name: 'shop', status: WHY.status, summary: WHY.summary, counts: WHY.counts }],
+};
+
+const SERVER: ListedServer = {
+  ...{ name: 'shop-web', instance: 'shop', group: 'web', state: 'creating', since: '2026-11-20T10:13:56.000Z' },
+  ...{ reason: WHY.waiting[0]?.reason ?? null, attempt: 0, until: '2026-11-20T10:23:56.000Z', action: null },
 };
 
 export interface SampleOperator extends Operator {
@@ -55,6 +60,11 @@ export function createSampleOperator(): SampleOperator {
       return { events: EVENTS.filter(({ id }) => id > after).slice(0, limit), gap: after < 2 };
     },
     overview: () => withResult(operator.status),
+    servers: () => withResult({ servers: [SERVER], total: 1, next: null }),
+    server(_by, name) {
+      if (name !== SERVER.name) throw new ServiceError('not_found', `There is no server "${name}"`);
+      return { ...SERVER, commit: COMMIT, generation: 1, provider: 'lab', properties: [] };
+    },
     held: () => [],
     recorded: () => withResult({ commit: COMMIT, held: [], lifted: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),

@@ -2,13 +2,16 @@
 import { type Request, type Response, Router } from 'express';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
 import type { Steps } from '../../base/steps.ts';
+import { didYouMean } from '../../base/wording.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import { STATES, type State } from '../../model/state.ts';
 import type { Explainer } from '../../service/explain/explainer.ts';
 import type { Order, Overview, Target } from '../../service/operate/answers.ts';
 import type { Operator } from '../../service/operate/operator.ts';
+import type { ServerQuery } from '../../service/operate/server-list.ts';
 import { WITHHELD } from '../../service/operate/why.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import { writeInSteps } from '../answer.ts';
@@ -18,7 +21,7 @@ import { readLag } from '../forward.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { recordedCommitOf, sendEnvelope } from '../present.ts';
-import { queryFlag } from '../query.ts';
+import { queryFlag, queryNumber, queryText } from '../query.ts';
 import { readList, readsOn } from '../reads.ts';
 import { explainRoutes } from './explain.ts';
 
@@ -44,7 +47,8 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
   router
     .route('/operations/status')
     .all(only('GET'))
-    .get(readList({ ...lists, isOfClient: true }, (request) => writeInSteps(overviewFor(request, operator))));
+    .get(readList({ ...lists, questionOf: questionOfRole }, (request) => writeInSteps(overviewFor(request, operator))));
+  addServerReads(router, { operator, lists });
   router
     .route('/operations/recorded')
     .all(only('GET'))
@@ -92,8 +96,56 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
   return router;
 }
 
+interface ServerReads extends Pick<OperationRoutes, 'operator'> {
+  readonly lists: Parameters<typeof readList>[0];
+}
+
+/** Adds the reads of recorded servers. */
+function addServerReads(router: Router, { operator, lists }: ServerReads): void {
+  router
+    .route('/operations/servers')
+    .all(only('GET'))
+    .get(
+      readList({ ...lists, questionOf: questionOfRole }, (request) =>
+        writeInSteps(operator.servers(clientOf(request), readServerQuery(request))),
+      ),
+    );
+  readsOn(router, lists)<{ server: string }>('/operations/servers/:server', (request) => ({
+    body: operator.server(clientOf(request), request.params.server),
+  }));
+}
+
+/** All but proxies are answered the same. */
+function questionOfRole(request: Request): string | undefined {
+  const { role } = clientOf(request);
+  return role === 'proxy' ? undefined : `${request.url} ${JSON.stringify(readLag(request))}`;
+}
+
 function overviewFor(request: Request, operator: Operator): Steps<Overview> {
   return operator.overview(clientOf(request), readLag(request));
+}
+
+const SERVERS = { most: 500, usual: 100, nameLengthMax: 250 };
+
+function readServerQuery(request: Request): ServerQuery {
+  const [search, after] = [queryText(request, 'search') ?? '', queryText(request, 'after') ?? ''];
+  if (search.length > SERVERS.nameLengthMax || after.length > SERVERS.nameLengthMax) {
+    throw new ServiceError('invalid_input', `A name has at most ${SERVERS.nameLengthMax} characters`);
+  }
+  const limit = queryNumber(request, 'limit', { least: 1, most: SERVERS.most, other: SERVERS.usual });
+  return { instance: queryText(request, 'instance') ?? null, states: readStates(request), search, after, limit };
+}
+
+function readStates(request: Request): readonly State[] {
+  const text = queryText(request, 'state') ?? '';
+  return text === '' ? [] : text.split(',').map(stateNamed);
+}
+
+function stateNamed(text: string): State {
+  const state = STATES.find((known) => known === text);
+  if (state !== undefined) return state;
+  const advice = didYouMean(text, STATES) ?? `the states are ${STATES.join(', ')}`;
+  throw new ServiceError('invalid_input', `There is no state "${text}"; ${advice}`);
 }
 
 /** Returns the handler that carries an operation out in the turn of its client, and answers with what became of it. */

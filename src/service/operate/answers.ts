@@ -126,6 +126,56 @@ export interface InstanceEvents {
   readonly gap: boolean;
 }
 
+/** One server of a list. */
+export interface ListedServer {
+  readonly name: string;
+  readonly instance: string;
+  /** Its resource key in the template. */
+  readonly group: string;
+  readonly state: State;
+  /** When it entered this state; RFC 3339, with milliseconds. */
+  readonly since: string;
+  /** Why it does not progress or what it waits for, for a person; null where it is done. */
+  readonly reason: string | null;
+  /** Failed tries of the current step. */
+  readonly attempt: number;
+  /** When that ends by itself or is tried again, RFC 3339 with milliseconds; null where that is not known. */
+  readonly until: string | null;
+  /** The advice: a command to type, or words; null where nothing has to be done. */
+  readonly action: string | null;
+}
+
+/** A part of a list of servers, sorted by name. */
+export interface ServerPage {
+  readonly servers: readonly ListedServer[];
+  /** How many servers there are before and after this part too. */
+  readonly total: number;
+  /** The name after which the next part begins; null where this is the last one. */
+  readonly next: string | null;
+}
+
+/** A property as it is wanted and as it was applied. Long values are shortened, and those of secret keys withheld. */
+export interface ServerProperty {
+  readonly property: string;
+  /** Null: none, as the server is not wanted or the property is gone. */
+  readonly wanted: Json;
+  /** Null: none. */
+  readonly applied: Json;
+  /** What the last check found instead of the wanted value. Omitted where it found no difference. */
+  readonly observed?: Json;
+}
+
+/** One server with its properties, sorted by name; proxies are shown none. */
+export interface ServerDetails extends ListedServer {
+  /** The followed commit that last changed what is wanted of it. */
+  readonly commit: string;
+  /** How often that has changed. */
+  readonly generation: number;
+  /** The provider entry that made it; null where none was asked yet. */
+  readonly provider: string | null;
+  readonly properties: readonly ServerProperty[];
+}
+
 /** One recorded server: what a plan reads of it, and what tells of it besides. */
 export interface RecordedServer extends RecordedFacts {
   readonly reason: Reason | null;

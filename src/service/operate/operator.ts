@@ -3,14 +3,16 @@
 
 import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { liftsIn } from '../../desired/deletions.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { ToldWait } from '../../machine/wait.ts';
 import { nameAt } from '../../model/address.ts';
+import { isValidEntry } from '../../model/entry.ts';
 import type { EventRange, InstanceEvent } from '../../model/instance-event.ts';
 import { compareNames } from '../../model/names.ts';
-import type { Client } from '../../model/objects.ts';
+import type { Client, Hierarchy } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -33,12 +35,15 @@ import type {
   Overview,
   RecordedServer,
   RecordedState,
+  ServerDetails,
+  ServerPage,
   Why,
 } from './answers.ts';
 import { heldItems } from './held-items.ts';
 import type { WaitFacts } from './server-items.ts';
+import { describeOne, findServers, type ServerQuery } from './server-list.ts';
 import { askedBy, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
-import { buildOverview, type CallHolder, explainWaits, type PresentFacts, replicaFacts } from './why.ts';
+import { buildOverview, type CallHolder, explainWaits, type PresentFacts, replicaFacts, waitFactsFor } from './why.ts';
 
 interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
   /** See Follower. */
@@ -100,6 +105,17 @@ export function progressReads(options: ProgressOptions) {
     /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
     overview: (by: Client, lag = options.lag?.()): Steps<Overview> =>
       buildOverview(by, { ...whyFacts(options), leader: options.leader?.(), lag }),
+    /** Returns work that finds a page of servers. */
+    servers(by: Client, query: ServerQuery): Steps<ServerPage> {
+      const facts = whyFacts(options);
+      if (query.instance !== null) requireInstance(facts.view, query.instance);
+      return findServers(query, { ...waitFactsFor(by, facts), rows: facts.view.rows });
+    },
+    /** One server, with what is wanted of it and what was applied. */
+    server(by: Client, name: string): ServerDetails {
+      const facts = whyFacts(options);
+      return describeOne(name, { ...waitFactsFor(by, facts), rows: facts.view.rows }, hierarchyIn(options.desired()));
+    },
   };
 }
 
@@ -113,6 +129,11 @@ export function recordReads(options: ViewSources) {
     /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
     recorded: (): Steps<RecordedState> => recordedIn(view(), heldIn(options)),
   };
+}
+
+function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
+  const entry = desired?.catalog.hierarchy;
+  return entry !== undefined && isValidEntry(entry) ? entry.object : undefined;
 }
 
 function whyFacts(options: ProgressOptions): PresentFacts {

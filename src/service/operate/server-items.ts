@@ -15,7 +15,7 @@ import type { PropertyDifference, StateCounts, WaitingItem } from './answers.ts'
 
 /** The rows, and the waits of servers. */
 export interface WaitFacts {
-  readonly rows: RowsAtMoment;
+  readonly rows: Pick<RowsAtMoment, 'server'>;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
   /** Returns words on the proxy that carries out the action of a server; undefined if none does. */
@@ -98,6 +98,11 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
     const since = momentOf(failure.since);
     return [{ resource, state, reason: uncheckedWords(failure), since, until: null, action: null }];
   });
+}
+
+/** Returns the item of a server that is not done, or could not be checked; undefined where nothing is to be said of it. */
+export function describeServer(name: string, row: ServerRow, facts: WaitFacts): WaitingItem | undefined {
+  return row.state === 'done' ? uncheckedItems([name], facts)[0] : describeWaiting(name, row, facts);
 }
 
 function uncheckedWords({ since, isSinceStart, message }: CheckFailure): string {

@@ -79,10 +79,7 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
   const whole = [...suspensions(name, by, facts.view), ...hold(name, facts.view), ...mistakes(name, by, facts)];
   const newest = unfollowed(by, facts.refused);
   if (newest !== null) whole.push(notFollowed(newest));
-  const proxyWords = (server: string): string | undefined => holderWords(facts.holderOf?.(server), by, facts);
-  const { waitOf, checkFailureOf } = facts;
-  const showsValues = by.role !== 'proxy';
-  const items = serverItems(servers, { rows, waitOf, checkFailureOf, proxyWords, showsValues }, itemsMax);
+  const items = serverItems(servers, waitFactsFor(by, facts), itemsMax);
   const waiting = [...whole, ...items].slice(0, itemsMax);
   const counts = countStates(servers, rows);
   return {
@@ -91,6 +88,13 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
     counts,
     waiting,
   };
+}
+
+/** Returns what a client is told of the servers. */
+export function waitFactsFor(by: Client, facts: WhyFacts): WaitFacts {
+  const { waitOf, checkFailureOf, holderOf } = facts;
+  const proxyWords = (server: string): string | undefined => holderWords(holderOf?.(server), by, facts);
+  return { rows: facts.view.rows, waitOf, checkFailureOf, proxyWords, showsValues: by.role !== 'proxy' };
 }
 
 /**

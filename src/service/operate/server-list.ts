@@ -1,0 +1,103 @@
+// Lists recorded servers page by page, filtered, and describes one with what was asked for and what was applied. See docs/rest.md, operations.
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
+import { compileSecrets, SECRET_VALUE } from '../../hiera/secrets.ts';
+import { shortenedValue } from '../../machine/drift.ts';
+import { fieldOf, type Json, type JsonMap } from '../../model/json.ts';
+import { compareNames } from '../../model/names.ts';
+import type { Hierarchy } from '../../model/objects.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import { ServiceError } from '../../model/service-error.ts';
+import type { State } from '../../model/state.ts';
+import type { Ledger } from '../../reconcile/ledger.ts';
+import type { ListedServer, ServerDetails, ServerPage, ServerProperty } from './answers.ts';
+import { describeServer, type WaitFacts } from './server-items.ts';
+
+/** The servers that are asked for. */
+export interface ServerQuery {
+  /** Null: of every instance. */
+  readonly instance: string | null;
+  /** Empty: in every state. */
+  readonly states: readonly State[];
+  /** A part of the server's or its instance's name, without regard to case; empty: all. */
+  readonly search: string;
+  /** Only names that come after this one. */
+  readonly after: string;
+  /** The most servers to return. */
+  readonly limit: number;
+}
+
+/** The facts that the list is made from. */
+export interface ServerListFacts extends WaitFacts {
+  readonly rows: Pick<Ledger, 'server' | 'list' | 'index'>;
+}
+
+/**
+ * Returns work that finds a page of servers, sorted by name. It looks at the names of the moment of this call, and at each row when its turn
+ * comes: a server that changes meanwhile is listed as it is then.
+ */
+export function* findServers(query: ServerQuery, facts: ServerListFacts): Steps<ServerPage> {
+  const { rows } = facts;
+  const { instance, after, limit } = query;
+  const names = instance === null ? [...rows.list('server').keys()] : rows.index.serversOf(instance);
+  const isMatch = matcherOf(query);
+  const later: string[] = [];
+  let total = 0;
+  yield* visitAll(names, (name) => {
+    const row = rows.server(name);
+    if (row === undefined || !isMatch(name, row)) return;
+    total += 1;
+    if (compareNames(name, after) > 0) later.push(name);
+  });
+  const sorted = yield* sortNames(later);
+  const page = sorted.slice(0, limit);
+  const servers: ListedServer[] = [];
+  yield* visitAll(page, (name) => {
+    const row = rows.server(name);
+    if (row !== undefined) servers.push(listedServer(name, row, facts));
+  });
+  return { servers, total, next: sorted.length > page.length ? (page.at(-1) ?? null) : null };
+}
+
+function matcherOf({ states, search }: ServerQuery): (name: string, row: ServerRow) => boolean {
+  const part = search.toLowerCase();
+  const isFound = (name: string, instance: string): boolean =>
+    part === '' || name.toLowerCase().includes(part) || instance.toLowerCase().includes(part);
+  const wanted = new Set(states);
+  return (name, { state, instance }) => (wanted.size === 0 || wanted.has(state)) && isFound(name, instance);
+}
+
+function listedServer(name: string, row: ServerRow, facts: WaitFacts): ListedServer {
+  const { instance, key, state, since, attempt } = row;
+  const { reason, until, action } = describeServer(name, row, facts) ?? { reason: null, until: null, action: null };
+  return { name, instance, group: key, state, since, reason, attempt, until, action };
+}
+
+/**
+ * Returns one server with all of its properties. Values of keys that `hierarchy` calls secret are withheld, and all where it is not known;
+ * where the reader may not see values, none is there. Throws `not_found` for a name of no server.
+ */
+export function describeOne(name: string, facts: ServerListFacts, hierarchy: Hierarchy | undefined): ServerDetails {
+  const row = facts.rows.server(name);
+  if (row === undefined) throw new ServiceError('not_found', `There is no server "${name}"`);
+  const { commit, generation, provider } = row;
+  const isSecret = hierarchy === undefined ? () => true : compileSecrets(hierarchy).isSecret;
+  const properties = facts.showsValues ? allProperties(row, isSecret) : [];
+  return { ...listedServer(name, row, facts), commit, generation, provider, properties };
+}
+
+function allProperties(
+  { wanted, applied, observed }: ServerRow,
+  isSecret: (key: string) => boolean,
+): readonly ServerProperty[] {
+  const sides = [wanted?.properties ?? {}, applied?.properties ?? {}, observed ?? {}] as const;
+  const [asked, made, seen] = sides;
+  const names = new Set(sides.flatMap((side) => Object.keys(side)));
+  return [...names].sort(compareNames).map((property) => {
+    const shown = (side: JsonMap): Json => {
+      const value = fieldOf(side, property) ?? null;
+      return value !== null && isSecret(property) ? SECRET_VALUE : shortenedValue(value);
+    };
+    const found = fieldOf(seen, property) === undefined ? {} : { observed: shown(seen) };
+    return { property, wanted: shown(asked), applied: shown(made), ...found };
+  });
+}

@@ -1,0 +1,100 @@
+// The list of servers, page by page and filtered, and one server with its properties.
+import { expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
+import type { ServerPage } from '../../src/service/operate/answers.ts';
+import type { ServerQuery } from '../../src/service/operate/server-list.ts';
+import { answerOf } from '../reconcile/build.ts';
+import { Core } from '../reconcile/core.ts';
+import { shopFiles } from '../reconcile/shop.ts';
+
+const ALL: ServerQuery = { instance: null, states: [], search: '', after: '', limit: 100 };
+const NAMES = Array.from({ length: 25 }, (_, index) => `web-${index + 10}`);
+
+/** 25 servers of `shop`, one of which fails, and none of `rest`. */
+async function filled(): Promise<Core> {
+  const core = new Core({ retry: { attempts: 1 } });
+  const resources = Object.fromEntries(NAMES.map((name) => [name, `name: ${name}, size: small`]));
+  core.provider.script = ({ operation, resource }) =>
+    operation === 'create' && resource === 'web-13'
+      ? Promise.resolve(answerOf('failed', { message: 'no quota' }))
+      : undefined;
+  core.source.commit({
+    ...shopFiles({ ...resources, DB: 'name: DB, root_password: secret/db, size: big' }),
+    'hierarchy.yaml': 'secrets: { keys: ["_password$"], reference: "^secret/" }\n',
+  });
+  await core.poll();
+  return core;
+}
+
+function ask(core: Core, query: Partial<ServerQuery>): ServerPage {
+  return finish(core.operator.servers(core.order.by, { ...ALL, ...query }));
+}
+
+const namesIn = ({ servers }: ServerPage): string[] => servers.map(({ name }) => name);
+
+it('has every server once over all pages, sorted by name', async () => {
+  const core = await filled();
+  const found: string[] = [];
+  for (let next: string | null = ''; next !== null; ) {
+    const page = ask(core, { after: next, limit: 7 });
+    expect(page.total).toBe(26);
+    expect(page.servers.length).toBeLessThanOrEqual(7);
+    found.push(...namesIn(page));
+    next = page.next;
+  }
+  expect(found).toEqual(['DB', ...NAMES]);
+  // The last page is full, and still the last one.
+  expect(ask(core, { limit: 26 }).next).toBeNull();
+});
+
+it('says of a server that is not done why, and since when', async () => {
+  const { servers } = ask(await filled(), { search: 'web-1', limit: 5 });
+  expect(servers[0]).toEqual({
+    ...{ name: 'web-10', instance: 'shop', group: 'web-10', state: 'done', since: expect.stringMatching(/^\d{4}-/) },
+    ...{ reason: null, attempt: 0, until: null, action: null },
+  });
+  expect(servers[3]).toMatchObject({
+    ...{ name: 'web-13', state: 'failed', reason: expect.stringContaining('no quota') },
+    action: 'correct that, then push, or: treeline retry --resource web-13',
+  });
+});
+
+const FILTERS: readonly (readonly [Partial<ServerQuery>, readonly string[]])[] = [
+  [{ states: ['failed'] }, ['web-13']],
+  [{ states: ['failed', 'blocked'] }, ['web-13']],
+  [{ states: ['done'], search: 'db' }, ['DB']],
+  [{ search: 'WEB-3' }, NAMES.slice(20)],
+  [{ search: 'shop' }, ['DB', ...NAMES]],
+  [{ search: 'web-1', after: 'web-17' }, ['web-18', 'web-19']],
+  [{ instance: 'rest' }, []],
+  [{ instance: 'shop', search: '4' }, ['web-14', 'web-24', 'web-34']],
+];
+
+it.each(FILTERS)('finds with %j %j', async (query, names) => {
+  const page = ask(await filled(), query);
+  expect(namesIn(page)).toEqual(names);
+  expect(page.next).toBeNull();
+});
+
+it('names the instance that was meant', async () => {
+  const core = await filled();
+  expect(() => ask(core, { instance: 'shpo' })).toThrow('There is no stack instance "shpo"; did you mean "shop"?');
+});
+
+it('shows what is wanted of a server against what was applied, and no secret', async () => {
+  const core = await filled();
+  const { order, operator } = core;
+  expect(operator.server(order.by, 'DB')).toMatchObject({
+    ...{ name: 'DB', state: 'done', provider: 'lab', generation: 1, commit: core.reader.commit() },
+    properties: [
+      { property: 'name', wanted: 'DB', applied: 'DB' },
+      { property: 'root_password', wanted: '(secret)', applied: '(secret)' },
+      { property: 'size', wanted: 'big', applied: 'big' },
+    ],
+  });
+  expect(operator.server(order.by, 'web-13').properties).toContainEqual({
+    ...{ property: 'size', wanted: 'small', applied: null },
+  });
+  expect(operator.server({ ...order.by, role: 'proxy' }, 'DB').properties).toEqual([]);
+  expect(() => operator.server(order.by, 'web-99')).toThrow('There is no server "web-99"');
+});
