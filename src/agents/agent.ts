@@ -89,21 +89,28 @@ export function createAgent(options: AgentOptions): Agent {
   const { work } = options;
   const waits = new Shares(WAITS);
   return {
-    actions: (by, limit) => work.offered(tagsOf(by), limit).map((offer) => describeAction(offer, work)),
+    actions(by, limit) {
+      work.hear(by.serial);
+      return work.offered(tagsOf(by), limit).map((offer) => describeAction(offer, work));
+    },
     async wait(by, ms, signal) {
+      work.hear(by.serial);
       if (work.hasOffer(tagsOf(by))) return;
       await waits.run({ client: by.serial }, () => waitForOffer(options, by, { ms, signal }));
     },
     async claim({ by, refusal }, id, request) {
+      work.hear(by.serial);
       const server = ownServer(work, by, id);
       const ownTags = () => (refusal() === undefined ? tagsNow(options, by) : undefined);
       const claimed = await work.claim(server, id, { client: by.serial, request, ownTags });
       return { lease: claimed.lease, deadline: claimed.call.deadline, action: describeAction(claimed, work) };
     },
     heartbeat(by, id, lease) {
+      work.hear(by.serial);
       if (!work.isHeld(serverIn(id), { id, lease, client: by.serial })) throw notHeld(work, by, id);
     },
     async report(by, id, { lease, answer }) {
+      work.hear(by.serial);
       const isAccepted = await work.report(serverIn(id), { id, lease, client: by.serial }, answer);
       if (!isAccepted) throw notHeld(work, by, id);
     },

@@ -89,6 +89,11 @@ export class ProxyWork {
     return this.#options.entry.timeoutSeconds;
   }
 
+  /** Notes that a client asks for work, or is at work. */
+  hear(serial: string): void {
+    this.#options.reconciler.presence.hear(serial);
+  }
+
   /** Returns true if a proxy with the tags `own` looks after a recorded server. */
   isFor(server: string, own: readonly string[]): boolean {
     return this.#row(server) !== undefined && fitsProxy(this.#options.reconciler.proxyTagsFor(server), own);

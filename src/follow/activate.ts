@@ -10,7 +10,7 @@ import type { Change, FollowedPlace } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { beginningChanges } from '../reconcile/passes/earlier-controller.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
-import { type CurrentState, proxyTagsIn } from './current-state.ts';
+import { type CurrentState, proxiesIn } from './current-state.ts';
 import { syncChanges } from './sync.ts';
 
 /** One poll of the branch; its operation id goes through the log of everything that follows from it. */
@@ -126,8 +126,8 @@ function haveOtherTags(before: Clients, after: Clients): boolean {
 }
 
 function sortedTags(clients: Clients): readonly string[] {
-  return proxyTagsIn(clients)
-    .map((tags) => JSON.stringify([...tags].sort()))
+  return proxiesIn(clients)
+    .map(({ tags }) => JSON.stringify([...tags].sort()))
     .sort();
 }
 

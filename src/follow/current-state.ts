@@ -7,6 +7,7 @@ import { isValidEntry } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
+import type { RegisteredProxy } from '../reconcile/waits/proxy-presence.ts';
 
 /** The desired state that readers see. */
 export class CurrentState {
@@ -108,21 +109,26 @@ export function secretRulesOf(desired: Partial<Pick<DesiredState, 'catalog'>> | 
 
 type Clients = DesiredState['clients'];
 
-/** Returns a function that returns the tags of each registered proxy. */
-export function registeredProxies(current: CurrentState): () => Iterable<readonly string[]> {
-  const known = new WeakMap<Clients, readonly (readonly string[])[]>();
+/** Returns a function that returns the registered proxies, the same array for the same clients; undefined where nothing is active. */
+export function registeredProxies(current: CurrentState): () => readonly RegisteredProxy[] | undefined {
+  const known = new WeakMap<Clients, readonly RegisteredProxy[]>();
   return () => {
     const clients = current.get()?.clients;
-    if (clients === undefined) return [];
-    const proxies = known.get(clients) ?? proxyTagsIn(clients);
+    if (clients === undefined) return undefined;
+    const proxies = known.get(clients) ?? proxiesIn(clients);
     known.set(clients, proxies);
     return proxies;
   };
 }
 
-/** Returns the tags of each registered proxy. */
-export function proxyTagsIn(clients: Clients): readonly (readonly string[])[] {
-  return [...clients.values()].flatMap(({ entry: { object } }) =>
-    object?.role === 'proxy' ? [object.tags ?? []] : [],
+/** Returns the registered proxies. */
+export function proxiesIn(clients: Clients): readonly RegisteredProxy[] {
+  return [...clients].flatMap(
+    ([
+      serial,
+      {
+        entry: { object },
+      },
+    ]) => (object?.role === 'proxy' ? [{ serial, tags: object.tags ?? [] }] : []),
   );
 }

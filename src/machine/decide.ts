@@ -9,7 +9,7 @@ import { isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { firstWait, rolloutWait, stopWait } from './needs.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
-import { isLeftoverReplaced } from './responsibility.ts';
+import { isLeftoverReplaced, silentProxyReason } from './responsibility.ts';
 import { advance, requeue } from './transitions.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
 import { withoutForgotten } from './want.ts';
@@ -94,23 +94,48 @@ function decideDue(row: ServerRow, due: number, context: DecisionContext): Step 
 function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | undefined {
   // What is to be deleted is not created before a check of its own.
   const isUnsure = !row.checked && row.mayExist && row.state !== 'unknown' && !isLeftoverReplaced(row);
-  if (!isUnsure || context.lastCheck !== undefined || context.providerFor(row).name === null) return undefined;
+  if (!isUnsure || context.lastCheck !== undefined) return undefined;
+  const provider = context.providerFor(row);
+  if (provider.name === null || silenceOf(row, provider, context) !== undefined) return undefined;
   return decideCheck(row, context);
 }
 
 /** A row that is blocked for lack of a provider or proxy continues once there is one; all others wait for a person. */
 function decideBlocked(row: ServerRow, context: DecisionContext): Step {
+  if (!isBlockedFor(row, 'no_provider', 'no_proxy', 'provider_changed')) return { row, next: REST };
   const provider = context.providerFor(row);
-  if (provider.name === null || !isBlockedFor(row, 'no_provider', 'no_proxy', 'provider_changed'))
-    return { row, next: REST };
-  return decideQueued(row, context);
+  if (provider.name === null) return { row: withReason(row, provider.reason), next: REST };
+  const silence = silenceOf(row, provider, context);
+  if (silence === undefined) return decideQueued(row, context);
+  return { row: withReason(row, silence), next: capacityWait(row, provider) };
+}
+
+/**
+ * Returns the reason to hold a server because no proxy asks for it; undefined if one does, or may soon. What is held so already
+ * goes on only when one asks.
+ */
+function silenceOf(
+  { reason }: ServerRow,
+  { tags, presence = 'heard' }: ResponsibleEntry,
+  { claimant }: DecisionContext,
+): Reason | undefined {
+  if (tags === undefined || claimant !== undefined || presence === 'heard') return undefined;
+  return presence === 'silent' || reason?.code === 'no_proxy' ? silentProxyReason(tags) : undefined;
+}
+
+/** Returns the row of a server that is held since no proxy asks for it; it is offered to the first that does. Undefined: it is not held. */
+function heldBySilence(row: ServerRow, provider: ResponsibleEntry, context: DecisionContext): ServerRow | undefined {
+  const silence = silenceOf(row, provider, context);
+  if (silence === undefined) return undefined;
+  return hold(row, silence, context).row;
 }
 
 function decideCheck(row: ServerRow, context: DecisionContext): Step {
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
   const checked = isStuck(row) && row.action !== null ? { ...row, reason: lostReason(row.action, context) } : row;
-  if (!context.hasCapacity(provider.name)) return { row: checked, next: capacityWait(row, provider) };
+  if (!context.hasCapacity(provider.name))
+    return { row: heldBySilence(row, provider, context) ?? checked, next: capacityWait(row, provider) };
   return { row: checked, next: { kind: 'check', provider: provider.name, tags: claimedTags(provider, context) } };
 }
 
@@ -206,7 +231,8 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   const earlier = waitForEarlier(row, { entry: provider, operation }, context);
   if (earlier !== undefined) return { row, next: earlier };
   if (!context.hasCapacity(provider.name)) {
-    return { row, next: capacityWait(row, provider, operation === 'create' && context.lastCheck === 'answered') };
+    const next = capacityWait(row, provider, operation === 'create' && context.lastCheck === 'answered');
+    return { row: heldBySilence(row, provider, context) ?? row, next };
   }
   // Another party may have created the server during the wait.
   if (operation === 'create' && context.lastCheck !== 'answered') return decideCheck(row, context);
@@ -252,11 +278,15 @@ function waitForEarlier(
   return firstWait('former', context.formerServers(row)) ?? context.firstCheckWait?.(entry);
 }
 
-function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step {
+function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step & { readonly row: ServerRow } {
   if (row.state === 'blocked') return { row, next: REST };
   // The row stays unknown, and its reason says why no check runs.
-  if (row.state === 'unknown') return { row: isSameReason(row.reason, reason) ? row : { ...row, reason }, next: REST };
+  if (row.state === 'unknown') return { row: withReason(row, reason), next: REST };
   return { row: advance(row, 'hold', { now: momentOf(context.now), reason }), next: REST };
+}
+
+function withReason(row: ServerRow, reason: Reason): ServerRow {
+  return isSameReason(row.reason, reason) ? row : { ...row, reason };
 }
 
 /**

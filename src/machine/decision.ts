@@ -92,12 +92,20 @@ export interface DecisionContext extends Needs {
   readonly witnessAwaitedUntil?: (row: ServerRow) => number | undefined;
 }
 
+/**
+ * Whether a proxy asks for work. `awaited`: it was not heard of since the controller has started, and that is too short ago to
+ * tell.
+ */
+export type Presence = 'heard' | 'awaited' | 'silent';
+
 /** The provider entry that is responsible for a server. */
 export interface ResponsibleEntry {
   readonly name: string;
   readonly timeoutMs: number;
   /** The proxy tags of a server that proxies look after. */
   readonly tags?: readonly string[];
+  /** With tags: whether a proxy that has one of them asks for work. Omitted: it is not known. */
+  readonly presence?: Presence;
   /** It makes no real servers. */
   readonly isPretending?: boolean;
   /** When an action of it whose outcome is lost is over. */

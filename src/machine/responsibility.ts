@@ -119,6 +119,12 @@ export function tagWords(tags: readonly string[]): string {
   return others.length === 0 ? `with the tag ${first}` : `with one of the tags ${[first, ...others].join(', ')}`;
 }
 
+/** Returns the reason for which a server with these tags has no proxy that asks for its actions, though one is registered. */
+export function silentProxyReason(tags: readonly string[]): Reason {
+  const text = `no proxy ${tagWords(tags)} has asked for work for 5 minutes: look at "treeline proxy" where it runs, or at the line from there`;
+  return { code: 'no_proxy', text };
+}
+
 /** Returns the reason for which a server with these tags has no proxy. */
 export function noProxyReason(tags: readonly string[]): Reason {
   const [first] = tags;

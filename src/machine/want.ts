@@ -10,6 +10,7 @@ import type { ServerPosition, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
 import { withoutHealing } from './drift.ts';
 import { isConverged, isSameSpec, needsNoAction } from './existence.ts';
+import { isBlockedFor } from './reasons.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
 import { advance, FIRST_STATE } from './transitions.ts';
 
@@ -82,7 +83,9 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
     return unseenRow(row, server, stamp);
   const { commit, time, now, isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
-  if (isOld && (!isWaiting(row) || (isRestored && row.due !== null))) return row;
+  // What no proxy asks for is judged by that again: a start brings no proxy.
+  const goesOnWaiting = row.due !== null || isBlockedFor(row, 'no_proxy');
+  if (isOld && (!isWaiting(row) || (isRestored && goesOnWaiting))) return row;
   const changesServer = row.wanted === null || !needsNoAction(server.spec, row.wanted);
   const next: ServerRow = {
     ...(changesServer ? withoutHealing(row) : row),

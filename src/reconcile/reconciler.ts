@@ -29,6 +29,7 @@ import { knownRecords, proxyTagsFor } from './passes/responsible-provider.ts';
 import { ServerPass } from './passes/server-pass.ts';
 import { tellHeldUpdates } from './passes/tell-held-updates.ts';
 import type { ProxyOffers } from './waits/proxy-offers.ts';
+import { ProxyPresence, type RegisteredProxy } from './waits/proxy-presence.ts';
 import { Sweep } from './waits/sweep.ts';
 import { WakeUps } from './waits/wake-ups.ts';
 
@@ -56,8 +57,8 @@ interface ReconcilerOptions extends SecretRules {
   readonly random: () => number;
   /** Returns the merged configuration of a server, for its provider. */
   readonly recordOf: (server: string) => NodeRecord;
-  /** Returns the tags of each registered proxy. Omitted: none is registered. */
-  readonly proxies?: () => Iterable<readonly string[]>;
+  /** Returns the registered proxies, the same array while they are the same. Omitted: none is registered. */
+  readonly proxies?: () => readonly RegisteredProxy[] | undefined;
 }
 
 /** A call that a proxy may claim, as it would be if it began now. */
@@ -83,6 +84,8 @@ export class Reconciler {
   readonly #queue: KeyedQueue;
   readonly #executor: Executor;
   readonly checks: ServerChecks;
+  /** Which proxies ask for work. */
+  readonly presence: ProxyPresence;
   readonly #wakeUps: WakeUps;
   readonly #pass: ServerPass;
   readonly #sites: SiteWitness;
@@ -113,6 +116,10 @@ export class Reconciler {
       clock,
       grant: (server) => this.#wakeUps.grant(server, PROXIED),
       isInFlight: (server) => capacity.isInFlight(server),
+    });
+    this.presence = new ProxyPresence({
+      ...{ clock, registered: () => options.proxies?.() },
+      changed: (tags) => [...this.offers.for(tags)].forEach(wake),
     });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake });
@@ -238,6 +245,7 @@ export class Reconciler {
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
     this.#sweep.stop();
+    this.presence.stop();
     this.#claims.stop();
     this.#wakeUps.stop();
     await this.#executor.stop(ms);
@@ -281,10 +289,9 @@ export class Reconciler {
   }
 
   #contextSources(): ContextSources {
-    const { ledger, registry, clock, graceMs, deleteBudget, proxies, recordOf } = this.#options;
+    const { ledger, registry, clock, graceMs, deleteBudget, recordOf } = this.#options;
     return {
-      ...{ ledger, registry, graceMs, recordOf: knownRecords(ledger, recordOf) },
-      ...(proxies === undefined ? {} : { proxies }),
+      ...{ ledger, registry, graceMs, proxies: this.presence, recordOf: knownRecords(ledger, recordOf) },
       claimantOf: (server) => this.#claims.claimantOf(server),
       get now() {
         return clock.now();

@@ -19,14 +19,15 @@ import type { NodeRecord } from '../../model/record.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { Ledger } from '../ledger.ts';
+import type { ProxyPresence } from '../waits/proxy-presence.ts';
 
 /** The parts that the choice of a provider reads. */
 export interface ProviderSources {
   readonly registry: ProviderRegistry;
   /** Returns the merged configuration of a server, or the last recorded one. Omitted: no proxy has servers. */
   readonly recordOf?: (server: string) => NodeRecord;
-  /** The tags of each registered proxy. */
-  readonly proxies?: () => Iterable<readonly string[]>;
+  /** The registered proxies. Omitted: none is registered. */
+  readonly proxies?: Pick<ProxyPresence, 'registered' | 'of'>;
 }
 
 /** Returns the provider that is responsible for the row of a server, or the reason for which there is none. */
@@ -84,10 +85,11 @@ function responsibleProxy(
   const present = proxyTagsOf(recordOf?.(name) ?? {});
   const tags = responsibleTags(row, present);
   if (tags === undefined) return { name: null, reason: otherTagsReason(row, present) };
-  const registered = [...(proxies?.() ?? [])];
-  if (registered.some((own) => fitsProxy(tags, own))) return { ...entry, tags };
+  const registered = proxies?.registered ?? [];
+  if (registered.some((own) => fitsProxy(tags, own.tags)))
+    return { ...entry, tags, ...(proxies && { presence: proxies.of(tags) }) };
   // Where other proxies would get it now, they can be asked instead: `treeline adopt`.
-  const hasOthers = hasOtherTags(row, present) || registered.some((own) => fitsProxy(present, own));
+  const hasOthers = hasOtherTags(row, present) || registered.some((own) => fitsProxy(present, own.tags));
   const isOther = row.wanted !== null && hasOthers;
   return { name: null, reason: isOther ? otherTagsReason(row, present) : noProxyReason(tags) };
 }

@@ -233,7 +233,7 @@ function unblocking(resource: string, row: ServerRow): string | null {
     case 'protected':
       return `take the change back, or push "protected: false" for ${row.instance} first; where it is not to be built again: treeline retry --resource ${resource}`;
     case 'no_proxy':
-      return 'register a proxy with that tag, or add an entry to execution.providers in the settings';
+      return 'register a proxy with that tag, and see that it runs; or add an entry to execution.providers in the settings';
     case 'no_provider':
     case 'provider_changed': {
       const settings = 'correct execution.providers in the settings, and start the controller again';

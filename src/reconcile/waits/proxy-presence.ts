@@ -1,0 +1,107 @@
+// Knows which of the registered proxies ask for work. Servers of proxies that none asked for do not go on, and a person has to be told: see
+// docs/concepts.md, proxies. It is known to the process that leads, from its own start on.
+import type { Clock } from '../../base/clock.ts';
+import { isSameList } from '../../base/lists.ts';
+import type { Presence } from '../../machine/decision.ts';
+import { fitsProxy } from '../../machine/responsibility.ts';
+
+/** A registered client with the role proxy. */
+export interface RegisteredProxy {
+  readonly serial: string;
+  readonly tags: readonly string[];
+}
+
+interface KnownProxy {
+  readonly tags: readonly string[];
+  presence: Presence;
+  /** When it was last heard of, or else when it became known here; by the monotonic clock. */
+  since: number;
+}
+
+interface ProxyPresenceOptions {
+  readonly clock: Clock;
+  /** Returns the proxies, the same array while they are the same; undefined before a desired state is active. */
+  readonly registered: () => readonly RegisteredProxy[] | undefined;
+  /** Called when a proxy with these tags is heard of again, or is not any more. */
+  readonly changed: (tags: readonly string[]) => void;
+}
+
+/** A proxy asks at least once a minute, and more often while it carries something out. */
+const SILENT_MS = 300_000;
+const TICK_MS = 30_000;
+
+/** Which proxies are heard of. A change of that is one moment for all who ask: it waits for no question. */
+export class ProxyPresence {
+  readonly #options: ProxyPresenceOptions;
+  readonly #proxies = new Map<string, KnownProxy>();
+  #registered: readonly RegisteredProxy[] | undefined;
+  #cancel: () => void;
+
+  constructor(options: ProxyPresenceOptions) {
+    this.#options = options;
+    this.#cancel = options.clock.after(TICK_MS, () => this.#tick());
+  }
+
+  /** The registered proxies. */
+  get registered(): readonly RegisteredProxy[] {
+    this.#follow();
+    return this.#registered ?? [];
+  }
+
+  /** Notes that a client asks for work, or is at work. */
+  hear(serial: string): void {
+    this.#follow();
+    const proxy = this.#proxies.get(serial);
+    if (proxy === undefined) return;
+    const isNew = proxy.presence !== 'heard';
+    proxy.since = this.#options.clock.monotonic();
+    proxy.presence = 'heard';
+    if (isNew) this.#options.changed(proxy.tags);
+  }
+
+  /** Returns the best presence of the registered proxies that look after servers with these tags. */
+  of(tags: readonly string[]): Presence {
+    this.#follow();
+    let best: Presence = 'silent';
+    for (const proxy of this.#proxies.values()) {
+      if (proxy.presence === 'silent' || !fitsProxy(tags, proxy.tags)) continue;
+      if (proxy.presence === 'heard') return 'heard';
+      best = 'awaited';
+    }
+    return best;
+  }
+
+  /** Ends the watch. */
+  stop(): void {
+    this.#cancel();
+  }
+
+  /** Who is registered while this process leads has been heard of by that: a person is just about to start it. */
+  #follow(): void {
+    const registered = this.#options.registered();
+    if (registered === undefined || registered === this.#registered) return;
+    const presence: Presence = this.#registered === undefined ? 'awaited' : 'heard';
+    const since = this.#options.clock.monotonic();
+    const before = new Map(this.#proxies);
+    this.#registered = registered;
+    this.#proxies.clear();
+    for (const { serial, tags } of registered) {
+      this.#proxies.set(serial, { presence, since, ...before.get(serial), tags });
+    }
+    for (const [serial, { tags }] of this.#proxies) {
+      const known = before.get(serial);
+      if (known === undefined || !isSameList(known.tags, tags)) this.#options.changed(tags);
+    }
+  }
+
+  #tick(): void {
+    this.#follow();
+    const now = this.#options.clock.monotonic();
+    for (const proxy of this.#proxies.values()) {
+      if (proxy.presence === 'silent' || now - proxy.since < SILENT_MS) continue;
+      proxy.presence = 'silent';
+      this.#options.changed(proxy.tags);
+    }
+    this.#cancel = this.#options.clock.after(TICK_MS, () => this.#tick());
+  }
+}

@@ -1,0 +1,179 @@
+// Servers whose proxies do not ask for work: they are not in progress for ever, and go on by themselves.
+import { describe, expect, it } from 'vitest';
+import type { Client } from '../../src/model/objects.ts';
+import { Core } from './core.ts';
+import { shopFiles } from './shop.ts';
+
+const MINUTE = 60_000;
+const SILENT = 5 * MINUTE;
+const REASON = {
+  code: 'no_proxy',
+  text: 'no proxy with the tag "lab" has asked for work for 5 minutes: look at "treeline proxy" where it runs, or at the line from there',
+};
+const CLIENTS = { 'clients/B1.yaml': 'role: proxy\ntags: [lab]\n', 'clients/B2.yaml': 'role: proxy\ntags: [edge]\n' };
+
+function proxy(serial: string, tag: string): Client {
+  const fields = { name: serial, type: 'client', description: '', role: 'proxy', fingerprint: '', tenant: '' } as const;
+  return { ...fields, serial, tags: [tag] };
+}
+
+const LAB = proxy('B1', 'lab');
+const EDGE = proxy('B2', 'edge');
+
+function servers(tags: Readonly<Record<string, string>>) {
+  return shopFiles(
+    Object.fromEntries(Object.entries(tags).map(([name, tag]) => [name, `name: ${name}, ProxyTag: ${tag}`])),
+  );
+}
+
+async function coreOf(tags: Readonly<Record<string, string>>): Promise<Core> {
+  const core = new Core({ hasProxied: true, entries: [] });
+  core.source.commit({ ...servers(tags), ...CLIENTS });
+  await core.poll();
+  return core;
+}
+
+/** Lets minutes pass, in each of which these proxies ask. */
+async function minutes(core: Core, count: number, ...asking: readonly Client[]): Promise<void> {
+  for (let minute = 0; minute < count; minute += 1) {
+    for (const by of asking) core.agent?.actions(by, 10);
+    await core.pass(MINUTE);
+  }
+}
+
+function offered(core: Core, by: Client): readonly string[] {
+  return core.agent?.actions(by, 10).map(({ resource }) => resource) ?? [];
+}
+
+function statusOf(core: Core): string {
+  return core.reader.status('shop');
+}
+
+describe('servers whose proxies do not ask', () => {
+  it('are blocked after 5 minutes, with the reason, and others are not', async () => {
+    const core = await coreOf({ a: 'lab', b: 'edge', c: 'lab' });
+    await minutes(core, 4, EDGE);
+    expect(core.states()).toEqual({ a: 'pending', b: 'pending', c: 'pending' });
+    await minutes(core, 2, EDGE);
+    expect(core.states()).toEqual({ a: 'blocked', b: 'pending', c: 'blocked' });
+    expect(core.ledger.server('a')?.reason).toEqual(REASON);
+    expect(await core.missedWakeUps()).toBe(0);
+  });
+
+  it('make their instance Blocked, which has been In progress', async () => {
+    const core = await coreOf({ a: 'lab' });
+    expect(statusOf(core)).toBe('In progress');
+    await minutes(core, 6);
+    expect(statusOf(core)).toBe('Blocked');
+  });
+
+  it('go on by themselves when one asks, all of them, and are offered to it at once', async () => {
+    const core = await coreOf({ a: 'lab', b: 'lab', c: 'edge' });
+    await minutes(core, 6);
+    expect(core.states()).toEqual({ a: 'blocked', b: 'blocked', c: 'blocked' });
+    expect(offered(core, LAB)).toEqual(['a', 'b']);
+    await core.settle();
+    expect(core.states()).toEqual({ a: 'pending', b: 'pending', c: 'blocked' });
+    expect(await core.missedWakeUps()).toBe(0);
+  });
+
+  it('are blocked as soon as a commit wants them, where the proxies are silent already', async () => {
+    const core = await coreOf({ a: 'lab' });
+    await minutes(core, 6);
+    core.source.commit(servers({ a: 'lab', b: 'lab' }));
+    await core.poll();
+    expect(core.states()).toEqual({ a: 'blocked', b: 'blocked' });
+  });
+
+  it('go on when another proxy with their tag is registered, and name what is missing when the last one is removed', async () => {
+    const core = await coreOf({ a: 'lab' });
+    await minutes(core, 6);
+    core.source.commit({ 'clients/B1.yaml': null });
+    await core.poll();
+    expect(core.ledger.server('a')?.reason?.text).toContain('no proxy with the tag "lab" is registered');
+    core.source.commit({ 'clients/B7.yaml': 'role: proxy\ntags: [lab]\n' });
+    await core.poll();
+    expect(core.states()).toEqual({ a: 'pending' });
+    await minutes(core, 6);
+    expect(core.ledger.server('a')?.reason).toEqual(REASON);
+  });
+
+  it('go on when a registered proxy is exchanged for a new one with the same tags in one commit', async () => {
+    const core = await coreOf({ a: 'lab' });
+    await minutes(core, 6);
+    core.source.commit({ 'clients/B1.yaml': null, 'clients/B7.yaml': 'role: proxy\ntags: [lab]\n' });
+    await core.poll();
+    await core.pass(MINUTE);
+    expect(core.states()).toEqual({ a: 'pending' });
+    expect(await core.missedWakeUps()).toBe(0);
+  });
+});
+
+describe('an action whose outcome only a silent proxy can tell', () => {
+  it('says so while it is unknown, and is checked when a proxy asks', async () => {
+    const core = await coreOf({ a: 'lab' });
+    const claim = async (): Promise<void> => {
+      const [action] = core.agent?.actions(LAB, 1) ?? [];
+      const claimed = core.agent?.claim({ by: LAB, refusal: () => undefined }, action?.id ?? '', null);
+      await core.settle();
+      const { lease, action: own } = (await claimed) ?? { lease: '', action: undefined };
+      if (own?.operation !== 'check') return;
+      const answer = { outcome: 'absent', message: '', outputs: {}, observed: {} } as const;
+      const reported = core.agent?.report(LAB, own.id, { lease, answer });
+      await core.settle();
+      await reported;
+    };
+    await claim();
+    await claim();
+    expect(core.states()).toEqual({ a: 'creating' });
+    await minutes(core, 7);
+    expect(core.ledger.server('a')).toMatchObject({ state: 'unknown', reason: REASON });
+    expect(statusOf(core)).toBe('Blocked');
+    expect(offered(core, LAB)).toEqual(['a']);
+    await core.settle();
+    expect(core.ledger.server('a')).toMatchObject({ state: 'unknown', reason: { code: 'outcome_lost' } });
+    expect(await core.missedWakeUps()).toBe(0);
+  });
+});
+
+describe('a new leader', () => {
+  it('waits for 5 minutes before it says that a proxy does not ask', async () => {
+    const core = await coreOf({ a: 'lab' });
+    await minutes(core, 4);
+    const next = await core.restart();
+    await minutes(next, 4);
+    expect(next.states()).toEqual({ a: 'pending' });
+    await minutes(next, 2);
+    expect(next.states()).toEqual({ a: 'blocked' });
+  });
+
+  it('leaves blocked what is, until a proxy asks', async () => {
+    const core = await coreOf({ a: 'lab' });
+    await minutes(core, 6);
+    const next = await core.restart();
+    expect(next.ledger.server('a')).toMatchObject({ state: 'blocked', reason: REASON });
+    await minutes(next, 1);
+    expect(offered(next, LAB)).toEqual(['a']);
+    await next.settle();
+    expect(next.states()).toEqual({ a: 'pending' });
+  });
+});
+
+it('a server at rest stays done, and is checked when its proxy is back', async () => {
+  const core = await coreOf({ a: 'lab' });
+  const row = core.ledger.server('a');
+  if (row === undefined) throw new Error('there is no server');
+  const spec = row.wanted;
+  const done = {
+    ...row,
+    state: 'done',
+    applied: spec,
+    checked: true,
+    provider: 'a proxy',
+    proxyTags: ['lab'],
+  } as const;
+  await core.ledger.commit([{ kind: 'server', name: 'a', value: { ...done }, expected: row }]);
+  const next = await core.restart();
+  await minutes(next, SILENT / MINUTE + 20);
+  expect(next.states()).toEqual({ a: 'done' });
+});
