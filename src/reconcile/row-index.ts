@@ -1,6 +1,7 @@
 // Indexes the rows by dependency, group and instance. Updated row by row, so that a question about one server does not
 // walk over all of them.
 
+import { attentionKeyOf } from '../machine/attention.ts';
 import { isHealQueued, mayCountAsGone } from '../machine/drift.ts';
 import { isBeingRemoved, isMade } from '../machine/existence.ts';
 import { specsInUse } from '../machine/holders.ts';
@@ -37,6 +38,8 @@ export class RowIndex {
   readonly #unwanted = new NameSets();
   /** By instance, names of the servers that were made before the store was lost, and that no commit wants. */
   readonly #former = new NameSets();
+  /** By cause, the names of the servers that need a person. */
+  readonly #attention = new NameSets();
   #madeCount = 0;
   /** Names of the wanted servers that are not checked yet. */
   readonly #unseen = new Set<string>();
@@ -70,6 +73,7 @@ export class RowIndex {
     this.#noteUnseen(name, after !== undefined && isUnseen(after));
     this.#openUpdates.moveOne(name, before && openUpdateOf(before), after && openUpdateOf(after));
     this.#queuedHeals.moveOne(name, before && queuedHealOf(before), after && queuedHealOf(after));
+    this.#attention.moveOne(name, before && attentionKeyOf(before), after && attentionKeyOf(after));
     this.#counts.follow(name, after, after === undefined ? '' : groupOf(after));
     if (before?.applied !== after?.applied || before?.action !== after?.action) {
       const [needed, needs] = [neededBy(before), neededBy(after)];
@@ -169,6 +173,11 @@ export class RowIndex {
   /** Returns the names of the servers that wait for an update that heals them, by the commit that last changed them. */
   queuedHeals(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#queuedHeals.all();
+  }
+
+  /** Returns the names of the servers that need a person, by cause: copies of the present moment. See {@link attentionKeyOf}. */
+  needingPerson(): ReadonlyMap<string, readonly string[]> {
+    return new Map([...this.#attention.all()].map(([cause, names]) => [cause, [...names]]));
   }
 
   /** Returns the names of the instances that have recorded servers. */

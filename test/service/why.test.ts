@@ -335,6 +335,7 @@ describe('everything', () => {
       commit: core.reader.commit(),
       newest: null,
       held: [],
+      attention: [expect.objectContaining({ id: 'failed:data' })],
       counts: { pending: 1, failed: 1 },
       instances: ['data', 'shop'].map((name) => {
         const { waiting: _, ...rest } = why(core, name);

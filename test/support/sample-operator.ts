@@ -26,7 +26,7 @@ export const EVENTS: readonly InstanceEvent[] = [3, 4, 5, 6, 7].map((id) => ({
 }));
 
 const OVERVIEW: Overview = {
-  ...{ commit: COMMIT, newest: null, held: [], counts: WHY.counts },
+  ...{ commit: COMMIT, newest: null, held: [], attention: [], counts: WHY.counts },
   instances: [{ name: 'shop', status: WHY.status, summary: WHY.summary, counts: WHY.counts }],
 };
 

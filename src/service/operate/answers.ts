@@ -98,8 +98,54 @@ export interface Outage {
   readonly sinceStart?: true;
 }
 
+/** The kinds of causes that need a person, in the order in which they are listed. */
+export const ATTENTION_KINDS = [
+  'store',
+  'copied',
+  'leader',
+  'repository',
+  'commit',
+  'held',
+  'gone',
+  'invalid',
+  'failed',
+  'lost',
+  'blocked',
+  'drifted',
+  'statuses',
+] as const;
+/** The kind of a cause that needs a person. */
+export type AttentionKind = (typeof ATTENTION_KINDS)[number];
+
+/** One cause that needs a person, whatever the number of servers that it concerns. */
+export interface AttentionItem {
+  /** Stable while the cause lasts, also over restarts and on every replica: kind, colon, and what it is about, as `held:shop`. */
+  readonly id: string;
+  readonly kind: AttentionKind;
+  /** The instances concerned, sorted, at most 100; empty where it concerns none in particular. */
+  readonly instances: readonly string[];
+  /** The number of servers concerned, and the first of their names; sorted. */
+  readonly servers: { readonly count: number; readonly examples: readonly string[] };
+  /** One sentence for a person. */
+  readonly reason: string;
+  /** RFC 3339, with milliseconds; null where it is not recorded. */
+  readonly since: string | null;
+  /** The command that helps, or words; null where nothing can be done but wait. */
+  readonly action: string | null;
+  /** Set where a person has acknowledged it for every instance concerned: it stays listed, last, and pages nobody. */
+  readonly acknowledged: { readonly by: string; readonly until: string; readonly reason: string } | null;
+}
+
+/** What needs a person. */
+export interface Attention {
+  /** By kind, then by id; the acknowledged ones last. At most 1,000. */
+  readonly attention: readonly AttentionItem[];
+  /** The number of further items; omitted where there are none. */
+  readonly attentionLeftOut?: number;
+}
+
 /** The progress of all instances. */
-export interface Overview extends ReplicaFacts {
+export interface Overview extends ReplicaFacts, Attention {
   /** The followed commit. */
   readonly commit: string;
   /** Null where that is the newest one. */

@@ -40,10 +40,11 @@ import type {
   Why,
 } from './answers.ts';
 import { heldItems } from './held-items.ts';
+import { buildOverview } from './overview.ts';
 import type { WaitFacts } from './server-items.ts';
 import { describeOne, findServers, type ServerQuery } from './server-list.ts';
 import { askedBy, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
-import { buildOverview, type CallHolder, explainWaits, type PresentFacts, replicaFacts, waitFactsFor } from './why.ts';
+import { type CallHolder, explainWaits, type PresentFacts, replicaFacts, waitFactsFor } from './why.ts';
 
 interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
   /** See Follower. */

@@ -208,7 +208,7 @@ function stateWords({ state, reason }: ServerRow): string {
 }
 
 /** Returns what a person does about a server whose last try failed. */
-function retrying(resource: string, { state, wanted }: ServerRow): string {
+export function retrying(resource: string, { state, wanted }: ServerRow): string {
   const retry = `treeline retry --resource ${resource}`;
   if (wanted === null) return `${retry}; or, to forget it and leave it as it is: treeline retain ${resource}`;
   return state === 'failed' ? `correct that, then push, or: ${retry}` : retry;
@@ -219,12 +219,13 @@ function isUnanswered(row: ServerRow): boolean {
   return row.state === 'unknown' && row.reason?.code === 'check_failed' && !isStuck(row);
 }
 
-function answering(resource: string): string {
+/** Returns what a person does about a server whose last outcome is not known and whose checks fail. */
+export function answering(resource: string): string {
   return `correct what keeps the check from answering; it is checked again by itself, and at once with: treeline retry --resource ${resource}`;
 }
 
 /** Returns what a person does about a server that is blocked; null where nothing is known. */
-function unblocking(resource: string, row: ServerRow): string | null {
+export function unblocking(resource: string, row: ServerRow): string | null {
   switch (row.reason?.code) {
     case 'exists_already':
       if (row.wanted === null)

@@ -1,25 +1,23 @@
-// Explains why instances are not done, and summarizes the progress of all of them. See docs/rest.md, stack instances
-// and operations.
+// Explains why an instance is not done. See docs/rest.md, stack instances.
 
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
+import { type Steps, visitAll } from '../../base/steps.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import { instanceNames, instanceStatus, type StallsOf } from '../read/instance-views.ts';
-import { type PresentView, type ProgressFacts, type View, viewAtMoment } from '../views.ts';
+import { instanceStatus, type StallsOf } from '../read/instance-views.ts';
+import type { PresentView, ProgressFacts, View } from '../views.ts';
 import type {
   LeadingReplica,
   Outage,
-  Overview,
   ReplicaFacts,
   StateCounts,
   UnfollowedCommit,
   WaitingItem,
   Why,
 } from './answers.ts';
-import { heldItems, heldReason, isApprovedAlready } from './held-items.ts';
-import { countStates, StateCounter, serverItems, type WaitFacts } from './server-items.ts';
+import { heldReason, isApprovedAlready } from './held-items.ts';
+import { countStates, serverItems, type WaitFacts } from './server-items.ts';
 
 /** The sources of the answers. */
 export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
@@ -60,7 +58,7 @@ const PROBLEMS_MAX = 20;
 export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
 /** What is known of the replicas. */
-interface KnownReplicas {
+export interface KnownReplicas {
   /** Undefined where the store is embedded. */
   readonly leader: LeadingReplica | null | undefined;
   readonly lag: Outage | undefined;
@@ -97,53 +95,8 @@ export function waitFactsFor(by: Client, facts: WhyFacts): WaitFacts {
   return { rows: facts.view.rows, waitOf, checkFailureOf, proxyWords, showsValues: by.role !== 'proxy' };
 }
 
-/**
- * Returns work that finds how far all instances are. The rows are those of the moment of this call; the waits of servers, and the
- * stalls that follow from waits, are those of the moment at which an instance has its turn.
- */
-export function buildOverview(by: Client, facts: PresentFacts & KnownReplicas): Steps<Overview> {
-  return overviewAt(by, { facts, held: heldItems(facts.view.rows, facts.refused), moment: viewAtMoment(facts.view) });
-}
-
-interface OverviewParts {
-  readonly facts: WhyFacts & KnownReplicas;
-  readonly held: Overview['held'];
-  readonly moment: Steps<View<ProgressFacts>>;
-}
-
-function* overviewAt(by: Client, { facts, held, moment }: OverviewParts): Steps<Overview> {
-  const view = yield* moment;
-  const refused = facts.isActive ? undefined : facts.refused;
-  const mistakesOf = yield* mistakesByInstance(view.desired);
-  const instances: Overview['instances'][number][] = [];
-  yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
-    const { status, summary, counts } = explainWaits(name, by, { ...facts, view, refused, mistakesOf }, 1);
-    instances.push({ name, status, summary, counts });
-  });
-  const counts = new StateCounter();
-  yield* visitAll(view.rows.list('server').values(), ({ state }) => counts.add(state));
-  return {
-    commit: view.desired.commit,
-    newest: unfollowed(by, facts.refused),
-    held,
-    ...(by.role === 'proxy' ? {} : outagesIn(facts)),
-    ...replicaFacts(by, facts),
-    counts: counts.counts(),
-    instances,
-  };
-}
-
-function outagesIn({ copied, pollFailure, storeFailure, statusFailure }: WhyFacts): Partial<Overview> {
-  return {
-    ...(copied && { copied }),
-    ...(pollFailure && { repository: pollFailure }),
-    ...(storeFailure && { store: storeFailure }),
-    ...(statusFailure && { statuses: statusFailure }),
-  };
-}
-
 /** Returns a function that returns the first mistakes of an instance, as {@link mistakesIn} finds them. */
-function* mistakesByInstance({ problems }: ProgressFacts): Steps<(instance: string) => readonly Problem[]> {
+export function* mistakesByInstance({ problems }: ProgressFacts): Steps<(instance: string) => readonly Problem[]> {
   const found = new Map<string, Problem[]>();
   for (const problem of problems.filter(isError)) {
     yield* visitAll(new Set(problem.instances), (instance) => {
@@ -207,13 +160,14 @@ function mistakesIn({ problems }: ProgressFacts, name: string): readonly Problem
   return problems.filter((one) => isError(one) && one.instances?.includes(name)).slice(0, PROBLEMS_MAX);
 }
 
-/** Messages quote what stands in a file, and that a proxy is not shown. */
-function problemText({ file, line, column, message, hint, code }: Problem, by: Client): string {
+/** Returns the text of a problem. Messages quote what stands in a file, and that a proxy is not shown. */
+export function problemText({ file, line, column, message, hint, code }: Problem, by: Client): string {
   const what = by.role === 'proxy' ? WITHHELD : `${message}${hint === null ? '' : ` (${hint})`}`;
   return `${file}:${line}:${column}: ${what} [${code}]`;
 }
 
-function unfollowed(by: Client, refused: RefusedCommit | undefined): UnfollowedCommit | null {
+/** Returns the newest commit with the reason why it is not followed, as a client may see it; null where it is followed. */
+export function unfollowed(by: Client, refused: RefusedCommit | undefined): UnfollowedCommit | null {
   if (refused === undefined) return null;
   const { commit, hold: held, since } = refused;
   const reason = by.role === 'proxy' && held === null ? WITHHELD : refused.reason;

@@ -1,0 +1,201 @@
+// Lists what needs a person: one item for each cause, whatever the number of servers that it concerns. docs/concepts.md, what needs a person.
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
+import { countOf } from '../../base/wording.ts';
+import { attentionKeyOf } from '../../machine/attention.ts';
+import { isStuck, reasonText } from '../../machine/reasons.ts';
+import { compareNames } from '../../model/names.ts';
+import type { Client } from '../../model/objects.ts';
+import type { Problem } from '../../model/problem.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { ProgressFacts, RowsAtMoment, View } from '../views.ts';
+import {
+  ATTENTION_KINDS,
+  type Attention,
+  type AttentionItem,
+  type AttentionKind,
+  type HeldItem,
+  type Outage,
+} from './answers.ts';
+import { isApprovedAlready } from './held-items.ts';
+import { answering, retrying, unblocking } from './server-items.ts';
+import { type KnownReplicas, problemText, unfollowed, type WhyFacts } from './why.ts';
+
+const ITEMS_MAX = 1_000;
+const INSTANCES_MAX = 100;
+const EXAMPLES_MAX = 5;
+
+/** What the items are made of. */
+export interface AttentionFacts
+  extends Pick<WhyFacts, 'refused' | 'pollFailure' | 'storeFailure' | 'statusFailure' | 'copied'>,
+    KnownReplicas {
+  readonly view: View<ProgressFacts>;
+  readonly held: readonly HeldItem[];
+  /** By cause, the names of the servers that need a person; see RowIndex. */
+  readonly needing: ReadonlyMap<string, readonly string[]>;
+  readonly mistakesOf: (instance: string) => readonly Problem[];
+}
+
+type NewItem = Omit<AttentionItem, 'kind' | 'acknowledged'>;
+
+const NO_SERVERS: AttentionItem['servers'] = { count: 0, examples: [] };
+
+/** Returns work that lists what needs a person. A proxy is told as little as by `why`. */
+export function* attentionIn(by: Client, facts: AttentionFacts): Steps<Attention> {
+  const found = new Map<string, AttentionItem>();
+  const add = (item: NewItem): unknown => found.set(item.id, { ...item, kind: kindIn(item.id), acknowledged: null });
+  for (const item of [...(by.role === 'proxy' ? [] : outages(facts)), ...commitItems(by, facts)]) add(item);
+  for (const item of facts.held) if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
+  for (const item of yield* invalidItems(by, facts)) add(item);
+  for (const [id, names] of facts.needing) {
+    const item = yield* serversItem(id, names, facts.view.rows);
+    if (item !== undefined) add(item);
+  }
+  const order = yield* sortNames([...found.keys()]);
+  const sorted = ATTENTION_KINDS.flatMap((kind) => order.filter((id) => kindIn(id) === kind));
+  const attention = sorted.slice(0, ITEMS_MAX).flatMap((id) => found.get(id) ?? []);
+  const leftOut = sorted.length - attention.length;
+  return { attention, ...(leftOut > 0 ? { attentionLeftOut: leftOut } : {}) };
+}
+
+/** Ids are made here and in machine/attention.ts, with one of these kinds. */
+function kindIn(id: string): AttentionKind {
+  return id.slice(0, id.indexOf(':')) as AttentionKind;
+}
+
+/** Returns an item that concerns no instance in particular. */
+function outsideItem(id: string, { reason, since }: Pick<Outage, 'reason' | 'since'>, action: string | null): NewItem {
+  return { id, instances: [], servers: NO_SERVERS, reason, since, action };
+}
+
+function outages({ pollFailure, storeFailure, statusFailure, copied, leader, lag, view }: AttentionFacts): NewItem[] {
+  const items: NewItem[] = [];
+  if (storeFailure !== undefined) {
+    const reason = `nothing is saved, so nothing new begins: ${storeFailure.reason}`;
+    items.push(outsideItem('store:unsaved', { ...storeFailure, reason }, 'correct that; it is tried again by itself'));
+  }
+  if (copied !== undefined) {
+    const reason = `two controllers may work on these servers: ${copied.reason}`;
+    const action = 'stop one of the two; where that is the other one, start this one again';
+    items.push(outsideItem('copied:store', { ...copied, reason }, action));
+  }
+  if (leader === null) {
+    const since = lag?.since ?? null;
+    const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
+    items.push({
+      ...outsideItem('leader:none', { reason, since: '' }, 'start a replica, or have it reach the database'),
+      since,
+    });
+  }
+  if (pollFailure !== undefined) {
+    const reason = `the repository cannot be followed, and a newer commit than ${view.desired.commit} is not known: ${pollFailure.reason}`;
+    items.push(
+      outsideItem('repository:unread', { ...pollFailure, reason }, 'correct that; it is read again by itself'),
+    );
+  }
+  if (statusFailure !== undefined) {
+    const reason = `commit statuses are not sent: ${statusFailure.reason}`;
+    items.push(
+      outsideItem('statuses:unsent', { ...statusFailure, reason }, 'correct that; they are sent again by themselves'),
+    );
+  }
+  return items;
+}
+
+/** Several commits that are not followed one after the other, for causes of one kind, are one item: the branch stands still. */
+function commitItems(by: Client, { refused }: AttentionFacts): NewItem[] {
+  const newest = unfollowed(by, refused);
+  if (newest === null) return [];
+  const reason = `the newest commit ${newest.commit} is not followed: ${newest.reason}`;
+  return [outsideItem(`commit:${refused?.hold?.kind ?? 'wrong'}`, { ...newest, reason }, newest.action)];
+}
+
+function heldItem(item: HeldItem, { view: { rows } }: AttentionFacts): NewItem {
+  const { digest, instance, reason, since, resources } = item;
+  const instances = instance === null ? instancesOf(resources, rows) : [instance];
+  const servers = { count: resources.length, examples: resources.slice(0, EXAMPLES_MAX) };
+  const row = instance === null ? undefined : rows.read('held', instance);
+  const action = row !== undefined && isApprovedAlready(row, rows) ? null : `treeline approve ${digest}`;
+  return { id: `held:${instance ?? digest}`, instances, servers, reason, since, action };
+}
+
+function instancesOf(servers: readonly string[], rows: RowsAtMoment): readonly string[] {
+  const found = new Set(servers.flatMap((name) => rows.server(name)?.instance ?? []));
+  return [...found].sort(compareNames).slice(0, INSTANCES_MAX);
+}
+
+/** Instances whose first mistake is in the same file are one cause: a wrong template stops all that use it. */
+function* invalidItems(by: Client, { view, mistakesOf }: AttentionFacts): Steps<readonly NewItem[]> {
+  const byFile = new Map<string, { readonly problem: Problem | undefined; readonly instances: string[] }>();
+  yield* visitAll(yield* sortNames([...view.desired.invalid]), (instance) => {
+    const [problem] = mistakesOf(instance);
+    const about = problem?.file ?? instance;
+    const known = byFile.get(about);
+    if (known === undefined) byFile.set(about, { problem, instances: [instance] });
+    else known.instances.push(instance);
+  });
+  return [...byFile].map(([about, { problem, instances }]): NewItem => {
+    const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
+    const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
+    const isThere = problem !== undefined && view.desired.places.has(problem.file);
+    return {
+      ...{ id: `invalid:${about}`, instances: instances.slice(0, INSTANCES_MAX), servers: NO_SERVERS, since: null },
+      reason: `the newest version of ${whose} is wrong${text}`,
+      action: problem === undefined ? null : `${isThere ? 'correct' : 'bring back'} ${problem.file}, and push`,
+    };
+  });
+}
+
+/** Returns the item of the servers of one cause; undefined where none of them needs a person any more. */
+function* serversItem(id: string, names: readonly string[], rows: RowsAtMoment): Steps<NewItem | undefined> {
+  const examples: Example[] = [];
+  const instances = new Set<string>();
+  let count = 0;
+  let since: string | undefined;
+  yield* visitAll(names, (name) => {
+    const row = rows.server(name);
+    if (row === undefined || attentionKeyOf(row) !== id) return;
+    count += 1;
+    instances.add(row.instance);
+    if (since === undefined || row.since < since) since = row.since;
+    const last = examples.length < EXAMPLES_MAX ? undefined : examples.at(-1);
+    if (last !== undefined && compareNames(name, last.name) >= 0) return;
+    examples.push({ name, row });
+    examples.sort((a, b) => compareNames(a.name, b.name)).splice(EXAMPLES_MAX);
+  });
+  const [first] = examples;
+  if (first === undefined || since === undefined) return undefined;
+  return {
+    ...{ id, since, servers: { count, examples: examples.map(({ name }) => name) } },
+    instances: [...(yield* sortNames([...instances]))].slice(0, INSTANCES_MAX),
+    reason: serversReason(kindIn(id), first, count),
+    action: serversAction(kindIn(id), first, count),
+  };
+}
+
+interface Example {
+  readonly name: string;
+  readonly row: ServerRow;
+}
+
+function serversReason(kind: AttentionKind, { name, row }: Example, count: number): string {
+  const state = kind === 'failed' && row.state !== 'failed' ? 'has failed, and is tried again' : `is ${row.state}`;
+  const reason = reasonText(row.reason);
+  const others = count === 1 ? '' : `; others: ${count - 1}`;
+  return `${name} ${state}${reason === '' ? '' : `: ${reason}`}${others}`;
+}
+
+function serversAction(kind: AttentionKind, { name, row }: Example, count: number): string | null {
+  const retry = `treeline retry ${count === 1 ? `--resource ${name}` : row.instance}`;
+  switch (kind) {
+    case 'gone':
+      return `find out whether they are gone, or its program or service answers wrongly; to make them again: treeline retry ${row.instance}`;
+    case 'failed':
+      return count === 1 ? retrying(name, row) : `correct that, then push, or: ${retry}`;
+    case 'drifted':
+      return `${retry}, or push a commit that changes it`;
+    case 'lost':
+      return isStuck(row) ? unblocking(name, row) : answering(name);
+    default:
+      return unblocking(name, row);
+  }
+}

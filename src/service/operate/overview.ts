@@ -1,0 +1,69 @@
+// Summarizes the progress of all instances, and what needs a person. See docs/rest.md, operations.
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
+import type { Client } from '../../model/objects.ts';
+import { instanceNames } from '../read/instance-views.ts';
+import { type ProgressFacts, type View, viewAtMoment } from '../views.ts';
+import type { Overview } from './answers.ts';
+import { attentionIn } from './attention.ts';
+import { heldItems } from './held-items.ts';
+import { StateCounter } from './server-items.ts';
+import {
+  explainWaits,
+  type KnownReplicas,
+  mistakesByInstance,
+  type PresentFacts,
+  replicaFacts,
+  unfollowed,
+  type WhyFacts,
+} from './why.ts';
+
+type OverviewFacts = PresentFacts & KnownReplicas;
+
+/**
+ * Returns work that finds how far all instances are. The rows are those of the moment of this call; the waits of servers, and the
+ * stalls that follow from waits, are those of the moment at which an instance has its turn.
+ */
+export function buildOverview(by: Client, facts: OverviewFacts): Steps<Overview> {
+  const held = heldItems(facts.view.rows, facts.refused);
+  const needing = facts.view.rows.index.needingPerson();
+  return overviewAt(by, { facts, held, needing, moment: viewAtMoment(facts.view) });
+}
+
+interface OverviewParts {
+  readonly facts: WhyFacts & KnownReplicas;
+  readonly held: Overview['held'];
+  readonly needing: ReadonlyMap<string, readonly string[]>;
+  readonly moment: Steps<View<ProgressFacts>>;
+}
+
+function* overviewAt(by: Client, { facts, held, needing, moment }: OverviewParts): Steps<Overview> {
+  const view = yield* moment;
+  const refused = facts.isActive ? undefined : facts.refused;
+  const mistakesOf = yield* mistakesByInstance(view.desired);
+  const instances: Overview['instances'][number][] = [];
+  yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
+    const { status, summary, counts } = explainWaits(name, by, { ...facts, view, refused, mistakesOf }, 1);
+    instances.push({ name, status, summary, counts });
+  });
+  const counts = new StateCounter();
+  yield* visitAll(view.rows.list('server').values(), ({ state }) => counts.add(state));
+  return {
+    commit: view.desired.commit,
+    newest: unfollowed(by, facts.refused),
+    held,
+    ...(by.role === 'proxy' ? {} : outagesIn(facts)),
+    ...replicaFacts(by, facts),
+    ...(yield* attentionIn(by, { ...facts, view, held, needing, mistakesOf })),
+    counts: counts.counts(),
+    instances,
+  };
+}
+
+function outagesIn({ copied, pollFailure, storeFailure, statusFailure }: WhyFacts): Partial<Overview> {
+  return {
+    ...(copied && { copied }),
+    ...(pollFailure && { repository: pollFailure }),
+    ...(storeFailure && { store: storeFailure }),
+    ...(statusFailure && { statuses: statusFailure }),
+  };
+}
