@@ -136,20 +136,19 @@ export class RequestInbox {
   #begin([id, asker, request, body]: readonly unknown[]): void {
     const claimed: Claimed = { asker: String(asker), gone: new AbortController() };
     this.#claimed.set(String(id), claimed);
-    const asked = { id, ...JSON.parse(String(request)), body } as ForwardedRequest;
-    void this.#carryOut(asked, claimed);
+    void this.#carryOut(claimed, [id, request, body]);
   }
 
-  /** Never rejects. */
-  async #carryOut(request: ForwardedRequest, claimed: Claimed): Promise<void> {
+  /** Never rejects, whatever is in the row: else each leader would end with it, one after the other. */
+  async #carryOut(claimed: Claimed, [id, request, body]: readonly unknown[]): Promise<void> {
     const { carryOut, leads, log } = this.#options;
     try {
+      const asked = { id, ...JSON.parse(String(request)), body } as ForwardedRequest;
       // This process may have slept since it has taken the request.
       if (!leads()) throw new Error('the lease is over');
-      claimed.answer = await carryOut(request, claimed.gone.signal);
+      claimed.answer = await carryOut(asked, claimed.gone.signal);
     } catch (error) {
-      if (!claimed.gone.signal.aborted)
-        log.warn({ err: error, request: request.id }, 'a forwarded request has no answer');
+      if (!claimed.gone.signal.aborted) log.warn({ err: error, request: id }, 'a forwarded request has no answer');
       claimed.answer = null;
     }
     this.#attention.abort();

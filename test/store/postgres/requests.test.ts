@@ -232,6 +232,18 @@ test('a client that is gone ends what is done for it, and its row', async () => 
   await until(async () => (await rows()).length === 0);
 });
 
+test('a row that is no request ends no leader: the others are answered', async () => {
+  answering(echo);
+  const soon = "now() + interval '10 s'";
+  await server.run(
+    `INSERT INTO treeline.requests (id, asker, replica, is_read, request, take_until, answer_until)
+     VALUES (gen_random_uuid(), gen_random_uuid(), 'b', true, 'none', ${soon}, ${soon})`,
+    url,
+  );
+  await until(async () => (await rows())[0]?.answer === '');
+  expect(await asking().send(requestOf(), NEVER)).toMatchObject({ status: 201 });
+});
+
 test('an answer that fails is one of which nobody knows', async () => {
   answering(() => Promise.reject(new Error('half an answer')));
   await expect(asking().send(requestOf(), NEVER)).rejects.toMatchObject({ code: 'outcome_unknown' });
