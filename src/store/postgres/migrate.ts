@@ -15,6 +15,7 @@ import {
   SERVER_FACTS,
   SERVER_VERSION_MIN,
   SESSION_PROCESS,
+  TABLE_WITHOUT_RIGHTS,
 } from './statements.ts';
 
 const TABLE = 'migrations';
@@ -30,7 +31,10 @@ export async function migrate(options: DatabaseOptions): Promise<readonly string
   const readSchemaFacts = async (run: RunStatement) => {
     await requireServer(run, address);
     const schema = await requireOwnSchema(run, address);
-    return { ...schema, missing: missingAfter(schema.made) };
+    const missing = missingAfter(schema.made);
+    // Who migrates is the owner.
+    if (missing.length === 0) await requireRights(run, address);
+    return { ...schema, missing };
   };
   try {
     // Without a session, so that a pooler may stand between where there is nothing to make.
@@ -93,6 +97,15 @@ async function requireServer(run: RunStatement, address: DatabaseAddress): Promi
     const why = `has the encoding ${encoding}, which does not have all characters`;
     throw databaseError(address, { why, remedy: "Make it with ENCODING 'UTF8' TEMPLATE template0." });
   }
+}
+
+/** Throws StoreError where this user may not write a table: a replica without that would lead, or ask the leader, in vain. */
+async function requireRights(run: RunStatement, address: DatabaseAddress): Promise<void> {
+  const [[table] = []] = await run(TABLE_WITHOUT_RIGHTS);
+  if (table === undefined) return;
+  const why = `does not let "${address.user}" read and write the table ${SCHEMA}.${table}`;
+  const remedy = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${SCHEMA} TO "${address.user}".`;
+  throw databaseError(address, { why, remedy });
 }
 
 /** Returns the migrations that were made. Throws StoreError where another program has made the schema, or a version that this one cannot follow. */

@@ -30,6 +30,14 @@ export const RELATIONS = `
 /** The migrations that were made, oldest first. */
 export const MIGRATIONS = `SELECT name FROM ${SCHEMA}.migrations ORDER BY run_on, id`;
 
+/** The first table that this user may not read and write as a replica does. */
+export const TABLE_WITHOUT_RIGHTS = `
+  SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = '${SCHEMA}' AND c.relkind IN ('r', 'p') AND c.relname <> 'migrations'
+    AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'UPDATE')
+      AND (c.relname IN ('state', 'lease') OR has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'DELETE')))
+  ORDER BY c.relname LIMIT 1`;
+
 /** The process at the server that has this session. */
 export const SESSION_PROCESS = 'SELECT pg_backend_pid()';
 
