@@ -93,5 +93,6 @@ async function isShown({ replica }: RoleParts, commit: string): Promise<boolean>
 
 function leaderOf({ lease }: SharedDatabase): string {
   const leader = lease.leader();
-  return leader === undefined ? 'no replica leads' : `${leader.name} leads since ${leader.since}`;
+  if (leader !== undefined) return `${leader.name} leads since ${leader.since}`;
+  return lease.failure === undefined ? 'no replica leads' : `no replica is known to lead: ${lease.failure}`;
 }

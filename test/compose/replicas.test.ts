@@ -154,7 +154,9 @@ it('reads are answered while the database is away, operations are not, and one l
   }
   await server.stop();
   await expect.poll(() => leaderOf(replicas), PATIENCE).toEqual([]);
-  for (const { client } of replicas) {
+  for (const { client, health } of replicas) {
+    const away = `no replica is known to lead: The database "${new URL(url).pathname.slice(1)}" at 127.0.0.1:${server.port}`;
+    await expect.poll(async () => (await health('/leaderz')).message, PATIENCE).toContain(away);
     expect((await client.request('/stacks/instances/shop')).status).toBe(200);
     expect((await client.request('/operations/held')).status).toBe(503);
     const lag = { reason: expect.stringContaining(`127.0.0.1:${server.port}`), since: expect.any(String) };

@@ -101,7 +101,8 @@ export class Lease {
   #ending: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
   #attention = new AbortController();
-  #isFailing = false;
+  /** Why the row could not be read or written when that was last tried; undefined where it could. */
+  #failure: string | undefined;
   #isRetired = false;
 
   constructor(database: DatabaseOptions, options: LeaseOptions) {
@@ -145,6 +146,11 @@ export class Lease {
     if (this.#seen === undefined || this.#clock.monotonic() - this.#seen.atMs > this.leaseSeconds * 1_000)
       return undefined;
     return this.#seen.leader;
+  }
+
+  /** Why this process could not try for the lease, for a person; undefined where it could. */
+  get failure(): string | undefined {
+    return this.#failure;
   }
 
   /** Begins to try. Nothing is thrown later: the database may be away. */
@@ -193,13 +199,14 @@ export class Lease {
     try {
       await this.#ending;
       const waitMs = this.#held === undefined ? await this.#observe() : await this.#renew(this.#held);
-      if (this.#isFailing) log?.info('the lease can be read and written again');
-      this.#isFailing = false;
+      if (this.#failure !== undefined) log?.info('the lease can be read and written again');
+      this.#failure = undefined;
       return waitMs;
     } catch (error) {
-      if (!this.#isFailing)
-        log?.warn({ reason: reasonOf(error) }, 'the lease could not be read or written; this is tried again');
-      this.#isFailing = true;
+      const reason = reasonOf(error);
+      if (this.#failure === undefined)
+        log?.warn({ reason }, 'the lease could not be read or written; this is tried again');
+      this.#failure = reason;
       return this.#pollMs;
     }
   }
