@@ -22,7 +22,10 @@ import { isOfRows, type RecordedRows, restoreDesired } from './restore.ts';
 const POLL_MS = 1_000;
 /** How long the same derivation is not tried again after it failed: twice as long each time, from a poll on. */
 const RETRY_MS_MAX = 30_000;
+/** A poll that takes longer is told: a database that hangs refuses nothing for a while. */
+const UNANSWERED_MS = 5_000;
 const ROWS = 'rows';
+const UNREAD = 'what the leader has written is being read, and the database or the repository has not answered yet';
 const OTHER_FOLLOWED = 'the leader has followed another commit while this one was read';
 
 /** The rows and the desired state to keep, and what tells of newer ones. */
@@ -36,6 +39,13 @@ export interface StandbyFollowerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly inSlices: RunInSlices;
+}
+
+/** Why the newest moment is not shown, and since when. */
+interface Lag {
+  readonly reason: string;
+  readonly since: string;
+  readonly sinceStart?: true;
 }
 
 /** A derivation that failed. */
@@ -69,8 +79,10 @@ export class StandbyFollower {
   #failed: FailedTry | undefined;
   /** Why nothing is shown yet, or why the newest moment is not, for a person; empty where it is. */
   notReadyReason = 'the rows that the leader has written are not read yet';
-  /** Why the newest moment is not shown, and since when; undefined where it is. */
-  failure: { readonly reason: string; readonly since: string; readonly sinceStart?: true } | undefined;
+  /** Of the last poll; undefined where it has shown everything. */
+  #lag: Lag | undefined;
+  /** When the poll under way has begun, by both clocks. */
+  #poll: { readonly at: string; readonly ms: number } | undefined;
 
   constructor(options: StandbyFollowerOptions) {
     this.#options = options;
@@ -79,12 +91,20 @@ export class StandbyFollower {
     this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: () => this.#handle() });
   }
 
+  /** Why the newest moment is not shown, and since when; undefined where it is. */
+  get failure(): Lag | undefined {
+    const poll = this.#poll;
+    if (this.#lag !== undefined || poll === undefined) return this.#lag;
+    const tookMs = this.#options.clock.monotonic() - poll.ms;
+    return tookMs > UNANSWERED_MS ? { reason: UNREAD, since: poll.at } : undefined;
+  }
+
   /** Begins. What this process has shown as a leader stays shown until something newer is. */
   start(): void {
     const { ledger, current, clock } = this.#options;
     // The newest commit was judged when this process has led; the leader tells of it now.
     if (current.get() !== undefined) current.catchUp();
-    this.failure = { reason: this.notReadyReason, since: momentOf(clock.now()), sinceStart: true };
+    this.#lag = { reason: this.notReadyReason, since: momentOf(clock.now()), sinceStart: true };
     ledger.prepareMoments((...arriving) => this.#prepare(...arriving));
     this.wake();
   }
@@ -115,19 +135,23 @@ export class StandbyFollower {
   /** Never throws: the one place where a look that failed is caught. */
   async #handle(): Promise<void> {
     const { clock, log } = this.#options;
+    const poll = { at: momentOf(clock.now()), ms: clock.monotonic() };
+    this.#poll = poll;
     try {
       await this.catchUp();
-      this.failure = undefined;
+      this.#lag = undefined;
       this.notReadyReason = this.#options.current.get() === undefined ? 'the leader follows no commit yet' : '';
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       const reason = reasonOf(error);
       this.notReadyReason = reason;
-      const { since = momentOf(clock.now()), sinceStart } = this.failure ?? {};
-      this.failure = { reason, since, ...(sinceStart && { sinceStart }) };
+      const { since = poll.at, sinceStart } = this.#lag ?? {};
+      this.#lag = { reason, since, ...(sinceStart && { sinceStart }) };
       const told = this.#errors.fieldsToLog(error);
       if (told)
         log.error({ err: error, ...told }, 'what the leader has written cannot be shown; everything stays as it is');
+    } finally {
+      this.#poll = undefined;
     }
     this.#queue.addAfter(ROWS, POLL_MS);
   }

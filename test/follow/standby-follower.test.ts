@@ -192,6 +192,27 @@ describe('a standby', () => {
     for (const [rows, desired] of moments) expect(rows).toBe(desired);
   });
 
+  it('says since when it has shown nothing newer where the database hangs, also before that refuses anything', async () => {
+    const { core, standby } = await started();
+    await core.pass(2_000);
+    const { store } = standby;
+    const hanging = Promise.withResolvers<void>();
+    const refresh = store.refresh.bind(store);
+    store.refresh = () => hanging.promise;
+    await core.pass(1_000);
+    const since = new Date(core.clock.now()).toISOString();
+    await core.pass(4_000);
+    expect(standby.follower.failure).toBeUndefined();
+    await core.pass(4_000);
+    expect(standby.follower.failure).toMatchObject({ reason: expect.stringContaining('has not answered'), since });
+    hanging.reject(new Error('the database does not answer in time'));
+    await core.settle();
+    expect(standby.follower.failure).toEqual({ reason: 'the database does not answer in time', since });
+    store.refresh = refresh;
+    await core.pass(1_000);
+    expect(standby.follower.failure).toBeUndefined();
+  });
+
   it('asks Git for a commit that it has not less often the longer it fails', async () => {
     const { core, standby, source } = await started();
     source.isGone = true;
