@@ -15,6 +15,7 @@ import { type AuthenticateOptions, authenticate, type RequestStep } from './auth
 import { answerErrors } from './errors.ts';
 import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forward.ts';
 import { type Listener, startListener } from './listener.ts';
+import { openApiRoutes } from './openapi.ts';
 import { packAnswers } from './pack.ts';
 import { assignRequestId, nameReplica } from './present.ts';
 import { KeptAnswers, sendKept } from './reads.ts';
@@ -46,7 +47,7 @@ interface AppOptions extends AuthenticateOptions {
 const ANSWER_SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
-const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations', '/agent'];
+const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations', '/agent', '/openapi.json'];
 /** The sections that answer nothing themselves. */
 const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
   ['/stacks', ['instances', 'templates']],
@@ -164,6 +165,7 @@ export function createRoutes(
     operationRoutes({ reader, operator, explainer, shares }),
     agentRoutes({ agent, shares, readAnswer, authenticate: authenticate(options) }),
   );
+  app.use(openApiRoutes(reader));
   app.use(refuseUnknownPath, answerErrors(log));
   return app;
 }

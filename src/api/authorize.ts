@@ -1,7 +1,8 @@
 // Allows or refuses a request by the client's role. Rights belong to the object that is written, not to the route that
 // leads there. Every registered client may read; the reader shows a proxy its own record only. See docs/rest.md, roles.
 import type { NextFunction, Request, Response } from 'express';
-import type { Role } from '../model/names.ts';
+import { invariant } from '../base/invariant.ts';
+import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { clientOf } from './authenticate.ts';
@@ -19,6 +20,15 @@ const RIGHTS = {
 
 /** A right of the table above, by the words of the refusal: "The role proxy may not …". */
 export type Right = keyof typeof RIGHTS;
+
+/** Returns the roles that have one of these rights. Throws for one that there is not. */
+export function rolesWith(rights: readonly string[]): readonly Role[] {
+  const having = rights.flatMap((right) => {
+    invariant(Object.hasOwn(RIGHTS, right), `there is no right "${right}"`);
+    return RIGHTS[right as Right];
+  });
+  return ROLES.filter((role) => having.some((one) => one === role));
+}
 
 /** Throws ServiceError `not_allowed` unless the client's role has the right. */
 export function requireRight({ role }: Client, right: Right): void {

@@ -16,7 +16,8 @@ type ProtocolErrorCode =
 /** Every code of an error answer. */
 export type ErrorCode = ServiceErrorCode | ProtocolErrorCode;
 
-const STATUS: Readonly<Record<ErrorCode, number>> = {
+/** The status of each code. */
+export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
   invalid_input: 400,
   unauthorized: 401,
   client_not_registered: 403,
@@ -69,7 +70,7 @@ export interface ErrorBody {
 
 /** Returns the body that tells of a failure. */
 export function errorBodyOf({ code, message, details = [] }: Failure): ErrorBody {
-  return { message, return_code: STATUS[code], error: code, ...(details.length === 0 ? {} : { details }) };
+  return { message, return_code: ERROR_STATUSES[code], error: code, ...(details.length === 0 ? {} : { details }) };
 }
 
 /** Answers with a failure. */

@@ -33,15 +33,16 @@ beforeAll(() => {
   });
 });
 
-function set(name: string, record: NodeRecord, work: () => void = () => undefined): void {
+function set(name: string, keys: NodeRecord, work: () => void = () => undefined): void {
   const recordOf = (): NodeRecord => {
     computed.push(name);
     work();
-    return record;
+    return { ...keys, name, description: '', type: 'clientcert' };
   };
   const explained = (): ExplainedRecord => {
     computed.push(name);
-    return { note: { value: String(record.note), type: 'common', name: 'global', overridden: [] } as never };
+    const source = { type: 'common', name: 'global', file: 'types/common/global.yaml', line: 3 } as const;
+    return { note: { value: String(keys.note), ...source, merge: 'first', overrides: [] } };
   };
   nodes.set(name, { name, record: recordOf, explained, value: () => undefined });
 }

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { answerErrors, type ErrorCode, errorBodyOf } from '../../src/api/errors.ts';
 import { createLog } from '../../src/base/log.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { sendRaw } from '../support/https-client.ts';
+import { createHttpsClient, type Reply, sendRaw } from '../support/https-client.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -32,7 +32,7 @@ describe('404', () => {
   test.each([
     [
       '/',
-      'There is nothing at GET /; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /agent',
+      'There is nothing at GET /; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /agent, /openapi.json',
     ],
     ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks"?'],
     ['/typs', 'There is nothing at GET /typs; did you mean "/types"?'],
@@ -42,11 +42,11 @@ describe('404', () => {
     ['/operations/helt', 'There is nothing at GET /operations/helt; did you mean "held"?'],
     [
       '/readyz',
-      'There is nothing at GET /readyz; /livez, /readyz and /leaderz are asked over plain HTTP, on the port of the setting management.port',
+      'There is nothing at GET /readyz; /livez, /readyz, /leaderz and /metrics are asked over plain HTTP, on the port of the setting management.port',
     ],
     [
       '/tree//',
-      'There is nothing at GET /tree//; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /agent',
+      'There is nothing at GET /tree//; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /agent, /openapi.json',
     ],
     ['/hiera', 'There is nothing at GET /hiera; below it are all, <clientcert>, <clientcert>/<key>'],
     ['/hiera/a/b/c', 'There is nothing at GET /hiera/a/b/c; below /hiera are all, <clientcert>, <clientcert>/<key>'],
@@ -95,6 +95,10 @@ describe('the length of a URL', () => {
 });
 
 describe('what the reader throws', () => {
+  /** Without what is described: no reader throws all of these where a tree is read. */
+  const request = (path: string): Promise<Reply> => {
+    return createHttpsClient(api.server, api.identities.administrator).request(path);
+  };
   afterEach(() => {
     api.reader.fault = undefined;
   });
@@ -102,7 +106,7 @@ describe('what the reader throws', () => {
   test('with details shows them', async () => {
     const details = [{ file: 'tree.yaml', line: 3, column: 1, pointer: '/name', message: 'is missing' }];
     api.reader.fault = new ServiceError('breaks_others', 'This breaks others', details);
-    const { status, body } = await api.request('/tree');
+    const { status, body } = await request('/tree');
     const want = { message: 'This breaks others', return_code: 422, error: 'breaks_others', details };
     expect({ status, body }).toEqual({ status: 422, body: want });
   });
@@ -115,7 +119,7 @@ describe('what the reader throws', () => {
   ])('unexpectedly is 500 and logged once: %s', async (_name, fault) => {
     api.reader.fault = fault;
     const before = api.lines.length;
-    const { status, headers, body } = await api.request('/tree?info=1');
+    const { status, headers, body } = await request('/tree?info=1');
     const id = headers['x-request-id'];
     expect({ status, body }).toEqual({
       status: 500,
@@ -144,7 +148,7 @@ describe('what the reader throws', () => {
   ])('with a status of the client, as Express does, is told: %i', async (thrown, status, error) => {
     api.reader.fault = Object.assign(new Error('the body is odd'), { status: thrown });
     const before = api.lines.length;
-    const reply = await api.request('/tree');
+    const reply = await request('/tree');
     expect(reply).toMatchObject({ status, body: { message: 'the body is odd', return_code: status, error } });
     expect(api.lines).toHaveLength(before);
   });

@@ -149,12 +149,12 @@ it('an action of a proxy is written as JSON once', async () => {
   const record = {
     toJSON() {
       written += 1;
-      return 'x';
+      return { name: 'x' };
     },
   };
   api.agent.actions = () => [1, 2, 3].map(() => ({ ...ACTION, record }) as unknown as AgentAction);
   const { body } = await api.request('/agent/actions?wait=0', { identity: api.identities.proxy });
-  expect(body).toMatchObject({ actions: [{ record: 'x' }, { record: 'x' }, { record: 'x' }] });
+  expect(body).toMatchObject({ actions: [1, 2, 3].map(() => ({ record: { name: 'x' } })) });
   expect(written).toBe(3);
 });
 

@@ -69,6 +69,7 @@ const STEPS: readonly Step[] = [
   ['GET /operations/explain/prod-web-4/log_level'],
   ['GET /types/zone/', undefined, { headers: { 'x-treeline-min-commit': '<commit>' } }],
   ['GET /types/zone/', undefined, { headers: { 'x-treeline-min-commit': 'main' } }],
+  ['GET /openapi.json', undefined, { headers: { 'if-none-match': '*' } }],
   ['GET /nothing'],
   ['GET /stacks'],
   ['PUT /tree/'],

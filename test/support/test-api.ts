@@ -19,6 +19,7 @@ import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
 import type { Explainer } from '../../src/service/explain/explainer.ts';
+import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
 import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
@@ -94,7 +95,7 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   register(identities.administrator, { role: 'administrator' });
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
-  const { request } = createHttpsClient(server, identities.administrator);
+  const { request } = describedClient(createHttpsClient(server, identities.administrator));
   return { ...asked, api, carryOut, server, tls, authority, identities, lines, register, request };
 }
 
@@ -123,7 +124,12 @@ export async function startTestStandby(
   const handler = createStandbyApp({ ...shown, reader, explainer, operator, leader: followed, judge: clients.judge });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
   const server = { port: api.port, ca: leader.server.ca };
-  return { api, server, reader, request: createHttpsClient(server, leader.identities.administrator).request };
+  return {
+    api,
+    server,
+    reader,
+    request: describedClient(createHttpsClient(server, leader.identities.administrator)).request,
+  };
 }
 
 /** Which commits reads were to wait for; `reached` may be replaced. */
