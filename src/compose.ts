@@ -4,6 +4,7 @@ import { createManagement } from './api/management.ts';
 import { judgeClients } from './api/tls/judge-clients.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
+import { AuditLog } from './base/audit-log.ts';
 import { type Clock, pause, systemClock } from './base/clock.ts';
 import type { ListenAddress, Listening } from './base/listen.ts';
 import type { Logger } from './base/log.ts';
@@ -30,6 +31,8 @@ export interface Controller {
   readonly reader: Reader;
   /** Returns true once reads are served from a valid commit, else the reason. */
   ready(): true | string;
+  /** Has the audit log opened anew: the file of before was renamed. */
+  reopenAudit(): void;
   /** Stops all parts in order: requests, running actions, the store. */
   stop(): Promise<void>;
 }
@@ -52,6 +55,7 @@ export async function startController(
   let stopped: Promise<void> | undefined;
   return {
     ...{ api: controller.api, management: controller.management, webhook: controller.webhook, ready: controller.ready },
+    reopenAudit: controller.reopenAudit,
     get reader() {
       return controller.reader;
     },
@@ -68,6 +72,7 @@ async function compose(
 ): Promise<Omit<Controller, 'stop'>> {
   const [secrets, variables] = [filesOfSecrets(settings), variablesOfSecrets(settings)];
   await warnOfOpenFiles(log, { secrets, variables, providers: settings.execution.providers });
+  const audit = openAudit(settings, { log, clock, opened });
   const present = new PresentRole();
   let roles: Roles<ServingRole> | undefined;
   const metrics = openMetrics(settings, { present, clock, opened });
@@ -83,7 +88,7 @@ async function compose(
   measureReplica(metrics, { settings, replica, clock });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const clients = judgeClients(tls.material);
-  const parts = { settings, replica, judge: clients.judge, clock, log };
+  const parts = { settings, replica, judge: clients.judge, audit, clock, log };
   const { database } = replica;
   const standby = database && createStandby(parts, database, opened);
   if (standby !== undefined) present.fallBackTo(standby);
@@ -101,7 +106,7 @@ async function compose(
   const show = (role: ServingRole | undefined): void => present.show(role);
   roles = await Roles.begin<ServingRole>({ ...built, show }, standby === undefined ? 'leader' : 'standby');
   opened.adopt(roles, (it) => it.stop());
-  const served = { ...settings.api, tls: tls.material, replica: settings.replica.name, clock, log };
+  const served = { ...settings.api, tls: tls.material, replica: settings.replica.name, audit, clock, log };
   const api = opened.adopt(await startApi({ ...served, clients, handler: present.handler }), (it) => it.close());
   tls.follow((material) => api.reload(material));
   // First, so that writes in progress and waiting reads are answered before the listeners close.
@@ -111,7 +116,7 @@ async function compose(
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');
   beginServing(present, database, opened);
   return {
-    ...{ ...addresses, webhook, ready: present.ready },
+    ...{ ...addresses, webhook, ready: present.ready, reopenAudit: () => audit?.reopen() },
     get reader() {
       return present.reader;
     },
@@ -127,6 +132,15 @@ function beginServing(present: PresentRole, database: SharedDatabase | undefined
     // It would lead nothing.
     database?.lease.retire();
   });
+}
+
+/** It is closed last, so that it tells of all that is answered. */
+function openAudit(
+  { audit, replica }: Settings,
+  { log, clock, opened }: Omit<SharedParts, 'adapting'>,
+): AuditLog | undefined {
+  if (audit === null) return undefined;
+  return opened.adopt(new AuditLog({ ...audit, replica: replica.name, clock, log }), (it) => it.close());
 }
 
 /** How long a replica that could not lead leaves that to others. */

@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request } from 'express';
 import type { Agent } from '../agents/agent.ts';
+import type { AuditLog } from '../base/audit-log.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
@@ -11,6 +12,7 @@ import type { Explainer } from '../service/explain/explainer.ts';
 import type { Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import type { Writer } from '../service/write/writer.ts';
+import { auditRequests } from './audit-requests.ts';
 import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
 import { answerErrors } from './errors.ts';
 import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forward.ts';
@@ -40,6 +42,8 @@ interface AppOptions extends AuthenticateOptions {
   readonly readAnswer: AgentRoutes['readAnswer'];
   /** The name of this process among those that share a store. */
   readonly replica: string;
+  /** Left out: nothing is audited. */
+  readonly audit?: AuditLog | undefined;
   readonly log: Logger;
 }
 
@@ -84,11 +88,11 @@ export function createApp(options: AppOptions): RequestListener {
 
 /** Returns the application whose requests pass these steps before what is kept is sent, or a route is found. */
 function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly RequestStep[]): RequestListener {
-  const { reader, replica, log } = options;
+  const { reader, replica, audit, log } = options;
   const kept = new KeptAnswers(() => reader.version());
   const pack = packAnswers();
   const fail = answerErrors(log);
-  const first = [nameReplica(replica), assignRequestId];
+  const first = [nameReplica(replica), assignRequestId, ...(audit === undefined ? [] : [auditRequests(audit)])];
   const pass = passSteps([...first, checkRequest, ...steps, sendKept({ reader, kept }, pack), pack], fail);
   const refuse = passSteps([...first, authenticate(options), refuseTarget], fail);
   const routes = createRoutes(options, kept);
@@ -101,7 +105,7 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
 }
 
 /** The parts of a replica that does not lead. */
-interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'replica'> {
+interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'replica' | 'audit'> {
   /** What is answered from the rows. */
   readonly operator: Pick<Operator, 'events' | 'recorded' | 'overview' | 'server' | 'servers' | 'why'>;
   readonly leader: FollowedLeader;
@@ -206,7 +210,7 @@ function adviceFor(path: string): string {
   return didYouMean(second, below) ?? `below ${section} are ${below.join(', ')}`;
 }
 
-interface ApiOptions extends Pick<AppOptions, 'replica' | 'clock' | 'log'> {
+interface ApiOptions extends Pick<AppOptions, 'replica' | 'audit' | 'clock' | 'log'> {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;

@@ -150,6 +150,11 @@ export function clientOf(request: IncomingMessage): Client {
   return client;
 }
 
+/** Returns the client of a request that was let in; undefined for one that was not. */
+export function findClient(request: IncomingMessage): Client | undefined {
+  return clients.get(request);
+}
+
 function unknownClient(reader: Reader, { serial, fingerprint }: Peer): ServiceError {
   // Before the first good commit no client is registered: `not_ready` comes first.
   reader.commit();

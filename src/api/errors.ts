@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '../base/log.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../model/service-error.ts';
+import { auditRefusal } from './audit-requests.ts';
 import { findRefusal, logOverShare } from './authenticate.ts';
 import { requestIdOf, writeJson } from './present.ts';
 
@@ -73,12 +74,13 @@ export function errorBodyOf({ code, message, details = [] }: Failure): ErrorBody
   return { message, return_code: ERROR_STATUSES[code], error: code, ...(details.length === 0 ? {} : { details }) };
 }
 
-/** Answers with a failure. */
+/** Answers with a failure, which the audit log tells of where it has to. */
 export function sendError(response: ServerResponse, failure: Failure): void {
   const body = errorBodyOf(failure);
   const isWorthARetry = failure.code === 'not_ready' || failure.code === 'too_many_requests';
   if (isWorthARetry) response.setHeader('Retry-After', RETRY_AFTER_SECONDS);
   if (ENDS_CONNECTION.has(failure.code)) response.setHeader('Connection', 'close');
+  auditRefusal(response, failure.code, { status: body.return_code, message: failure.message });
   writeJson(response, body.return_code, body);
 }
 

@@ -8,10 +8,11 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Outage } from '../service/operate/answers.ts';
 import { WAIT_MS, WAITS } from '../service/read/commit-wait.ts';
 import { PIECE_LENGTH } from './answer.ts';
+import { auditAction, FORWARDED_BY, operationFacts } from './audit-requests.ts';
 import { findRefusal, type RequestStep, requireAllowed } from './authenticate.ts';
 import { BODY_BYTES_MAX } from './json-body.ts';
 import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
-import { requestIdOf } from './present.ts';
+import { REPLICA, requestIdOf } from './present.ts';
 import { minCommitOf } from './request-steps.ts';
 import { REPORT_BYTES_MAX } from './routes/agent.ts';
 import { COUNTED_BYTES_MIN, sentAnswers } from './sent-answers.ts';
@@ -103,6 +104,7 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
       next();
       return;
     }
+    auditForwarded(request, response);
     const isGone = (): boolean => response.destroyed || findRefusal(request) !== undefined;
     const answer = await sharesFor(request).run({ client: fingerprintOf(request), isGone }, async () => {
       const body = await readBody(request, REPORT.test(pathOf(request)) ? REPORT_BYTES_MAX : BODY_BYTES_MAX);
@@ -170,6 +172,14 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
   };
 }
 
+/** The leader writes what it answers; what nobody leads to answer, or nobody knows the end of, is written here. */
+function auditForwarded(request: IncomingMessage, response: ServerResponse): void {
+  const path = pathOf(request);
+  if (isReading(request) || AGENT.test(path)) return;
+  const [, operation] = /^\/operations\/([^/]*)/.exec(path) ?? [];
+  auditAction(response, operation === undefined ? { kind: 'write' } : operationFacts(operation, undefined, ''));
+}
+
 /** Tells whether only the leader may answer a request. Other methods than these are refused alike everywhere. */
 function isForLeader(request: IncomingMessage): boolean {
   if (request.method === 'POST' || request.method === 'DELETE') return true;
@@ -216,7 +226,7 @@ function goneSignal(response: ServerResponse): AbortSignal {
 }
 
 function forwarded(request: IncomingMessage, response: ServerResponse, body: Uint8Array | null): ForwardedRequest {
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = { [FORWARDED_BY]: String(response.getHeader(REPLICA) ?? '') };
   for (const name of HEADERS) {
     const value = request.headers[name];
     if (value !== undefined) headers[name] = String(value);

@@ -4,6 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import type { AuditLog } from '../base/audit-log.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { type ConnectionLimits, Connections, type OpenConnection } from '../base/connections.ts';
 import { type ListenAddress, listenOn } from '../base/listen.ts';
@@ -45,6 +46,8 @@ interface ListenerOptions extends ListenAddress {
   readonly handler: RequestListener;
   /** Named in the answers to requests that do not get to the handler; left out: they name none. */
   readonly replica?: string;
+  /** Left out: refused certificates are in the log alone. */
+  readonly audit?: AuditLog | undefined;
   readonly log: Logger;
   readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
@@ -129,10 +132,13 @@ interface Refusals {
 }
 
 /** Any host on the network can cause refusals, so the lines are throttled. */
-function logRefusals(server: Server, { log, clock = systemClock }: ListenerOptions): Refusals {
+function logRefusals(server: Server, { audit, log, clock = systemClock }: ListenerOptions): Refusals {
   const throttle = throttleLog(clock, (count) => log.warn({ count }, 'more connections were refused'));
   function refused(socket: Socket, reason: string): void {
-    throttle.log(() => log.warn({ reason, remote: remoteOf(socket) }, 'connection refused'));
+    const remote = remoteOf(socket);
+    throttle.log(() => log.warn({ reason, remote }, 'connection refused'));
+    const isOfCertificate = ('authorizationError' in socket && socket.authorizationError) || /CERTIFICATE/.test(reason);
+    if (isOfCertificate) audit?.record({ kind: 'certificate', decision: 'refused', reason, remote });
   }
   // First of all listeners, since the next one ends the connection, and then its address is gone.
   server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {

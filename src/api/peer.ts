@@ -49,6 +49,11 @@ export function identifyPeer(socket: Socket): Peer {
   return peer;
 }
 
+/** Returns what was read of the certificate of a connection already; undefined where nothing was. */
+export function findPeer({ socket }: IncomingMessage): Peer | undefined {
+  return peers.get(socket);
+}
+
 /** Returns the certificates of a client that TLS has verified, as PEM: its own, then the authorities that it has sent along. */
 export function certificatesOf({ socket }: IncomingMessage): readonly string[] {
   const { certificate, fingerprint } = identifyPeer(socket);

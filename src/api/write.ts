@@ -3,6 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { WriteOrder, WriteResult } from '../service/write/draft.ts';
+import { auditAction, auditDone } from './audit-requests.ts';
 import { callerOf } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
 import { requestIdOf, sendEnvelope, sendJson } from './present.ts';
@@ -28,8 +29,11 @@ export function write<Params>(
         ifMatch: blobsIn(request.headers['if-match']),
         ifNoneMatch: blobsIn(request.headers['if-none-match']),
         isDryRun: queryFlag(request, 'dry_run'),
+        submits: (object: string) => auditAction(response, { object }),
       };
-      const { branch, preview } = await carryOut(request, order);
+      if (!order.isDryRun) auditAction(response, { kind: 'write' });
+      const { commit, branch, preview } = await carryOut(request, order);
+      auditDone(response, { commit, branch });
       const { status, message } = answer(request);
       if (preview !== undefined) {
         const envelope = { message: 'Dry run: nothing was written', return_code: 200, dry_run: true };

@@ -2,22 +2,31 @@
 import type { Clock } from './clock.ts';
 import { reasonOf } from './wording.ts';
 
-/** Lines per kind and interval. */
-const LINES_MAX = 10;
+/** The length of an interval, and the lines that are written in each. */
+interface ThrottleLimits {
+  readonly linesMax: number;
+  readonly intervalMs: number;
+}
+
 const INTERVAL_MS = 10_000;
+const LOG_LIMITS: ThrottleLimits = { linesMax: 10, intervalMs: INTERVAL_MS };
 
 /** Writes a limited number of lines. */
 export interface LogThrottle {
   /** Calls `write` now, or counts it: at the end of the interval, `summarize` gets the number of omitted lines. */
   log(write: () => void): void;
-  /** Cancels the pending summary. */
+  /** Writes the pending summary at once. */
   stop(): void;
 }
 
 /**
- * Returns a throttle: of each interval of ten seconds it writes the first ten lines, and one that counts the others.
+ * Returns a throttle: of each interval it writes the first lines, ten in ten seconds if nothing else is said, and one that counts the others.
  */
-export function throttleLog(clock: Clock, summarize: (leftOut: number) => void): LogThrottle {
+export function throttleLog(
+  clock: Clock,
+  summarize: (leftOut: number) => void,
+  { linesMax, intervalMs } = LOG_LIMITS,
+): LogThrottle {
   let written = 0;
   let leftOut = 0;
   let cancel: (() => void) | undefined;
@@ -32,8 +41,8 @@ export function throttleLog(clock: Clock, summarize: (leftOut: number) => void):
 
   return {
     log(write) {
-      cancel ??= clock.after(INTERVAL_MS, endInterval);
-      if (written >= LINES_MAX) {
+      cancel ??= clock.after(intervalMs, endInterval);
+      if (written >= linesMax) {
         leftOut += 1;
         return;
       }
@@ -42,7 +51,7 @@ export function throttleLog(clock: Clock, summarize: (leftOut: number) => void):
     },
     stop() {
       cancel?.();
-      cancel = undefined;
+      endInterval();
     },
   };
 }

@@ -31,7 +31,8 @@ const OTHERS = 0o077;
  */
 export async function checkSettingsFiles(settings: Settings, service?: string): Promise<readonly PlacedFault[]> {
   const faults = await Promise.all(filesOfSettings(settings).map((file) => checkFile(file, service)));
-  const stored = [...(await checkStore(settings, service)), ...(await checkRepository(settings))];
+  const written = [...(await checkStore(settings, service)), ...(await checkAudit(settings, service))];
+  const stored = [...written, ...(await checkRepository(settings))];
   const files = faults.flat();
   const isDatabaseThere = !files.some(
     ({ pointer, fault }) => pointer.startsWith('/store/') && fault.code !== 'exposed_secret',
@@ -91,6 +92,18 @@ async function checkStore(
     return [];
   } catch (error) {
     return at(unwritable(directory, service, whyUnusable(error)));
+  }
+}
+
+/** The controller starts without it, and loses lines. */
+async function checkAudit({ audit }: Settings, service: string | undefined): Promise<readonly PlacedFault[]> {
+  if (audit === null) return [];
+  const folder = dirname(audit.file);
+  try {
+    await access(folder, constants.W_OK | constants.X_OK);
+    return [];
+  } catch (error) {
+    return [{ pointer: '/audit/file', fault: unwritable(folder, service, whyUnusable(error)) }];
   }
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { SecretFileError } from '../api/webhook/secret-file.ts';
 import { createLog } from '../base/log.ts';
-import { startController } from '../compose.ts';
+import { type Controller, startController } from '../compose.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
 import { SourceError } from '../repository/source.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
@@ -24,7 +24,10 @@ export function addServeCommand(program: Command): void {
       limitHeapGrowth();
       const settings = await expecting([SettingsError], () => loadSettings(fromUserDirectory(config)));
       const log = createLog(settings.log.level);
-      const controller = await expecting([SourceError, StoreError, TlsFilesError, SecretFileError, LeftoverError], () =>
+      let controller: Controller | undefined;
+      // From before the start, since the signal ends a process that does not take it.
+      if (settings.audit !== null) process.on('SIGHUP', () => controller?.reopenAudit());
+      controller = await expecting([SourceError, StoreError, TlsFilesError, SecretFileError, LeftoverError], () =>
         startController(settings, { log }),
       );
       await runUntilSignalled(controller, log);

@@ -99,7 +99,7 @@ async function showOne(instance: string, options: Options): Promise<void> {
   });
 }
 
-type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'copied' | 'statuses'> &
+type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'copied' | 'statuses' | 'audit'> &
   ReplicaFacts;
 
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
@@ -107,7 +107,7 @@ function formatInstance({ name, status, summary }: Overview['instances'][number]
 }
 
 function formatCommits(commits: Commits): readonly string[] {
-  const { commit, newest, held, repository, store, copied, statuses } = commits;
+  const { commit, newest, held, repository, store, copied, statuses, audit } = commits;
   const lines = [`commit ${commit} is followed`, ...formatReplicas(commits)];
   if (repository !== undefined) {
     const { since, sinceStart, reason } = repository;
@@ -128,6 +128,7 @@ function formatCommits(commits: Commits): readonly string[] {
     );
   }
   if (statuses !== undefined) lines.push(`commit statuses are not sent, since ${statuses.since}: ${statuses.reason}`);
+  if (audit !== undefined) lines.push(`the audit log loses lines, since ${audit.since}: ${audit.reason}`);
   for (const { kind, instance, since } of held) {
     lines.push(`held since ${since}: ${kind}${instance === null ? '' : ` of ${instance}`}; see treeline held`);
   }

@@ -1,6 +1,7 @@
 // Wires the parts that follow the repository, drive the servers, read and write.
 import { type Agent, createAgent } from '../agents/agent.ts';
 import { ProxyWork } from '../agents/proxy-work.ts';
+import type { AuditLog } from '../base/audit-log.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -17,6 +18,7 @@ import { readSafety, withApproval } from '../follow/safety.ts';
 import { toldWait } from '../machine/wait.ts';
 import type { Settings } from '../model/settings.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
+import { auditDeletes } from '../reconcile/audit-deletes.ts';
 import { watchClock } from '../reconcile/clock-watch.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
@@ -68,6 +70,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly writes: Settings['repository']['writes'];
   /** Returns why commit statuses cannot be sent; undefined where they are, and where none are configured. */
   readonly statusFailure?: () => Outage | undefined;
+  /** Left out: nothing is audited. */
+  readonly audit?: AuditLog | undefined;
   /** What shows an earlier controller of which the store knows nothing, in words; left out: nothing does. */
   readonly sign?: string | undefined;
   /** With a sign: the store has rows, of an earlier time. */
@@ -122,6 +126,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     notReadyReason: () => follower.notReadyReason,
   });
   const shared = { ledger, gate, clock, log, deleteBudget };
+  if (outside.audit) auditDeletes({ ledger, audit: outside.audit, registered: (serial) => reader.registered(serial) });
   const reconciler = wireReconciler(outside, { ...shared, current, review });
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
   const { watch, corrected } = watchClock({
@@ -140,6 +145,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
+    auditFailure: () => outside.audit?.failure,
     leader: outside.leader,
     isBefore: (commit, head) => follower.isBefore(commit, head),
     pollFailure: () => follower.failure,

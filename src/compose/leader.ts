@@ -25,7 +25,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 }
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
-  const { settings, replica, judge, clock, log } = parts;
+  const { settings, replica, judge, audit, clock, log } = parts;
   const { repository, store, shown, inSlices, database, earlier } = replica;
   // Who loses the lead and takes it again leads with other parts.
   const fencing = database === undefined ? 0 : database.lease.fencing;
@@ -46,7 +46,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   // Ended last of these, so that it sees how all calls ended.
   opened.defer(async () => await reporter?.stop());
   const outside = {
-    ...{ store, shown, inSlices, registry, clock, log, opened, random: Math.random, execution, writes },
+    ...{ store, shown, inSlices, registry, audit, clock, log, opened, random: Math.random, execution, writes },
     ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     ...{ ...signs, copied, leads, statusFailure: () => reporter?.failure },
     leader: database && (() => database.lease.leader() ?? null),
@@ -56,7 +56,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
   const { agent, follower, reconciler } = core;
   invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const answers = { readAnswer: answerIn, replica: settings.replica.name, judge, clock, log };
+  const answers = { readAnswer: answerIn, replica: settings.replica.name, judge, audit, clock, log };
   const handler = createApp({ ...core, agent, ...answers });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;

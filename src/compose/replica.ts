@@ -1,5 +1,6 @@
 // Opens the parts that live as long as the process, whatever its role: the store with what is shown of it, and the repository.
 import type { AuthenticateOptions } from '../api/authenticate.ts';
+import type { AuditLog } from '../base/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
@@ -20,6 +21,7 @@ export interface RoleParts {
   readonly settings: Settings;
   readonly replica: Replica;
   readonly judge: AuthenticateOptions['judge'];
+  readonly audit: AuditLog | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -29,6 +29,8 @@ export interface Settings {
   /** How long a stop waits for running actions. */
   readonly shutdownSeconds: number;
   readonly log: { readonly level: LogLevel };
+  /** Null: nothing is audited. `file` is a path. */
+  readonly audit: { readonly file: string } | null;
 }
 
 /** Where it is recorded what was done: in the directory, or in a database that several replicas share. */

@@ -32,6 +32,9 @@ export function desiredChanges(changes: readonly Change[]): readonly Change[] {
 /** Longer descriptions of clients are shortened in events. */
 const NAME_LENGTH_MAX = 250;
 
+/** Is given the cause too of what this process has committed with one. */
+type Watcher = (change: Change, cause: Cause | undefined) => void;
+
 /** The rows of the store, and their index. */
 export class Ledger {
   readonly #store: Store;
@@ -41,7 +44,7 @@ export class Ledger {
   #version = 0;
   /** Commits that are saved, and that the index or a watcher does not have as a whole. */
   #following = 0;
-  #watchers: ((change: Change) => void)[] = [];
+  #watchers: Watcher[] = [];
   #prepareMoment: PrepareMoment | undefined;
   /** The last one that brought another desired state; undefined: it is known what became of it. */
   #unsure: UnsureCommit | undefined;
@@ -94,7 +97,7 @@ export class Ledger {
   /**
    * Calls `watcher` with every change once it is durable and the index includes all of its commit. It must not throw.
    */
-  watch(watcher: (change: Change) => void): void {
+  watch(watcher: Watcher): void {
     this.#watchers.push(watcher);
   }
 
@@ -141,7 +144,7 @@ export class Ledger {
       if (desiredChanges(changes).length > 0) this.#unsure = { changes, onSaved };
       throw error;
     }
-    await this.#shown(changes, onSaved);
+    await this.#shown(changes, onSaved, cause);
   }
 
   /** A client may be gone when its events are read. */
@@ -164,22 +167,22 @@ export class Ledger {
     };
   }
 
-  async #shown(changes: readonly Change[], onShown: () => void): Promise<void> {
+  async #shown(changes: readonly Change[], onShown: () => void, cause?: Cause): Promise<void> {
     this.#following += 1;
     try {
       onShown();
-      await this.#inSlices(this.#follow(changes));
+      await this.#inSlices(this.#follow(changes, cause));
     } finally {
       this.#following -= 1;
     }
   }
 
-  *#follow(changes: readonly Change[]): Steps<void> {
+  *#follow(changes: readonly Change[], cause: Cause | undefined): Steps<void> {
     yield* visitAll(changes, ({ kind, name, expected, value }) => {
       if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
       this.#version += 1;
     });
-    for (const watcher of this.#watchers) yield* visitAll(changes, watcher);
+    for (const watcher of this.#watchers) yield* visitAll(changes, (change) => watcher(change, cause));
   }
 }
 

@@ -62,6 +62,7 @@ interface WrittenSettings {
   };
   readonly shutdownSeconds?: number;
   readonly log?: { readonly level?: LogLevel };
+  readonly audit?: { readonly file: string };
 }
 
 interface WrittenRepository {
@@ -236,7 +237,7 @@ async function fillIn(
 ): Promise<Settings> {
   const { base, environment } = place;
   const { id = 'main', api, management, webhook, repository, statuses, store, execution } = written;
-  const { shutdownSeconds = 25, log } = written;
+  const { shutdownSeconds = 25, log, audit } = written;
   const { tls } = api;
   const recorded = fillInStore(store, place);
   const { directory } = recorded;
@@ -273,6 +274,7 @@ async function fillIn(
     },
     shutdownSeconds,
     log: { level: log?.level ?? 'info' },
+    audit: audit === undefined ? null : { file: resolve(base, audit.file) },
   };
 }
 

@@ -245,7 +245,7 @@ describe('of a request', () => {
       headers: { Cookie: 'a=b', 'X-Request-Id': id, 'X-Forwarded-For': 'x', Accept: 'x/y' },
     });
     expect(reply.headers['x-request-id']).not.toBe(id);
-    expect(sent.map((headers) => Object.keys(headers))).toEqual([['host', 'accept']]);
+    expect(sent.map((headers) => Object.keys(headers))).toEqual([['x-treeline-forwarded-by', 'host', 'accept']]);
   });
 
   test('a long answer comes whole, packed and plain', async () => {

@@ -250,6 +250,14 @@ describe('treeline settings check', () => {
       expect(code).toBe(1);
     });
 
+    it('warns of an audit log in a folder that is not there', async () => {
+      const cwd = await folderWith(`${RIGHT}audit: { file: logs/audit.log }\n`);
+      const { code, stdout } = await treeline(['settings', 'check', 'treeline.yaml'], { cwd });
+      expect(stdout).toContain('logs may not be written, or made');
+      expect(stdout).toContain('it is not there [unwritable_directory]');
+      expect(code).toBe(0);
+    });
+
     it('looks with the rights of the user that is named, who needs the settings too', async () => {
       const cwd = await folderWith(RIGHT);
       const args = ['settings', 'check', 'treeline.yaml', '--user', 'nobody'];

@@ -87,6 +87,7 @@ describe('what is left out', () => {
       },
       shutdownSeconds: 25,
       log: { level: 'info' },
+      audit: null,
     });
   });
 

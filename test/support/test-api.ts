@@ -6,6 +6,7 @@ import type { FollowedLeader } from '../../src/api/forward.ts';
 import type { Listener } from '../../src/api/listener.ts';
 import { judgeClients } from '../../src/api/tls/judge-clients.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
+import type { AuditLog } from '../../src/base/audit-log.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import {
   type Credential,
@@ -67,7 +68,7 @@ async function createCertificates(): Promise<Certificates> {
 }
 
 /** Returns the interface; requests are an administrator's where they do not say otherwise. Close `api` in the end. */
-export async function startTestApi(clock: Clock = systemClock): Promise<TestApi> {
+export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog): Promise<TestApi> {
   certificates ??= createCertificates();
   const { authority, key, cert, identities } = await certificates;
   const reader = createSampleReader();
@@ -82,7 +83,7 @@ export async function startTestApi(clock: Clock = systemClock): Promise<TestApi>
   const asked = { reader, operator, explainer, writer, commits, agent, readAnswer: answerIn };
   const replica = 'test-1';
   const clients = judgeClients(tls);
-  const shown = { replica, clock, log };
+  const shown = { replica, clock, log, audit };
   const handler = createApp({ ...asked, ...shown, judge: clients.judge });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
   const carryOut = carryOutForwarded(handler);
@@ -115,11 +116,12 @@ export async function startTestStandby(
     reader = leader.reader,
     tls = leader.tls,
     clock = systemClock,
-  }: Partial<Pick<TestApi, 'reader' | 'tls'>> & { readonly clock?: Clock } = {},
+    audit,
+  }: Partial<Pick<TestApi, 'reader' | 'tls'>> & { readonly clock?: Clock; readonly audit?: AuditLog } = {},
 ): Promise<TestStandby> {
   const { explainer, operator } = leader;
   const log = createLog('silent');
-  const shown = { replica: 'test-2', clock, log };
+  const shown = { replica: 'test-2', clock, log, audit };
   const clients = judgeClients(tls);
   const handler = createStandbyApp({ ...shown, reader, explainer, operator, leader: followed, judge: clients.judge });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });

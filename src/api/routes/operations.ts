@@ -15,6 +15,7 @@ import type { ServerQuery } from '../../service/operate/server-list.ts';
 import { WITHHELD } from '../../service/operate/why.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import { writeInSteps } from '../answer.ts';
+import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { readLag } from '../forward.ts';
@@ -61,7 +62,7 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
     router
       .route(`/operations/${name}`)
       .all(only('POST'))
-      .post(allow(right), ...jsonBody(), inTurn(operations, carryOut));
+      .post(allow(right), ...jsonBody(), inTurn(operations, name, carryOut));
   }
 
   operation('approve', 'operate', (order, body) => {
@@ -149,14 +150,19 @@ function stateNamed(text: string): State {
 }
 
 /** Returns the handler that carries an operation out in the turn of its client, and answers with what became of it. */
-function inTurn(operations: Shares, carryOut: (order: Order, body: unknown) => Promise<string>) {
+function inTurn(operations: Shares, name: string, carryOut: (order: Order, body: unknown) => Promise<string>) {
   return async (request: Request, response: Response): Promise<void> => {
     refuseDryRun(request);
     const order = { ...callerOf(request), reason: givenReason(request.body) };
+    auditAction(response, operationFacts(name, request.body, order.reason));
     const isGone = (): boolean => response.destroyed || order.refusal() !== undefined;
     const text = await operations.run({ client: order.by.serial, isGone }, () => carryOut(order, request.body));
-    if (text === undefined) requireAllowed(request);
-    else sendEnvelope(response, 200, text);
+    if (text === undefined) {
+      requireAllowed(request);
+      return;
+    }
+    auditDone(response);
+    sendEnvelope(response, 200, text);
   };
 }
 

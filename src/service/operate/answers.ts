@@ -113,6 +113,7 @@ export const ATTENTION_KINDS = [
   'blocked',
   'drifted',
   'statuses',
+  'audit',
 ] as const;
 /** The kind of a cause that needs a person. */
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
@@ -159,6 +160,8 @@ export interface Overview extends ReplicaFacts, Attention {
   readonly copied?: Outage;
   /** Omitted where statuses are sent, where none are configured, and for proxies. */
   readonly statuses?: Outage;
+  /** Why the audit log loses lines. Omitted where it does not, where there is none, and for proxies. */
+  readonly audit?: Outage;
   readonly counts: StateCounts;
   /** Sorted by name. */
   readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting' | keyof ReplicaFacts>)[];

@@ -26,7 +26,7 @@ const EXAMPLES_MAX = 5;
 
 /** What the items are made of. */
 export interface AttentionFacts
-  extends Pick<WhyFacts, 'refused' | 'pollFailure' | 'storeFailure' | 'statusFailure' | 'copied'>,
+  extends Pick<WhyFacts, 'refused' | 'pollFailure' | 'storeFailure' | 'statusFailure' | 'auditFailure' | 'copied'>,
     KnownReplicas {
   readonly view: View<ProgressFacts>;
   readonly held: readonly HeldItem[];
@@ -67,7 +67,16 @@ function outsideItem(id: string, { reason, since }: Pick<Outage, 'reason' | 'sin
   return { id, instances: [], servers: NO_SERVERS, reason, since, action };
 }
 
-function outages({ pollFailure, storeFailure, statusFailure, copied, leader, lag, view }: AttentionFacts): NewItem[] {
+function outages({
+  pollFailure,
+  storeFailure,
+  statusFailure,
+  auditFailure,
+  copied,
+  leader,
+  lag,
+  view,
+}: AttentionFacts): NewItem[] {
   const items: NewItem[] = [];
   if (storeFailure !== undefined) {
     const reason = `nothing is saved, so nothing new begins: ${storeFailure.reason}`;
@@ -97,6 +106,10 @@ function outages({ pollFailure, storeFailure, statusFailure, copied, leader, lag
     items.push(
       outsideItem('statuses:unsent', { ...statusFailure, reason }, 'correct that; they are sent again by themselves'),
     );
+  }
+  if (auditFailure !== undefined) {
+    const reason = `the audit log loses lines: ${auditFailure.reason}`;
+    items.push(outsideItem('audit:unwritten', { ...auditFailure, reason }, 'make room for it, or correct its path'));
   }
   return items;
 }

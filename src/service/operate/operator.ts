@@ -66,6 +66,8 @@ interface ProgressOptions extends ViewSources {
   readonly storeFailure?: () => Outage | undefined;
   /** Returns why commit statuses cannot be sent. Omitted: none are. */
   readonly statusFailure?: (() => Outage | undefined) | undefined;
+  /** Returns why the audit log loses lines. Omitted: there is none. */
+  readonly auditFailure?: (() => Outage | undefined) | undefined;
   /** What shows that another controller works with a store of which this one is a copy. Omitted: nothing does. */
   readonly copied?: Outage | undefined;
   /** Returns who leads, null where nobody is known to. Omitted: the store is embedded. */
@@ -144,6 +146,7 @@ function whyFacts(options: ProgressOptions): PresentFacts {
     pollFailure: options.pollFailure?.(),
     storeFailure: options.storeFailure?.(),
     statusFailure: statusFailure?.(),
+    auditFailure: options.auditFailure?.(),
     copied: options.copied,
   };
   const recorded = heldView(options);

@@ -59,11 +59,12 @@ function* overviewAt(by: Client, { facts, held, needing, moment }: OverviewParts
   };
 }
 
-function outagesIn({ copied, pollFailure, storeFailure, statusFailure }: WhyFacts): Partial<Overview> {
+function outagesIn({ copied, pollFailure, storeFailure, statusFailure, auditFailure }: WhyFacts): Partial<Overview> {
   return {
     ...(copied && { copied }),
     ...(pollFailure && { repository: pollFailure }),
     ...(storeFailure && { store: storeFailure }),
     ...(statusFailure && { statuses: statusFailure }),
+    ...(auditFailure && { audit: auditFailure }),
   };
 }

@@ -30,10 +30,11 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns the first mistakes of an instance. Omitted: they are looked for among all problems. */
   readonly mistakesOf?: (instance: string) => readonly Problem[];
-  /** What fails outside: the polls, the store, and the commit statuses; undefined where nothing does. */
+  /** What fails outside: the polls, the store, the commit statuses, and the audit log; undefined where nothing does. */
   readonly pollFailure?: Outage | undefined;
   readonly storeFailure?: Outage | undefined;
   readonly statusFailure?: Outage | undefined;
+  readonly auditFailure?: Outage | undefined;
   /** What shows that another controller works with a store of which this one is a copy. */
   readonly copied?: Outage | undefined;
 }

@@ -35,6 +35,8 @@ export interface WriteOrder extends Caller {
   readonly ifNoneMatch?: readonly string[] | undefined;
   /** Writes nothing, and answers with the effects. Left out: false. */
   readonly isDryRun?: boolean;
+  /** Is told the address of the object before anything is written. */
+  readonly submits?: (address: string) => void;
 }
 
 /** The effects of a write. */

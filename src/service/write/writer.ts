@@ -41,6 +41,7 @@ export type Writer = ReturnType<typeof createWriter>;
 /** Returns the writer. */
 export function createWriter({ queue, preview, approveDeletes, isTerminating, review }: WriterOptions) {
   async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
+    order.submits?.(draft.address);
     if (queue !== undefined) {
       if (order.isDryRun !== true) return queue.submit(draft, order, beforePush);
       const isApproved = beforePush !== undefined && queue.mode === 'commit';
