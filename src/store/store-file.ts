@@ -2,6 +2,7 @@
 // back, and a store of a former version is taken over so. Interrupted at any point, the next start finds the store that was there,
 // or the new one.
 
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -49,7 +50,8 @@ export async function backUpStore(directory: string, target: string): Promise<Ba
 /** Writes a backup of a document as {@link backUpStore} does. */
 export async function writeBackup(document: StoreDocument, target: string): Promise<BackedUp> {
   try {
-    await writeFile(target, document);
+    // Two commands may write to one target.
+    await writeFile(target, document, { aside: `${target}.${randomUUID()}.new` });
   } catch (error) {
     const why = existsSync(dirname(target)) ? whyUnusable(error) : 'its folder is not there: make it first';
     throw new StoreError(`The backup could not be written to ${target}: ${why}`, { cause: error });
@@ -136,14 +138,16 @@ async function replaceStore(directory: string, { document, now, name, isKept }: 
   );
   const folder = join(directory, `${name}-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`);
   const path = storePath(directory);
-  await writeFile(path, document, async () => {
+  const isOver = async (): Promise<void> => {
     // Not before: each try that finds no room for the new file would leave another folder.
     if (isKept) await keepAside(directory, folder, present);
     await removeFiles(
       directory,
       BESIDE.map((end) => basename(path) + end),
     );
-  });
+  };
+  // The lock keeps others out, and what an interrupted restore has left under this name goes.
+  await writeFile(path, document, { aside: `${path}.new`, isOver });
   await removeFiles(directory, FORMER_FILES);
   return isKept ? folder : null;
 }
@@ -177,12 +181,15 @@ async function removeFiles(directory: string, names: readonly string[]): Promise
 }
 
 /**
- * Writes a document into a file, first beside it and then in the place of one of that name; `isOver` is called in between,
+ * Writes a document into a file, first into `aside` and then in the place of one of that name; `isOver` is called in between,
  * once the new file is durable. Where it throws before, the old file is as it was. The new one is written as a backup is: SQLite's
  * log would keep what a full disk does not let into the file.
  */
-async function writeFile(path: string, document: StoreDocument, isOver?: () => Promise<void>): Promise<void> {
-  const aside = `${path}.new`;
+async function writeFile(
+  path: string,
+  document: StoreDocument,
+  { aside, isOver }: { readonly aside: string; readonly isOver?: () => Promise<void> },
+): Promise<void> {
   const removeAside = (): Promise<void> =>
     removeFiles(
       dirname(path),

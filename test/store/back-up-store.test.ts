@@ -55,6 +55,13 @@ describe('a backup', () => {
     expect(readdirSync(join(target, '..'))).toEqual(['backup']);
   });
 
+  it('is whole where several are written to one target at once', async () => {
+    await commitText('a');
+    await Promise.all(Array.from({ length: 4 }, () => backUpStore(directory, target)));
+    expect(await textsIn(target)).toEqual({ a: 'a' });
+    expect(readdirSync(join(target, '..'))).toEqual(['backup']);
+  });
+
   it('changes nothing of a store that was killed', async () => {
     await commitText('a');
     const left = await killedStore();
