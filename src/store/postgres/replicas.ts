@@ -31,6 +31,8 @@ export interface ReplicasOptions {
 
 const PAUSE_MS = 10_000;
 const DIGEST_LENGTH = 16;
+/** Deadlines that one replica has written are waited for by the clock of another. */
+const CLOCK_MS_MAX = 5_000;
 
 /** Tells of one process, on a connection of its own. */
 export class Replicas {
@@ -43,6 +45,7 @@ export class Replicas {
   readonly #warned = new Map<string, string>();
   #running: Promise<void> | undefined;
   #hasReported = false;
+  #isClockOff = false;
 
   constructor(database: DatabaseOptions, options: ReplicasOptions) {
     const limits = limitCommits(options.lease.leaseSeconds, database.limits);
@@ -58,11 +61,13 @@ export class Replicas {
 
   /** Tells what this process has seen. On the leader, removes marks and compares settings. Throws StoreError. */
   async report(): Promise<void> {
-    const { name, seen, lease } = this.#options;
+    const { name, seen, lease, clock = systemClock } = this.#options;
     const { fencing } = lease;
     const [former, hasMarks] = await this.#connections.write(async (run) => {
       const values = [name, this.#process, seen(), JSON.stringify(this.#settings)];
-      const [[process] = []] = await run(REPORT_REPLICA, values);
+      const sent = clock.now();
+      const [[process, now] = []] = await run(REPORT_REPLICA, values);
+      this.#compareClocks(Number(now), [sent, clock.now()]);
       if (fencing === undefined) return [process, false];
       await run(REMOVE_SILENT_REPLICAS);
       this.#compareSettings(await run(RUNNING_REPLICAS));
@@ -101,6 +106,18 @@ export class Replicas {
       // That the database is away is told by those who need it.
       this.#options.log?.debug({ reason: reasonOf(error) }, 'what this replica has seen could not be told');
     }
+  }
+
+  /** Once, until they agree again: the time of the database, and those of this machine between which it was read. */
+  #compareClocks(there: number, [earliest, latest]: readonly [number, number]): void {
+    const aheadMs = Math.max(earliest - there, 0) || Math.min(latest - there, 0);
+    const isOff = Math.abs(aheadMs) > CLOCK_MS_MAX;
+    if (isOff && !this.#isClockOff) {
+      const aheadSeconds = Math.round(aheadMs / 1_000);
+      const text = 'the clock of this machine differs from that of the database: set the one that is wrong';
+      this.#options.log?.warn({ aheadSeconds }, text);
+    }
+    this.#isClockOff = isOff;
   }
 
   #compareSettings(replicas: readonly (readonly unknown[])[]): void {

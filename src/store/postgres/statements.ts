@@ -248,7 +248,7 @@ export const END_LEASES = `
   UPDATE ${SCHEMA}.lease SET holder = NULL, fencing = fencing + 1, version = version + 1
   WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing`;
 
-/** Notes that the replica $1, which is the process $2, has seen the revision $3 and has the settings $4. Returns the process that did so before. */
+/** Notes that the replica $1, which is the process $2, has seen the revision $3 and has the settings $4. Returns the process that did so before, and the time in milliseconds. */
 export const REPORT_REPLICA = `
   WITH former AS (SELECT process FROM ${SCHEMA}.replicas WHERE name = $1::text)
   INSERT INTO ${SCHEMA}.replicas AS r (name, process, revision, seen_at, settings)
@@ -259,7 +259,7 @@ export const REPORT_REPLICA = `
       WHEN excluded.revision >= (SELECT revision FROM ${SCHEMA}.state) THEN clock_timestamp()
       ELSE r.seen_at
     END
-  RETURNING (SELECT process FROM former)`;
+  RETURNING (SELECT process FROM former), extract(epoch FROM clock_timestamp())::float8 * 1000`;
 
 /** Removes the replica $1, if it is the process $2. */
 export const REMOVE_REPLICA = `DELETE FROM ${SCHEMA}.replicas WHERE name = $1::text AND process = $2::uuid`;

@@ -1,5 +1,6 @@
 // What the processes that share a database tell of themselves there, on a real server: which marks go, and what the leader warns of.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { createLog } from '../../../src/base/log.ts';
 import type { NewEvent } from '../../../src/model/instance-event.ts';
 import type { LowdbStore } from '../../../src/store/lowdb-store.ts';
@@ -32,7 +33,11 @@ interface Replica {
 async function open(
   url: string,
   name: string,
-  { lease = STANDS_BY, settings = SETTINGS as Readonly<Record<string, string>> } = {},
+  {
+    lease = STANDS_BY,
+    settings = SETTINGS as Readonly<Record<string, string>>,
+    clock = systemClock,
+  }: { lease?: CommitLease; settings?: Readonly<Record<string, string>>; clock?: Clock } = {},
 ): Promise<Replica> {
   const store = await openPostgresStore({ url });
   const warnings: unknown[] = [];
@@ -42,7 +47,7 @@ async function open(
       warnings.push(fields);
     },
   });
-  const replicas = new Replicas({ url }, { name, settings, lease, seen: () => store.revision, log });
+  const replicas = new Replicas({ url }, { name, settings, lease, seen: () => store.revision, clock, log });
   onTestFinished(async () => {
     await replicas.close();
     await store.close();
@@ -219,6 +224,18 @@ describe('the leader warns', () => {
     expect(one.warnings).toEqual([{ replica: 'one', msg }]);
     expect(two.warnings).toEqual([{ replica: 'one', msg }]);
   });
+});
+
+it.each([3_600, -3_600])('warns once where the clock of its machine is wrong by %s s', async (aheadSeconds) => {
+  let byMs = aheadSeconds * 1_000;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + byMs };
+  const { replicas, warnings } = await open(await server.create(), 'one', { clock });
+  for (let count = 0; count < 2; count++) await replicas.report();
+  const msg = 'the clock of this machine differs from that of the database: set the one that is wrong';
+  expect(warnings).toEqual([{ aheadSeconds: expect.closeTo(aheadSeconds, -1), msg }]);
+  byMs = 0;
+  await replicas.report();
+  expect(warnings).toHaveLength(1);
 });
 
 it('reports by itself, and forgets the replica when it ends', async () => {
