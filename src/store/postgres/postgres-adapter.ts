@@ -91,6 +91,8 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #lease: CommitLease | undefined;
   readonly #onSaved: PostgresStoreOptions['onSaved'];
   #installation: string | undefined;
+  /** Which attempt made the last commits that this process has read or written, by their number; undefined: nobody knows any more. */
+  #attempts: ReadonlyMap<number, unknown> = new Map();
 
   constructor(
     options: DatabaseOptions,
@@ -124,6 +126,7 @@ export class PostgresAdapter implements DocumentAdapter {
       }
       document.revision = state.revision;
       document.rowBytes = state.bytes;
+      this.#attempts = new Map([[state.revision, await readAttempt(run, state.revision)]]);
     });
     return document;
   }
@@ -155,7 +158,7 @@ export class PostgresAdapter implements DocumentAdapter {
         const state = await this.#readState(run, LOCKED_STATE);
         this.#requireFencing(state, fencing);
         if (state.revision < revision - 1) throw this.#setBack(state.revision, revision - 1);
-        if (state.revision >= revision) commit = await decideAgain?.(this.#changes(run, revision - 1, state));
+        if (state.revision >= revision) commit = await decideAgain?.(await this.#changes(run, revision - 1, state));
         if (commit !== undefined) saved = await this.#save(run, commit, attempt);
       });
     } catch (error) {
@@ -163,7 +166,9 @@ export class PostgresAdapter implements DocumentAdapter {
       if (!(error instanceof LostCommit)) throw notSaved(error);
       if (commit !== undefined && !(await this.#isCommitted(commit.revision, attempt))) throw notSaved(error);
     }
-    if (commit !== undefined) this.#onSaved?.();
+    if (commit === undefined) return saved;
+    this.#attempts = new Map([[commit.revision, attempt]]);
+    this.#onSaved?.();
     return saved;
   }
 
@@ -175,7 +180,8 @@ export class PostgresAdapter implements DocumentAdapter {
     await this.#connections.read(async (run) => {
       const state = await this.#readState(run, STATE);
       if (state.revision < since) throw this.#setBack(state.revision, since);
-      if (state.revision > since) await show(this.#changes(run, since, state));
+      const changes = await this.#changes(run, since, state);
+      if (state.revision > since) await show(changes);
     });
   }
 
@@ -211,8 +217,17 @@ export class PostgresAdapter implements DocumentAdapter {
     }
   }
 
-  #changes(run: RunStatement, since: number, { revision, bytes, forgotten }: State): SharedChanges {
-    const isWhole = since < forgotten;
+  /** Throws StoreError where the commit `since` is not the one that this process has seen: the database was set back, and has gone on from there. */
+  async #changes(run: RunStatement, since: number, { revision, bytes, forgotten }: State): Promise<SharedChanges> {
+    const known = this.#attempts.get(since);
+    const there = await readAttempt(run, since);
+    if (known !== undefined && there !== undefined && there !== known) throw this.#setBack(revision, since);
+    this.#attempts = new Map([
+      [since, known ?? there],
+      [revision, revision === since ? (known ?? there) : await readAttempt(run, revision)],
+    ]);
+    // After so many commits nobody can tell whether it is the same one.
+    const isWhole = since < forgotten || (known !== undefined && there === undefined);
     const range = { since: isWhole ? 0 : since, last: revision, bytes: { read: 0 } };
     return { revision, rowBytes: bytes, isWhole, pieces: this.#readPieces(run, range) };
   }
@@ -287,7 +302,7 @@ export class PostgresAdapter implements DocumentAdapter {
         return await this.#connections.write(async (run) => {
           // An attempt that has not ended at the server still has the lock.
           const state = await this.#readState(run, LOCKED_STATE);
-          const [[found] = []] = await run(ATTEMPT, [revision]);
+          const found = await readAttempt(run, revision);
           const isForgotten = found === undefined && state.revision >= revision + ATTEMPTS_KEPT;
           if (isForgotten) throw new StoreError('too many commits were made since');
           return found === attempt;
@@ -320,7 +335,10 @@ export class PostgresAdapter implements DocumentAdapter {
 
   #setBack(there: number, known: number): StoreError {
     return databaseError(this.#connections.address, {
-      why: `was set back: its last commit is ${there}, and this process has seen ${known}`,
+      why:
+        there < known
+          ? `was set back: its last commit is ${there}, and this process has seen ${known}`
+          : `was set back: its commit ${known} is another one than this process has seen`,
       remedy: 'Restart Treeline, so that it reads what is there.',
     });
   }
@@ -335,6 +353,11 @@ export class PostgresAdapter implements DocumentAdapter {
 
 function notSaved(error: Error): StoreError {
   return new StoreError(`${error.message} Nothing was saved.`, { cause: error });
+}
+
+async function readAttempt(run: RunStatement, revision: number): Promise<unknown> {
+  const [[attempt] = []] = await run(ATTEMPT, [revision]);
+  return attempt;
 }
 
 /** Yields the lines of a cursor, so many at once that they are about as long as a batch. */

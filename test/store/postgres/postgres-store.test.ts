@@ -330,6 +330,29 @@ describe('refused', () => {
     await server.run('UPDATE treeline.state SET revision = 2, installation = gen_random_uuid()', url);
     await expect(store.commit([writeText('c', 'three')])).rejects.toThrow('the rows of another installation');
   });
+
+  it.each([2, 4])(
+    'is a database that was set back and has gone on to commit %i, where it would show a mixture',
+    async (last) => {
+      const url = await server.create();
+      const store = await open(url);
+      await store.commit([writeText('a', 'one')]);
+      const before = await server.run('SELECT bytes FROM treeline.state', url);
+      await store.commit([writeText('b', 'two')]);
+      await server.run(
+        `DELETE FROM treeline.rows WHERE revision = 2; DELETE FROM treeline.commits WHERE revision = 2;
+       UPDATE treeline.state SET revision = 1, bytes = ${before[0]?.bytes}`,
+        url,
+      );
+      const other = await open(url);
+      for (let revision = 2; revision <= last; revision++) await other.commit([writeText(`c${revision}`, 'x')]);
+      const want = 'was set back: its commit 2 is another one than this process has seen. Restart Treeline';
+      await expect(store.refresh()).rejects.toThrow(want);
+      if (last > 2) await expect(store.commit([writeText('d', 'y')])).rejects.toThrow(want);
+      expect([...store.list('node').keys()]).toEqual(['a', 'b']);
+      await other.refresh();
+    },
+  );
 });
 
 it('gives up waiting for a process that does not end its commit, and leaves nothing on its connections', async () => {
