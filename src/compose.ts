@@ -88,7 +88,7 @@ async function compose(
   measureReplica(metrics, { settings, replica, clock });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const clients = judgeClients(tls.material);
-  const parts = { settings, replica, judge: clients.judge, audit, clock, log };
+  const parts = { settings, replica, judge: clients.judge, audit, clock, log, metrics };
   const { database } = replica;
   const standby = database && createStandby(parts, database, opened);
   if (standby !== undefined) present.fallBackTo(standby);
@@ -106,7 +106,7 @@ async function compose(
   const show = (role: ServingRole | undefined): void => present.show(role);
   roles = await Roles.begin<ServingRole>({ ...built, show }, standby === undefined ? 'leader' : 'standby');
   opened.adopt(roles, (it) => it.stop());
-  const served = { ...settings.api, tls: tls.material, replica: settings.replica.name, audit, clock, log };
+  const served = { ...settings.api, tls: tls.material, replica: settings.replica.name, audit, clock, log, metrics };
   const api = opened.adopt(await startApi({ ...served, clients, handler: present.handler }), (it) => it.close());
   tls.follow((material) => api.reload(material));
   // First, so that writes in progress and waiting reads are answered before the listeners close.

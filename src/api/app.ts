@@ -14,6 +14,7 @@ import type { CommitWait } from '../service/read/commit-wait.ts';
 import type { Writer } from '../service/write/writer.ts';
 import { auditRequests } from './audit-requests.ts';
 import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
+import { countRequests } from './count-requests.ts';
 import { answerErrors } from './errors.ts';
 import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forward.ts';
 import { type Listener, startListener } from './listener.ts';
@@ -96,9 +97,11 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
   const pass = passSteps([...first, checkRequest, ...steps, sendKept({ reader, kept }, pack), pack], fail);
   const refuse = passSteps([...first, authenticate(options), refuseTarget], fail);
   const routes = createRoutes(options, kept);
+  const count = options.metrics && countRequests(options.metrics, { app: routes, clock: options.clock });
   return (request, response) => {
     const path = originForm(request.url ?? '');
     request.url = path ?? '/';
+    count?.(request, response);
     const step = path === undefined ? refuse : pass;
     step(request, response, () => routes(request, response));
   };
@@ -210,7 +213,7 @@ function adviceFor(path: string): string {
   return didYouMean(second, below) ?? `below ${section} are ${below.join(', ')}`;
 }
 
-interface ApiOptions extends Pick<AppOptions, 'replica' | 'audit' | 'clock' | 'log'> {
+interface ApiOptions extends Pick<AppOptions, 'replica' | 'audit' | 'clock' | 'log' | 'metrics'> {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;

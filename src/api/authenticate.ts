@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { Asker } from '../base/shares.ts';
 import { countLog } from '../base/throttles.ts';
 import type { Client } from '../model/objects.ts';
@@ -21,6 +22,8 @@ export interface AuthenticateOptions {
   readonly reader: Reader;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Counts requests, and those that are refused for their certificate. Left out: nothing does. */
+  readonly metrics?: Metrics | undefined;
   /**
    * Judges a certificate by the TLS material in force. `sentAlong`: the authorities that the client has sent along, where another replica has
    * verified it and not this process.
@@ -56,9 +59,19 @@ export type RequestStep = (
 /** Returns the step that lets requests of registered clients pass; `clientOf` then tells which. */
 export function authenticate(options: AuthenticateOptions) {
   return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
-    clients.set(request, admit(options, request));
+    clients.set(request, admitCounted(options, request));
     next();
   };
+}
+
+function admitCounted(options: AuthenticateOptions, request: IncomingMessage): Client {
+  try {
+    return admit(options, request);
+  } catch (error) {
+    const isOfCertificate = error instanceof ServiceError && error.code !== 'not_ready';
+    if (isOfCertificate) options.metrics?.count('treeline_refused_certificates_total', { reason: error.code });
+    throw error;
+  }
 }
 
 /** Returns the registered client of a request. Throws ServiceError where its certificate admits no client, or is not registered. */

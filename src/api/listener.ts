@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { type ConnectionLimits, Connections, type OpenConnection } from '../base/connections.ts';
 import { type ListenAddress, listenOn } from '../base/listen.ts';
 import type { Logger } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import { throttleLog } from '../base/throttles.ts';
 import { endBrokenRequest } from './broken-request.ts';
 import { clientTurns } from './client-turns.ts';
@@ -49,6 +50,8 @@ interface ListenerOptions extends ListenAddress {
   /** Left out: refused certificates are in the log alone. */
   readonly audit?: AuditLog | undefined;
   readonly log: Logger;
+  /** Counts refused certificates. Left out: nothing does. */
+  readonly metrics?: Metrics | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
   readonly connectionLimits?: ConnectionLimits;
@@ -132,12 +135,13 @@ interface Refusals {
 }
 
 /** Any host on the network can cause refusals, so the lines are throttled. */
-function logRefusals(server: Server, { audit, log, clock = systemClock }: ListenerOptions): Refusals {
+function logRefusals(server: Server, { audit, log, metrics, clock = systemClock }: ListenerOptions): Refusals {
   const throttle = throttleLog(clock, (count) => log.warn({ count }, 'more connections were refused'));
   function refused(socket: Socket, reason: string): void {
     const remote = remoteOf(socket);
     throttle.log(() => log.warn({ reason, remote }, 'connection refused'));
     const isOfCertificate = ('authorizationError' in socket && socket.authorizationError) || /CERTIFICATE/.test(reason);
+    if (isOfCertificate) metrics?.count('treeline_refused_certificates_total', { reason });
     if (isOfCertificate) audit?.record({ kind: 'certificate', decision: 'refused', reason, remote });
   }
   // First of all listeners, since the next one ends the connection, and then its address is gone.

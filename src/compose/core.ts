@@ -2,6 +2,7 @@
 import { type Agent, createAgent } from '../agents/agent.ts';
 import { ProxyWork } from '../agents/proxy-work.ts';
 import type { AuditLog } from '../base/audit-log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -80,6 +81,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly copied?: Outage | undefined;
   /** Returns who leads where several replicas share the store; left out: one process alone. */
   readonly leader?: (() => LeadingReplica | null) | undefined;
+  /** Counts what happens; left out: nothing does. */
+  readonly metrics?: Metrics | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
   /** Runs long work in slices; default: by the clock. */
@@ -125,7 +128,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     ...{ ledger, current, source, clock, log, deleteBudget },
     notReadyReason: () => follower.notReadyReason,
   });
-  const shared = { ledger, gate, clock, log, deleteBudget };
+  const shared = { ledger, gate, clock, log, deleteBudget, metrics: outside.metrics };
   if (outside.audit) auditDeletes({ ledger, audit: outside.audit, registered: (serial) => reader.registered(serial) });
   const reconciler = wireReconciler(outside, { ...shared, current, review });
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
@@ -215,7 +218,7 @@ async function recordSign(
 /** Returns the part that drives the servers. */
 function wireReconciler(
   { registry, random, execution, leads }: OutsideParts,
-  parts: Pick<ConstructorParameters<typeof Reconciler>[0], 'gate' | 'clock' | 'log' | 'review'> & {
+  parts: Pick<ConstructorParameters<typeof Reconciler>[0], 'gate' | 'clock' | 'log' | 'metrics' | 'review'> & {
     readonly ledger: Ledger;
     readonly current: CurrentState;
   },

@@ -10,6 +10,7 @@ import type { StatusReporter } from '../statuses/status-reporter.ts';
 import { RequestInbox } from '../store/postgres/request-inbox.ts';
 import { StoreError } from '../store/store-error.ts';
 import { type ShownStore, startCore } from './core.ts';
+import { measureLeader } from './open-metrics.ts';
 import { openProviders, openStatuses } from './open-parts.ts';
 import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
@@ -25,7 +26,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 }
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
-  const { settings, replica, judge, audit, clock, log } = parts;
+  const { settings, replica, judge, audit, clock, log, metrics } = parts;
   const { repository, store, shown, inSlices, database, earlier } = replica;
   // Who loses the lead and takes it again leads with other parts.
   const fencing = database === undefined ? 0 : database.lease.fencing;
@@ -46,7 +47,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   // Ended last of these, so that it sees how all calls ended.
   opened.defer(async () => await reporter?.stop());
   const outside = {
-    ...{ store, shown, inSlices, registry, audit, clock, log, opened, random: Math.random, execution, writes },
+    ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     ...{ ...signs, copied, leads, statusFailure: () => reporter?.failure },
     leader: database && (() => database.lease.leader() ?? null),
@@ -55,8 +56,9 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   earlier.accept();
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
   const { agent, follower, reconciler } = core;
+  opened.defer(measureLeader(metrics, { ...core, store, clock }));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const answers = { readAnswer: answerIn, replica: settings.replica.name, judge, audit, clock, log };
+  const answers = { readAnswer: answerIn, replica: settings.replica.name, judge, audit, clock, log, metrics };
   const handler = createApp({ ...core, agent, ...answers });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;

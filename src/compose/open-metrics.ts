@@ -3,10 +3,14 @@ import type { Clock } from '../base/clock.ts';
 import { Metrics } from '../base/metrics.ts';
 import { productVersion } from '../base/product-files.ts';
 import { createSlices } from '../base/slices.ts';
+import { registeredProxies } from '../follow/current-state.ts';
 import type { Settings } from '../model/settings.ts';
+import type { RegisteredProxy } from '../reconcile/waits/proxy-presence.ts';
 import { stallsIn } from '../reconcile/waits/stall-graph.ts';
-import { measureRecorded } from '../service/operate/measure.ts';
+import { countDrift, measureRecorded, secondsSince } from '../service/operate/measure.ts';
 import type { LowdbStoreOptions } from '../store/lowdb-store.ts';
+import type { Store } from '../store/store.ts';
+import type { WiredCore } from './core.ts';
 import type { SharedParts } from './open-parts.ts';
 import type { PresentRole } from './present-role.ts';
 import type { Replica } from './replica.ts';
@@ -42,9 +46,34 @@ export function measureReplica(
     ...{ rows: ledger, desired: () => current.get(), refused: () => current.refused, now: () => clock.now() },
     ...{ notReadyReason: () => '', stallsOf: stallsIn(ledger, clock), deleteBudget: settings.execution.deleteBudget },
   };
+  const proxies = registeredProxies(current);
   metrics.measure((set) => measureRecorded(sources, set));
   metrics.measure((set) => {
     set('treeline_fencing_number', {}, replica.database?.lease.fencing ?? 0);
+    for (const [tag, count] of countByTag(proxies() ?? [])) set('treeline_proxies', { tag }, count);
+    return undefined;
+  });
+}
+
+/** A proxy counts for each of its tags; one without tags for the tag "". */
+function countByTag(proxies: readonly RegisteredProxy[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { tags } of proxies) {
+    for (const tag of new Set(tags.length === 0 ? [''] : tags)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Has metrics tell of what a leader alone knows, until the returned function is called. */
+export function measureLeader(
+  metrics: Metrics,
+  { ledger, reconciler, follower, store, clock }: WiredCore & { readonly store: Store; readonly clock: Clock },
+): () => void {
+  ledger.watch((change) => countDrift(metrics, change));
+  return metrics.measure((set) => {
+    for (const [kind, count] of reconciler.countWaits()) set('treeline_waits', { kind }, count);
+    set('treeline_repository_outage_seconds', {}, secondsSince(follower.failure?.since, clock.now()));
+    set('treeline_store_outage_seconds', {}, secondsSince(store.failure?.since, clock.now()));
     return undefined;
   });
 }

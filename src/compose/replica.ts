@@ -3,6 +3,7 @@ import type { AuthenticateOptions } from '../api/authenticate.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import type { Settings } from '../model/settings.ts';
 import { type ShownStore, showStore } from './core.ts';
@@ -24,6 +25,7 @@ export interface RoleParts {
   readonly audit: AuditLog | undefined;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: Metrics;
 }
 
 /** Opens the parts of a replica; `opened` closes them. A database is waited for. Throws where a person has to help. */

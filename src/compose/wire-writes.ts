@@ -1,5 +1,6 @@
 // Wires the parts that write to the repository, and those that wait until what was written is followed.
 import type { Clock } from '../base/clock.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { RunInSlices } from '../base/slices.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { CurrentState } from '../follow/current-state.ts';
@@ -30,6 +31,7 @@ interface WritesParts {
   readonly review: () => void;
   readonly clock: Clock;
   readonly inSlices: RunInSlices;
+  readonly metrics?: Metrics | undefined;
   /** Returns whether this process leads, decided at the moment of the call. Left out: it always does. */
   readonly leads?: (() => boolean) | undefined;
 }
@@ -47,10 +49,10 @@ const STOP_WRITING_MS = 8_000;
 
 /** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
 export function wireWrites(parts: WritesParts): WiredWrites {
-  const { writes, publisher, current, ledger, requests, safety, review, clock, inSlices, leads } = parts;
+  const { writes, publisher, current, ledger, requests, safety, review, clock, inSlices, metrics, leads } = parts;
   const branch = viewBranch(parts);
   const mode = writes === 'propose' ? 'propose' : 'commit';
-  const queue = new WriteQueue({ branch, publisher, clock, inSlices, mode, leads });
+  const queue = new WriteQueue({ branch, publisher, clock, inSlices, metrics, mode, leads });
   const writer = createWriter({
     queue: writes === 'off' ? undefined : queue,
     preview: createPreview({ branch, clock, safety, inSlices }),

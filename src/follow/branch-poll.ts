@@ -1,6 +1,7 @@
 // One poll of the branch: fetches its newest commit and has it judged and followed, or notes why it is not. follower.ts says
 // when. follow-commit.ts decides about one commit.
 import type { Logger } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { refusalEvent } from '../machine/instance-events.ts';
@@ -16,6 +17,8 @@ import { HEAD } from './object-rows.ts';
 /** The parts that a poll reads and changes. */
 export interface BranchPollOptions extends CommitFollowerOptions {
   readonly reviews: Reviews;
+  /** Counts polls and fetches. Left out: nothing does. */
+  readonly metrics?: Metrics | undefined;
   /** Ends a fetch that is under way, and later ones. */
   readonly signal: AbortSignal;
 }
@@ -59,8 +62,8 @@ export class BranchPoll {
     this.#judgedBytes = ledger.rowBytes;
   }
 
-  /** Polls the branch once, and has its newest commit followed. Throws where the remote, the local copy or the store fails. */
-  async poll(poll: Poll): Promise<void> {
+  /** Polls the branch once, has its newest commit followed, and returns what became of it. Throws where the remote, the local copy or the store fails. */
+  async poll(poll: Poll): Promise<'unchanged' | 'followed' | 'refused'> {
     const { source, ledger, current, reviews } = this.#options;
     const recorded = ledger.read('head', HEAD);
     if (!this.#hasBegun && current.get() !== undefined) await this.#takeOver(poll);
@@ -70,10 +73,10 @@ export class BranchPoll {
     if (isAway) await this.#resume(poll);
     // A person approves what is held here, so neither the remote nor a newer commit decides whether it counts.
     if (reviews.isOpen && reviews.asked !== this.#reviewed) await this.#review(poll);
-    const head = await source.fetch(recorded?.commit ?? null, this.#options.signal);
+    const head = await this.#fetch(recorded?.commit ?? null);
     const { asked } = reviews;
     const isReview = reviews.isOpen || this.#hasFreedCapacity();
-    if (head.oid === this.#polledHead && !isReview) return;
+    if (head.oid === this.#polledHead && !isReview) return 'unchanged';
     this.#polledHead = undefined;
     if (recorded === undefined) await this.#commits.begin(head.oid, poll);
     else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#commits.restore(poll);
@@ -81,6 +84,19 @@ export class BranchPoll {
     this.#polledHead = head.oid;
     reviews.judged(asked);
     this.#judgedBytes = ledger.rowBytes;
+    return current.refused === undefined ? 'followed' : 'refused';
+  }
+
+  async #fetch(known: string | null): ReturnType<BranchPollOptions['source']['fetch']> {
+    const { source, signal, metrics } = this.#options;
+    try {
+      const head = await source.fetch(known, signal);
+      metrics?.count('treeline_fetches_total', { outcome: 'succeeded' });
+      return head;
+    } catch (error) {
+      if (!signal.aborted) metrics?.count('treeline_fetches_total', { outcome: 'failed' });
+      throw error;
+    }
   }
 
   /** Judges again what is active and what is held of it, by what is here already; where that fails, after the fetch. */

@@ -136,7 +136,8 @@ export class Follower {
     if (name === PUSHED) return await this.#tryPushed({ operation, log });
     try {
       this.#arrivals.begin();
-      await this.#branch.poll({ operation, log });
+      const outcome = await this.#branch.poll({ operation, log });
+      this.#options.metrics?.count('treeline_polls_total', { outcome });
       this.#failures = 0;
       this.#unread = undefined;
       this.failure = undefined;
@@ -144,6 +145,7 @@ export class Follower {
     } catch (error) {
       this.#arrivals.failed(error);
       if (this.#stopping.signal.aborted) return;
+      this.#options.metrics?.count('treeline_polls_total', { outcome: 'failed' });
       const reason = reasonOf(error);
       this.#branch.notReadyReason = reason;
       // The store tells of itself; where it fails, the branch was read.

@@ -2,6 +2,7 @@
 // enqueue a name. server-pass.ts implements the pass.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import type { Metrics } from '../base/metrics.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import type { SecretRules } from '../machine/call-outcome.ts';
 import { decide } from '../machine/decide.ts';
@@ -53,6 +54,8 @@ interface ReconcilerOptions extends SecretRules {
   readonly isActive: () => boolean;
   /** Returns whether this process leads, decided at the moment of the call. Left out: it always does. */
   readonly leads?: (() => boolean) | undefined;
+  /** Counts passes and calls. Left out: nothing does. */
+  readonly metrics?: Metrics | undefined;
   /** In [0, 1). */
   readonly random: () => number;
   /** Returns the merged configuration of a server, for its provider. */
@@ -148,6 +151,11 @@ export class Reconciler {
     // The rest of its group is over by then, and other members are away.
     const isOver = wait?.kind === 'slot' && wait.until !== undefined && wait.until <= this.#options.clock.now();
     return isOver ? { ...wait, until: undefined } : wait;
+  }
+
+  /** Returns how many servers wait, by the kind of their wait; kinds of which none does may be left out. */
+  countWaits(): ReadonlyMap<Wait['kind'], number> {
+    return this.#wakeUps.countWaits();
   }
 
   /** Number of servers that could continue and were not enqueued until the sweep found them. Each is a defect. */
@@ -266,7 +274,9 @@ export class Reconciler {
     try {
       this.#failed.delete(name);
       await this.#options.gate.shared(() => this.#pass.run(name));
+      this.#options.metrics?.count('treeline_passes_total', { outcome: 'succeeded' });
     } catch (error) {
+      this.#options.metrics?.count('treeline_passes_total', { outcome: 'failed' });
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
       // The lease tells of its loss.
       const isKnown = isConflict || this.#options.leads?.() === false;

@@ -5,6 +5,7 @@ import PQueue from 'p-queue';
 import type { Clock, ClockTimes } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
 import type { Logger } from '../../base/log.ts';
+import type { Metrics } from '../../base/metrics.ts';
 import { momentOf, reasonOf } from '../../base/wording.ts';
 import { plainRecord } from '../../hiera/record.ts';
 import type { Answer, CallResult } from '../../model/call-result.ts';
@@ -34,6 +35,8 @@ export interface ExecutorOptions {
   readonly recordOf: (server: string) => NodeRecord;
   /** Returns whether calls may begin, decided at the moment of each: false once another process may lead. Left out: always. */
   readonly mayBegin?: (() => boolean) | undefined;
+  /** Counts calls. Left out: nothing does. */
+  readonly metrics?: Metrics | undefined;
   /** Called once for every call; undefined: it ended without an answer. The server is no longer in flight. */
   readonly onResult: (server: string, ended: CallResult | undefined, call: CallInFlight) => void;
 }
@@ -124,8 +127,10 @@ export class Executor {
     const call = this.capacity.callOf(server);
     invariant(call !== undefined, `a call for ${server} was not claimed`);
     const run = async (): Promise<void> => {
+      const begin = this.#options.clock.monotonic();
       const late = this.#isLate(job, call) ? answerRetryable('it did not begin: its deadline had passed') : undefined;
       const answer = late ?? (await this.#call(server, job, call));
+      this.#measure(job, answer, begin);
       if (job.kind === 'action' && answer?.outcome === 'lost') this.#lose(server, answer.message);
       else if (job.kind === 'action' && answer !== undefined) this.#actions.delete(server);
       this.capacity.unclaim(server);
@@ -136,6 +141,13 @@ export class Executor {
     // It runs elsewhere, and waits for no slot here.
     if (isPulled) void run();
     else void this.#calls.add(run);
+  }
+
+  #measure({ provider: entry, operation }: Job, answer: Answer | undefined, begin: number): void {
+    const { metrics, clock } = this.#options;
+    metrics?.count('treeline_provider_calls_total', { entry, operation, outcome: answer?.outcome ?? 'none' });
+    const seconds = (clock.monotonic() - begin) / 1000;
+    metrics?.observe('treeline_provider_call_duration_seconds', { entry, operation }, seconds);
   }
 
   #lose(server: string, reason: string): void {

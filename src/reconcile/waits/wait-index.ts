@@ -38,6 +38,11 @@ export class WaitIndex {
     return this.#lines.get(kind)?.size ?? 0;
   }
 
+  /** Returns how many servers have a wait, by its kind. */
+  counts(): ReadonlyMap<Kind, number> {
+    return new Map([...this.#lines].map(([kind, { size }]) => [kind, size]));
+  }
+
   /** Returns the lines of a kind in which servers wait: of `failures` the commits, of `instance` the instances. */
   lines(kind: Kind): readonly string[] {
     return [...(this.#lines.get(kind)?.keys() ?? [])];

@@ -68,6 +68,11 @@ export class WakeUps {
     return this.#waits.get(server);
   }
 
+  /** Returns how many servers wait, by the kind of their wait. */
+  countWaits(): ReadonlyMap<Wait['kind'], number> {
+    return this.#waits.counts();
+  }
+
   /** Returns true if the time for which a server waits in its group has come, so that it is about to be woken. */
   isDue(server: string): boolean {
     const wait = this.#waits.get(server);

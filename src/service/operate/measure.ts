@@ -1,9 +1,10 @@
 // Measures what is recorded, for metrics: servers and instances by state, commits, and what is held. Also a replica that does not lead
 // has this.
-import type { SetGauge } from '../../base/metrics.ts';
+import type { Metrics, SetGauge } from '../../base/metrics.ts';
 import { type Steps, visitAll } from '../../base/steps.ts';
 import { openRemovals, removalsMax, serverCount } from '../../machine/removals.ts';
-import { HOLD_KINDS } from '../../model/rows.ts';
+import { fieldOf } from '../../model/json.ts';
+import { type Change, HOLD_KINDS, type ServerRow } from '../../model/rows.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import type { InstanceStatus, State } from '../../model/state.ts';
 import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
@@ -82,6 +83,20 @@ function measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): void {
   for (const kind of HOLD_KINDS) set('treeline_held', { kind }, items.filter((item) => item.kind === kind).length);
   const servers = items.filter(({ kind }) => kind === 'deletes').flatMap(({ resources }) => resources);
   set('treeline_deletes_held', {}, servers.length);
+}
+
+/** Counts the drift that a change of rows tells of: what a check has found, and what is corrected by itself. */
+export function countDrift(metrics: Metrics, change: Change): void {
+  if (change.kind !== 'server') return;
+  const { expected: before, value: after } = change;
+  if (before === undefined || after === null) return;
+  if (before.observed === undefined && after.observed !== undefined) metrics.count('treeline_drift_found_total', {});
+  if (before.healing !== after.healing && hasNewHeal(before, after)) metrics.count('treeline_drift_heals_total', {});
+}
+
+/** Old heals are dropped from a row in between. */
+function hasNewHeal({ healing: known = {} }: ServerRow, { healing = {} }: ServerRow): boolean {
+  return Object.entries(healing).some(([name, times]) => times.some((time) => !fieldOf(known, name)?.includes(time)));
 }
 
 /** Returns for how many seconds something is so; 0 where it is not. `since`: RFC 3339. */

@@ -2,8 +2,10 @@
 // one. publish-batch.ts publishes a batch.
 
 import { within } from '../../base/clock.ts';
+import type { Metrics } from '../../base/metrics.ts';
 import { FairLine } from '../../base/shares.ts';
-import { ServiceError } from '../../model/service-error.ts';
+import type { LabelsOf } from '../../model/metrics.ts';
+import { ServiceError, type ServiceErrorCode } from '../../model/service-error.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 import { PendingWrite, type TakeBack } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
@@ -15,9 +17,14 @@ const BATCH_MAX = 50;
 const GATHER_SHARE = 0.25;
 const GATHER_MS_MAX = 250;
 
+interface QueueParts extends PublishParts {
+  /** Counts writes. Left out: nothing does. */
+  readonly metrics?: Metrics | undefined;
+}
+
 /** The writes that wait for a push. */
 export class WriteQueue {
-  readonly #parts: PublishParts;
+  readonly #parts: QueueParts;
   readonly #waiting = new FairLine<PendingWrite>();
   #batch: readonly PendingWrite[] = [];
   #draining: Promise<void> | undefined;
@@ -31,7 +38,7 @@ export class WriteQueue {
   #onWrite: () => void = () => undefined;
   #isStopping = false;
 
-  constructor(parts: PublishParts) {
+  constructor(parts: QueueParts) {
     this.#parts = parts;
   }
 
@@ -58,8 +65,11 @@ export class WriteQueue {
     this.#onWrite();
     this.#draining ??= this.#drain();
     try {
-      return await write.answer;
+      const written = await write.answer;
+      this.#parts.metrics?.count('treeline_writes_total', { outcome: 'written' });
+      return written;
     } catch (error) {
+      this.#parts.metrics?.count('treeline_writes_total', { outcome: failureOf(error) });
       this.#openMax -= 1;
       throw error;
     } finally {
@@ -122,4 +132,16 @@ export class WriteQueue {
     this.#openMax = this.#open;
     return batch;
   }
+}
+
+type WriteFailure = Exclude<LabelsOf<'treeline_writes_total'>['outcome'], 'written'>;
+
+const FAILURES: Readonly<Partial<Record<ServiceErrorCode, WriteFailure>>> = {
+  ...{ conflict: 'conflict', precondition_failed: 'conflict' },
+  ...{ not_ready: 'unavailable', internal: 'unavailable', outcome_unknown: 'unknown' },
+};
+
+/** Returns what became of a write that was not written, or may not be. */
+function failureOf(error: unknown): WriteFailure {
+  return error instanceof ServiceError ? (FAILURES[error.code] ?? 'refused') : 'unavailable';
 }
