@@ -111,6 +111,7 @@ async function compose(
   tls.follow((material) => api.reload(material));
   // First, so that writes in progress and waiting reads are answered before the listeners close.
   opened.defer(() => present.stopWaiting());
+  opened.defer(() => replica.streams.close());
   const webhook = await openWebhook(settings, { log, clock, opened, poll: () => present.poll() });
   const addresses = { api: addressOf(api), management: addressOf(management) };
   log.info({ ...addresses, ...(webhook === null ? {} : { webhook }) }, 'listening');

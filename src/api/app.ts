@@ -16,6 +16,7 @@ import { auditRequests } from './audit-requests.ts';
 import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
 import { countRequests } from './count-requests.ts';
 import { answerErrors } from './errors.ts';
+import type { EventStreams } from './event-streams.ts';
 import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forward.ts';
 import { type Listener, startListener } from './listener.ts';
 import { openApiRoutes } from './openapi.ts';
@@ -25,6 +26,7 @@ import { KeptAnswers, sendKept } from './reads.ts';
 import { checkRequest, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { clientRoutes } from './routes/clients.ts';
+import { eventRoutes } from './routes/events.ts';
 import { hieraRoutes } from './routes/hiera.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { stackInstanceRoutes } from './routes/stacks-instances.ts';
@@ -41,6 +43,7 @@ interface AppOptions extends AuthenticateOptions {
   readonly commits: Pick<CommitWait, 'reached'>;
   readonly agent: Agent;
   readonly readAnswer: AgentRoutes['readAnswer'];
+  readonly streams: EventStreams;
   /** The name of this process among those that share a store. */
   readonly replica: string;
   /** Left out: nothing is audited. */
@@ -52,7 +55,17 @@ interface AppOptions extends AuthenticateOptions {
 const ANSWER_SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
-const SECTIONS = ['/stacks', '/clients', '/types', '/hiera', '/tree', '/operations', '/agent', '/openapi.json'];
+const SECTIONS = [
+  '/stacks',
+  '/clients',
+  '/types',
+  '/hiera',
+  '/tree',
+  '/operations',
+  '/events',
+  '/agent',
+  '/openapi.json',
+];
 /** The sections that answer nothing themselves. */
 const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
   ['/stacks', ['instances', 'templates']],
@@ -65,6 +78,7 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
       'problems',
       'recorded',
       'servers',
+      'events',
       'explain',
       'approve',
       'accept-history',
@@ -108,9 +122,9 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
 }
 
 /** The parts of a replica that does not lead. */
-interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'replica' | 'audit'> {
+interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'audit'> {
   /** What is answered from the rows. */
-  readonly operator: Pick<Operator, 'events' | 'recorded' | 'overview' | 'server' | 'servers' | 'why'>;
+  readonly operator: Pick<Operator, 'events' | 'listEvents' | 'recorded' | 'overview' | 'server' | 'servers' | 'why'>;
   readonly leader: FollowedLeader;
 }
 
@@ -155,7 +169,7 @@ export function createRoutes(
   options: Omit<AppOptions, 'commits' | 'replica'>,
   kept = new KeptAnswers(() => options.reader.version()),
 ): Express {
-  const { reader, operator, explainer, writer, agent, readAnswer, log } = options;
+  const { reader, operator, explainer, writer, agent, readAnswer, streams, log } = options;
   const app = express();
   app.disable('x-powered-by');
   // Answers carry an ETag of their own, and Express's makes a read several times as slow.
@@ -170,6 +184,7 @@ export function createRoutes(
   app.use(hieraRoutes({ reader, kept, shares }), treeRoutes({ reader, writer, kept }));
   app.use(
     operationRoutes({ reader, operator, explainer, shares }),
+    eventRoutes({ reader, operator, streams, shares }),
     agentRoutes({ agent, shares, readAnswer, authenticate: authenticate(options) }),
   );
   app.use(openApiRoutes(reader));

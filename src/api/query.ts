@@ -1,6 +1,7 @@
 // Reads query parameters: it checks each known one and ignores unknown ones.
 import type { IncomingMessage } from 'node:http';
 import { didYouMean } from '../base/wording.ts';
+import type { EventRange } from '../model/instance-event.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
 
@@ -29,10 +30,30 @@ export function queryNumber(
   name: string,
   { least, most, other }: { readonly least: number; readonly most: number; readonly other: number },
 ): number {
-  const text = queryText(request, name) ?? String(other);
+  return readNumber(queryText(request, name) ?? String(other), `The query parameter ${name}`, { least, most });
+}
+
+/** Returns the whole number that a text is, within limits. Else throws `invalid_input`. */
+export function readNumber(
+  text: string,
+  what: string,
+  { least, most }: { readonly least: number; readonly most: number },
+): number {
   const number = /^\d{1,16}$/.test(text) ? Number(text) : -1;
   if (number >= least && number <= most) return number;
-  throw new ServiceError('invalid_input', `The query parameter ${name} is a whole number from ${least} to ${most}`);
+  throw new ServiceError('invalid_input', `${what} is a whole number from ${least} to ${most}`);
+}
+
+/** The limits of the id of an event. */
+export const ANY_ID = { least: 0, most: Number.MAX_SAFE_INTEGER };
+const EVENTS_MAX = 1_000;
+const EVENTS_USUAL = 100;
+
+/** Returns the range of events that is asked for. */
+export function queryRange(request: Queried): EventRange {
+  const after = queryNumber(request, 'after', { ...ANY_ID, other: 0 });
+  const limit = queryNumber(request, 'limit', { least: 1, most: EVENTS_MAX, other: EVENTS_USUAL });
+  return { after, limit };
 }
 
 /** Returns the serial that is asked for. Throws `invalid_input` where none is. */
@@ -40,6 +61,16 @@ export function querySerial(request: Queried): string {
   const serial = queryText(request, 'serial');
   if (serial !== undefined && serial !== '') return serial;
   throw new ServiceError('invalid_input', 'Name the client: /clients/<serial>, or ?serial=<serial>');
+}
+
+/** Returns the texts of a parameter that may be given several times. Throws `invalid_input` where there are too many, or one is empty. */
+export function queryTexts(request: Queried, name: string, max: number): readonly string[] {
+  const texts = [request.query[name] ?? []].flat().map(String);
+  if (texts.length <= max && !texts.includes('')) return texts;
+  throw new ServiceError(
+    'invalid_input',
+    `The query parameter ${name} is given at most ${max} times, and is not empty`,
+  );
 }
 
 /** Returns the text of a parameter, undefined where it is left out. Throws `invalid_input` where it is given twice. */

@@ -27,7 +27,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
   const { settings, replica, judge, audit, clock, log, metrics } = parts;
-  const { repository, store, shown, inSlices, database, earlier } = replica;
+  const { repository, store, shown, inSlices, streams, database, earlier } = replica;
   // Who loses the lead and takes it again leads with other parts.
   const fencing = database === undefined ? 0 : database.lease.fencing;
   if (fencing === undefined) throw new StoreError('This process does not lead any more.');
@@ -58,7 +58,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const { agent, follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, clock }));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const answers = { readAnswer: answerIn, replica: settings.replica.name, judge, audit, clock, log, metrics };
+  const answers = { readAnswer: answerIn, streams, replica: settings.replica.name, judge, audit, clock, log, metrics };
   const handler = createApp({ ...core, agent, ...answers });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;

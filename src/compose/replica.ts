@@ -1,5 +1,6 @@
 // Opens the parts that live as long as the process, whatever its role: the store with what is shown of it, and the repository.
 import type { AuthenticateOptions } from '../api/authenticate.ts';
+import { EventStreams } from '../api/event-streams.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -15,6 +16,7 @@ export interface Replica extends OpenedStore {
   readonly repository: Repository;
   readonly shown: ShownStore;
   readonly inSlices: RunInSlices;
+  readonly streams: EventStreams;
 }
 
 /** The parts that a role is built with. */
@@ -40,5 +42,7 @@ export async function openReplica(
   const repository = await openRepository(settings, { log, clock, opened });
   const store = await openConfiguredStore(settings, { ...parts, left });
   const inSlices = createSlices(clock);
-  return { repository, ...store, shown: showStore(store.store, inSlices), inSlices };
+  const shown = showStore(store.store, inSlices);
+  const streams = new EventStreams({ ledger: shown.ledger, commit: () => shown.current.get()?.commit, clock });
+  return { repository, ...store, shown, inSlices, streams };
 }

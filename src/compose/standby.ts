@@ -28,7 +28,7 @@ const KNOWN_TO_LEADER: ToldWait = {
 /** Returns what standing by needs. `opened` closes it. */
 export function createStandby(parts: RoleParts, database: SharedDatabase, opened: AsyncDisposableStack): Standby {
   const { settings, replica, judge, audit, clock, log, metrics } = parts;
-  const { repository, store, shown } = replica;
+  const { repository, store, shown, streams } = replica;
   const { deleteBudget } = settings.execution;
   let present: StandbyFollower | undefined;
   const { views, stallsOf, reader, explainer } = wireReads({
@@ -45,17 +45,8 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
   const asked = new LeaderRequests(database.options, { wakes: database.wakes, replica: name, clock });
   opened.adopt(asked, (it) => it.close());
   const handler = createStandbyApp({
-    ...{
-      reader,
-      explainer,
-      operator: { ...progress, ...recordReads(views) },
-      replica: name,
-      judge,
-      audit,
-      clock,
-      log,
-      metrics,
-    },
+    ...{ reader, explainer, streams, replica: name, judge, audit, clock, log, metrics },
+    operator: { ...progress, ...recordReads(views) },
     leader: {
       isKnown: () => lease.leader() !== undefined,
       lag,

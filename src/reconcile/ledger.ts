@@ -45,6 +45,7 @@ export class Ledger {
   /** Commits that are saved, and that the index or a watcher does not have as a whole. */
   #following = 0;
   #watchers: Watcher[] = [];
+  readonly #eventWatchers: (() => void)[] = [];
   #prepareMoment: PrepareMoment | undefined;
   /** The last one that brought another desired state; undefined: it is known what became of it. */
   #unsure: UnsureCommit | undefined;
@@ -102,6 +103,14 @@ export class Ledger {
   }
 
   /**
+   * Calls `watcher` once events are shown, and with each change of the desired state, whoever wrote them and for as long as the process
+   * lives. It must not throw.
+   */
+  watchEvents(watcher: () => void): void {
+    this.#eventWatchers.push(watcher);
+  }
+
+  /**
    * Forgets the watchers and the calls in flight: this process does not lead any more, and what watched is stopped. The rows and
    * their index stay, and go on with what the next leader writes.
    */
@@ -128,6 +137,7 @@ export class Ledger {
   /** Saves events that belong to no row. */
   async recordEvents(events: readonly NewEvent[]): Promise<void> {
     await this.#store.commit([], this.#nameClients(events));
+    for (const watcher of this.#eventWatchers) watcher();
   }
 
   /**
@@ -171,6 +181,7 @@ export class Ledger {
     this.#following += 1;
     try {
       onShown();
+      for (const watcher of this.#eventWatchers) watcher();
       await this.#inSlices(this.#follow(changes, cause));
     } finally {
       this.#following -= 1;

@@ -16,6 +16,7 @@ import { createSampleAgent } from '../support/sample-agent.ts';
 import { createSampleExplainer } from '../support/sample-explainer.ts';
 import { createSampleOperator } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
+import { createSampleStreams } from '../support/sample-streams.ts';
 import { createSampleWriter } from '../support/sample-writer.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
@@ -246,6 +247,7 @@ describe('without TLS', () => {
       agent: createSampleAgent(),
       readAnswer: answerIn,
       writer: createSampleWriter(),
+      streams: createSampleStreams().streams,
       commits: { reached: () => Promise.resolve() },
       replica: 'test-1',
       clock: systemClock,

@@ -46,13 +46,14 @@ describe.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])('%s', 
     for (const path of paths.map((one) => one.replace('ADMINISTRATOR', api.identities.administrator.serial))) {
       const before = askedOf(api);
       const { status, body } = await api.request(path, {
-        method,
+        method: row.isEndless ? 'HEAD' : method,
         identity: identities[identity],
         ...(method === 'POST' ? { headers: { 'Content-Type': 'application/json' }, body: bodyOf(row) } : {}),
       });
       const wanted = statusFor(row, identity);
       expect({ path, status }).toEqual({ path, status: wanted });
-      if (wanted === 403) expect(body).toMatchObject({ return_code: 403, error: ERRORS[identity] ?? 'not_allowed' });
+      if (wanted === 403 && !row.isEndless)
+        expect(body).toMatchObject({ return_code: 403, error: ERRORS[identity] ?? 'not_allowed' });
       const isDone = method !== 'GET' && wanted < 400;
       expect(askedOf(api) - before).toBe(isDone ? 1 : 0);
     }

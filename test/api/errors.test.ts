@@ -32,7 +32,7 @@ describe('404', () => {
   test.each([
     [
       '/',
-      'There is nothing at GET /; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /agent, /openapi.json',
+      'There is nothing at GET /; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent, /openapi.json',
     ],
     ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks"?'],
     ['/typs', 'There is nothing at GET /typs; did you mean "/types"?'],
@@ -46,7 +46,7 @@ describe('404', () => {
     ],
     [
       '/tree//',
-      'There is nothing at GET /tree//; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /agent, /openapi.json',
+      'There is nothing at GET /tree//; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent, /openapi.json',
     ],
     ['/hiera', 'There is nothing at GET /hiera; below it are all, <clientcert>, <clientcert>/<key>'],
     ['/hiera/a/b/c', 'There is nothing at GET /hiera/a/b/c; below /hiera are all, <clientcert>, <clientcert>/<key>'],

@@ -5,7 +5,9 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import type { ListedEvents, ToldEvent } from '../../src/service/operate/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import { type ReadStream, readStream } from '../support/event-stream.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { createSite, type Site } from '../support/site.ts';
@@ -83,6 +85,10 @@ async function allReady(replicas: readonly Running[]): Promise<void> {
 const statusAt = async ({ client }: Running, instance: string): Promise<unknown> =>
   (await client.request(`/stacks/instances/${instance}/status`)).body;
 
+function streamOf(site: Site, { controller }: Running, headers = {}): Promise<ReadStream> {
+  return readStream({ port: controller.api.port, ca: site.ca }, site.administrator, '/events', headers);
+}
+
 it('one leads, all answer reads, writes and operations alike, and name themselves', async () => {
   const site = await createSite(FILES);
   const url = await server.create();
@@ -96,6 +102,7 @@ it('one leads, all answer reads, writes and operations alike, and name themselve
   }
   const [first, second] = others;
   if (first === undefined || second === undefined) throw new Error('there are two standbys');
+  const streams = await Promise.all(replicas.map((replica) => streamOf(site, replica)));
   const written = await first.client.request('/stacks/instances/blog', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -126,6 +133,13 @@ it('one leads, all answer reads, writes and operations alike, and name themselve
     expect(why).toMatchObject({ status: 'Suspended', leader: led });
     expect(why).not.toHaveProperty('lag');
   }
+  const { events } = (await leader.client.request('/operations/events?instance=blog&limit=1000')).body as ListedEvents;
+  expect(events.at(-1)).toMatchObject({ reason: expect.stringMatching(/^suspend: looking/), instance: 'blog' });
+  for (const stream of streams) {
+    const ofBlog = () => (stream.data('instance') as ToldEvent[]).filter(({ instance }) => instance === 'blog');
+    await expect.poll(ofBlog, PATIENCE).toEqual(events);
+    expect(stream.data('commit').at(-1)).toEqual({ commit });
+  }
 });
 
 it('another one leads at once where the leader is stopped, and goes on with the same rows', async () => {
@@ -136,11 +150,15 @@ it('another one leads at once where the leader is stopped, and goes on with the 
   await allReady(replicas);
   for (const replica of replicas) await expect.poll(() => statusAt(replica, 'shop'), PATIENCE).toBe('Done');
   const before = await others[0]?.client.request('/operations/recorded');
+  const stream = await streamOf(site, others[0] as Running);
   await leader.controller.stop();
   const { leader: next } = await roles(others);
   expect((await next.client.request('/operations/recorded')).body).toEqual(before?.body);
   await site.repository.commit({ 'stacks/instances/blog.yaml': instance('blog-web') });
   await expect.poll(() => statusAt(next, 'blog'), PATIENCE).toBe('Done');
+  const { events } = (await next.client.request('/operations/events?instance=blog')).body as ListedEvents;
+  // It was opened on a standby, and goes on with what this one does as the leader.
+  await expect.poll(() => stream.data('instance'), PATIENCE).toEqual(events);
 });
 
 it('reads are answered while the database is away, operations are not, and one leads again afterwards', async () => {

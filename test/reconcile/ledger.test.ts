@@ -62,6 +62,27 @@ it('shows what is prepared in the turn in which the rows are, and nothing where 
   expect(shown).toBe('a one,b two');
 });
 
+it('tells who watches events of those of its own and of other processes, whatever role this one has', async () => {
+  const other = new MemoryStore();
+  const store = new MirrorStore(() => other);
+  const ledger = new Ledger(store, runAtOnce, (serial) => `${serial} \ud83d${'x'.repeat(300)}`);
+  let count = 0;
+  ledger.watchEvents(() => {
+    count += 1;
+  });
+  await ledger.commit([writeText('a', 'one')]);
+  expect(count).toBe(1);
+  ledger.forgetWatchers();
+  const event = { instance: 'shop', time: '2026-11-20T10:13:56.000Z', resource: null, from: null, to: null };
+  await ledger.recordEvents([{ ...event, reason: 'check', commit: null, client: 'A1' }]);
+  expect(count).toBe(2);
+  const { events } = await ledger.listEvents({ after: 0, limit: 9 });
+  expect(events[0]?.event.clientName).toBe(`A1 \ufffd${'x'.repeat(246)}`);
+  await other.commit([writeText('b', 'two')]);
+  await store.refresh();
+  expect(count).toBe(3);
+});
+
 it('shows a commit that was believed to be lost with what belongs to it, once it is found', async () => {
   const database = new MemoryStore();
   class CutStore extends MirrorStore {

@@ -2,6 +2,8 @@
 // a deleted instance, a backup and its restore.
 import { expect, it } from 'vitest';
 import type { InstanceEvents } from '../../src/service/operate/answers.ts';
+import { readStream } from '../support/event-stream.ts';
+import { PATIENCE } from '../support/running-controller.ts';
 import { runStore } from '../support/store-operator.ts';
 import { push, restart, type Scene, untilStatus, upAndDone } from './scene.ts';
 import { instanceText, OFFICE } from './stacks.ts';
@@ -51,5 +53,28 @@ it('of a deleted instance can still be read, and come back with a backup', async
   expect(await runStore(scene.site, 'restore', 'mine', '--force')).toMatchObject({ code: 0 });
   await restart(scene);
   expect(await eventsOf(scene, 'office')).toEqual(events);
+  await scene.running.stop();
+});
+
+it('are streamed while a commit is followed, then end with the controller, and go on after its restart', async () => {
+  const scene = await upAndDone();
+  const { site } = scene;
+  const open = (path = '/events', headers = {}) =>
+    readStream({ port: scene.running.controller.api.port, ca: site.ca }, site.administrator, path, headers);
+  const [all, office] = [await open(), await open('/events?instance=office')];
+  const commit = await push(scene, { [OFFICE]: instanceText('office', 2) });
+  await untilStatus(scene, 'office', 'Done');
+  await expect.poll(() => all.data('commit').at(-1), PATIENCE).toEqual({ commit });
+  const expected = await eventsOf(scene, 'office', Number(all.messages[0]?.id));
+  expect(expected.length).toBeGreaterThan(2);
+  const told = expected.map((event) => ({ ...event, instance: 'office' }));
+  await expect.poll(() => office.data('instance'), PATIENCE).toEqual(told);
+  await expect.poll(() => all.data('instance'), PATIENCE).toEqual(told);
+  const began = performance.now();
+  await restart(scene);
+  expect(performance.now() - began).toBeLessThan(8_000);
+  expect(all.isEnded()).toBe(true);
+  const again = await open('/events', { 'Last-Event-ID': String(expected[0]?.id) });
+  await expect.poll(() => again.data('instance'), PATIENCE).toEqual(told.slice(1));
   await scene.running.stop();
 });

@@ -66,6 +66,8 @@ const STEPS: readonly Step[] = [
   ['GET /operations/servers?instance=orders-db'],
   ['GET /operations/servers/orders-db'],
   ['GET /operations/recorded'],
+  ['GET /operations/events?instance=orders-db&limit=1'],
+  ['GET /events?after=yesterday'],
   ['GET /operations/explain/prod-web-4/log_level'],
   ['GET /types/zone/', undefined, { headers: { 'x-treeline-min-commit': '<commit>' } }],
   ['GET /types/zone/', undefined, { headers: { 'x-treeline-min-commit': 'main' } }],

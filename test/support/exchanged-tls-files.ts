@@ -16,6 +16,7 @@ import { createSampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
 import { createSampleOperator } from './sample-operator.ts';
 import { createSampleReader } from './sample-reader.ts';
+import { createSampleStreams } from './sample-streams.ts';
 import { createSampleWriter } from './sample-writer.ts';
 import { createTlsSite, exchange, replace, type TlsSite, type TlsTexts } from './tls-site.ts';
 
@@ -50,6 +51,7 @@ export async function serveSite(site: TlsSite): Promise<ServedSite> {
     agent: createSampleAgent(),
     readAnswer: answerIn,
     writer: createSampleWriter(),
+    streams: createSampleStreams().streams,
     commits: { reached: () => Promise.resolve() },
   });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls: tls.material, clients, handler });

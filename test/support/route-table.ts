@@ -9,6 +9,7 @@ import { ACTION, createSampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
 import { createSampleOperator } from './sample-operator.ts';
 import { createSampleReader } from './sample-reader.ts';
+import { createSampleStreams } from './sample-streams.ts';
 import { createSampleWriter } from './sample-writer.ts';
 
 /** What the registered ones are answered, in the order above: administrator, automation endpoint, proxy. */
@@ -20,6 +21,8 @@ export interface Row {
   /** The paths to ask, where the route has parameters. */
   readonly paths?: readonly string[];
   readonly body?: object;
+  /** Its answer ends only with its client: it is asked by HEAD. */
+  readonly isEndless?: true;
 }
 
 const READ: Statuses = [200, 200, 200];
@@ -76,6 +79,9 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   'POST /operations/adopt': { statuses: [200, 403, 403], body: { all: true } },
   'POST /operations/retain': { statuses: [200, 403, 403], body: { resource: 'shop-web' } },
   'POST /operations/replace': { statuses: [200, 403, 403], body: { resource: 'shop-web' } },
+  'GET /operations/events': { statuses: READ },
+  // Its answer has no end.
+  'GET /events': { statuses: READ, isEndless: true },
   'GET /agent/actions': { statuses: [403, 403, 200] },
   'POST /agent/actions/:id/claim': { statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/claim`] },
   'POST /agent/actions/:id/heartbeat': {
@@ -115,6 +121,7 @@ export function routesOfApplication(): string[] {
     agent: createSampleAgent(),
     readAnswer: answerIn,
     writer: createSampleWriter(),
+    streams: createSampleStreams().streams,
     clock: systemClock,
     log: createLog('silent'),
     judge: () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY }),

@@ -59,6 +59,11 @@ export function createSampleOperator(): SampleOperator {
       if (instance !== 'shop') throw new ServiceError('not_found', `There is no "${instance}"`);
       return { events: EVENTS.filter(({ id }) => id > after).slice(0, limit), gap: after < 2 };
     },
+    async listEvents(_by, { after, limit, instances }) {
+      const events = EVENTS.map((event) => ({ ...event, instance: 'shop' }));
+      const found = events.filter(({ id, instance }) => id > after && instances?.has(instance) !== false);
+      return { events: found.slice(0, limit), gap: after < 2 };
+    },
     overview: () => withResult(operator.status),
     servers: () => withResult({ servers: [SERVER], total: 1, next: null }),
     server(_by, name) {

@@ -26,6 +26,7 @@ import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
 import { createSampleExplainer } from './sample-explainer.ts';
 import { createSampleOperator, type SampleOperator } from './sample-operator.ts';
 import { createSampleReader, type SampleReader } from './sample-reader.ts';
+import { createSampleStreams, type SampleStreams } from './sample-streams.ts';
 import { createSampleWriter, type SampleWriter } from './sample-writer.ts';
 
 export interface TestApi extends HttpsClient {
@@ -39,6 +40,7 @@ export interface TestApi extends HttpsClient {
   readonly explainer: Explainer;
   readonly agent: SampleAgent;
   readonly writer: SampleWriter;
+  readonly sample: SampleStreams;
   readonly commits: SampleCommits;
   readonly authority: Credential;
   readonly identities: Readonly<Record<Role, Credential>>;
@@ -80,11 +82,13 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   const tls = { key, cert, ca: authority.cert };
   const writer = createSampleWriter();
   const commits = createSampleCommits();
+  const sample = createSampleStreams(clock);
+  const { streams } = sample;
   const asked = { reader, operator, explainer, writer, commits, agent, readAnswer: answerIn };
   const replica = 'test-1';
   const clients = judgeClients(tls);
   const shown = { replica, clock, log, audit };
-  const handler = createApp({ ...asked, ...shown, judge: clients.judge });
+  const handler = createApp({ ...asked, ...shown, streams, judge: clients.judge });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
   const carryOut = carryOutForwarded(handler);
   const server = { port: api.port, ca: authority.cert };
@@ -97,7 +101,7 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
   const { request } = describedClient(createHttpsClient(server, identities.administrator));
-  return { ...asked, api, carryOut, server, tls, authority, identities, lines, register, request };
+  return { ...asked, sample, api, carryOut, server, tls, authority, identities, lines, register, request };
 }
 
 /** A replica that does not lead; requests are an administrator's where they do not say otherwise. */
@@ -119,11 +123,19 @@ export async function startTestStandby(
     audit,
   }: Partial<Pick<TestApi, 'reader' | 'tls'>> & { readonly clock?: Clock; readonly audit?: AuditLog } = {},
 ): Promise<TestStandby> {
-  const { explainer, operator } = leader;
+  const { explainer, operator, sample } = leader;
   const log = createLog('silent');
   const shown = { replica: 'test-2', clock, log, audit };
   const clients = judgeClients(tls);
-  const handler = createStandbyApp({ ...shown, reader, explainer, operator, leader: followed, judge: clients.judge });
+  const handler = createStandbyApp({
+    ...shown,
+    streams: sample.streams,
+    reader,
+    explainer,
+    operator,
+    leader: followed,
+    judge: clients.judge,
+  });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
   const server = { port: api.port, ca: leader.server.ca };
   return {

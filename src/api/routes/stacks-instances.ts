@@ -1,7 +1,6 @@
 // Routes of docs/rest.md, stack instances.
 import { Router } from 'express';
 import type { Shares } from '../../base/shares.ts';
-import type { EventRange } from '../../model/instance-event.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
@@ -11,7 +10,7 @@ import { allow } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { recordedCommitOf, sendRead } from '../present.ts';
-import { queryNumber } from '../query.ts';
+import { queryRange } from '../query.ts';
 import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
 import { bodyOf, readForce, write } from '../write.ts';
 
@@ -64,7 +63,7 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
     .route('/stacks/instances/:id/events')
     .all(only('GET'))
     .get(async (request, response) => {
-      const range = rangeOf(request);
+      const range = queryRange(request);
       const answer = await shares.run(askerOf(request, response), async () => {
         const commit = reader.recordedCommit();
         return { commit, answer: writeAnswer(await operator.events(clientOf(request), request.params.id, range)) };
@@ -73,13 +72,4 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
       if (answer !== undefined) sendRead(request, response, answer);
     });
   return router;
-}
-
-const EVENTS_MAX = 1_000;
-const EVENTS_USUAL = 100;
-
-function rangeOf(request: Parameters<typeof queryNumber>[0]): EventRange {
-  const after = queryNumber(request, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER, other: 0 });
-  const limit = queryNumber(request, 'limit', { least: 1, most: EVENTS_MAX, other: EVENTS_USUAL });
-  return { after, limit };
 }

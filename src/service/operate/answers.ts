@@ -225,6 +225,18 @@ export interface ServerDetails extends ListedServer {
   readonly properties: readonly ServerProperty[];
 }
 
+/** An event of one of several instances. */
+export interface ToldEvent extends InstanceEvent {
+  /** Null: it concerns every instance. */
+  readonly instance: string | null;
+}
+
+/** Events of several instances. */
+export interface ListedEvents extends Pick<InstanceEvents, 'gap'> {
+  /** Sorted by id. */
+  readonly events: readonly ToldEvent[];
+}
+
 /** One recorded server: what a plan reads of it, and what tells of it besides. */
 export interface RecordedServer extends RecordedFacts {
   readonly reason: Reason | null;

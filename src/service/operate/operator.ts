@@ -10,7 +10,7 @@ import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { ToldWait } from '../../machine/wait.ts';
 import { nameAt } from '../../model/address.ts';
 import { isValidEntry } from '../../model/entry.ts';
-import type { EventRange, InstanceEvent } from '../../model/instance-event.ts';
+import type { EventRange, InstanceEvent, ListedEvent, ListedRange } from '../../model/instance-event.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client, Hierarchy } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -30,6 +30,7 @@ import type {
   HeldItem,
   InstanceEvents,
   LeadingReplica,
+  ListedEvents,
   Order,
   Outage,
   Overview,
@@ -37,6 +38,7 @@ import type {
   RecordedState,
   ServerDetails,
   ServerPage,
+  ToldEvent,
   Why,
 } from './answers.ts';
 import { heldItems } from './held-items.ts';
@@ -129,6 +131,11 @@ export function recordReads(options: ViewSources) {
     /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
     events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
       await viewEvents({ by, instance, range }, view()),
+    /** Resolves with events of several instances, or of all. */
+    async listEvents(by: Client, range: ListedRange): Promise<ListedEvents> {
+      const { events, isGap } = await options.rows.listEvents(range);
+      return { events: events.map((event) => tellEvent(by, event)), gap: isGap };
+    },
     /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
     recorded: (): Steps<RecordedState> => recordedIn(view(), heldIn(options)),
   };
@@ -270,8 +277,20 @@ async function viewEvents({ by, instance, range }: Asked, view: PresentView<Prog
   return { events: page.map((event) => shownTo(by, event)), gap: isGap };
 }
 
+/** Returns the instances to list events of: what concerns every instance concerns those that are named. Without a name: all. */
+export function selectInstances(names: readonly string[]): ReadonlySet<string> | undefined {
+  return names.length === 0 ? undefined : new Set([...names, EVERY_INSTANCE]);
+}
+
+/** Returns an event of any instance as a client is told of it. */
+export function tellEvent(by: Asking, { instance, event }: ListedEvent): ToldEvent {
+  return { ...shownTo(by, event), instance: instance === EVERY_INSTANCE ? null : instance };
+}
+
+type Asking = Pick<Client, 'role' | 'serial'>;
+
 /** A proxy may read its own client record only. */
-function shownTo({ role, serial }: Client, event: InstanceEvent): InstanceEvent {
+function shownTo({ role, serial }: Asking, event: InstanceEvent): InstanceEvent {
   return role !== 'proxy' || event.client === serial ? event : { ...event, client: null, clientName: null };
 }
 

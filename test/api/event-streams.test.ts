@@ -1,0 +1,261 @@
+// The stream of events over real TLS: what is sent to whom, from where, and when it ends. docs/rest.md, GET /events.
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Credential } from '../../src/base/development-pki.ts';
+import type { NewEvent } from '../../src/model/instance-event.ts';
+import type { ListedEvents, ToldEvent } from '../../src/service/operate/answers.ts';
+import { type ReadStream, readStream } from '../support/event-stream.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { COMMIT } from '../support/sample-reader.ts';
+import { startTestApi, startTestStandby, type TestApi } from '../support/test-api.ts';
+
+/** So long is gathered, and much longer than a turn. */
+const GATHER_MS = 20;
+const BEAT_MS = 15_000;
+
+class Scene {
+  readonly api: TestApi;
+  readonly clock: ManualClock;
+
+  private constructor(api: TestApi, clock: ManualClock) {
+    this.api = api;
+    this.clock = clock;
+  }
+
+  static async start(): Promise<Scene> {
+    const clock = new ManualClock(Date.now());
+    const api = await startTestApi(clock);
+    onTestFinished(() => {
+      api.sample.streams.close();
+      return api.api.close();
+    });
+    return new Scene(api, clock);
+  }
+
+  async record(...events: readonly Partial<NewEvent>[]): Promise<void> {
+    const time = new Date(this.clock.now()).toISOString();
+    const usual = { instance: 'shop', time, resource: 'web-1', from: null, to: 'done', reason: '', commit: null };
+    await this.api.sample.ledger.recordEvents(events.map((event) => ({ ...usual, client: null, ...event })));
+  }
+
+  read(path = '/events', { identity = this.api.identities.administrator, headers = {} } = {}): Promise<ReadStream> {
+    return readStream(this.api.server, identity, path, headers);
+  }
+
+  /** Lets time pass until a condition holds that needs no longer than what is gathered. */
+  async until(isSo: () => boolean): Promise<void> {
+    await expect
+      .poll(
+        () => {
+          this.clock.advance(GATHER_MS);
+          return isSo();
+        },
+        { interval: 5 },
+      )
+      .toBe(true);
+  }
+
+  async reasons(stream: ReadStream, count: number): Promise<readonly string[]> {
+    await this.until(() => stream.data('instance').length >= count);
+    return stream.data('instance').map((event) => (event as ToldEvent).reason);
+  }
+}
+
+test('begins with what is recorded from now on, and sends it in the order of the ids', async () => {
+  const scene = await Scene.start();
+  await scene.record({ reason: 'before' });
+  const stream = await scene.read();
+  expect(stream.status).toBe(200);
+  expect(stream.headers).toMatchObject({ 'content-type': 'text/event-stream; charset=utf-8' });
+  await scene.record({ reason: 'one' }, { reason: 'a\nb ä', instance: 'mail', client: 'A1' });
+  await scene.record({ reason: 'all', instance: '*', resource: null });
+  expect(await scene.reasons(stream, 3)).toEqual(['one', 'a\nb ä', 'all']);
+  const [begin, ...rest] = stream.messages;
+  expect(begin).toEqual({ retry: '2000', id: expect.any(String) });
+  expect(rest.map(({ event }) => event)).toEqual(['commit', 'instance', 'instance', 'instance']);
+  expect(rest[0]).toEqual({ event: 'commit', data: { commit: COMMIT } });
+  const { events } = await scene.api.sample.ledger.listEvents({ after: Number(begin?.id), limit: 9 });
+  expect(rest.slice(1).map(({ id }) => Number(id))).toEqual(events.map(({ event }) => event.id));
+  expect(rest[2]?.data).toEqual({ ...events[1]?.event, instance: 'mail' });
+  expect(rest[3]?.data).toMatchObject({ instance: null });
+});
+
+describe('a client that connects again', () => {
+  test('gets what it has not read, also more than is written at once, and nothing twice', async () => {
+    const scene = await Scene.start();
+    const reasons = Array.from({ length: 450 }, (_, index) => `${index} ${'x'.repeat(500)}`);
+    await scene.record(...reasons.map((reason) => ({ reason })));
+    const { events } = await scene.api.sample.ledger.listEvents({ after: 0, limit: 1_000 });
+    const id = String(events[49]?.event.id);
+    const [byHeader, byQuery] = await Promise.all([
+      // What it has read since counts more than the address that it began with.
+      scene.read('/events?after=0', { headers: { 'Last-Event-ID': id } }),
+      scene.read(`/events?after=${id}`),
+    ]);
+    expect(await scene.reasons(byHeader, 400)).toEqual(reasons.slice(50));
+    expect(await scene.reasons(byQuery, 400)).toEqual(reasons.slice(50));
+    await scene.record({ reason: 'later' });
+    expect((await scene.reasons(byHeader, 401)).at(-1)).toBe('later');
+  });
+
+  test('is told once of events that are not kept any more, where those are its own', async () => {
+    const scene = await Scene.start();
+    await scene.record({ instance: 'mail', reason: 'first' });
+    await scene.record(...Array.from({ length: 1_200 }, (_, index) => ({ reason: `${index}` })));
+    const all = await scene.read('/events?after=5');
+    expect((await scene.reasons(all, 1_001)).slice(0, 2)).toEqual(['first', '200']);
+    expect(all.data('gap')).toEqual([{ after: 5 }]);
+    const own = await scene.read('/events?after=5&instance=mail');
+    expect(await scene.reasons(own, 1)).toEqual(['first']);
+    expect(own.data('gap')).toEqual([]);
+  });
+});
+
+test('several instances can be named; what concerns every instance concerns them too', async () => {
+  const scene = await Scene.start();
+  const stream = await scene.read('/events?instance=shop&instance=mail');
+  await scene.record({ reason: '1' }, { instance: 'other' }, { instance: 'mail', reason: '2' });
+  await scene.record({ instance: '*', reason: '3' });
+  expect(await scene.reasons(stream, 3)).toEqual(['1', '2', '3']);
+});
+
+test('a proxy is told of no other client than itself', async () => {
+  const scene = await Scene.start();
+  const { proxy, administrator } = scene.api.identities;
+  const [own, other] = [await scene.read('/events', { identity: proxy }), await scene.read()];
+  for (const { serial } of [proxy, administrator]) await scene.record({ client: serial, clientName: 'Ann' });
+  await Promise.all([scene.reasons(own, 2), scene.reasons(other, 2)]);
+  const clients = (stream: ReadStream): unknown[] =>
+    (stream.data('instance') as ToldEvent[]).map(({ client, clientName }) => [client, clientName]);
+  expect(clients(own)).toEqual([
+    [proxy.serial, 'Ann'],
+    [null, null],
+  ]);
+  expect(clients(other)).toEqual([
+    [proxy.serial, 'Ann'],
+    [administrator.serial, 'Ann'],
+  ]);
+});
+
+test('tells of another followed commit', async () => {
+  const scene = await Scene.start();
+  const stream = await scene.read();
+  await scene.until(() => stream.data('commit').length === 1);
+  scene.api.sample.commit = 'b'.repeat(40);
+  await scene.api.sample.ledger.commit([]);
+  await scene.until(() => stream.data('commit').length === 2);
+  expect(stream.data('commit')[1]).toEqual({ commit: 'b'.repeat(40) });
+});
+
+test('a comment shows every 15 seconds that it lives', async () => {
+  const scene = await Scene.start();
+  const stream = await scene.read();
+  await scene.until(() => stream.data('commit').length === 1);
+  scene.clock.advance(BEAT_MS);
+  await scene.until(() => stream.messages.some(({ comment }) => comment === true));
+  expect(stream.isEnded()).toBe(false);
+});
+
+describe('ends', () => {
+  test.each(['removed', 'another role'])('for a client that is %s, before anything more is sent', async (what) => {
+    const scene = await Scene.start();
+    const identity = scene.api.identities['automation-endpoint'];
+    const stream = await scene.read('/events', { identity });
+    await scene.until(() => stream.data('commit').length === 1);
+    if (what === 'removed') scene.api.reader.registry.delete(identity.serial);
+    else scene.api.register(identity, { role: 'proxy' });
+    await scene.record({});
+    await scene.until(() => stream.isEnded());
+    expect(stream.data('instance')).toEqual([]);
+  });
+
+  test('for a client that reads nothing, with little in memory until then', async () => {
+    const scene = await Scene.start();
+    const [slow, other] = [await scene.read(), await scene.read()];
+    await scene.until(() => slow.data('commit').length === 1 && other.data('commit').length === 1);
+    slow.pause();
+    const sockets = slow.socket;
+    const many = Array.from({ length: 900 }, () => ({ reason: 'x'.repeat(1_000) }));
+    // More than the buffers of the system hold.
+    for (let round = 1; round <= 12; round += 1) {
+      await scene.record(...many.map((event) => ({ ...event, instance: `shop-${round}` })));
+      await scene.reasons(other, round * 900);
+    }
+    expect(sockets.destroyed).toBe(false);
+    scene.clock.advance(BEAT_MS);
+    await scene.until(() => !slow.isEnded());
+    scene.clock.advance(BEAT_MS);
+    await expect.poll(() => scene.api.lines.some((line) => line.includes('events that it does not read'))).toBe(true);
+    slow.resume();
+    await expect.poll(() => slow.isEnded()).toBe(true);
+    expect(slow.data('instance').length).toBeLessThan(12 * 900);
+    expect(other.isEnded()).toBe(false);
+  });
+
+  test('at once when the replica stops, and no other begins', async () => {
+    const scene = await Scene.start();
+    const stream = await scene.read();
+    scene.api.sample.streams.close();
+    await expect.poll(() => stream.isEnded()).toBe(true);
+    expect((await scene.api.request('/events')).status).toBe(503);
+    const began = performance.now();
+    await scene.api.api.close();
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+});
+
+test('a client has 20 streams at most, and one that has ended makes way', async () => {
+  const scene = await Scene.start();
+  const streams = await Promise.all(Array.from({ length: 20 }, () => scene.read()));
+  expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
+  const { status, body, headers } = await scene.api.request('/events');
+  expect({ status, body }).toMatchObject({ status: 429, body: { error: 'too_many_requests' } });
+  expect(headers['retry-after']).toBeDefined();
+  const identity: Credential = scene.api.identities.proxy;
+  expect((await scene.read('/events', { identity })).status).toBe(200);
+  streams[0]?.close();
+  await expect.poll(async () => (await scene.read()).status).toBe(200);
+});
+
+test('a replica that does not lead sends what it shows, without asking the leader', async () => {
+  const scene = await Scene.start();
+  const refuse = (): never => {
+    throw new Error('the leader is asked');
+  };
+  const standby = await startTestStandby(scene.api, {
+    ...{ isKnown: () => true, lag: () => undefined, refresh: refuse, forward: refuse, shows: async () => true },
+  });
+  onTestFinished(() => standby.api.close());
+  const stream = await readStream(standby.server, scene.api.identities.administrator, '/events');
+  await scene.record({ reason: 'seen' });
+  expect(await scene.reasons(stream, 1)).toEqual(['seen']);
+  expect(stream.headers['x-treeline-replica']).toBe('test-2');
+  stream.close();
+  await setImmediate();
+});
+
+describe('pages of all instances', () => {
+  const PATH = '/operations/events';
+
+  test('have the instance of each event, and can be asked of some', async () => {
+    const { api } = await Scene.start();
+    const { status, body } = await api.request(`${PATH}?after=2&limit=2`);
+    const { events, gap } = body as ListedEvents;
+    expect({ status, gap }).toEqual({ status: 200, gap: false });
+    expect(events.map(({ id, instance }) => [id, instance])).toEqual([
+      [3, 'shop'],
+      [4, 'shop'],
+    ]);
+    expect((await api.request(`${PATH}?instance=mail&instance=web`)).body).toEqual({ events: [], gap: true });
+  });
+
+  test.each(['/events', PATH])('wrong values are refused: %s', async (path) => {
+    const { api } = await Scene.start();
+    const instances = Array.from({ length: 101 }, (_, index) => `instance=${index}`).join('&');
+    for (const query of ['after=x', 'instance=', instances]) {
+      expect((await api.request(`${path}?${query}`)).status).toBe(400);
+    }
+    expect((await api.request('/events', { headers: { 'Last-Event-ID': '-1' } })).status).toBe(400);
+    expect((await api.request(path, { method: 'POST' })).status).toBe(405);
+  });
+});
