@@ -11,6 +11,8 @@ import { COUNTED_BYTES_MIN, sendAtOnce, sentAnswers } from './sent-answers.ts';
 const REQUEST_ID = 'X-Request-Id';
 /** The header that names the replica which has answered. */
 export const REPLICA = 'X-Treeline-Replica';
+/** The header that names the commit of an answer. */
+export const COMMIT = 'X-Treeline-Commit';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Returns the commit of reads that are answered from rows too, while a commit is held and nothing is active. */
@@ -36,7 +38,7 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, {
   const known = tagIn(request.headers['if-none-match'], etag);
   // A 304 has the headers of the 200 that it stands for, whether or not that would be packed.
   const head: OutgoingHttpHeaders = {
-    'X-Treeline-Commit': commit,
+    [COMMIT]: commit,
     'Cache-Control': 'no-cache',
     Vary: 'Accept-Encoding',
     ETag: known ?? etag,

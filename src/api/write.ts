@@ -6,7 +6,7 @@ import type { WriteOrder, WriteResult } from '../service/write/draft.ts';
 import { auditAction, auditDone } from './audit-requests.ts';
 import { callerOf } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
-import { requestIdOf, sendEnvelope, sendJson } from './present.ts';
+import { COMMIT, requestIdOf, sendEnvelope, sendJson } from './present.ts';
 import { queryFlag } from './query.ts';
 
 /** The answer to a write that is on the followed branch. */
@@ -34,6 +34,8 @@ export function write<Params>(
       if (!order.isDryRun) auditAction(response, { kind: 'write' });
       const { commit, branch, preview } = await carryOut(request, order);
       auditDone(response, { commit, branch });
+      // A read through a load balancer asks for it: it may reach a replica that does not show it yet.
+      if (commit !== null && branch === null) response.setHeader(COMMIT, commit);
       const { status, message } = answer(request);
       if (preview !== undefined) {
         const envelope = { message: 'Dry run: nothing was written', return_code: 200, dry_run: true };

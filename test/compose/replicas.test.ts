@@ -109,14 +109,14 @@ it('one leads, all answer reads, writes and operations alike, and name themselve
     body: JSON.stringify({ stackTemplate: 'web', parameters: { name: 'blog-web' } }),
   });
   expect([written.status, written.headers['x-treeline-replica']]).toEqual([201, first.name]);
-  // A read after one's own write, here and elsewhere.
-  const own = await first.client.request('/stacks/instances/blog');
-  expect(own.status).toBe(200);
-  const commit = String(own.headers['x-treeline-commit']);
+  // A read after one's own write, elsewhere and here.
+  const commit = String(written.headers['x-treeline-commit']);
   const elsewhere = await second.client.request('/stacks/instances/blog', {
     headers: { 'x-treeline-min-commit': commit },
   });
   expect(elsewhere.status).toBe(200);
+  const own = await first.client.request('/stacks/instances/blog');
+  expect([own.status, own.headers['x-treeline-commit']]).toEqual([200, commit]);
   await expect.poll(() => statusAt(second, 'blog'), PATIENCE).toBe('Done');
   const suspended = await second.client.request('/operations/suspend', {
     method: 'POST',
