@@ -110,6 +110,11 @@ export class EventStreams {
   close(): void {
     this.#isClosed = true;
     this.#cancelBeat?.();
+    this.endAll();
+  }
+
+  /** Ends all streams; their clients connect again. */
+  endAll(): void {
     for (const stream of this.#streams) endStream(stream);
   }
 

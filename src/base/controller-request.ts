@@ -1,6 +1,7 @@
 // Sends one request to a controller over HTTPS with a client certificate, and reads the whole answer, within limits that
 // count from the start of the request. The caller words what is refused.
 import { type RequestOptions, request } from 'node:https';
+import { StringDecoder } from 'node:string_decoder';
 import { isMap, parseJson } from '../model/json.ts';
 
 /** A request, ready to be sent. */
@@ -12,6 +13,8 @@ export interface ControllerRequest {
   readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly limits: AnswerLimits;
+  /** Gets each part of a success as it comes, in place of the body. */
+  readonly onText?: ((text: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -46,7 +49,7 @@ const TEXT_LENGTH_MAX = 200;
 
 /** Returns the answer. Throws BrokenAnswer, at a limit an error that names it, and Node's own error where none came. */
 export async function sendToController(sending: ControllerRequest): Promise<ControllerAnswer> {
-  const { url, credentials, body, headers, limits, signal } = sending;
+  const { url, credentials, body, headers, limits, onText, signal } = sending;
   const { silenceMs, wholeMs, bytesMax } = limits;
   const { promise, resolve, reject } = Promise.withResolvers<ControllerAnswer>();
   const ends = [signal, wholeMs === undefined ? undefined : AbortSignal.timeout(wholeMs)];
@@ -62,10 +65,12 @@ export async function sendToController(sending: ControllerRequest): Promise<Cont
   };
   const sent = request(url, options, (response) => {
     const chunks: Buffer[] = [];
+    const decoder = new StringDecoder();
     let size = 0;
     silence.refresh();
     response.on('data', (chunk: Buffer) => {
       silence.refresh();
+      if (onText !== undefined && response.statusCode === 200) return onText(decoder.write(chunk));
       size += chunk.length;
       if (size > bytesMax) end(new Error(`the answer has more than ${bytesMax} bytes`));
       else chunks.push(chunk);

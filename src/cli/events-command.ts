@@ -1,57 +1,110 @@
-// `treeline events`: prints what happened to an instance, and with --follow what happens to it.
+// `treeline events`: prints what happened to an instance, or to all of them, and with --follow what happens.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { shortOid } from '../base/wording.ts';
-import type { InstanceEvent } from '../model/instance-event.ts';
-import type { InstanceEvents } from '../service/operate/answers.ts';
+import type { ListedEvents, ToldEvent } from '../service/operate/answers.ts';
+import { CommandFailure } from './command-failure.ts';
 import { type Format, formatOption, print, visibleLine } from './output.ts';
-import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
+import { addServerOptions, getFrom, RefusedRequest, type ServerOptions, streamFrom } from './server-connection.ts';
 
 const PAGE = 1_000;
-const FOLLOW_MS = 2_000;
+/** A controller that restarts, or a replica that ends, is waited for. */
+const RETRY = { afterMs: 2_000, countMax: 30 };
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-type EventOptions = ServerOptions & { readonly format: Format; readonly follow?: true; readonly after: string };
+type EventOptions = ServerOptions & {
+  readonly format: Format;
+  readonly follow?: true;
+  readonly after: string;
+  readonly since?: string;
+};
 
 /** Adds the command. Exit code 0: printed; 3: could not run. With --follow it runs until it is interrupted. */
 export function addEventsCommand(program: Command): void {
   const command = program
     .command('events')
-    .description('show what happened to an instance: every step of its servers, its holds, and who asked for what')
-    .argument('<instance>')
+    .description('show what happened: every step of the servers, what was held, and who asked for what')
+    .argument('[instance]', 'left out: all instances')
     .option('--follow', 'wait for more, and print it as it comes')
     .option('--after <id>', 'only events after the one with this id', '0')
+    .addOption(
+      new Option('--since <when>', 'only events since then: 30m, 12h, 7d, a time (RFC 3339), or an id').conflicts(
+        'after',
+      ),
+    )
     .addOption(formatOption());
-  addServerOptions(command).action(async (instance: string, options: EventOptions) => {
-    let after = await printAfter(instance, options.after, options);
-    while (options.follow) {
-      await sleep(FOLLOW_MS);
-      after = await printAfter(instance, after, options);
-    }
+  addServerOptions(command).action(async (instance: string | undefined, options: EventOptions) => {
+    const first = options.since === undefined ? options.after : String(readSince(options.since, Date.now()) - 1);
+    const last = await printAfter(instance, first, options);
+    if (options.follow) await follow(instance, last, options);
   });
 }
 
+/** Returns the least id of an event of that time: ids are at least milliseconds. */
+function readSince(since: string, now: number): number {
+  const [, count, unit = ''] = /^(\d+)([mhd]?)$/.exec(since) ?? [];
+  const time = count === undefined ? Date.parse(since) : now - Number(count) * (UNITS_MS[unit] ?? 0);
+  const id = unit === '' && count !== undefined ? Number(count) : time;
+  if (Number.isSafeInteger(id) && id > 0) return id;
+  throw new CommandFailure(`--since is 30m, 12h, 7d, a time such as 2026-11-23T18:00:00Z, or an id, not "${since}"`);
+}
+
 /** Prints all events after one, and returns the id of the last one. */
-async function printAfter(instance: string, first: string, options: EventOptions): Promise<string> {
-  const path = `/stacks/instances/${encodeURIComponent(instance)}/events`;
+async function printAfter(instance: string | undefined, first: string, options: EventOptions): Promise<string> {
+  const path = instance === undefined ? '/operations' : `/stacks/instances/${encodeURIComponent(instance)}`;
   let after = first;
+  let isGapTold = false;
   for (let isMore = true; isMore; ) {
     const query = `?after=${encodeURIComponent(after)}&limit=${PAGE}`;
-    const { events, gap } = (await getFrom(options, `${path}${query}`)) as InstanceEvents;
-    if (gap && options.format === 'text') print('(events before the next one are not kept any more)');
-    for (const event of events) print(options.format === 'json' ? JSON.stringify(event) : formatEvent(event));
+    const { events, gap } = (await getFrom(options, `${path}/events${query}`)) as ListedEvents;
+    if (gap && !isGapTold) printGap(options);
+    isGapTold = gap;
+    for (const event of events) printEvent(event, options);
     after = String(events.at(-1)?.id ?? after);
     isMore = events.length === PAGE;
   }
   return after;
 }
 
-/** Returns an event as one line: time, server, states, reason, then commit and client. */
-function formatEvent({ time, resource, from, to, reason, commit, client, clientName }: InstanceEvent): string {
+/** Prints events as they come, and goes on after the last one where the stream ends. Throws where it is refused. */
+async function follow(instance: string | undefined, first: string, options: EventOptions): Promise<void> {
+  const named = instance === undefined ? '' : `&instance=${encodeURIComponent(instance)}`;
+  let after = first;
+  for (let failures = 0; ; failures += 1) {
+    const failure = await streamFrom(options, `/events?after=${after}${named}`, ({ id, event, data }) => {
+      failures = 0;
+      if (event === 'gap') printGap(options);
+      if (event !== 'instance') return;
+      const { instance: about, ...rest } = JSON.parse(data) as ToldEvent;
+      printEvent(instance === undefined ? { ...rest, instance: about } : rest, options);
+      after = id;
+    }).catch((error: unknown) => error);
+    const isRefused = failure instanceof RefusedRequest && failure.status < 500;
+    if (isRefused || failures >= RETRY.countMax) throw failure;
+    await sleep(RETRY.afterMs);
+  }
+}
+
+function printGap({ format }: EventOptions): void {
+  if (format === 'text') print('(events before the next one are not kept any more)');
+}
+
+/** Without `instance` where only one was asked for. */
+type PrintedEvent = Omit<ToldEvent, 'instance'> & Partial<Pick<ToldEvent, 'instance'>>;
+
+function printEvent(event: PrintedEvent, { format }: EventOptions): void {
+  print(format === 'json' ? JSON.stringify(event) : formatEvent(event));
+}
+
+/** Returns an event as one line: time, instance, server, states, reason, then commit and client. */
+function formatEvent(event: PrintedEvent): string {
+  const { time, instance, resource, from, to, reason, commit, client, clientName } = event;
+  const about = instance === undefined ? '' : (instance ?? 'every instance');
   const states = from === null && to === null ? '' : `${from ?? 'nothing'} -> ${to ?? 'nothing'}`;
   const what = [resource ?? '', states].filter((part) => part !== '').join(': ');
   const who = clientName === null ? `client ${client}` : `client ${client} "${clientName}"`;
   const causes = [commit === null ? '' : `commit ${shortOid(commit)}`, client === null ? '' : who];
   const cause = causes.filter((part) => part !== '').join(', ');
-  const words = [time, what, reason].filter((part) => part !== '').join('  ');
+  const words = [time, about, what, reason].filter((part) => part !== '').join('  ');
   return visibleLine(cause === '' ? words : `${words}  (${cause})`);
 }

@@ -107,7 +107,38 @@ export function postTo(server: ServerOptions, path: string, body: unknown): Prom
   return send(server, { path, body: JSON.stringify(body) });
 }
 
+/** One message of a stream of server-sent events. */
+interface StreamMessage {
+  readonly id: string;
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Calls `onMessage` with each message until the stream ends. Throws like {@link getFrom}, also where nothing is heard for long. */
+export async function streamFrom(
+  server: ServerOptions,
+  path: string,
+  onMessage: (message: StreamMessage) => void,
+): Promise<void> {
+  let rest = '';
+  const onText = (text: string): void => {
+    const blocks = `${rest}${text}`.split('\n\n');
+    rest = blocks.pop() ?? '';
+    if (rest.length > MESSAGE_LENGTH_MAX) throw new CommandFailure(`${path} has a message that is too long`);
+    for (const block of blocks) {
+      const lines = block.split('\n').map((line) => line.split(/: ?(.*)/s, 2));
+      onMessage({ id: '', event: '', data: '', ...Object.fromEntries(lines) });
+    }
+  };
+  await send(server, { path, timeoutMs: STREAM_SILENCE_MS, onText });
+}
+
+const MESSAGE_LENGTH_MAX = 1024 * 1024;
+/** A comment comes every 15 s. */
+const STREAM_SILENCE_MS = 45_000;
+
 interface Sent {
+  readonly onText?: (text: string) => void;
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -115,14 +146,14 @@ interface Sent {
 }
 
 async function send(options: ServerOptions, sending: Sent): Promise<unknown> {
-  const { path, body, headers, timeoutMs = TIMEOUT_MS } = sending;
+  const { path, body, headers, onText, timeoutMs = TIMEOUT_MS } = sending;
   const url = addressOf(options.server, path);
   const credentials = await readCredentials(options);
   const limits = { silenceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX };
-  const answer = await sendToController({ url, credentials, body, headers, limits }).catch((error: Error) => {
+  const answer = await sendToController({ url, credentials, body, headers, limits, onText }).catch((error: Error) => {
     throw error instanceof BrokenAnswer ? brokenOff(url, error) : unreachable(url, error, options);
   });
-  if (answer.body !== undefined) return answer.body;
+  if (answer.body !== undefined || (onText !== undefined && answer.status === 200)) return answer.body;
   throw new RefusedRequest(`${url.pathname} answered ${answer.status}: ${answer.message}`, answer.status);
 }
 

@@ -25,8 +25,7 @@ function options(): string[] {
 }
 
 /** Runs the command, and returns the lines that it prints before it ends, or fails as expected. */
-async function run(args: readonly string[], failure?: string): Promise<string[]> {
-  const printed: string[] = [];
+async function run(args: readonly string[], failure?: string, printed: string[] = []): Promise<string[]> {
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
     printed.push(String(text));
     return true;
@@ -105,11 +104,54 @@ it('reads all pages', async () => {
   expect(asked).toEqual([0, 1000]);
 });
 
-it('with --follow prints what comes, from the last one on', async () => {
-  const asked = answerWith([{}, {}], [], [{}]);
-  expect(await run(['shop', '--follow'], 'there are no more pages')).toEqual([LINE, LINE, LINE]);
-  expect(asked).toEqual([0, 2, 2, 3]);
-}, 20_000);
+const RECORDED = { time: '2026-11-20T10:13:56.000Z', resource: null, from: null, to: null, commit: null, client: null };
+
+it('prints the events of all instances with their names', async () => {
+  const line = LINE.replace('Z  ', 'Z  shop  ');
+  expect(await run([])).toEqual(['(events before the next one are not kept any more)', ...EVENTS.map(() => line)]);
+  const [first] = await run(['--after', '6', '--format', 'json']);
+  expect(JSON.parse(first ?? '')).toEqual({ ...EVENTS[4], instance: 'shop' });
+});
+
+it.each([
+  ['2026-11-20T10:00:00Z', Date.parse('2026-11-20T10:00:00Z')],
+  ['12h', expect.closeTo(Date.now() - 12 * 3_600_000, -6)],
+  ['30m', expect.closeTo(Date.now() - 30 * 60_000, -6)],
+  ['1795459980079', 1795459980079],
+])('reads since %s', async (since, least) => {
+  const asked = answerWith([]);
+  await run(['shop', '--since', since]);
+  expect(asked.map((after) => after + 1)).toEqual([least]);
+});
+
+it.each([['yesterday'], ['-1h'], ['9999999d']])('refuses to read since %s', async (since) => {
+  await run([`--since=${since}`], `or an id, not "${since}"`);
+});
+
+it('with --follow prints what comes, from the last one on, and goes on where the stream ends', {
+  timeout: 30_000,
+}, async () => {
+  const { ledger, streams } = api.sample;
+  await ledger.recordEvents([{ ...RECORDED, instance: 'shop', reason: 'old' }]);
+  const { newest } = await ledger.listEvents({ after: 0, limit: 0 });
+  answerWith([{ id: newest }]);
+  const printed: string[] = [];
+  const ran = run(['shop', '--follow'], 'No client is registered', printed);
+  await expect.poll(() => printed.length, { timeout: 10_000 }).toBe(1);
+  await ledger.recordEvents([
+    { ...RECORDED, instance: 'mail', reason: 'other' },
+    { ...RECORDED, instance: 'shop', reason: 'ä new', client: 'A1', clientName: 'Ann' },
+  ]);
+  await expect.poll(() => printed[1], { timeout: 10_000 }).toBe(`${RECORDED.time}  ä new  (client A1 "Ann")\n`);
+  streams.endAll();
+  await ledger.recordEvents([{ ...RECORDED, instance: '*', reason: 'again' }]);
+  await expect.poll(() => printed[2], { timeout: 10_000 }).toBe(`${RECORDED.time}  again\n`);
+  expect(printed).toHaveLength(3);
+  api.reader.registry.delete(api.identities.administrator.serial);
+  streams.endAll();
+  await ran;
+  api.register(api.identities.administrator, { role: 'administrator' });
+});
 
 it('fails where there is no such instance', async () => {
   await run(['shap'], 'There is no "shap"');
