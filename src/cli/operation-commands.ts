@@ -6,6 +6,7 @@ import { CommandFailure } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
 import { belowHeading, type Format, formatOption, print, printAs } from './output.ts';
 import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
+import { findDigest, findHeldHistory } from './short-ids.ts';
 
 type Showing = ServerOptions & { readonly format: Format };
 type Asking = ServerOptions & { readonly reason?: string };
@@ -18,11 +19,19 @@ const TARGETS = 'an instance, --resource, --provider, --all';
 /** Adds the commands. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addOperationCommands(program: Command): void {
   addShowing(program);
-  asking(program, 'approve <digest>', 'let happen what is held under a digest; see treeline held').action(
-    (digest: string, options: Asking) => sendOperation(options, 'approve', { digest }),
+  asking(
+    program,
+    'approve <digest>',
+    'let happen what is held under a digest, or its first digits; see treeline held',
+  ).action(async (text: string, options: Asking) =>
+    sendOperation(options, 'approve', { digest: await findDigest(options, text) }),
   );
-  asking(program, 'accept-history <commit>', 'follow a rewritten history, at exactly this commit').action(
-    (commit: string, options: Asking) => sendOperation(options, 'accept-history', { commit }),
+  asking(
+    program,
+    'accept-history <commit>',
+    'follow a rewritten history, at exactly this commit; 7 digits are enough for a held one',
+  ).action(async (text: string, options: Asking) =>
+    sendOperation(options, 'accept-history', { commit: await findHeldHistory(options, text) }),
   );
   asking(program, 'suspend [instance]', 'start no action of an instance, or of any')
     .option('--all', 'every instance')

@@ -42,6 +42,13 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['provider'], load: async () => (await import('./provider-command.ts')).addProviderCommand },
   { names: OPERATIONS, load: async () => (await import('./operation-commands.ts')).addOperationCommands },
   { names: ['store'], load: async () => (await import('./store-command.ts')).addStoreCommand },
+  {
+    names: ['completion'],
+    load: async () => {
+      const { addCompletionCommand } = await import('./completion-command.ts');
+      return (program) => addCompletionCommand(program, createProgram);
+    },
+  },
   { names: ['proxy'], load: async () => (await import('./proxy-command.ts')).addProxyCommand },
 ];
 

@@ -15,16 +15,18 @@ import {
   visibleLine,
 } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
+import { findCommit } from './short-ids.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
+import { watchText } from './watch-text.ts';
 
 const EXIT_NOT_DONE = 1;
-const OID = /^[0-9a-f]{40}$/;
 const TIMEOUT_SECONDS = 300;
 const TIMEOUT_SECONDS_MAX = 86_400;
 
 interface Options extends ServerOptions {
   readonly format: Format;
   readonly wait?: string;
+  readonly watch?: true;
   readonly timeout: number;
 }
 
@@ -34,22 +36,29 @@ export function addStatusCommand(program: Command): void {
     .command('status')
     .description('show how far every instance of a running controller is, which commit it follows, and what is held')
     .argument('[instance]', 'show this one, with its servers')
-    .option('--wait <commit>', 'first wait until that commit is followed and nothing is in progress', oidOf)
+    .option(
+      '--wait <commit>',
+      'first wait until that commit is followed and nothing is in progress: an id, 7 digits of it, or HEAD',
+    )
     .addOption(new Option('--timeout <seconds>', 'how long --wait waits').argParser(secondsOf).default(TIMEOUT_SECONDS))
+    .option('--watch', 'show it again every two seconds, until Ctrl-C; where the output is no terminal, what changes')
     .addOption(formatOption())
     .addHelpText('after', '\nWith --wait, exit code 0: all is done, 1: it is not, 3: could not run.');
   addServerOptions(command).action(async (instance: string | undefined, options: Options) => {
     const isGone = options.wait === undefined ? false : await wait(instance, { ...options, wait: options.wait });
     if (isGone) print(`${instance}: gone`);
-    else if (instance === undefined) await showAll(options);
-    else await showOne(instance, options);
+    else if (options.watch) await watch(instance, options);
+    else {
+      const { value, text } = await readStatus(instance, options);
+      printAs(options.format, value, () => text);
+    }
   });
 }
 
 /** Waits, sets the exit code, and returns whether the named instance is gone. */
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
   const { isDone, reason } = await waitUntilSettled(options, {
-    ...{ commit: options.wait, instance, timeoutMs: options.timeout * 1000 },
+    ...{ commit: await findCommit(options, options.wait), instance, timeoutMs: options.timeout * 1000 },
     progress: (line) => void process.stderr.write(`${visibleLine(line)}\n`),
   });
   if (!isDone) process.exitCode = EXIT_NOT_DONE;
@@ -59,26 +68,34 @@ async function wait(instance: string | undefined, options: Options & { readonly 
   return !instances.some(({ name }) => name === instance);
 }
 
-function oidOf(text: string): string {
-  if (OID.test(text)) return text;
-  throw new CommandFailure(`--wait takes the full id of a commit, 40 hexadecimal digits, not "${text}"`);
-}
-
 function secondsOf(text: string): number {
   const seconds = Number(text);
   if (/^\d+$/.test(text) && seconds >= 1 && seconds <= TIMEOUT_SECONDS_MAX) return seconds;
   throw new CommandFailure(`--timeout takes a number of seconds from 1 to ${TIMEOUT_SECONDS_MAX}, not "${text}"`);
 }
 
-async function showAll(options: Options): Promise<void> {
-  const overview = (await getFrom(options, '/operations/status')) as Overview;
-  const { instances, counts } = overview;
-  printAs(options.format, overview, () =>
-    [...instances.map(formatInstance), ...formatCounts(counts), ...formatCommits(overview)].join('\n'),
-  );
+interface Shown {
+  readonly value: unknown;
+  readonly text: string;
 }
 
-async function showOne(instance: string, options: Options): Promise<void> {
+async function watch(instance: string | undefined, options: Options): Promise<void> {
+  if (options.format === 'json') throw new CommandFailure('--watch prints text: leave out --format json');
+  await watchText(async () => (await readStatus(instance, options)).text);
+}
+
+function readStatus(instance: string | undefined, options: Options): Promise<Shown> {
+  return instance === undefined ? readAll(options) : readOne(instance, options);
+}
+
+async function readAll(options: Options): Promise<Shown> {
+  const overview = (await getFrom(options, '/operations/status')) as Overview;
+  const { instances, counts } = overview;
+  const lines = [...instances.map(formatInstance), ...formatCounts(counts), ...formatCommits(overview)];
+  return { value: overview, text: lines.join('\n') };
+}
+
+async function readOne(instance: string, options: Options): Promise<Shown> {
   const path = `/stacks/instances/${encodeURIComponent(instance)}`;
   const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
   const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
@@ -93,10 +110,11 @@ async function showOne(instance: string, options: Options): Promise<void> {
   const servers = Object.entries(resources).flatMap(([key, group]) =>
     Object.entries(group).map(([server, { state }]) => `  ${key}  ${server}: ${state}`),
   );
-  printAs(options.format, { name: instance, status, summary, counts, resources, ...commits }, () => {
-    const lines = [formatInstance({ name: instance, status, summary, counts }), ...servers, ...formatCounts(counts)];
-    return [...lines, ...formatCommits(commits)].join('\n');
-  });
+  const lines = [formatInstance({ name: instance, status, summary, counts }), ...servers, ...formatCounts(counts)];
+  return {
+    value: { name: instance, status, summary, counts, resources, ...commits },
+    text: [...lines, ...formatCommits(commits)].join('\n'),
+  };
 }
 
 type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'copied' | 'statuses' | 'audit'> &

@@ -1,6 +1,7 @@
 // The commands for a controller that runs: what they ask of it, what they print, and how they fail. Most are run in this
 // process against the interface alone; a few as people run them, against a whole controller.
 
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer as createPlainServer, type Server as PlainServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
@@ -500,11 +501,69 @@ describe('treeline status --wait', () => {
   });
 
   it.each([
-    ['--wait', 'HEAD', '--wait takes the full id of a commit, 40 hexadecimal digits, not "HEAD"'],
+    [
+      '--wait',
+      'no-such-branch',
+      'names no commit that begins with "no-such-branch", and the repository in this folder',
+    ],
+    [
+      '--wait',
+      'abcdef0',
+      'names no commit that begins with "abcdef0", and the repository in this folder does not know it',
+    ],
     ['--timeout', '0', '--timeout takes a number of seconds from 1 to 86400, not "0"'],
     ['--timeout', 'soon', '--timeout takes a number of seconds from 1 to 86400, not "soon"'],
   ])('%s %s is refused', async (name, value, message) => {
     await expect(run('status', name, value, ...options())).rejects.toThrow(message);
+  });
+});
+
+describe('an id that is short', () => {
+  const held = (digest: string, kind: HeldItem['kind'] = 'deletes'): HeldItem => {
+    return { kind, digest, instance: null, reason: 'many', since: '2026-11-20T10:13:56.000Z', resources: [] };
+  };
+  const DIGESTS = ['abcdef0123', 'abcdef0199', '99887766'].map((start) => start.padEnd(64, '0'));
+  const LOST = ['1234567', '1234568'].map((start) => start.padEnd(40, 'a'));
+
+  beforeEach(() => {
+    const { held: before } = api.operator;
+    onTestFinished(() => {
+      api.operator.held = before;
+    });
+    const items = [...DIGESTS.map((digest) => held(digest)), ...LOST.map((oid) => held(`history-${oid}`, 'history'))];
+    api.operator.held = () => [...items, held(`nothing-left-${'5'.repeat(40)}`, 'nothing left')];
+  });
+
+  it.each([
+    ['approve', '9988776', DIGESTS[2]],
+    ['approve', 'abcdef01990', DIGESTS[1]],
+    ['approve', 'nothing-left-5555555', `nothing-left-${'5'.repeat(40)}`],
+    ['approve', DIGESTS[0], DIGESTS[0]],
+    ['approve', '998877', '998877'],
+    ['accept-history', '1234568a', LOST[1]],
+    ['accept-history', '7777777', '7777777'],
+  ])('%s %s means %s', async (command, text = '', whole) => {
+    await run(command, text, ...options());
+    expect(api.operator.asked).toEqual([[command, '', whole]]);
+  });
+
+  it('is refused where it may be several, with all of them', async () => {
+    const message = `"abcdef0" may be ${DIGESTS[0]} or ${DIGESTS[1]}: give more digits`;
+    await expect(run('approve', 'abcdef0', ...options())).rejects.toThrow(message);
+    await expect(run('accept-history', '1234567', ...options())).resolves.toBeDefined();
+    await expect(run('accept-history', '123456', ...options())).resolves.toBeDefined();
+    expect(api.operator.asked).toEqual([
+      ['accept-history', '', LOST[0]],
+      ['accept-history', '', '123456'],
+    ]);
+  });
+
+  it('of a commit is one that the controller names, or that the repository here knows', async () => {
+    const wait = () => run('status', '--wait', COMMIT.slice(0, 7), '--timeout', '1', ...options());
+    expect(await stderrOf(wait)).toContain(`waiting until ${COMMIT} is followed`);
+    const head = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).stdout.trim();
+    const waitHead = () => run('status', '--wait', 'HEAD', '--timeout', '1', ...options());
+    expect(await stderrOf(waitHead)).toContain(`waiting until ${head} is followed`);
   });
 });
 
