@@ -17,6 +17,7 @@ import { openReplica } from './compose/replica.ts';
 import { Roles } from './compose/roles.ts';
 import { createStandby } from './compose/standby.ts';
 import type { Settings } from './model/settings.ts';
+import { ClientsSeen } from './service/operate/clients-seen.ts';
 import type { Reader } from './service/read/reader.ts';
 import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
 import type { LowdbStoreOptions } from './store/lowdb-store.ts';
@@ -88,7 +89,7 @@ async function compose(
   measureReplica(metrics, { settings, replica, clock });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const clients = judgeClients(tls.material);
-  const parts = { settings, replica, judge: clients.judge, audit, clock, log, metrics };
+  const parts = { settings, replica, judge: clients.judge, audit, seen: new ClientsSeen(clock), clock, log, metrics };
   const { database } = replica;
   const standby = database && createStandby(parts, database, opened);
   if (standby !== undefined) present.fallBackTo(standby);

@@ -75,6 +75,7 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
     [
       'status',
       'held',
+      'clients',
       'problems',
       'recorded',
       'servers',

@@ -14,6 +14,7 @@ import type { Client } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Caller, Registry } from '../service/caller.ts';
+import type { ClientsSeen } from '../service/operate/clients-seen.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { fingerprintOf, identifyPeer, type Peer } from './peer.ts';
 
@@ -24,6 +25,8 @@ export interface AuthenticateOptions {
   readonly log: Logger;
   /** Counts requests, and those that are refused for their certificate. Left out: nothing does. */
   readonly metrics?: Metrics | undefined;
+  /** Remembers when clients were let in. Left out: nobody does. */
+  readonly seen?: Pick<ClientsSeen, 'note'> | undefined;
   /**
    * Judges a certificate by the TLS material in force. `sentAlong`: the authorities that the client has sent along, where another replica has
    * verified it and not this process.
@@ -45,6 +48,8 @@ export interface CertificateJudgement {
 }
 
 const clients = new WeakMap<IncomingMessage, Client>();
+/** Requests whose client is seen anew. */
+const unrecorded = new WeakSet<IncomingMessage>();
 /** What the requests of a connection were let in by, and are judged by again. */
 const judges = new WeakMap<Socket, AuthenticateOptions>();
 const overShares = new WeakMap<Logger, ReturnType<typeof countLog>>();
@@ -60,6 +65,7 @@ export type RequestStep = (
 export function authenticate(options: AuthenticateOptions) {
   return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
     clients.set(request, admitCounted(options, request));
+    if (options.seen?.note(identifyPeer(request.socket))) unrecorded.add(request);
     next();
   };
 }
@@ -99,6 +105,11 @@ export function admit(options: AuthenticateOptions, { socket }: IncomingMessage,
   if (client === undefined) throw unknownClient(reader, peer);
   checkFingerprint(client, peer, ambiguity);
   return client;
+}
+
+/** Tells whether only a request that is handed on lets the leader record that its client was seen. */
+export function isSeenAnew(request: IncomingMessage): boolean {
+  return unrecorded.has(request);
 }
 
 /** Returns who sent a request that `authenticate` let pass, and whether it still may. */

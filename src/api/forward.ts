@@ -9,7 +9,7 @@ import type { Outage } from '../service/operate/answers.ts';
 import { WAIT_MS, WAITS } from '../service/read/commit-wait.ts';
 import { PIECE_LENGTH } from './answer.ts';
 import { auditAction, FORWARDED_BY, operationFacts } from './audit-requests.ts';
-import { findRefusal, type RequestStep, requireAllowed } from './authenticate.ts';
+import { findRefusal, isSeenAnew, type RequestStep, requireAllowed } from './authenticate.ts';
 import { BODY_BYTES_MAX } from './json-body.ts';
 import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
 import { REPLICA, requestIdOf } from './present.ts';
@@ -55,12 +55,16 @@ const LARGE_BYTES_MIN = 64 * 1024;
 /** How long an answer may wait until this replica shows what it says. */
 const SHOWN_MS = 10_000;
 const RETRY_MS = 200;
+/** How long the leader may take to note that a client was seen. */
+const TOLD_MS = 10_000;
+/** Every client may read it, and it is short. */
+const SHORT_READ = { method: 'GET', target: '/types' };
 const MIB = 1024 * 1024;
 
 const AGENT = /^\/agent\//;
 /** Only the leader knows what servers wait for; the rest of it each replica knows. */
 const PROGRESS = /^\/(?:operations\/(?:status|servers(?:\/[^/]+)?)|stacks\/instances\/[^/]+\/why)\/?$/;
-const OF_LEADER = [AGENT, PROGRESS, /^\/operations\/(?:held|problems)\/?$/];
+const OF_LEADER = [AGENT, PROGRESS, /^\/operations\/(?:held|problems|clients)\/?$/];
 const ACTIONS = /^\/agent\/actions\/?$/;
 const REPORT = /^\/agent\/actions\/[^/]+\/report\/?$/;
 const HEARTBEAT = /^\/agent\/actions\/[^/]+\/heartbeat\/?$/;
@@ -97,6 +101,7 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
 
   return async (request, response, next) => {
     if (!isForLeader(request)) {
+      if (isSeenAnew(request) && leader.isKnown()) void tellSeen(request, response, leader);
       next();
       return;
     }
@@ -137,8 +142,7 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
   async function arrival(commit: string, request: IncomingMessage, response: ServerResponse) {
     const end = clock.monotonic() + WAIT_MS;
     const headers = { host: request.headers.host ?? '', 'x-treeline-min-commit': commit };
-    // Every client may read it, and it is short.
-    const question = { ...forwarded(request, response, null), method: 'GET', target: '/types', headers };
+    const question = { ...forwarded(request, response, null), ...SHORT_READ, headers };
     const answer = await leader.forward(question, goneSignal(response));
     if (answer?.status !== 200) return answer;
     for (let isLast = false; ; isLast = clock.monotonic() >= end) {
@@ -178,6 +182,16 @@ function auditForwarded(request: IncomingMessage, response: ServerResponse): voi
   if (isReading(request) || AGENT.test(path)) return;
   const [, operation] = /^\/operations\/([^/]*)/.exec(path) ?? [];
   auditAction(response, operation === undefined ? { kind: 'write' } : operationFacts(operation, undefined, ''));
+}
+
+/**
+ * Lets the leader know that a client was seen, which it records: it would never know of reads that this replica answers itself. Where
+ * that fails, the next hour does it.
+ */
+async function tellSeen(request: IncomingMessage, response: ServerResponse, leader: FollowedLeader): Promise<void> {
+  const headers = { host: request.headers.host ?? '' };
+  const question = { ...forwarded(request, response, null), ...SHORT_READ, headers };
+  await leader.forward(question, AbortSignal.timeout(TOLD_MS)).catch(() => undefined);
 }
 
 /** Tells whether only the leader may answer a request. Other methods than these are refused alike everywhere. */

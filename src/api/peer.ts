@@ -12,6 +12,7 @@ import { ServiceError } from '../model/service-error.ts';
 export interface Peer {
   readonly serial: string;
   readonly fingerprint: string;
+  readonly begins: number;
   readonly expires: number;
   readonly certificate: X509Certificate;
   /** The authorities that the client has sent along, where another replica has verified the certificate; undefined where this process has. */
@@ -83,12 +84,12 @@ function readForwarded([own = '', ...along]: readonly string[]): Peer | undefine
 }
 
 function readPeer(certificate: X509Certificate): Peer | undefined {
-  const { serialNumber, fingerprint256, validToDate } = certificate;
+  const { serialNumber, fingerprint256, validFromDate, validToDate } = certificate;
   // A negative serial is printed with a minus sign, which the canonical spelling would drop.
   const serial = serialNumber.startsWith('-') ? undefined : canonicalSerial(serialNumber);
   const fingerprint = canonicalFingerprint(fingerprint256);
   if (serial === undefined || fingerprint === undefined) return undefined;
-  return { serial, fingerprint, expires: validToDate.getTime(), certificate };
+  return { serial, fingerprint, begins: validFromDate.getTime(), expires: validToDate.getTime(), certificate };
 }
 
 function keepSentAlong({ certificate, fingerprint }: Peer): void {

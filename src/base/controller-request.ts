@@ -9,7 +9,9 @@ export interface ControllerRequest {
   readonly url: URL;
   /** The certificate of the client, its key and the authority of the controller; or an agent that has them. */
   readonly credentials: Pick<RequestOptions, 'agent' | 'cert' | 'key' | 'ca'>;
-  /** JSON, sent by POST. Omitted: it is a GET. */
+  /** Omitted: it is a POST with a body, else a GET. */
+  readonly method?: 'DELETE' | undefined;
+  /** JSON. */
   readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly limits: AnswerLimits;
@@ -49,13 +51,13 @@ const TEXT_LENGTH_MAX = 200;
 
 /** Returns the answer. Throws BrokenAnswer, at a limit an error that names it, and Node's own error where none came. */
 export async function sendToController(sending: ControllerRequest): Promise<ControllerAnswer> {
-  const { url, credentials, body, headers, limits, onText, signal } = sending;
+  const { url, credentials, method, body, headers, limits, onText, signal } = sending;
   const { silenceMs, wholeMs, bytesMax } = limits;
   const { promise, resolve, reject } = Promise.withResolvers<ControllerAnswer>();
   const ends = [signal, wholeMs === undefined ? undefined : AbortSignal.timeout(wholeMs)];
   const options = {
     ...credentials,
-    method: body === undefined ? 'GET' : 'POST',
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: {
       ...headers,
       accept: 'application/json',

@@ -1,4 +1,4 @@
-// `treeline client`: prints the file that registers a client of the REST interface, or registers it, and lists clients.
+// `treeline client`: prints the file that registers a client of the REST interface, or registers it, lists clients and removes them.
 // `treeline client new` creates a key, a certificate signed by the authority of `treeline pki init`, and the file.
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { type Command, Option } from 'commander';
 import { useFault } from '../api/tls/certificate-use.ts';
 import { issueClientCertificate } from '../base/development-pki.ts';
 import { ROLES, type Role } from '../model/names.ts';
-import type { Client } from '../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import type { ClientSeen } from '../service/operate/answers.ts';
 import { writeYaml } from '../yaml-edit/write-yaml.ts';
 import { CommandFailure } from './command-failure.ts';
 import { RENEWAL } from './connection-failure.ts';
@@ -18,6 +18,7 @@ import { type Format, formatOption, print, printJson, visibleLine } from './outp
 import {
   addOptionalServerOptions,
   addServerOptions,
+  deleteFrom,
   getFrom,
   postTo,
   type ServerOptions,
@@ -31,7 +32,7 @@ interface Adding extends Partial<ServerOptions>, ClientFields {
 
 /** Adds the command with its subcommands. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addClientCommand(program: Command): void {
-  const client = program.command('client').description('register clients of the REST interface, and list them');
+  const client = program.command('client').description('register clients of the REST interface, list and remove them');
   const add = client
     .command('add')
     .description(
@@ -47,10 +48,19 @@ export function addClientCommand(program: Command): void {
   addNewCommand(client);
   const list = client
     .command('list')
-    .description('show the clients that a running controller knows')
+    .description(
+      'show the clients that a running controller knows, until when their certificates hold, and when each was seen last',
+    )
     .addOption(new Option('--role <role>', 'only these').choices(ROLES))
     .addOption(formatOption());
   addServerOptions(list).action(listClients);
+  const remove = client
+    .command('remove')
+    .description(
+      'remove a client from a running controller: its next request is refused, also on a connection that it has',
+    )
+    .argument('<serial>', 'the serial of its certificate, in any spelling; `treeline client list` shows it');
+  addServerOptions(remove).action(removeClient);
 }
 
 async function addClient(certificate: string, options: Adding, command: Command): Promise<void> {
@@ -75,10 +85,24 @@ async function addClient(certificate: string, options: Adding, command: Command)
 }
 
 async function listClients(options: ServerOptions & { readonly role?: Role; readonly format: Format }): Promise<void> {
-  const query = options.role === undefined ? '' : `?role=${options.role}`;
-  const { result } = (await getFrom(options, `/clients${query}`)) as { readonly result: readonly Client[] };
-  if (options.format === 'json') printJson(result);
-  else for (const { serial, role, description } of result) print(`${serial}  ${role}  ${visibleLine(description)}`);
+  const { clients } = (await getFrom(options, '/operations/clients')) as { readonly clients: readonly ClientSeen[] };
+  const shown = clients.filter(({ role }) => options.role === undefined || role === options.role);
+  if (options.format === 'json') printJson(shown);
+  else for (const client of shown) print(formatClient(client));
+}
+
+function formatClient({ serial, role, description, notAfter, lastSeen }: ClientSeen): string {
+  const seen = notAfter === null ? 'not seen yet' : `certificate ends ${notAfter.slice(0, 10)}, seen ${lastSeen}`;
+  return `${serial}  ${role}  ${visibleLine(description)}  (${seen})`;
+}
+
+async function removeClient(serial: string, options: ServerOptions): Promise<void> {
+  const { clients } = (await getFrom(options, '/operations/clients')) as { readonly clients: readonly ClientSeen[] };
+  const known = clients.find((client) => client.serial === canonicalSerial(serial));
+  const { message } = (await deleteFrom(options, `/clients/${encodeURIComponent(serial)}`)) as {
+    readonly message: string;
+  };
+  print(known === undefined ? message : `${message} (${known.role}, ${visibleLine(known.description)})`);
 }
 
 async function readCertificate(file: string): Promise<X509Certificate> {

@@ -137,22 +137,30 @@ const MESSAGE_LENGTH_MAX = 1024 * 1024;
 /** A comment comes every 15 s. */
 const STREAM_SILENCE_MS = 45_000;
 
+/** Has what is at a path removed, and returns the answer's body. Throws like {@link getFrom}. */
+export function deleteFrom(server: ServerOptions, path: string): Promise<unknown> {
+  return send(server, { path, method: 'DELETE' });
+}
+
 interface Sent {
   readonly onText?: (text: string) => void;
   readonly path: string;
+  readonly method?: 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly timeoutMs?: number;
 }
 
 async function send(options: ServerOptions, sending: Sent): Promise<unknown> {
-  const { path, body, headers, onText, timeoutMs = TIMEOUT_MS } = sending;
+  const { path, method, body, headers, onText, timeoutMs = TIMEOUT_MS } = sending;
   const url = addressOf(options.server, path);
   const credentials = await readCredentials(options);
   const limits = { silenceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX };
-  const answer = await sendToController({ url, credentials, body, headers, limits, onText }).catch((error: Error) => {
-    throw error instanceof BrokenAnswer ? brokenOff(url, error) : unreachable(url, error, options);
-  });
+  const answer = await sendToController({ url, credentials, method, body, headers, limits, onText }).catch(
+    (error: Error) => {
+      throw error instanceof BrokenAnswer ? brokenOff(url, error) : unreachable(url, error, options);
+    },
+  );
   if (answer.body !== undefined || (onText !== undefined && answer.status === 200)) return answer.body;
   throw new RefusedRequest(`${url.pathname} answered ${answer.status}: ${answer.message}`, answer.status);
 }

@@ -34,6 +34,7 @@ import { registryOf } from '../service/caller.ts';
 import { createExplainer, type Explainer } from '../service/explain/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
 import type { LeadingReplica, Outage } from '../service/operate/answers.ts';
+import type { ClientsSeen } from '../service/operate/clients-seen.ts';
 import { createOperator, type Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import { createReader, type Reader } from '../service/read/reader.ts';
@@ -73,6 +74,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly statusFailure?: () => Outage | undefined;
   /** Left out: nothing is audited. */
   readonly audit?: AuditLog | undefined;
+  /** When clients were seen; left out: none was. */
+  readonly seen?: ClientsSeen;
   /** What shows an earlier controller of which the store knows nothing, in words; left out: nothing does. */
   readonly sign?: string | undefined;
   /** With a sign: the store has rows, of an earlier time. */
@@ -148,8 +151,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
-    auditFailure: () => outside.audit?.failure,
-    leader: outside.leader,
+    ...{ auditFailure: () => outside.audit?.failure, leader: outside.leader, seen: outside.seen },
     isBefore: (commit, head) => follower.isBefore(commit, head),
     pollFailure: () => follower.failure,
     storeFailure: () => store.failure,

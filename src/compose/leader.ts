@@ -2,10 +2,14 @@
 import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
 import { carryOutForwarded } from '../api/carry-out.ts';
+import { type Clock, pause } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
 import { momentOf } from '../base/wording.ts';
 import { showAllWritten } from '../follow/standby-follower.ts';
 import { answerIn } from '../providers/answer-json.ts';
+import { registryOf } from '../service/caller.ts';
+import type { Outage } from '../service/operate/answers.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
 import { RequestInbox } from '../store/postgres/request-inbox.ts';
 import { StoreError } from '../store/store-error.ts';
@@ -26,7 +30,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 }
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
-  const { settings, replica, judge, audit, clock, log, metrics } = parts;
+  const { settings, replica, judge, audit, seen, clock, log, metrics } = parts;
   const { repository, store, shown, inSlices, streams, database, earlier } = replica;
   // Who loses the lead and takes it again leads with other parts.
   const fencing = database === undefined ? 0 : database.lease.fencing;
@@ -37,10 +41,8 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const { execution } = settings;
   const { writes } = settings.repository;
   let reporter: StatusReporter | undefined;
-  const reason = 'the directory of the store is a copy, and the first controller runs';
   // The rows in a database are no copy, whatever the directory is.
-  const isStoreCopied = isCopied && database === undefined;
-  const copied = isStoreCopied ? { reason, since: momentOf(clock.now()), sinceStart: true as const } : undefined;
+  const copied = isCopied && database === undefined ? copiedSince(clock) : undefined;
   const signs = copied === undefined ? earlier.sign() : { sign: copied.reason };
   // Who leads next begins with what is saved, and not with who watches it here.
   opened.defer(() => forgetWatchers(shown));
@@ -49,16 +51,27 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const outside = {
     ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
-    ...{ ...signs, copied, leads, statusFailure: () => reporter?.failure },
+    ...{ ...signs, copied, leads, seen, statusFailure: () => reporter?.failure },
     leader: database && (() => database.lease.leader() ?? null),
   };
   const core = await startCore(outside, settings.shutdownSeconds * 1000);
   earlier.accept();
+  opened.defer(recordSeen({ ...core, seen, clock, log }));
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
   const { agent, follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, clock }));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const answers = { readAnswer: answerIn, streams, replica: settings.replica.name, judge, audit, clock, log, metrics };
+  const answers = {
+    readAnswer: answerIn,
+    streams,
+    replica: settings.replica.name,
+    judge,
+    audit,
+    seen,
+    clock,
+    log,
+    metrics,
+  };
   const handler = createApp({ ...core, agent, ...answers });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;
@@ -73,6 +86,45 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     notReadyReason: () => follower.notReadyReason,
     begin: () => follower.start(),
     poll: () => follower.poll(),
+  };
+}
+
+function copiedSince(clock: Pick<Clock, 'now'>): Outage {
+  const reason = 'the directory of the store is a copy, and the first controller runs';
+  return { reason, since: momentOf(clock.now()), sinceStart: true };
+}
+
+const RECORD_SEEN_MS = 60_000;
+/** So many rows are written at once; further ones follow a minute later. */
+const RECORD_SEEN_MAX = 100;
+
+/** Records from time to time which clients were seen. Returns the function that ends it. */
+function recordSeen({
+  seen,
+  ledger,
+  current,
+  clock,
+  log,
+}: Pick<RoleParts, 'seen' | 'clock' | 'log'> & ShownStore): () => Promise<void> {
+  const errors = new RepeatedErrors(clock);
+  const stopped = new AbortController();
+  const record = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      await pause(clock, RECORD_SEEN_MS, stopped.signal);
+      const desired = current.get();
+      if (stopped.signal.aborted || desired === undefined) continue;
+      try {
+        await ledger.commit(seen.changes(ledger, registryOf(desired)).slice(0, RECORD_SEEN_MAX));
+      } catch (error) {
+        const told = errors.fieldsToLog(error);
+        if (told) log.warn({ err: error, ...told }, 'it could not be recorded which clients were seen');
+      }
+    }
+  };
+  const recording = record();
+  return async () => {
+    stopped.abort();
+    await recording;
   };
 }
 

@@ -7,6 +7,7 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import type { Settings } from '../model/settings.ts';
+import type { ClientsSeen } from '../service/operate/clients-seen.ts';
 import { type ShownStore, showStore } from './core.ts';
 import { openRepository, type Repository, type SharedParts } from './open-parts.ts';
 import { findEarlierFile, type Leadership, type OpenedStore, openConfiguredStore } from './open-store.ts';
@@ -25,6 +26,7 @@ export interface RoleParts {
   readonly replica: Replica;
   readonly judge: AuthenticateOptions['judge'];
   readonly audit: AuditLog | undefined;
+  readonly seen: ClientsSeen;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;

@@ -152,6 +152,14 @@ export interface NodeRow {
   readonly updated: string;
 }
 
+/** When a registered client was seen last, and the dates of the certificate that it has shown; RFC 3339. Named after its serial. */
+export interface SeenRow {
+  /** An hour old at most while the client asks again and again. */
+  readonly lastSeen: string;
+  readonly notBefore: string;
+  readonly notAfter: string;
+}
+
 /** The reason for which a server does not progress. Programs read the code; docs/rest.md lists the codes. */
 export interface Reason {
   readonly code: ReasonCode;
@@ -324,6 +332,7 @@ export interface Rows {
   readonly suspension: SuspensionRow;
   readonly rollout: RolloutRow;
   readonly commitStatus: CommitStatusRow;
+  readonly seen: SeenRow;
   readonly server: ServerRow;
 }
 /** The kind of a row. */

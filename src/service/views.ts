@@ -126,6 +126,7 @@ export function viewAtMoment<Desired>({ desired, rows, now }: View<Desired>): St
     rollout: new Map(rows.list('rollout')),
     beginning: new Map(rows.list('beginning')),
     commitStatus: new Map(rows.list('commitStatus')),
+    seen: new Map(rows.list('seen')),
     server: new Map(rows.list('server')),
   };
   return indexed({ desired, now, copies });

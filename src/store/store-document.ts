@@ -37,6 +37,7 @@ export function emptyStoreDocument(): StoreDocument {
       suspension: new Map(),
       rollout: new Map(),
       commitStatus: new Map(),
+      seen: new Map(),
       server: new Map(),
     },
   };

@@ -3,10 +3,12 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { FollowedLeader } from '../../src/api/forward.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
 import { withResult } from '../../src/base/steps.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
+import { ClientsSeen } from '../../src/service/operate/clients-seen.ts';
 import { RequestInbox } from '../../src/store/postgres/request-inbox.ts';
 import { LeaderRequests } from '../../src/store/postgres/requests.ts';
 import { Wakes } from '../../src/store/postgres/wakes.ts';
@@ -152,6 +154,23 @@ describe('progress', () => {
   });
 });
 
+test('the leader is told once of a client whose reads the replica answers itself, and cannot keep them waiting', async () => {
+  const own = await startTestStandby(
+    leader,
+    { ...usual, forward: (...question) => followed.forward(...question) },
+    {
+      seen: new ClientsSeen(systemClock),
+    },
+  );
+  onTestFinished(() => own.api.close());
+  const read = async () => (await own.request('/stacks/instances/')).status;
+  expect([await read(), await read()]).toEqual([200, 200]);
+  await expect.poll(() => seen).toEqual(['GET /types']);
+  followed.forward = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
+  const { status } = await own.request('/tree', { identity: leader.identities.proxy });
+  expect(status).toBe(200);
+});
+
 describe('every route', () => {
   test.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])(
     '%s answers as on the leader',
@@ -168,7 +187,7 @@ describe('every route', () => {
         }
       }
       const isForwarded =
-        method !== 'GET' || /^\S+ \/(?:agent|operations\/(?:status|servers|held|problems))|\/why$/.test(route);
+        method !== 'GET' || /^\S+ \/(?:agent|operations\/(?:status|servers|held|problems|clients))|\/why$/.test(route);
       expect(seen.some((what) => what !== 'refresh')).toBe(isForwarded);
     },
   );

@@ -175,7 +175,12 @@ describe('with a controller', () => {
       stderr: `# registered with ${server}, which TREELINE_SERVER names; --print prints the file instead\n`,
     });
     vi.unstubAllEnvs();
-    expect(await run('list', ...asProxy)).toEqual({ stdout: `${proxy}  proxy  demo proxy\n`, stderr: '' });
+    const own = new X509Certificate(readFileSync(certificateOf('proxy')));
+    const ends = own.validToDate.toISOString().slice(0, 10);
+    const seen = `(certificate ends ${ends}, seen `;
+    const { stdout: listed } = await run('list', ...asProxy);
+    expect(listed).toMatch(/^[0-9A-F]+ {2}proxy {2}demo proxy {2}\(certificate ends \S+, seen \S+Z\)\n$/);
+    expect(listed).toContain(`${proxy}  proxy  demo proxy  ${seen}`);
     await expect(run('add', certificateOf('proxy'), '--role', 'administrator', ...asProxy)).rejects.toThrow(
       '/clients answered 403: The role proxy may not write clients; that is for administrator',
     );
@@ -185,15 +190,19 @@ describe('with a controller', () => {
     });
     await vi.waitFor(async () => {
       const { stdout } = await run('list', ...options);
-      expect(stdout).toContain('ABCD  proxy  a\\u000aA110C0DE  administrator  b\n');
+      expect(stdout).toContain('ABCD  proxy  a\\u000aA110C0DE  administrator  b  (not seen yet)\n');
     }, 10_000);
     await site.repository.commit({ 'clients/ABCD.yaml': null });
     await vi.waitFor(async () => expect((await run('list', ...options)).stdout).not.toContain('ABCD'), 10_000);
 
     const { stdout } = await run('list', '--format', 'json', '--role', 'proxy', ...options);
     expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ serial: proxy, role: 'proxy', tags: ['lab'] })]);
-    const all = [`${proxy}  proxy  demo proxy`, `${serialOf('administrator')}  administrator  `].sort();
-    expect((await run('list', ...options)).stdout).toBe(`${all.join('\n')}\n`);
+    const all = [
+      `${proxy}  proxy  demo proxy  ${seen}`,
+      `${serialOf('administrator')}  administrator    ${seen}`,
+    ].sort();
+    const lines = (await run('list', ...options)).stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.replace(/seen [^)]*\)$/, 'seen '))).toEqual(all);
 
     await expect(run('add', certificateOf('administrator'), '--role', 'proxy', ...options)).rejects.toThrow(
       /answered 409: no administrator would be left; the client .* stays one; register another administrator first$/,

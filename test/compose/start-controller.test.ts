@@ -4,12 +4,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import { startController } from '../../src/compose.ts';
+import type { ClientSeen } from '../../src/service/operate/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import { lockDirectory } from '../../src/store/lock.ts';
+import { createHttpsClient } from '../support/https-client.ts';
 import { createSite } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -72,3 +76,25 @@ function noteCatFiles(): () => number {
   onTestFinished(() => void vi.unstubAllEnvs());
   return () => readFileSync(notes, 'utf8').split('\n').length - 1;
 }
+
+it('records when a client was seen, and until when its certificate holds', async () => {
+  const site = await createSite(FILES);
+  // What waits for a minute waits for a moment.
+  const clock: Clock = { ...systemClock, after: (ms, wake) => systemClock.after(ms === 60_000 ? 20 : ms, wake) };
+  const controller = await startController(await loadSettings(site.config, {}), { log: LOG, clock });
+  onTestFinished(() => controller.stop());
+  await vi.waitFor(() => expect(controller.ready()).toBe(true), 20_000);
+  const { request } = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator);
+  const { body } = await request('/operations/clients');
+  const { notAfter, lastSeen } = (body as { readonly clients: readonly [ClientSeen] }).clients[0];
+  expect([notAfter, lastSeen]).toEqual([expect.stringMatching(/Z$/), expect.stringMatching(/Z$/)]);
+  const recorded = (): unknown => {
+    using database = new DatabaseSync(join(site.state, 'store.sqlite'), { readOnly: true });
+    return database
+      .prepare("SELECT value FROM rows WHERE kind = 'seen'")
+      .all()
+      .map(({ value }) => JSON.parse(String(value)));
+  };
+  const seen = { lastSeen, notAfter, notBefore: expect.any(String) };
+  await expect.poll(recorded, { timeout: 20_000 }).toEqual([seen]);
+});

@@ -25,6 +25,11 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   suspension: { by: null, reason: 'night', since: '2026-11-20T10:13:56.000Z', until: null },
   rollout: { updates: 40 },
   beginning: { began: '2026-11-20T10:00:00.000Z', signs: { '*': 'files' } },
+  seen: {
+    lastSeen: '2026-11-20T10:13:56.000Z',
+    notBefore: '2026-01-01T00:00:00.000Z',
+    notAfter: '2027-01-01T00:00:00.000Z',
+  },
   commitStatus: {
     validate: { state: 'success', description: 'valid, 2 instances' },
     apply: null,

@@ -67,6 +67,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   'GET /operations/servers/:server': { statuses: READ, paths: ['/operations/servers/shop-web'] },
   'GET /operations/held': { statuses: READ },
   'GET /operations/recorded': { statuses: READ },
+  'GET /operations/clients': { statuses: READ },
   'GET /operations/problems': { statuses: READ },
   'GET /operations/explain/:node{/:key}': {
     ...{ statuses: READ, paths: ['/operations/explain/shop-web', '/operations/explain/shop-web/zone'] },

@@ -71,6 +71,7 @@ export function createSampleOperator(): SampleOperator {
       return { ...SERVER, commit: COMMIT, generation: 1, provider: 'lab', properties: [] };
     },
     held: () => [],
+    clients: () => [],
     recorded: () => withResult({ commit: COMMIT, held: [], lifted: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     approve: ({ reason }, digest) => note('approve', reason, digest),

@@ -20,6 +20,7 @@ import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
 import type { Explainer } from '../../src/service/explain/explainer.ts';
+import type { ClientsSeen } from '../../src/service/operate/clients-seen.ts';
 import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
 import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
@@ -121,21 +122,19 @@ export async function startTestStandby(
     tls = leader.tls,
     clock = systemClock,
     audit,
-  }: Partial<Pick<TestApi, 'reader' | 'tls'>> & { readonly clock?: Clock; readonly audit?: AuditLog } = {},
+    seen,
+  }: Partial<Pick<TestApi, 'reader' | 'tls'>> & {
+    readonly clock?: Clock;
+    readonly audit?: AuditLog;
+    readonly seen?: ClientsSeen;
+  } = {},
 ): Promise<TestStandby> {
   const { explainer, operator, sample } = leader;
   const log = createLog('silent');
   const shown = { replica: 'test-2', clock, log, audit };
   const clients = judgeClients(tls);
-  const handler = createStandbyApp({
-    ...shown,
-    streams: sample.streams,
-    reader,
-    explainer,
-    operator,
-    leader: followed,
-    judge: clients.judge,
-  });
+  const parts = { reader, explainer, operator, leader: followed, judge: clients.judge, seen, streams: sample.streams };
+  const handler = createStandbyApp({ ...shown, ...parts });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
   const server = { port: api.port, ca: leader.server.ca };
   return {

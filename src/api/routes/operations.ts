@@ -55,6 +55,7 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
     .all(only('GET'))
     .get(readList(lists, () => writeInSteps(operator.recorded())));
   addRead('/operations/held', () => ({ body: { held: operator.held() } }));
+  addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
   addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
 
   /** One operation: who may do it, and what it does with its body. */

@@ -1,6 +1,7 @@
 // Defines what operations are asked, and what they answer. See docs/rest.md, operations.
 import type { InstanceEvent } from '../../model/instance-event.ts';
 import type { Json, JsonMap } from '../../model/json.ts';
+import type { Client } from '../../model/objects.ts';
 import type { HoldKind, Reason } from '../../model/rows.ts';
 import type { InstanceStatus, State } from '../../model/state.ts';
 import type { RecordedFacts } from '../../plan/recorded-facts.ts';
@@ -165,6 +166,14 @@ export interface Overview extends ReplicaFacts, Attention {
   readonly counts: StateCounts;
   /** Sorted by name. */
   readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting' | keyof ReplicaFacts>)[];
+}
+
+/** A registered client. */
+export interface ClientSeen extends Pick<Client, 'serial' | 'role' | 'description' | 'tenant'> {
+  readonly tags: readonly string[];
+  /** When the certificate ends that it has shown last, and when it was seen last; RFC 3339. Null: it was not seen yet. */
+  readonly notAfter: string | null;
+  readonly lastSeen: string | null;
 }
 
 /** Events of an instance. */

@@ -27,6 +27,7 @@ import {
   viewAtMoment,
 } from '../views.ts';
 import type {
+  ClientSeen,
   HeldItem,
   InstanceEvents,
   LeadingReplica,
@@ -41,6 +42,7 @@ import type {
   ToldEvent,
   Why,
 } from './answers.ts';
+import { type ClientsSeen, listClients } from './clients-seen.ts';
 import { heldItems } from './held-items.ts';
 import { buildOverview } from './overview.ts';
 import type { WaitFacts } from './server-items.ts';
@@ -51,6 +53,8 @@ import { type CallHolder, explainWaits, type PresentFacts, replicaFacts, waitFac
 interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
   /** See Follower. */
   readonly isBefore: (commit: string, head: string) => Promise<boolean>;
+  /** When clients were seen. Omitted: none was. */
+  readonly seen?: Pick<ClientsSeen, 'of'> | undefined;
 }
 
 /** What is known of the progress of instances beside the rows. */
@@ -90,6 +94,8 @@ export function createOperator(options: OperatorOptions) {
     held: (): readonly HeldItem[] => heldIn(options),
     ...progressReads(options),
     ...recordReads(options),
+    /** Returns the registered clients as a client may see them, and when each was seen last. */
+    clients: (by: Client): readonly ClientSeen[] => clientsIn(by, options),
     /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
     problems: (): CommitProblems => problemsIn(options),
     ...approvals(options),
@@ -166,6 +172,12 @@ function whyFacts(options: ProgressOptions): PresentFacts {
 
 function heldIn({ rows, refused }: Pick<ViewSources, 'rows' | 'refused'>): readonly HeldItem[] {
   return heldItems(rows, refused());
+}
+
+function clientsIn(by: Client, options: OperatorOptions): readonly ClientSeen[] {
+  const { desired, rows } = activeView(options);
+  const clients = [...desired.clients.values()].flatMap(({ entry }) => entry.object ?? []);
+  return listClients(by, clients, (serial) => options.seen?.of(serial, rows));
 }
 
 interface CommitProblems {

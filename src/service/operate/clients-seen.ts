@@ -1,0 +1,86 @@
+// Knows when each registered client was seen last, and how long the certificate holds that it has shown. Each replica remembers those that it
+// has answered itself; the leader, to which others hand on one request an hour of each client, records them. See docs/rest.md, operations.
+import type { Clock } from '../../base/clock.ts';
+import { momentOf } from '../../base/wording.ts';
+import type { Client } from '../../model/objects.ts';
+import type { Change, SeenRow } from '../../model/rows.ts';
+import type { Registry } from '../caller.ts';
+import type { RowsAtMoment } from '../views.ts';
+import type { ClientSeen } from './answers.ts';
+
+/** A client that has shown its certificate. Times in milliseconds since 1970. */
+export interface ShownCertificate {
+  readonly serial: string;
+  readonly begins: number;
+  readonly expires: number;
+}
+
+/** A row is written at most so often. */
+const WRITE_MS = 3_600_000;
+
+/** The clients that were seen. Holds registered ones alone: who it is told of has been let in. */
+export class ClientsSeen {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #seen = new Map<string, ShownCertificate & { readonly time: number }>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  /** Notes that a client was let in. Returns true where the leader is to be told, so that it is recorded: at most once an hour. */
+  note({ serial, begins, expires }: ShownCertificate): boolean {
+    const time = this.#clock.now();
+    const known = this.#seen.get(serial);
+    this.#seen.set(serial, { serial, begins, expires, time });
+    return (
+      known === undefined ||
+      known.expires !== expires ||
+      Math.floor(known.time / WRITE_MS) !== Math.floor(time / WRITE_MS)
+    );
+  }
+
+  /** Returns what is known of a client, here or by the rows; undefined where it was never seen. */
+  of(serial: string, rows: Pick<RowsAtMoment, 'read'>): SeenRow | undefined {
+    const row = rows.read('seen', serial);
+    const own = this.#seen.get(serial);
+    if (own === undefined) return row;
+    const seen = { lastSeen: momentOf(own.time), notBefore: momentOf(own.begins), notAfter: momentOf(own.expires) };
+    return row !== undefined && row.lastSeen > seen.lastSeen ? row : seen;
+  }
+
+  /** Returns the changes that record who was seen, and forget who is not registered any more. */
+  changes(rows: RowsAtMoment, registered: Registry): readonly Change[] {
+    const changes: Change[] = [];
+    for (const serial of this.#seen.keys()) {
+      if (registered(serial) === undefined) this.#seen.delete(serial);
+      const expected = rows.read('seen', serial);
+      const value = this.of(serial, rows);
+      if (value === undefined || value === expected || isRecorded(value, expected)) continue;
+      changes.push({ kind: 'seen', name: serial, value, expected });
+    }
+    for (const [name, expected] of rows.list('seen')) {
+      if (registered(name) === undefined) changes.push({ kind: 'seen', name, value: null, expected });
+    }
+    return changes;
+  }
+}
+
+function isRecorded(seen: SeenRow, row: SeenRow | undefined): boolean {
+  if (row === undefined || seen.notAfter !== row.notAfter || seen.notBefore !== row.notBefore) return false;
+  return Date.parse(seen.lastSeen) - Date.parse(row.lastSeen) < WRITE_MS;
+}
+
+/** Returns the registered clients as a client may see them, sorted by serial: a proxy is shown itself alone. */
+export function listClients(
+  by: Client,
+  clients: Iterable<Client>,
+  seenOf: (serial: string) => SeenRow | undefined,
+): readonly ClientSeen[] {
+  return [...clients]
+    .filter(({ serial }) => by.role !== 'proxy' || serial === by.serial)
+    .sort((a, b) => (a.serial < b.serial ? -1 : 1))
+    .map(({ serial, role, description, tags = [], tenant }) => {
+      const { notAfter = null, lastSeen = null } = seenOf(serial) ?? {};
+      return { serial, role, description, tags, tenant, notAfter, lastSeen };
+    });
+}

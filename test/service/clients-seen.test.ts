@@ -1,0 +1,138 @@
+// When clients were seen: in memory, and in rows that are written at most once an hour.
+import { describe, expect, it } from 'vitest';
+import { momentOf } from '../../src/base/wording.ts';
+import type { Client } from '../../src/model/objects.ts';
+import type { Change, SeenRow } from '../../src/model/rows.ts';
+import { ClientsSeen, listClients } from '../../src/service/operate/clients-seen.ts';
+import type { RowsAtMoment } from '../../src/service/views.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const START = Date.parse('2026-11-20T10:00:00.000Z');
+const DATES = { begins: START - HOUR, expires: START + 1_000 * HOUR };
+
+/** The rows of a store, and who remembers whom. `record` does what the leader does once a minute. */
+class Scene {
+  readonly clock = new ManualClock(START);
+  readonly rows = new Map<string, SeenRow>();
+  readonly registered = new Set<string>();
+  seen = new ClientsSeen(this.clock);
+
+  constructor(...serials: readonly string[]) {
+    for (const serial of serials) this.registered.add(serial);
+  }
+
+  get at(): RowsAtMoment {
+    const read = (_kind: string, name: string): SeenRow | undefined => this.rows.get(name);
+    return { read, list: () => this.rows } as unknown as RowsAtMoment;
+  }
+
+  show(serial: string, expires = DATES.expires): boolean {
+    return this.seen.note({ serial, begins: DATES.begins, expires });
+  }
+
+  record(): readonly string[] {
+    const isRegistered = (serial: string) => (this.registered.has(serial) ? ({ serial } as Client) : undefined);
+    const changes = this.seen.changes(this.at, isRegistered) as readonly Extract<Change, { kind: 'seen' }>[];
+    for (const { name, value, expected } of changes) {
+      expect(this.rows.get(name)).toBe(expected);
+      if (value === null) this.rows.delete(name);
+      else this.rows.set(name, value);
+    }
+    return changes.map(({ name }) => name);
+  }
+}
+
+describe('clients that are seen', () => {
+  it('are recorded at the first request, and then at most once an hour', () => {
+    const scene = new Scene('A1');
+    let written = 0;
+    for (let minute = 0; minute < 180; minute += 1) {
+      scene.show('A1');
+      written += scene.record().length;
+      scene.clock.advance(MINUTE);
+    }
+    expect(written).toBe(3);
+  });
+
+  it('are recorded at once with another certificate', () => {
+    const scene = new Scene('A1');
+    scene.show('A1');
+    scene.record();
+    scene.clock.advance(MINUTE);
+    scene.show('A1', DATES.expires + HOUR);
+    expect(scene.record()).toEqual(['A1']);
+    expect(scene.rows.get('A1')?.notAfter).toBe(momentOf(DATES.expires + HOUR));
+  });
+
+  it('are known after a restart, as they were recorded, and as they are once they are seen again', () => {
+    const scene = new Scene('A1');
+    scene.show('A1');
+    scene.record();
+    scene.clock.advance(HOUR / 2);
+    scene.show('A1');
+    expect(scene.seen.of('A1', scene.at)?.lastSeen).toBe('2026-11-20T10:30:00.000Z');
+    scene.seen = new ClientsSeen(scene.clock);
+    expect(scene.seen.of('A1', scene.at)?.lastSeen).toBe('2026-11-20T10:00:00.000Z');
+    scene.clock.advance(MINUTE);
+    scene.show('A1');
+    expect(scene.seen.of('A1', scene.at)?.lastSeen).toBe('2026-11-20T10:31:00.000Z');
+  });
+
+  it('are forgotten when they are registered no more', () => {
+    const scene = new Scene('A1', 'A2');
+    scene.show('A1');
+    scene.show('A2');
+    scene.record();
+    scene.registered.delete('A1');
+    expect(scene.record()).toEqual(['A1']);
+    expect([...scene.rows.keys()]).toEqual(['A2']);
+    expect(scene.seen.of('A1', scene.at)).toBeUndefined();
+    expect(scene.record()).toEqual([]);
+  });
+
+  it('are to be told to the leader once an hour', () => {
+    const scene = new Scene('A1');
+    expect([scene.show('A1'), scene.show('A1')]).toEqual([true, false]);
+    scene.clock.advance(HOUR);
+    expect([scene.show('A1'), scene.show('A1')]).toEqual([true, false]);
+    expect(scene.show('A1', DATES.expires + HOUR)).toBe(true);
+  });
+});
+
+describe('the list of clients', () => {
+  const client = (serial: string, role: Client['role'], tags?: readonly string[]): Client => ({
+    ...{ name: serial, type: 'client', description: `who ${serial}`, role, serial, fingerprint: 'AA', tenant: '' },
+    ...(tags === undefined ? {} : { tags }),
+  });
+  const [admin, robot, proxy] = [
+    client('C', 'administrator'),
+    client('B', 'automation-endpoint'),
+    client('A', 'proxy', ['lab']),
+  ];
+  const seen: SeenRow = { lastSeen: 'then', notBefore: 'before', notAfter: 'after' };
+  const list = (by: Client) => listClients(by, [admin, robot, proxy], (serial) => (serial === 'A' ? seen : undefined));
+
+  it('is sorted, tells what is known, and no fingerprint', () => {
+    expect(list(admin)).toEqual([
+      {
+        ...{ serial: 'A', role: 'proxy', description: 'who A', tags: ['lab'], tenant: '' },
+        ...{ notAfter: 'after', lastSeen: 'then' },
+      },
+      {
+        ...{ serial: 'B', role: 'automation-endpoint', description: 'who B', tags: [], tenant: '' },
+        ...{ notAfter: null, lastSeen: null },
+      },
+      {
+        ...{ serial: 'C', role: 'administrator', description: 'who C', tags: [], tenant: '' },
+        ...{ notAfter: null, lastSeen: null },
+      },
+    ]);
+    expect(list(robot)).toEqual(list(admin));
+  });
+
+  it('shows a proxy itself alone', () => {
+    expect(list(proxy).map(({ serial }) => serial)).toEqual(['A']);
+  });
+});
