@@ -1,5 +1,5 @@
 // Counts what happens in a process, and writes all metrics as the text that Prometheus reads. model/metrics.ts lists them. The only
-// file that imports the Prometheus client.
+// file that imports the Prometheus client. docs/decisions/0049-metrics.md.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import {
@@ -93,8 +93,8 @@ export class Metrics {
     const delays = this.#delays;
     const secondsAt = (percentile: number): number =>
       delays.count === 0 ? 0 : delays.percentile(percentile) / NANOSECONDS;
-    for (const quantile of METRICS.treeline_event_loop_delay_seconds.labels.quantile) {
-      set('treeline_event_loop_delay_seconds', { quantile }, secondsAt(Number(quantile) * 100));
+    for (const percentile of METRICS.treeline_event_loop_delay_seconds.labels.percentile) {
+      set('treeline_event_loop_delay_seconds', { percentile }, secondsAt(Number(percentile)));
     }
     delays.reset();
     const { user, system } = process.cpuUsage();

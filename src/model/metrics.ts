@@ -131,8 +131,8 @@ export const METRICS = {
     },
     { seriesMax: 40 },
   ),
-  treeline_event_loop_delay_seconds: gauge('Delay of the event loop since the last scrape, by quantile', {
-    quantile: ['0.5', '0.99', '1'],
+  treeline_event_loop_delay_seconds: gauge('Delay of the event loop since the last scrape, by percentile', {
+    percentile: ['50', '99', '100'],
   }),
   process_cpu_seconds_total: counter('Processor time of the process', {}),
   process_resident_memory_bytes: gauge('Memory of the process', {}),
