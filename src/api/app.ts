@@ -80,6 +80,7 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
       'recorded',
       'servers',
       'events',
+      'notifications',
       'explain',
       'approve',
       'accept-history',
@@ -125,7 +126,10 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
 /** The parts of a replica that does not lead. */
 interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'audit'> {
   /** What is answered from the rows. */
-  readonly operator: Pick<Operator, 'events' | 'listEvents' | 'recorded' | 'overview' | 'server' | 'servers' | 'why'>;
+  readonly operator: Pick<
+    Operator,
+    'events' | 'listEvents' | 'notifications' | 'recorded' | 'overview' | 'server' | 'servers' | 'why'
+  >;
   readonly leader: FollowedLeader;
 }
 

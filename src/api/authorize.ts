@@ -15,6 +15,7 @@ const RIGHTS = {
   operate: ['administrator'],
   retry: ['administrator', 'automation-endpoint'],
   'read what an approval would do': ['administrator', 'automation-endpoint'],
+  'read notifications': ['administrator', 'automation-endpoint'],
   'take actions': ['proxy'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;
 

@@ -1,10 +1,10 @@
 // Adds one command for each operation of docs/rest.md.
 import type { Command } from 'commander';
 import type { Problem } from '../model/problem.ts';
-import type { HeldItem } from '../service/operate/answers.ts';
+import type { HeldItem, SentNotification } from '../service/operate/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
-import { belowHeading, type Format, formatOption, print, printAs } from './output.ts';
+import { belowHeading, type Format, formatOption, print, printAs, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
 import { findDigest, findHeldHistory } from './short-ids.ts';
 
@@ -60,6 +60,7 @@ export function addOperationCommands(program: Command): void {
     );
   addRequests(program);
   addCheck(program);
+  addNotifications(program);
 }
 
 function addRequests(program: Command): void {
@@ -100,6 +101,30 @@ function addShowing(program: Command): void {
       return [`commit ${commit}`, ...problems.map((problem) => formatProblem(problem))].join('\n');
     });
   });
+}
+
+function addNotifications(program: Command): void {
+  addServerOptions(
+    program
+      .command('notifications')
+      .description(
+        'show what the subscribers of the settings were told, what they answered, and what is still to be sent',
+      )
+      .addOption(formatOption()),
+  ).action(async (options: Showing) => {
+    const answer = (await getFrom(options, '/operations/notifications')) as {
+      readonly notifications: readonly SentNotification[];
+    };
+    printAs(options.format, answer, () =>
+      answer.notifications.length === 0 ? 'nobody was told anything' : answer.notifications.map(formatSent).join('\n'),
+    );
+  });
+}
+
+function formatSent({ id, subscriber, type, subject, time, state, ...last }: SentNotification): string {
+  const { attempts, triedAt, answer } = last;
+  const tries = triedAt === null ? 'not sent yet' : `attempts: ${attempts}, the last at ${triedAt}: ${answer}`;
+  return visibleLine(`${time}  ${subscriber}  ${type}  ${subject}: ${state} (${tries})  ${id}`);
 }
 
 function asking(program: Command, usage: string, description: string): Command {

@@ -20,6 +20,7 @@ const OPERATIONS: readonly string[] = [
   'retain',
   'replace',
   'check',
+  'notifications',
 ];
 
 /**

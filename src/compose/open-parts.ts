@@ -21,6 +21,8 @@ import { parseRepositoryUrl } from '../repository/repository-url.ts';
 import type { Source, Trigger } from '../repository/source.ts';
 import { createBranchWatch, createPollTimer } from '../repository/triggers.ts';
 import { takesProgress } from '../statuses/forge-request.ts';
+import { Notifier } from '../statuses/notifier.ts';
+import { createSendNotification } from '../statuses/send-notification.ts';
 import { createSendStatus } from '../statuses/send-status.ts';
 import { StatusReporter } from '../statuses/status-reporter.ts';
 import type { LowdbStoreOptions } from '../store/lowdb-store.ts';
@@ -109,4 +111,15 @@ export function openStatuses(
     send: createSendStatus(statuses, { id, clock }),
     takesProgress: takesProgress(statuses.kind),
   });
+}
+
+/** Returns a running notifier; undefined where nobody is to be told. The caller has to stop it. */
+export function openNotifications(
+  { id, notifications }: Pick<Settings, 'id' | 'notifications'>,
+  { current, attention, ...parts }: OpeningParts & Pick<ConstructorParameters<typeof Notifier>[0], 'attention'>,
+): Notifier | undefined {
+  if (notifications.length === 0) return undefined;
+  const { clock } = parts;
+  const subscribers = notifications.map((one) => ({ ...one, send: createSendNotification(one, { id, clock }) }));
+  return new Notifier({ ...parts, subscribers, attention, followed: () => current.get()?.commit });
 }

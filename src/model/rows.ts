@@ -318,6 +318,32 @@ export interface ServerRow extends ServerPosition {
   readonly lastRecord: ExplainedRecord | null;
 }
 
+/** Something that subscribers are told of, and that is not over; docs/decisions/0046. */
+export interface AlertRow {
+  /** When it was recorded, RFC 3339 with milliseconds. */
+  readonly since: string;
+  /** The subscribers that were told of its beginning. */
+  readonly targets: readonly string[];
+  /** As it was told. */
+  readonly data: JsonMap;
+}
+
+/** One event for one subscriber; its name is the id of the event. */
+export interface NotificationRow {
+  /** The name of the subscriber in the settings. */
+  readonly target: string;
+  readonly type: string;
+  readonly subject: string;
+  /** When it was recorded, RFC 3339 with milliseconds. */
+  readonly time: string;
+  readonly data: JsonMap;
+  readonly state: 'waiting' | 'delivered' | 'given up';
+  readonly attempts: number;
+  /** The last attempt, RFC 3339 with milliseconds, and what came of it; null: none was made. */
+  readonly triedAt: string | null;
+  readonly answer: string | null;
+}
+
 /** The kinds of rows, and the value of each. */
 export interface Rows {
   readonly head: HeadRow;
@@ -333,6 +359,8 @@ export interface Rows {
   readonly rollout: RolloutRow;
   readonly commitStatus: CommitStatusRow;
   readonly seen: SeenRow;
+  readonly alert: AlertRow;
+  readonly notification: NotificationRow;
   readonly server: ServerRow;
 }
 /** The kind of a row. */

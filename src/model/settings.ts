@@ -23,6 +23,8 @@ export interface Settings {
   readonly repository: RepositorySettings;
   /** Null: no commit statuses are sent. */
   readonly statuses: StatusesSettings | null;
+  /** Names are distinct. */
+  readonly notifications: readonly NotificationTarget[];
   readonly store: StoreSettings;
   readonly replica: ReplicaSettings;
   readonly execution: ExecutionSettings;
@@ -86,6 +88,25 @@ export interface StatusesSettings {
   readonly caFile: string | null;
   /** The page that a status links to; null: none. */
   readonly targetUrl: string | null;
+}
+
+/** What a subscriber can be told of. */
+export const NOTIFICATION_KINDS = ['attention', 'held', 'drift', 'commit', 'done'] as const;
+/** A kind of events; see docs/operations.md, notifications. */
+export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
+
+/** A subscriber, and what it is told of. */
+export interface NotificationTarget {
+  readonly name: string;
+  /** `https://`, or `http://` of this machine. */
+  readonly url: string;
+  /** Path of the secret that signs: `whsec_` and base64. Read for each request. */
+  readonly secretFile: string;
+  /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
+  readonly caFile: string | null;
+  /** Patterns of names, in which `*` stands for any characters. */
+  readonly instances: readonly string[];
+  readonly kinds: readonly NotificationKind[];
 }
 
 /** Access to a repository at an `http(s)://` URL. It names the places of secrets and holds none. */

@@ -8,24 +8,26 @@ import { quote, whyUnusable } from '../base/wording.ts';
 import { FILE_BYTES_MAX } from '../catalog/decode-text.ts';
 import { compileSchema } from '../catalog/schemas.ts';
 import { parseYaml, type YamlDocument } from '../catalog/yaml.ts';
-import { problemFrom } from '../model/entry.ts';
+import { type Fault, problemFrom } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
 import { PROXIED } from '../model/names.ts';
 import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
-import type {
-  DeleteBudget,
-  LogLevel,
-  ProxiedSettings,
-  ReplicaSettings,
-  RepositorySettings,
-  RetryPolicy,
-  SecretPlace,
-  Settings,
+import {
+  type DeleteBudget,
+  type LogLevel,
+  NOTIFICATION_KINDS,
+  type NotificationTarget,
+  type ProxiedSettings,
+  type ReplicaSettings,
+  type RepositorySettings,
+  type RetryPolicy,
+  type SecretPlace,
+  type Settings,
 } from '../model/settings.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
 import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
 import { faultsOfStore, fillInReplica, fillInStore, type WrittenStore } from './load-store.ts';
-import { type Environment, findRefusals, type PlacedFault } from './refuse-settings.ts';
+import { addressFault, type Environment, findRefusals, type PlacedFault, placedFault } from './refuse-settings.ts';
 
 /** The settings are invalid. The message holds every problem, one per line. */
 export class SettingsError extends Error {
@@ -50,6 +52,7 @@ interface WrittenSettings {
   readonly webhook?: { readonly host?: string; readonly port?: number; readonly secretFile: string };
   readonly repository: WrittenRepository;
   readonly statuses?: WrittenStatuses;
+  readonly notifications?: readonly WrittenNotification[];
   readonly store?: WrittenStore;
   readonly replica?: Partial<ReplicaSettings>;
   readonly execution?: {
@@ -64,6 +67,12 @@ interface WrittenSettings {
   readonly log?: { readonly level?: LogLevel };
   readonly audit?: { readonly file: string };
 }
+
+type WrittenNotification = Pick<NotificationTarget, 'name' | 'url' | 'secretFile'> &
+  Partial<Pick<NotificationTarget, 'instances' | 'kinds'>> & {
+    readonly caFile?: string;
+    readonly format?: 'cloudevents';
+  };
 
 interface WrittenRepository {
   readonly url: string;
@@ -101,9 +110,28 @@ export async function loadSettings(file: string, environment: Environment = proc
 }
 
 async function faultsOfParts(settings: Settings): Promise<readonly PlacedFault[]> {
-  const { execution, statuses } = settings;
-  const faults = await faultsOfProviders(execution.providers);
-  return [...faults, ...faultsOfStatuses(statuses), ...faultsOfListeners(settings)];
+  const { execution, statuses, notifications } = settings;
+  const faults = [...(await faultsOfProviders(execution.providers)), ...faultsOfStatuses(statuses)];
+  return [...faults, ...faultsOfNotifications(notifications), ...faultsOfListeners(settings)];
+}
+
+/** An address is not repeated where it may hold a password. */
+function faultsOfNotifications(targets: Settings['notifications']): readonly PlacedFault[] {
+  const use = {
+    what: 'a subscriber',
+    sent: 'what it is told',
+    takesQuery: true,
+    instead: 'the secret stands in secretFile',
+  };
+  return targets.flatMap(({ name, url }, index) => {
+    const isTwice = targets.slice(0, index).some((other) => other.name === name);
+    const message = `two subscribers are named ${quote(name)}`;
+    const twice: Fault = { code: 'wrong_value', message, hint: 'give each a name of its own' };
+    return [
+      ...placedFault(addressFault(url, use), `/notifications/${index}`, 'url'),
+      ...placedFault(isTwice ? twice : undefined, `/notifications/${index}`, 'name'),
+    ];
+  });
 }
 
 const LISTENERS = ['api', 'management', 'webhook'] as const;
@@ -236,9 +264,8 @@ async function fillIn(
   place: SettingsPlace & { readonly environment: Environment },
 ): Promise<Settings> {
   const { base, environment } = place;
-  const { id = 'main', api, management, webhook, repository, statuses, store, execution } = written;
+  const { id = 'main', api, management, webhook, repository, statuses, notifications = [], store, execution } = written;
   const { shutdownSeconds = 25, log, audit } = written;
-  const { tls } = api;
   const recorded = fillInStore(store, place);
   const { directory } = recorded;
   const retry = { ...RETRY, ...execution?.retry };
@@ -247,20 +274,12 @@ async function fillIn(
   const followed = fillInRepository(repository, base, environment);
   return {
     id,
-    api: {
-      host: api.host ?? '127.0.0.1',
-      port: api.port ?? 8443,
-      tls: {
-        key: resolve(base, tls.key),
-        cert: resolve(base, tls.cert),
-        clientCa: resolve(base, tls.clientCa),
-        crl: tls.crl === undefined ? null : resolve(base, tls.crl),
-      },
-    },
+    api: fillInApi(api, base),
     management: { host: management?.host ?? '127.0.0.1', port: management?.port ?? 9080 },
     webhook: webhook === undefined ? null : fillInWebhook(webhook, base),
     repository: followed,
     statuses: statuses === undefined ? null : fillInStatuses(statuses, { base, repository: followed }),
+    notifications: notifications.map((one) => fillInNotification(one, base)),
     store: recorded,
     replica: fillInReplica(written.replica),
     execution: {
@@ -278,11 +297,25 @@ async function fillIn(
   };
 }
 
+function fillInApi({ host = '127.0.0.1', port = 8443, tls }: WrittenSettings['api'], base: string): Settings['api'] {
+  const { key, cert, clientCa, crl } = tls;
+  const files = { key: resolve(base, key), cert: resolve(base, cert), clientCa: resolve(base, clientCa) };
+  return { host, port, tls: { ...files, crl: crl === undefined ? null : resolve(base, crl) } };
+}
+
 function fillInWebhook(
   { host = '127.0.0.1', port = 9081, secretFile }: NonNullable<WrittenSettings['webhook']>,
   base: string,
 ): Settings['webhook'] {
   return { host, port, secretFile: resolve(base, secretFile) };
+}
+
+function fillInNotification(
+  { name, url, secretFile, caFile, instances = ['*'], kinds = NOTIFICATION_KINDS }: WrittenNotification,
+  base: string,
+): NotificationTarget {
+  const authorities = caFile === undefined ? null : resolve(base, caFile);
+  return { ...{ name, url, instances, kinds }, secretFile: resolve(base, secretFile), caFile: authorities };
 }
 
 function fillInRepository(written: WrittenRepository, base: string, environment: Environment): RepositorySettings {

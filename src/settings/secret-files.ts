@@ -2,7 +2,7 @@
 // environment, and programs that every user can change. They still work, so this is logged and not refused.
 import { stat } from 'node:fs/promises';
 import type { Logger } from '../base/log.ts';
-import type { ProviderSettings, SecretPlace, Settings } from '../model/settings.ts';
+import type { NotificationTarget, ProviderSettings, SecretPlace, Settings } from '../model/settings.ts';
 
 /** A file that the settings name. */
 interface NamedFile {
@@ -75,6 +75,7 @@ export function filesOfSettings({
   webhook,
   repository,
   statuses,
+  notifications,
   store,
   execution,
 }: Settings): readonly SettingsFile[] {
@@ -97,7 +98,11 @@ export function filesOfSettings({
     const setting = pointer.slice(1).replaceAll('/', '.');
     return path == null ? [] : [{ pointer, setting, path, isSecret }];
   });
-  return [...named, ...execution.providers.flatMap(filesOfProvider)];
+  return [...named, ...execution.providers.flatMap(filesOfProvider), ...notifications.flatMap(filesOfSubscriber)];
+}
+
+function filesOfSubscriber(subscriber: NotificationTarget, index: number): readonly SettingsFile[] {
+  return signingFiles(subscriber, 'notifications', index);
 }
 
 function filesOfDatabase(store: Settings['store']): readonly PlacedFile[] {
@@ -113,10 +118,17 @@ function pathOf(place: SecretPlace | null): string | undefined {
 }
 
 function filesOfProvider(provider: ProviderSettings, index: number): readonly SettingsFile[] {
-  if (provider.implementation !== 'http') return [];
-  const { name, secretFile, caFile } = provider;
+  return provider.implementation === 'http' ? signingFiles(provider, 'execution.providers', index) : [];
+}
+
+/** Returns the files of an entry of a list that signs what it sends. */
+function signingFiles(
+  { name, secretFile, caFile }: Pick<NotificationTarget, 'name' | 'secretFile' | 'caFile'>,
+  list: string,
+  index: number,
+): readonly SettingsFile[] {
   const place = (key: string): Pick<SettingsFile, 'pointer' | 'setting'> => {
-    return { pointer: `/execution/providers/${index}/${key}`, setting: `execution.providers: ${key} of ${name}` };
+    return { pointer: `/${list.replaceAll('.', '/')}/${index}/${key}`, setting: `${list}: ${key} of ${name}` };
   };
   const secret = { ...place('secretFile'), path: secretFile, isSecret: true };
   return caFile === null ? [secret] : [secret, { ...place('caFile'), path: caFile, isSecret: false }];

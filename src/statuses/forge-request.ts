@@ -2,16 +2,8 @@
 // pipeline status", Gitea and Forgejo "Create a commit status".
 import type { CommitStatus } from '../model/rows.ts';
 import type { StatusesSettings } from '../model/settings.ts';
+import type { Posting } from './post-once.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
-
-/** A POST that sets a status. */
-export interface ForgeRequest {
-  readonly target: URL;
-  /** Holds the token. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
-  readonly body: string;
-}
 
 interface Forge {
   readonly states: Readonly<Record<CommitStatus['state'], string>>;
@@ -59,11 +51,11 @@ const FORGES: Readonly<Record<StatusesSettings['kind'], Forge>> = {
   },
 };
 
-/** Returns the request that sets a status. `id` is that of the controller. */
+/** Returns the request that sets a status; its headers hold the token. `id` is that of the controller. */
 export function forgeRequest(
   { commit, context, state, description }: WantedStatus,
   { settings, id, token }: { readonly settings: StatusesSettings; readonly id: string; readonly token: string },
-): ForgeRequest {
+): Posting {
   const { kind, apiUrl, project, branch, targetUrl } = settings;
   const { states, headers, path, nameField, takesBranch } = FORGES[kind];
   const fields = {

@@ -1,13 +1,10 @@
-// Sends one commit status and tells what became of it. Token and authorities are read for each request, so that rotated ones
-// count at once. Redirects are not followed. No message holds the token or anything else that the forge says.
-import { readFile, stat } from 'node:fs/promises';
+// Sends one commit status and tells what became of it. No message holds the token or anything else that the forge says.
 import type { Clock } from '../base/clock.ts';
-import { reasonOf } from '../base/wording.ts';
 import type { StatusesSettings } from '../model/settings.ts';
-import { proxyLogins } from '../repository/remotes/http-access.ts';
-import { exchange, type HttpHead } from '../repository/remotes/http-exchange.ts';
+import type { HttpHead } from '../repository/remotes/http-exchange.ts';
 import { SentSecrets } from '../repository/remotes/sent-secrets.ts';
 import { forgeRequest } from './forge-request.ts';
+import { type Posting, postOnce, readTextFile, waitMs } from './post-once.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
 
 /** What became of a status. */
@@ -21,12 +18,7 @@ export type Delivery =
 /** Sends one status. Never throws. */
 export type SendStatus = (status: WantedStatus, signal: AbortSignal) => Promise<Delivery>;
 
-const CALL_MS = 15_000;
-const SILENCE_MS = 10_000;
 const TOKEN_BYTES_MAX = 64 * 1024;
-const CA_BYTES_MAX = 4 * 1024 * 1024;
-const ANSWER_BYTES_MAX = 1024 * 1024;
-const WAIT_MS_MAX = 3_600_000;
 /** GitHub asks for it where its answer does not say how long its rate limit holds. */
 const RATE_LIMIT_WAIT_MS = 60_000;
 /** What cannot be in a header, or is no token. */
@@ -49,38 +41,18 @@ export function createSendStatus(
   { id, clock }: { readonly id: string; readonly clock: Clock },
 ): SendStatus {
   const secrets = new SentSecrets();
-  return async (status, signal) => {
-    const late = new AbortController();
-    const words = `the forge did not answer within ${CALL_MS / 1000} s`;
-    const cancel = clock.after(CALL_MS, () => late.abort(new Error(words)));
-    try {
-      const token = await readToken(settings.tokenFile);
-      for (const login of [...proxyLogins(), { username: '', password: token }]) secrets.add(login);
-      const head = await post(status, { settings, id, token, signal: AbortSignal.any([signal, late.signal]) });
-      return readDelivery(head, { status, settings, clock });
-    } catch (error) {
-      const reason = secrets.strip(late.signal.aborted ? words : reasonOf(error));
-      return { kind: 'unreachable', reason, waitMs: undefined };
-    } finally {
-      cancel();
-    }
-  };
-}
-
-interface Sending {
-  readonly settings: StatusesSettings;
-  readonly id: string;
-  readonly token: string;
-  readonly signal: AbortSignal;
-}
-
-async function post(status: WantedStatus, { settings, id, token, signal }: Sending): Promise<HttpHead> {
   const { caFile } = settings;
-  const ca = caFile === null ? undefined : await readText('statuses.caFile', caFile, CA_BYTES_MAX);
-  const { target, headers, body } = forgeRequest(status, { settings, id, token });
-  const limits = { answerBytesMax: ANSWER_BYTES_MAX, silenceMs: SILENCE_MS };
-  const order = { target, method: 'POST', headers, body: Buffer.from(body), ca, signal, ...limits };
-  return await exchange(order, async (head) => head);
+  return async (status, signal) => {
+    const build = async (): Promise<Posting> => {
+      const token = await readToken(settings.tokenFile);
+      secrets.add({ username: '', password: token });
+      return forgeRequest(status, { settings, id, token });
+    };
+    const post = { whom: 'the forge', caFile, caSetting: 'statuses.caFile', build, secrets, clock, signal };
+    const answered = await postOnce(post);
+    if ('reason' in answered) return { kind: 'unreachable', reason: answered.reason, waitMs: undefined };
+    return readDelivery(answered, { status, settings, clock });
+  };
 }
 
 interface Answered {
@@ -111,30 +83,8 @@ function reasonFor(code: number): string {
   return REASONS[code] ?? `the forge answered ${code}`;
 }
 
-/** GitHub names the end of a limit in `x-ratelimit-reset`, in seconds since 1970, once nothing remains. */
-function waitMs(headers: HttpHead['headers'], now: number): number | undefined {
-  const after = headers['retry-after'];
-  const reset = headers['x-ratelimit-remaining'] === '0' ? headers['x-ratelimit-reset'] : undefined;
-  const ends = [
-    ...(after === undefined ? [] : [/^\d+$/.test(after) ? now + Number(after) * 1000 : Date.parse(after)]),
-    ...(typeof reset === 'string' ? [Number(reset) * 1000] : []),
-  ].filter(Number.isFinite);
-  if (ends.length === 0) return undefined;
-  return Math.min(Math.max(Math.max(...ends) - now, 0), WAIT_MS_MAX);
-}
-
 async function readToken(path: string): Promise<string> {
-  const token = (await readText('statuses.tokenFile', path, TOKEN_BYTES_MAX)).replace(/\r?\n$/, '');
+  const token = (await readTextFile('statuses.tokenFile', path, TOKEN_BYTES_MAX)).replace(/\r?\n$/, '');
   if (!TOKEN.test(token)) throw new Error(`statuses.tokenFile ${path} holds no token: write it alone into one line`);
   return token;
-}
-
-async function readText(setting: string, path: string, bytesMax: number): Promise<string> {
-  try {
-    const { size } = await stat(path);
-    if (size > bytesMax) throw new Error(`it has ${size} bytes, and ${bytesMax} are allowed`);
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new Error(`${setting} cannot be read: ${reasonOf(error)}`, { cause: error });
-  }
 }

@@ -8,6 +8,7 @@ import { retryMs } from './pace.ts';
 import type { Delivery, SendStatus } from './send-status.ts';
 import { type UnsentOptions, UnsentStatuses } from './unsent-statuses.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
+import { WokenLoop } from './woken-loop.ts';
 
 /** The source of the statuses to show, and the function that sends them. */
 interface StatusReporterOptions extends UnsentOptions {
@@ -24,8 +25,6 @@ interface Failure {
 
 /** Changes that come this close to each other make one status. */
 const GATHER_MS = 1_000;
-/** How long a stop waits for the forge. */
-const STOP_MS = 3_000;
 /** How often statuses are reviewed without a change: a former commit is not waited for forever. */
 const REVIEW_MS = 3_600_000;
 /** How soon the store is tried again. */
@@ -38,12 +37,7 @@ export class StatusReporter {
   readonly #options: StatusReporterOptions;
   readonly #unsent: UnsentStatuses;
   readonly #errors: RepeatedErrors;
-  readonly #abort = new AbortController();
-  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
-  #running: Promise<void> | undefined;
-  /** Something changed while it was running. */
-  #isWoken = false;
-  #isStopping = false;
+  readonly #loop: WokenLoop;
   /** By the monotonic clock. */
   #pausedUntil = 0;
   /** Number of requests that failed, one after the other. */
@@ -52,8 +46,10 @@ export class StatusReporter {
 
   constructor(options: StatusReporterOptions) {
     this.#options = options;
-    this.#errors = new RepeatedErrors(options.clock);
-    const changed = (): void => this.#wakeAt(options.clock.monotonic() + GATHER_MS);
+    const { clock } = options;
+    this.#errors = new RepeatedErrors(clock);
+    this.#loop = new WokenLoop({ clock, work: (signal) => this.#work(signal) });
+    const changed = (): void => this.#loop.wakeWithin(GATHER_MS);
     this.#unsent = new UnsentStatuses(options, changed);
     changed();
   }
@@ -64,52 +60,34 @@ export class StatusReporter {
   }
 
   /** Sends what is due, within some seconds. The rest is sent after the next start. */
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    this.#timer?.cancel();
-    const cancel = this.#options.clock.after(STOP_MS, () => this.#abort.abort(new Error('the controller is stopping')));
-    await this.#running;
-    await this.#run();
-    cancel();
-  }
-
-  #wakeAt(at: number): void {
-    if (this.#isStopping || (this.#timer !== undefined && this.#timer.at <= at)) return;
-    this.#timer?.cancel();
-    const { clock } = this.#options;
-    this.#timer = { at, cancel: clock.after(at - clock.monotonic(), () => this.#wake()) };
-  }
-
-  #wake(): void {
-    this.#timer = undefined;
-    this.#isWoken = this.#running !== undefined;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-      if (this.#isWoken) this.#wakeAt(this.#options.clock.monotonic());
-    });
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** Never throws. */
-  async #run(): Promise<void> {
+  async #work(signal: AbortSignal): Promise<boolean> {
     try {
-      await this.#sendDue();
+      return await this.#sendDue(signal);
     } catch (error) {
       const told = this.#errors.fieldsToLog(error);
       if (told) this.#options.log.error({ err: error, ...told }, 'the commit statuses could not be computed');
+      return false;
+    } finally {
+      this.#loop.wakeWithin(REVIEW_MS);
     }
-    this.#wakeAt(this.#options.clock.monotonic() + REVIEW_MS);
   }
 
-  /** Sends the statuses that are due. A change meanwhile is seen before the next request. */
-  async #sendDue(): Promise<void> {
-    for (let count = 0; count < SENDS_MAX && !this.#abort.signal.aborted; count += 1) {
+  /** Sends the statuses that are due. A change meanwhile is seen before the next request. Returns true if there may be more. */
+  async #sendDue(signal: AbortSignal): Promise<boolean> {
+    let count = 0;
+    for (; count < SENDS_MAX && !signal.aborted; count += 1) {
       const due = this.#dueNow(this.#unsent.list());
       if (due === undefined) break;
-      this.#conclude(due, await this.#options.send(due, this.#abort.signal));
+      this.#conclude(due, await this.#options.send(due, signal), signal);
       await this.#save();
-      this.#isWoken = count === SENDS_MAX - 1;
     }
     await this.#save();
+    return count === SENDS_MAX;
   }
 
   /** Returns the first status that is due, or wakes the reporter when one is. */
@@ -120,11 +98,11 @@ export class StatusReporter {
     if (unsent.length === 0) this.#failure = undefined;
     const due = unsent.find((status) => dueAt(status) <= now);
     const next = Math.min(...unsent.map(dueAt));
-    if (due === undefined && Number.isFinite(next)) this.#wakeAt(next);
+    if (due === undefined && Number.isFinite(next)) this.#loop.wakeWithin(next - now);
     return due;
   }
 
-  #conclude(status: WantedStatus, delivery: Delivery): void {
+  #conclude(status: WantedStatus, delivery: Delivery, signal: AbortSignal): void {
     const { clock, log } = this.#options;
     const { commit, context, state } = status;
     const now = clock.monotonic();
@@ -135,7 +113,7 @@ export class StatusReporter {
       log.info({ commit, context, state }, 'commit status sent');
       return;
     }
-    if (this.#abort.signal.aborted) return;
+    if (signal.aborted) return;
     const { reason } = delivery;
     this.#failure = { reason, since: this.#failure?.since ?? momentOf(clock.now()) };
     if (delivery.kind === 'unreachable') {
@@ -152,13 +130,13 @@ export class StatusReporter {
 
   /** Never throws: what the store does not take is written later. */
   async #save(): Promise<void> {
-    const { clock, log } = this.#options;
+    const { log } = this.#options;
     try {
       await this.#unsent.save();
     } catch (error) {
       const told = this.#errors.fieldsToLog(error);
       if (told) log.warn({ err: error, ...told }, 'the sent commit statuses could not be recorded; it is tried again');
-      this.#wakeAt(clock.monotonic() + SAVE_AGAIN_MS);
+      this.#loop.wakeWithin(SAVE_AGAIN_MS);
     }
   }
 }

@@ -38,6 +38,8 @@ export function emptyStoreDocument(): StoreDocument {
       rollout: new Map(),
       commitStatus: new Map(),
       seen: new Map(),
+      alert: new Map(),
+      notification: new Map(),
       server: new Map(),
     },
   };

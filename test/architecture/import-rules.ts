@@ -56,7 +56,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   reconcile: [...PURE, 'reconcile/calls', 'base'],
   follow: [...PURE, 'reconcile', 'base'],
   service: [...PURE, 'reconcile', 'base'],
-  statuses: [...PURE, 'repository', 'base'],
+  statuses: [...PURE, 'repository', 'reconcile', 'service', 'base'],
   api: ['model', 'catalog/schemas.ts', 'schemas', 'agents/agent.ts', 'service', 'base'],
   agents: [
     ...[...PURE, 'schemas', 'programs', 'providers', 'service/caller.ts', 'store', 'reconcile'],

@@ -72,6 +72,7 @@ describe('what is left out', () => {
         access: { username: null, password: null, caFile: null },
       },
       statuses: null,
+      notifications: [],
       store: { kind: 'lowdb', directory: join(directory, 'state') },
       replica: { name: expect.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/), leaseSeconds: 10 },
       execution: {

@@ -68,6 +68,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   'GET /operations/held': { statuses: READ },
   'GET /operations/recorded': { statuses: READ },
   'GET /operations/clients': { statuses: READ },
+  'GET /operations/notifications': { statuses: [200, 200, 403] },
   'GET /operations/problems': { statuses: READ },
   'GET /operations/explain/:node{/:key}': {
     ...{ statuses: READ, paths: ['/operations/explain/shop-web', '/operations/explain/shop-web/zone'] },

@@ -72,6 +72,7 @@ export function createSampleOperator(): SampleOperator {
     },
     held: () => [],
     clients: () => [],
+    notifications: () => withResult({ notifications: [] }),
     recorded: () => withResult({ commit: COMMIT, held: [], lifted: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     approve: ({ reason }, digest) => note('approve', reason, digest),

@@ -50,10 +50,7 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
     .all(only('GET'))
     .get(readList({ ...lists, questionOf: questionOfRole }, (request) => writeInSteps(overviewFor(request, operator))));
   addServerReads(router, { operator, lists });
-  router
-    .route('/operations/recorded')
-    .all(only('GET'))
-    .get(readList(lists, () => writeInSteps(operator.recorded())));
+  addRecordReads(router, { operator, lists });
   addRead('/operations/held', () => ({ body: { held: operator.held() } }));
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
   addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
@@ -100,6 +97,21 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
 
 interface ServerReads extends Pick<OperationRoutes, 'operator'> {
   readonly lists: Parameters<typeof readList>[0];
+}
+
+/** Adds the reads of what is recorded, for programs. */
+function addRecordReads(router: Router, { operator, lists }: ServerReads): void {
+  router
+    .route('/operations/recorded')
+    .all(only('GET'))
+    .get(readList(lists, () => writeInSteps(operator.recorded())));
+  router
+    .route('/operations/notifications')
+    .all(only('GET'))
+    .get(
+      allow('read notifications'),
+      readList(lists, () => writeInSteps(operator.notifications())),
+    );
 }
 
 /** Adds the reads of recorded servers. */

@@ -2,7 +2,7 @@
 import type { InstanceEvent } from '../../model/instance-event.ts';
 import type { Json, JsonMap } from '../../model/json.ts';
 import type { Client } from '../../model/objects.ts';
-import type { HoldKind, Reason } from '../../model/rows.ts';
+import type { HoldKind, NotificationRow, Reason } from '../../model/rows.ts';
 import type { InstanceStatus, State } from '../../model/state.ts';
 import type { RecordedFacts } from '../../plan/recorded-facts.ts';
 import type { Caller } from '../caller.ts';
@@ -244,6 +244,13 @@ export interface ToldEvent extends InstanceEvent {
 export interface ListedEvents extends Pick<InstanceEvents, 'gap'> {
   /** Sorted by id. */
   readonly events: readonly ToldEvent[];
+}
+
+/** One event for one subscriber. */
+export interface SentNotification extends Omit<NotificationRow, 'target'> {
+  readonly id: string;
+  /** Its name in the settings. */
+  readonly subscriber: string;
 }
 
 /** One recorded server: what a plan reads of it, and what tells of it besides. */

@@ -14,7 +14,7 @@ import type { EventRange, InstanceEvent, ListedEvent, ListedRange } from '../../
 import { compareNames } from '../../model/names.ts';
 import type { Client, Hierarchy } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
-import type { ServerRow } from '../../model/rows.ts';
+import type { NotificationRow, ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { hasInstance, requireInstance, type StallsOf, unknownInstance } from '../read/instance-views.ts';
 import {
@@ -37,6 +37,7 @@ import type {
   Overview,
   RecordedServer,
   RecordedState,
+  SentNotification,
   ServerDetails,
   ServerPage,
   ToldEvent,
@@ -144,6 +145,9 @@ export function recordReads(options: ViewSources) {
     },
     /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
     recorded: (): Steps<RecordedState> => recordedIn(view(), heldIn(options)),
+    /** Returns work that lists what subscribers were told, and are still to be; the oldest first. */
+    notifications: (): Steps<{ readonly notifications: readonly SentNotification[] }> =>
+      listNotifications([...options.rows.list('notification')]),
   };
 }
 
@@ -328,6 +332,20 @@ function* listServers(
   const lifted = [...liftsIn(rows.list('held'))].map(nameAt).sort(compareNames);
   const isBehind = rows.list('head').get('head')?.isBehind === true;
   return { commit: desired.commit, held, ...(isBehind ? { isBehind } : {}), lifted, servers };
+}
+
+function* listNotifications(
+  rows: readonly (readonly [id: string, row: NotificationRow])[],
+): Steps<{ readonly notifications: readonly SentNotification[] }> {
+  const byName = new Map(rows.map(([id, row]) => [`${row.time} ${id}`, { id, row }]));
+  const notifications: SentNotification[] = [];
+  yield* visitAll(yield* sortNames([...byName.keys()]), (name) => {
+    const found = byName.get(name);
+    if (found === undefined) return;
+    const { target, ...row } = found.row;
+    notifications.push({ id: found.id, subscriber: target, ...row });
+  });
+  return { notifications };
 }
 
 function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>): RecordedServer {

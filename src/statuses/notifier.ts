@@ -1,0 +1,291 @@
+// Tells subscribers what needs a person, what is followed and what is done. What is to be told is recorded before it is sent, and stays
+// recorded until it is delivered or given up, so that a restart or another leader goes on with it. docs/decisions/0046.
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { RepeatedErrors } from '../base/throttles.ts';
+import { momentOf } from '../base/wording.ts';
+import { isAtRest } from '../machine/drift.ts';
+import { compareNames } from '../model/names.ts';
+import type { Change, NotificationRow, ServerRow } from '../model/rows.ts';
+import type { NotificationTarget } from '../model/settings.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
+import type { AttentionItem } from '../service/operate/answers.ts';
+import { type NewNotification, newEvents } from './notification-events.ts';
+import { retryMs } from './pace.ts';
+import type { SendNotification } from './send-notification.ts';
+import { WokenLoop } from './woken-loop.ts';
+
+/** One subscriber. */
+export interface Subscriber extends Pick<NotificationTarget, 'name' | 'kinds' | 'instances'> {
+  readonly send: SendNotification;
+}
+
+interface NotifierOptions {
+  readonly subscribers: readonly Subscriber[];
+  readonly ledger: Pick<Ledger, 'read' | 'list' | 'index' | 'commit' | 'watch' | 'server'>;
+  /** Returns the followed commit; undefined while nothing is active. */
+  readonly followed: () => string | undefined;
+  /** What needs a person, and how it tells of changes. */
+  readonly attention: {
+    /** Undefined before it was looked for the first time. */
+    readonly items: () => readonly AttentionItem[] | undefined;
+    readonly watch: (changed: () => void) => void;
+  };
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** Changes that come this close to each other are looked at together. */
+const GATHER_MS = 2_000;
+/** How often it is looked without a change. */
+const REVIEW_MS = 60_000;
+/** How soon a try that failed at the store or with an error is repeated. */
+const AGAIN_MS = 10_000;
+/** So long after a start it may not be known what is wrong outside. */
+const NEW_MS = 6 * 60_000;
+const GIVE_UP_MS = 72 * 3_600_000;
+/** Events of one subscriber that wait; the oldest beyond that are given up. */
+const WAITING_MAX = 1_000;
+/** Events of one subscriber that are over and still shown. */
+const OVER_MAX = 100;
+/** After that many requests to one subscriber, other work comes first. */
+const SENDS_MAX = 50;
+
+type NamedEvent = readonly [id: string, row: NotificationRow];
+
+/** A running notifier. */
+export class Notifier {
+  readonly #options: NotifierOptions;
+  readonly #errors: RepeatedErrors;
+  readonly #loop: WokenLoop;
+  /** When it is not new any more, by the monotonic clock. */
+  readonly #knowsAt: number;
+  /** Instances that a commit gave something to do since the last look, with that commit. */
+  #begun = new Map<string, string>();
+  readonly #pauses = new Map<string, Pause>();
+
+  constructor(options: NotifierOptions) {
+    const { clock, ledger, attention } = options;
+    this.#options = options;
+    this.#errors = new RepeatedErrors(clock);
+    this.#knowsAt = clock.monotonic() + NEW_MS;
+    this.#loop = new WokenLoop({ clock, work: (signal) => this.#work(signal) });
+    for (const row of ledger.list('server').values()) this.#onRow(row);
+    ledger.watch((change) => this.#onChange(change));
+    attention.watch(() => this.#loop.wakeWithin(GATHER_MS));
+    this.#loop.wakeWithin(GATHER_MS);
+  }
+
+  /** Why events cannot be delivered at the moment; undefined where they can, or none is waiting. */
+  get failure(): { readonly reason: string; readonly since: string } | undefined {
+    const [first] = [...this.#pauses].filter(([, { failures }]) => failures > 0);
+    return first && { reason: `${first[0]}: ${first[1].reason}`, since: first[1].since };
+  }
+
+  /** Records and sends what is due, within some seconds. The rest is sent after the next start. */
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  #onChange({ kind, expected, value }: Change): void {
+    if (kind === 'head') this.#loop.wakeWithin(GATHER_MS);
+    if (kind !== 'server') return;
+    const [before, after] = [expected as ServerRow | undefined, value as ServerRow | null];
+    if (after !== null && after.commit !== before?.commit) this.#onRow(after);
+    if (before === undefined || after === null || isAtRest(after)) this.#loop.wakeWithin(GATHER_MS);
+  }
+
+  #onRow(row: ServerRow): void {
+    if (!isAtRest(row)) this.#begun.set(row.instance, row.commit);
+  }
+
+  /** Never throws. */
+  async #work(signal: AbortSignal): Promise<boolean> {
+    const { subscribers, log } = this.#options;
+    try {
+      await this.#record();
+      const areMore = await Promise.all(subscribers.map((one) => this.#deliver(one, signal)));
+      return areMore.includes(true);
+    } catch (error) {
+      const told = this.#errors.fieldsToLog(error);
+      if (told) log.error({ err: error, ...told }, 'notifications could not be recorded; it is tried again');
+      this.#loop.wakeWithin(AGAIN_MS);
+      return false;
+    } finally {
+      this.#loop.wakeWithin(REVIEW_MS);
+    }
+  }
+
+  /** Records what is to be told, together with what it begins or ends. */
+  async #record(): Promise<void> {
+    const { ledger, followed, attention, subscribers, clock } = this.#options;
+    const [commit, items] = [followed(), attention.items()];
+    if (commit === undefined || items === undefined) return;
+    const begun = this.#begun;
+    this.#begun = new Map();
+    const [stored, now] = [ledger.list('alert'), clock.now()];
+    const { alerts, events } = newEvents({
+      ...{ items, alerts: stored, commit, begun, targets: subscribers, now },
+      progressOf: (instance) => this.#progressOf(instance),
+      isNew: clock.monotonic() < this.#knowsAt,
+    });
+    const changes = [...alerts].map(([name, value]): Change => {
+      return { kind: 'alert', name, value, expected: stored.get(name) };
+    });
+    try {
+      const all = [...changes, ...this.#notificationsOf(events), ...this.#overdue()];
+      if (all.length > 0) await ledger.commit(all);
+    } catch (error) {
+      this.#begun = new Map([...begun, ...this.#begun]);
+      throw error;
+    }
+  }
+
+  #progressOf(instance: string): { readonly servers: number; readonly isAtRest: boolean } {
+    const { ledger } = this.#options;
+    const servers = [...ledger.index.serversOf(instance)];
+    const isResting = (name: string): boolean => {
+      const row = ledger.server(name);
+      return row === undefined || isAtRest(row);
+    };
+    return { servers: servers.length, isAtRest: servers.every(isResting) };
+  }
+
+  #notificationsOf(events: readonly NewNotification[]): readonly Change[] {
+    const { clock } = this.#options;
+    const fresh = { time: momentOf(clock.now()), state: 'waiting', attempts: 0, triedAt: null, answer: null } as const;
+    return events.flatMap(({ type, subject, data, targets }, index) =>
+      targets.map((target): Change => {
+        const value = { target, type, subject, data, ...fresh };
+        return { kind: 'notification', name: newId(index), value, expected: undefined };
+      }),
+    );
+  }
+
+  /** Removes what is over and not shown any more, and what is for nobody of the settings; gives up what is too much. */
+  #overdue(): readonly Change[] {
+    const names = new Set(this.#options.subscribers.map(({ name }) => name));
+    const all = [...this.#options.ledger.list('notification')].sort(byTime);
+    const byTarget = Map.groupBy(all, ([, { target }]) => target);
+    return [...byTarget].flatMap(([target, rows]): readonly Change[] => {
+      const over = rows.filter(([, { state }]) => state !== 'waiting').slice(0, -OVER_MAX);
+      const gone = names.has(target) ? over : rows;
+      const tooMany = names.has(target)
+        ? rows.filter(([, { state }]) => state === 'waiting').slice(0, -WAITING_MAX)
+        : [];
+      return [
+        ...gone.map(([name, expected]): Change => ({ kind: 'notification', name, value: null, expected })),
+        ...tooMany.map(([name, expected]): Change => {
+          const answer = `${WAITING_MAX} later ones wait too`;
+          return { kind: 'notification', name, value: { ...expected, state: 'given up', answer }, expected };
+        }),
+      ];
+    });
+  }
+
+  /** Sends to one subscriber what waits, the oldest first. Returns true if there may be more at once. */
+  async #deliver({ name, send }: Subscriber, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#options;
+    const pause = this.#pauses.get(name) ?? new Pause();
+    this.#pauses.set(name, pause);
+    let count = 0;
+    for (; count < SENDS_MAX && !signal.aborted; count += 1) {
+      const due = pause.firstDue(this.#waitingFor(name), clock.monotonic());
+      if (due === undefined) break;
+      const [id, row] = due;
+      const attempt = await send(id, row, signal);
+      if (!attempt.isAccepted && signal.aborted) return false;
+      await this.#conclude(due, { pause, ...attempt });
+    }
+    const next = pause.nextMs(this.#waitingFor(name), clock.monotonic());
+    if (next !== undefined) this.#loop.wakeWithin(next);
+    return count === SENDS_MAX;
+  }
+
+  #waitingFor(name: string): readonly NamedEvent[] {
+    const rows = [...this.#options.ledger.list('notification')];
+    return rows.filter(([, { target, state }]) => target === name && state === 'waiting').sort(byTime);
+  }
+
+  async #conclude(
+    [id, row]: NamedEvent,
+    { pause, ...attempt }: Awaited<ReturnType<SendNotification>> & { readonly pause: Pause },
+  ): Promise<void> {
+    const { ledger, clock, log, random } = this.#options;
+    const { isAccepted, answer } = attempt;
+    const isOld = clock.now() - Date.parse(row.time) >= GIVE_UP_MS;
+    const state = isAccepted ? 'delivered' : isOld ? 'given up' : 'waiting';
+    const fields = { notification: id, subscriber: row.target, type: row.type, subject: row.subject, answer };
+    if (isAccepted) pause.end();
+    else pause.begin(id, { ...attempt, now: clock.now(), at: clock.monotonic(), random });
+    if (state !== 'waiting') pause.forget(id);
+    if (state === 'given up') log.error(fields, 'a notification is given up');
+    else if (state === 'waiting') {
+      const told = this.#errors.fieldsToLog(`${row.target}: ${answer}`);
+      if (told) log.warn({ ...fields, ...told }, 'a notification could not be delivered; it is tried again');
+    }
+    const value = { ...row, state, attempts: row.attempts + 1, triedAt: momentOf(clock.now()), answer } as const;
+    await ledger.commit([{ kind: 'notification', name: id, value, expected: row }]);
+  }
+}
+
+interface FailedAttempt extends Pick<Awaited<ReturnType<SendNotification>>, 'answer' | 'isOnlyThis' | 'waitMs'> {
+  readonly now: number;
+  readonly at: number;
+  readonly random: () => number;
+}
+
+/** When a subscriber is asked again; by the monotonic clock. After a start it is asked at once. */
+class Pause {
+  failures = 0;
+  reason = '';
+  since = '';
+  #until = 0;
+  /** Events that the subscriber refused, while others pass. */
+  readonly #refused = new Map<string, { readonly attempts: number; readonly until: number }>();
+
+  firstDue(waiting: readonly NamedEvent[], at: number): NamedEvent | undefined {
+    return waiting.find(([id]) => this.#dueAt(id) <= at);
+  }
+
+  /** Returns how long it is until the next one is due; undefined where none is. */
+  nextMs(waiting: readonly NamedEvent[], at: number): number | undefined {
+    return waiting.length === 0 ? undefined : Math.max(0, Math.min(...waiting.map(([id]) => this.#dueAt(id))) - at);
+  }
+
+  begin(id: string, { answer, isOnlyThis, waitMs = 0, now, at, random }: FailedAttempt): void {
+    if (isOnlyThis) {
+      const attempts = (this.#refused.get(id)?.attempts ?? 0) + 1;
+      this.#refused.set(id, { attempts, until: at + Math.max(waitMs, retryMs(attempts, random)) });
+      return;
+    }
+    if (this.failures === 0) this.since = momentOf(now);
+    this.failures += 1;
+    this.reason = answer;
+    this.#until = at + Math.max(waitMs, retryMs(this.failures, random));
+  }
+
+  end(): void {
+    this.failures = 0;
+  }
+
+  forget(id: string): void {
+    this.#refused.delete(id);
+  }
+
+  #dueAt(id: string): number {
+    return Math.max(this.#until, this.#refused.get(id)?.until ?? 0);
+  }
+}
+
+/** Returns an id that no other event has. Of those that are recorded together, the first sorts first. */
+function newId(index: number): string {
+  return `msg_${String(index).padStart(5, '0')}_${randomUUID()}`;
+}
+
+function byTime([a, before]: NamedEvent, [b, after]: NamedEvent): number {
+  return compareNames(before.time, after.time) || compareNames(a, b);
+}

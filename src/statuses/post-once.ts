@@ -1,0 +1,84 @@
+// Sends one POST to a service that is told something, within limits, and reads the head of its answer. Files of the settings are read for
+// each request, so that exchanged ones count at once. Redirects are not followed.
+import { readFile, stat } from 'node:fs/promises';
+import type { Clock } from '../base/clock.ts';
+import { reasonOf } from '../base/wording.ts';
+import { proxyLogins } from '../repository/remotes/http-access.ts';
+import { exchange, type HttpHead } from '../repository/remotes/http-exchange.ts';
+import type { SentSecrets } from '../repository/remotes/sent-secrets.ts';
+
+const CALL_MS = 15_000;
+const SILENCE_MS = 10_000;
+const CA_BYTES_MAX = 4 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 1024 * 1024;
+const WAIT_MS_MAX = 3_600_000;
+
+/** One request. */
+export interface Posting {
+  readonly target: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface PostOptions {
+  /** Who is asked, as "the forge"; for a person. */
+  readonly whom: string;
+  /** Path of the trusted certificate authorities, PEM; null: those that Node trusts. */
+  readonly caFile: string | null;
+  /** The setting that names it. */
+  readonly caSetting: string;
+  /** Builds the request. What it sends and must not show again it adds to `secrets`. */
+  readonly build: () => Promise<Posting>;
+  readonly secrets: SentSecrets;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves with the head of the answer, or with the reason why there is none, without secrets. Never throws. */
+export async function postOnce(options: PostOptions): Promise<HttpHead | { readonly reason: string }> {
+  const { whom, caFile, caSetting, build, secrets, clock, signal } = options;
+  const late = new AbortController();
+  const words = `${whom} did not answer within ${CALL_MS / 1000} s`;
+  const cancel = clock.after(CALL_MS, () => late.abort(new Error(words)));
+  try {
+    for (const login of proxyLogins()) secrets.add(login);
+    const { target, headers, body } = await build();
+    const order = {
+      ...{ target, headers, method: 'POST', body: Buffer.from(body) },
+      ca: caFile === null ? undefined : await readTextFile(caSetting, caFile, CA_BYTES_MAX),
+      ...{ answerBytesMax: ANSWER_BYTES_MAX, silenceMs: SILENCE_MS },
+      signal: AbortSignal.any([signal, late.signal]),
+    };
+    return await exchange(order, async (head) => head);
+  } catch (error) {
+    return { reason: secrets.strip(late.signal.aborted ? words : reasonOf(error)) };
+  } finally {
+    cancel();
+  }
+}
+
+/** Resolves with the text of a file that a setting names. Throws an error that names both. */
+export async function readTextFile(setting: string, path: string, bytesMax: number): Promise<string> {
+  try {
+    const { size } = await stat(path);
+    if (size > bytesMax) throw new Error(`it has ${size} bytes, and ${bytesMax} are allowed`);
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new Error(`${setting} cannot be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * Returns how long a service asks to wait, in milliseconds, at most an hour; undefined where it does not ask. RFC 9110, 10.2.3; GitHub
+ * names the end of a limit in `x-ratelimit-reset`, in seconds since 1970, once nothing remains.
+ */
+export function waitMs(headers: HttpHead['headers'], now: number): number | undefined {
+  const after = headers['retry-after'];
+  const reset = headers['x-ratelimit-remaining'] === '0' ? headers['x-ratelimit-reset'] : undefined;
+  const ends = [
+    ...(after === undefined ? [] : [/^\d+$/.test(after) ? now + Number(after) * 1000 : Date.parse(after)]),
+    ...(typeof reset === 'string' ? [Number(reset) * 1000] : []),
+  ].filter(Number.isFinite);
+  if (ends.length === 0) return undefined;
+  return Math.min(Math.max(Math.max(...ends) - now, 0), WAIT_MS_MAX);
+}

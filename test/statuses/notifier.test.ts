@@ -1,0 +1,266 @@
+// Who is told what and when, of the real follower and reconciler with a provider that does as it is told.
+import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { NotificationRow } from '../../src/model/rows.ts';
+import { NOTIFICATION_KINDS, type NotificationKind } from '../../src/model/settings.ts';
+import type { AttentionItem } from '../../src/service/operate/answers.ts';
+import { Notifier } from '../../src/statuses/notifier.ts';
+import type { Attempt } from '../../src/statuses/send-notification.ts';
+import { answerOf } from '../reconcile/build.ts';
+import { Core } from '../reconcile/core.ts';
+import { shopFiles } from '../reconcile/shop.ts';
+
+const ACCEPTED: Attempt = { isAccepted: true, answer: '204', isOnlyThis: false, waitMs: undefined };
+const AWAY: Attempt = { isAccepted: false, answer: 'connect ECONNREFUSED', isOnlyThis: false, waitMs: undefined };
+const REFUSED: Attempt = { isAccepted: false, answer: '422', isOnlyThis: true, waitMs: undefined };
+const HOUR_MS = 3_600_000;
+
+/** A core with subscribers that take what they are sent, or answer as told. */
+class NotifyingCore {
+  core = new Core();
+  /** What needs a person. */
+  items: readonly AttentionItem[] | undefined = [];
+  readonly sent: { readonly to: string; readonly id: string; readonly type: string; readonly subject: string }[] = [];
+  readonly lines: JsonMap[] = [];
+  answer: (to: string, event: NotificationRow) => Attempt = () => ACCEPTED;
+  notifier: Notifier;
+  #changed = (): void => undefined;
+  readonly #kinds: Readonly<Record<string, readonly NotificationKind[]>>;
+
+  constructor(kinds: Readonly<Record<string, readonly NotificationKind[]>> = { ops: NOTIFICATION_KINDS }) {
+    this.#kinds = kinds;
+    this.notifier = this.#start();
+  }
+
+  async needs(...ids: readonly string[]): Promise<void> {
+    this.items = ids.map((id) => ({
+      ...{ id, kind: id.slice(0, id.indexOf(':')) as AttentionItem['kind'], instances: ['shop'] },
+      ...{
+        servers: { count: 1, examples: ['shop-a'] },
+        reason: 'it is',
+        since: null,
+        action: null,
+        acknowledged: null,
+      },
+    }));
+    this.#changed();
+    await this.core.pass(2_000);
+  }
+
+  /** What a subscriber got, as type and subject. */
+  told(to = 'ops'): readonly string[] {
+    return this.sent.filter((one) => one.to === to).map(({ type, subject }) => `${type} ${subject}`);
+  }
+
+  rows(): readonly NotificationRow[] {
+    return [...this.core.ledger.list('notification').values()];
+  }
+
+  async commit(...change: Parameters<Core['source']['commit']>): Promise<string> {
+    const commit = this.core.source.commit(...change);
+    await this.core.poll();
+    await this.core.pass(5_000);
+    return commit;
+  }
+
+  async restart({ isKilled = false } = {}): Promise<void> {
+    if (!isKilled) await this.notifier.stop();
+    this.core = await this.core.restart();
+    this.notifier = this.#start();
+    await this.core.poll();
+    await this.core.pass(2_000);
+  }
+
+  #start(): Notifier {
+    const { ledger, current, clock } = this.core;
+    return new Notifier({
+      ...{ ledger, clock, random: () => 0.5, followed: () => current.get()?.commit },
+      log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
+      attention: {
+        items: () => this.items,
+        watch: (changed) => {
+          this.#changed = changed;
+        },
+      },
+      subscribers: Object.entries(this.#kinds).map(([name, kinds]) => ({
+        ...{ name, kinds, instances: ['*'] },
+        send: async (id, event) => {
+          this.sent.push({ to: name, id, type: event.type, subject: event.subject });
+          return this.answer(name, event);
+        },
+      })),
+    });
+  }
+}
+
+describe('what happens', () => {
+  it('is told to each who wants it, once', async () => {
+    const told = new NotifyingCore({ ops: NOTIFICATION_KINDS, held: ['held'] });
+    const first = await told.commit(shopFiles({ a: 'size: small' }));
+    expect(told.told()).toEqual(['treeline.instance.done shop']);
+    const second = await told.commit({ 'README.md': 'text' });
+    await told.needs('held:shop', 'failed:shop');
+    await told.needs('failed:shop');
+    await told.core.pass(HOUR_MS);
+    expect(told.told().slice(1)).toEqual([
+      `treeline.commit.followed ${second}`,
+      'treeline.held.firing held:shop',
+      'treeline.attention.firing failed:shop',
+      'treeline.held.resolved held:shop',
+    ]);
+    expect(told.told('held')).toEqual(['treeline.held.firing held:shop', 'treeline.held.resolved held:shop']);
+    expect(first).not.toBe(second);
+    expect(new Set(told.rows().map(({ state }) => state))).toEqual(new Set(['delivered']));
+    expect(new Set(told.sent.map(({ id }) => id)).size).toBe(told.sent.length);
+  });
+
+  it('is not told before it is known what needs a person', async () => {
+    const told = new NotifyingCore();
+    await told.needs('failed:shop');
+    told.items = undefined;
+    await told.commit(shopFiles({ a: 'size: small' }));
+    expect(told.sent).toEqual([]);
+    await told.needs('failed:shop');
+    expect(told.told()).toContain('treeline.attention.firing failed:shop');
+  });
+
+  it('an instance is done when all of its servers are, also where they failed in between and over a restart', async () => {
+    const told = new NotifyingCore({ ops: ['done'] });
+    told.core.provider.script = ({ operation, resource }) =>
+      operation === 'create' && resource === 'shop-b'
+        ? Promise.resolve(answerOf('failed', { message: 'no room' }))
+        : undefined;
+    await told.commit(shopFiles({ a: 'size: small', b: 'size: small' }));
+    await told.core.pass(HOUR_MS / 2);
+    expect(told.core.states()).toMatchObject({ 'shop-a': 'done', 'shop-b': 'failed' });
+    expect(told.sent).toEqual([]);
+    await told.restart({ isKilled: true });
+    told.core.provider.script = () => undefined;
+    await told.core.operator.retry(told.core.order, { instance: 'shop' });
+    await told.core.settle();
+    await told.core.pass(5_000);
+    expect(told.core.states()).toEqual({ 'shop-a': 'done', 'shop-b': 'done' });
+    expect(told.told()).toEqual(['treeline.instance.done shop']);
+  });
+});
+
+describe('a subscriber that is away', () => {
+  it('gets everything later, in order, with the same ids, over a restart too', async () => {
+    const told = new NotifyingCore();
+    await told.commit(shopFiles({ a: 'size: small' }));
+    told.sent.length = 0;
+    told.answer = () => AWAY;
+    await told.needs('held:shop');
+    const id = told.sent[0]?.id;
+    expect(told.sent).toHaveLength(1);
+    await told.core.pass(10_000);
+    expect(told.sent.length).toBeGreaterThan(1);
+    await told.needs();
+    await told.restart({ isKilled: true });
+    expect(told.notifier.failure).toMatchObject({ reason: 'ops: connect ECONNREFUSED' });
+    expect(new Set(told.sent.map((one) => one.id))).toEqual(new Set([id]));
+    expect(told.rows().find(({ type }) => type === 'treeline.held.firing')?.attempts).toBe(told.sent.length);
+    told.answer = () => ACCEPTED;
+    await told.core.pass(HOUR_MS);
+    expect(told.told().slice(-2)).toEqual(['treeline.held.firing held:shop', 'treeline.held.resolved held:shop']);
+    expect(told.sent.at(-2)?.id).toBe(id);
+    expect(told.notifier.failure).toBeUndefined();
+  });
+
+  it('is asked ever more rarely, keeps no other one waiting, and after three days it is given up', async () => {
+    const told = new NotifyingCore({ away: ['held'], there: ['held'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    told.answer = (to) => (to === 'away' ? AWAY : ACCEPTED);
+    await told.needs('held:shop');
+    expect(told.told('there')).toHaveLength(1);
+    await told.core.pass(HOUR_MS);
+    const inAnHour = told.told('away').length;
+    expect(inAnHour).toBeLessThan(25);
+    await told.core.pass(72 * HOUR_MS);
+    expect(
+      told
+        .rows()
+        .map(({ target, state }) => `${target} ${state}`)
+        .sort(),
+    ).toEqual(['away given up', 'there delivered']);
+    const count = told.told('away').length;
+    await told.core.pass(24 * HOUR_MS);
+    expect(told.told('away')).toHaveLength(count);
+    expect(told.lines.filter(({ msg }) => msg === 'a notification is given up')).toHaveLength(1);
+  });
+
+  it('is waited for as long as it asks', async () => {
+    const told = new NotifyingCore({ ops: ['held'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    told.answer = () => ({ ...AWAY, answer: '429', waitMs: HOUR_MS });
+    await told.needs('held:shop');
+    await told.core.pass(HOUR_MS - 10_000);
+    expect(told.sent).toHaveLength(1);
+    await told.core.pass(20_000);
+    expect(told.sent).toHaveLength(2);
+  });
+
+  it('that refuses one event gets the others', async () => {
+    const told = new NotifyingCore({ ops: ['held', 'attention'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    told.answer = (_to, { subject }) => (subject === 'held:shop' ? REFUSED : ACCEPTED);
+    await told.needs('held:shop', 'failed:shop');
+    expect(told.told()).toEqual(['treeline.held.firing held:shop', 'treeline.attention.firing failed:shop']);
+    expect(told.notifier.failure).toBeUndefined();
+  });
+});
+
+describe('what is recorded', () => {
+  it('is bounded: the last hundred that are over, and a thousand that wait', async () => {
+    const told = new NotifyingCore({ ops: ['held'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    for (let count = 0; count < 60; count += 1) {
+      await told.needs('held:shop');
+      await told.needs();
+    }
+    await told.core.pass(60_000);
+    expect(told.sent).toHaveLength(120);
+    expect(told.rows()).toHaveLength(100);
+    told.answer = () => AWAY;
+    await told.needs(...Array.from({ length: 1_100 }, (_, index) => `held:${index}`));
+    await told.core.pass(60_000);
+    const states = Object.groupBy(told.rows(), ({ state }) => state);
+    expect(states.waiting).toHaveLength(1_000);
+  });
+
+  it('is kept where the store fails, and told when it does not', async () => {
+    const told = new NotifyingCore({ ops: ['held', 'done'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    told.core.store.failures.push(new Error('disk full'), new Error('disk full'));
+    await told.needs('held:shop');
+    expect(told.told()).toEqual(['treeline.instance.done shop']);
+    for (let tries = 0; tries < 3; tries += 1) await told.core.pass(10_000);
+    expect(told.told()).toEqual(['treeline.instance.done shop', 'treeline.held.firing held:shop']);
+    expect(told.lines.map(({ msg }) => msg)).toContain('notifications could not be recorded; it is tried again');
+  });
+
+  it('for a subscriber that is not in the settings any more goes', async () => {
+    const told = new NotifyingCore({ ops: ['held'], former: ['held'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    told.answer = () => AWAY;
+    await told.needs('held:shop');
+    expect(told.rows()).toHaveLength(2);
+    const next = new NotifyingCore({ ops: ['held'] });
+    await next.commit(shopFiles({ a: 'size: small' }));
+    const [row] = told.rows().filter(({ target }) => target === 'former');
+    await next.core.ledger.commit([{ kind: 'notification', name: 'msg_x', value: row ?? null, expected: undefined }]);
+    await next.core.pass(60_000);
+    expect(next.rows()).toEqual([]);
+  });
+});
+
+it('an instance with a server that somebody else has made is not done', async () => {
+  const told = new NotifyingCore({ ops: ['done'] });
+  told.core.provider.script = ({ operation }) =>
+    operation === 'check' ? Promise.resolve(answerOf('done', { observed: { size: 'other' } })) : undefined;
+  await told.commit(shopFiles({ a: 'size: small' }));
+  await told.core.pass(HOUR_MS);
+  expect(told.core.states()).toEqual({ 'shop-a': 'blocked' });
+  expect(told.sent).toEqual([]);
+});

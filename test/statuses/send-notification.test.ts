@@ -1,0 +1,103 @@
+// One event to a subscriber over real HTTPS, verified by the public library of Standard Webhooks, and what becomes of it where the
+// subscriber misbehaves.
+import { writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import type { NotificationRow } from '../../src/model/rows.ts';
+import type { NotificationTarget } from '../../src/model/settings.ts';
+import { type Attempt, createSendNotification } from '../../src/statuses/send-notification.ts';
+import { SUBSCRIBER_SECRET, startFakeSubscriber } from '../support/fake-subscriber.ts';
+
+const EVENT: NotificationRow = {
+  ...{ target: 'ops', type: 'treeline.held.firing', subject: 'held:shop', time: '2026-11-20T10:13:56.000Z' },
+  data: { kind: 'held', reason: 'ü <b> "quoted"\n', instances: ['shop'] },
+  ...{ state: 'waiting', attempts: 0, triedAt: null, answer: null },
+};
+
+function send(target: NotificationTarget, id = 'msg_1', signal = new AbortController().signal): Promise<Attempt> {
+  return createSendNotification(target, { id: 'eu west', clock: systemClock })(id, EVENT, signal);
+}
+
+it('is a CloudEvent, signed as Standard Webhooks says', async () => {
+  const subscriber = await startFakeSubscriber();
+  expect(await send(subscriber.target)).toMatchObject({ isAccepted: true, answer: '204' });
+  expect(subscriber.received).toEqual([
+    {
+      ...{ id: 'msg_1', contentType: 'application/cloudevents+json; charset=utf-8' },
+      event: {
+        ...{ specversion: '1.0', id: 'msg_1', source: '/treeline/eu%20west', type: 'treeline.held.firing' },
+        ...{ subject: 'held:shop', time: '2026-11-20T10:13:56.000Z', datacontenttype: 'application/json' },
+        data: EVENT.data,
+      },
+    },
+  ]);
+});
+
+it('is not believed with another secret, and sent with an exchanged one without a restart', async () => {
+  const subscriber = await startFakeSubscriber();
+  const { secretFile } = subscriber.target;
+  writeFileSync(secretFile, `whsec_${Buffer.alloc(32, 'x').toString('base64')}`);
+  expect(await send(subscriber.target)).toMatchObject({ isAccepted: false, answer: '401', isOnlyThis: false });
+  writeFileSync(secretFile, `${SUBSCRIBER_SECRET}\r\n`);
+  expect(await send(subscriber.target)).toMatchObject({ isAccepted: true });
+});
+
+it.each([
+  ['', /has to hold "whsec_"/],
+  ['whsec_c2hvcnQ=', /24 to 64 bytes/],
+  [SUBSCRIBER_SECRET.slice(6), /has to hold "whsec_"/],
+  [`${SUBSCRIBER_SECRET}\n${SUBSCRIBER_SECRET}`, /in one line/],
+  ['x'.repeat(2_000), /1024 are allowed/],
+])('is not sent with a secret that is none: %j', async (secret, words) => {
+  const subscriber = await startFakeSubscriber();
+  writeFileSync(subscriber.target.secretFile, secret);
+  const attempt = await send(subscriber.target);
+  expect(attempt).toMatchObject({ isAccepted: false, answer: expect.stringMatching(words) });
+  if (secret !== '') expect(attempt.answer).not.toContain(secret);
+  expect([...subscriber.received, ...subscriber.refused]).toEqual([]);
+});
+
+describe('what a subscriber answers', () => {
+  const answering = async (answer: (response: ServerResponse) => void): Promise<Attempt> => {
+    const subscriber = await startFakeSubscriber();
+    subscriber.script = answer;
+    return await send(subscriber.target);
+  };
+
+  it.each([
+    [200, true, false],
+    [202, true, false],
+    [400, false, true],
+    [401, false, false],
+    [404, false, false],
+    [413, false, true],
+    [422, false, true],
+    [500, false, false],
+    [503, false, false],
+  ])('%i', async (status, isAccepted, isOnlyThis) => {
+    const attempt = await answering((response) => void response.writeHead(status).end(SUBSCRIBER_SECRET));
+    expect(attempt).toEqual({ isAccepted, isOnlyThis, answer: String(status), waitMs: undefined });
+  });
+
+  it('a redirect is not followed, and its target not repeated', async () => {
+    const location = `https://elsewhere.example/${SUBSCRIBER_SECRET}`;
+    const attempt = await answering((response) => void response.writeHead(307, { location }).end());
+    expect(attempt.answer).toBe('307: it redirects, and redirects are not followed');
+  });
+
+  it('how long to wait', async () => {
+    const attempt = await answering((response) => void response.writeHead(429, { 'retry-after': '120' }).end());
+    expect(attempt).toMatchObject({ isAccepted: false, isOnlyThis: false, waitMs: 120_000 });
+  });
+
+  it('nothing: the request ends with the controller', async () => {
+    const subscriber = await startFakeSubscriber();
+    subscriber.script = () => undefined;
+    const ending = new AbortController();
+    const attempt = send(subscriber.target, 'msg_1', ending.signal);
+    await expect.poll(() => subscriber.received.length).toBe(1);
+    ending.abort(new Error('the controller is stopping'));
+    expect(await attempt).toMatchObject({ isAccepted: false, answer: 'the controller is stopping' });
+  });
+});
