@@ -114,8 +114,10 @@ export class Replicas {
     const isOff = Math.abs(aheadMs) > CLOCK_MS_MAX;
     if (isOff && !this.#isClockOff) {
       const aheadSeconds = Math.round(aheadMs / 1_000);
-      const text = 'the clock of this machine differs from that of the database: set the one that is wrong';
-      this.#options.log?.warn({ aheadSeconds }, text);
+      this.#options.log?.warn(
+        { aheadSeconds },
+        'the clock of this machine differs from that of the database: set the one that is wrong',
+      );
     }
     this.#isClockOff = isOff;
   }
