@@ -83,6 +83,7 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
       'notifications',
       'explain',
       'approve',
+      'acknowledge',
       'accept-history',
       'suspend',
       'resume',

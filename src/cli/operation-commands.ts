@@ -1,5 +1,7 @@
 // Adds one command for each operation of docs/rest.md.
 import type { Command } from 'commander';
+import { systemClock } from '../base/clock.ts';
+import { momentOf } from '../base/wording.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HeldItem, SentNotification } from '../service/operate/answers.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -44,6 +46,7 @@ export function addOperationCommands(program: Command): void {
     .action((instance: string | undefined, options: Aiming) =>
       sendOperation(options, 'resume', wholeOf(instance, options)),
     );
+  addAcknowledge(program);
   aiming(
     program,
     'retry [instance]',
@@ -61,6 +64,35 @@ export function addOperationCommands(program: Command): void {
   addRequests(program);
   addCheck(program);
   addNotifications(program);
+}
+
+/** `treeline acknowledge`: a known problem. */
+function addAcknowledge(program: Command): void {
+  asking(program, 'acknowledge <instance>', 'have what needs a person of an instance page nobody for a time')
+    .option(
+      '--until <time>',
+      'when it ends by itself: after 24h, 90m or 7d, or at 2026-11-20T18:00:00Z; at most 30 days',
+    )
+    .option('--end', 'end it now')
+    .addHelpText('after', '\nIt stays listed, last. Another kind of problem that comes later is news.')
+    .action(
+      (instance: string, { until, end, ...options }: Asking & { readonly until?: string; readonly end?: true }) => {
+        if ((until === undefined) === (end === undefined))
+          throw new CommandFailure('name exactly one of: --until, --end');
+        return sendOperation(options, 'acknowledge', {
+          instance,
+          ...(until === undefined ? { end } : { until: timeOf(until) }),
+        });
+      },
+    );
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Returns the time at which a span from now ends; any other text as it is, for the controller to judge. */
+function timeOf(text: string): string {
+  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  return count === undefined ? text : momentOf(systemClock.now() + Number(count) * (UNIT_MS[unit] ?? 0));
 }
 
 function addRequests(program: Command): void {

@@ -1,9 +1,10 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
 import { type Command, Option } from 'commander';
-import type { Overview, ReplicaFacts, Why } from '../service/operate/answers.ts';
+import type { AttentionItem, Overview, Why } from '../service/operate/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
 import {
+  belowHeading,
   type Format,
   firstLine,
   formatCounts,
@@ -25,12 +26,17 @@ const TIMEOUT_SECONDS_MAX = 86_400;
 
 interface Options extends ServerOptions {
   readonly format: Format;
+  readonly exitCode?: true;
+  readonly problems?: true;
   readonly wait?: string;
   readonly watch?: true;
   readonly timeout: number;
 }
 
-/** Adds the command. Exit code 0: shown, and with `--wait` all is done; 1: with `--wait`, it is not; 3: could not run. */
+/**
+ * Adds the command. Exit code 0: shown, and with `--wait` all is done; 1: with `--wait`, it is not, or with `--exit-code`, something needs
+ * a person and is not acknowledged; 3: could not run.
+ */
 export function addStatusCommand(program: Command): void {
   const command = program
     .command('status')
@@ -42,6 +48,8 @@ export function addStatusCommand(program: Command): void {
     )
     .addOption(new Option('--timeout <seconds>', 'how long --wait waits').argParser(secondsOf).default(TIMEOUT_SECONDS))
     .option('--watch', 'show it again every two seconds, until Ctrl-C; where the output is no terminal, what changes')
+    .option('--exit-code', 'end with 1 where something needs a person, and nobody has acknowledged it')
+    .option('--problems', 'show only what is not done')
     .addOption(formatOption())
     .addHelpText('after', '\nWith --wait, exit code 0: all is done, 1: it is not, 3: could not run.');
   addServerOptions(command).action(async (instance: string | undefined, options: Options) => {
@@ -49,7 +57,10 @@ export function addStatusCommand(program: Command): void {
     if (isGone) print(`${instance}: gone`);
     else if (options.watch) await watch(instance, options);
     else {
-      const { value, text } = await readStatus(instance, options);
+      const { value, text, attention } = await readStatus(instance, options);
+      // That of --wait stays where it is 1 already.
+      if (options.exitCode && attention.some(({ acknowledged }) => acknowledged === null))
+        process.exitCode = EXIT_NOT_DONE;
       printAs(options.format, value, () => text);
     }
   });
@@ -77,6 +88,7 @@ function secondsOf(text: string): number {
 interface Shown {
   readonly value: unknown;
   readonly text: string;
+  readonly attention: Overview['attention'];
 }
 
 async function watch(instance: string | undefined, options: Options): Promise<void> {
@@ -90,65 +102,75 @@ function readStatus(instance: string | undefined, options: Options): Promise<Sho
 
 async function readAll(options: Options): Promise<Shown> {
   const overview = (await getFrom(options, '/operations/status')) as Overview;
-  const { instances, counts } = overview;
-  const lines = [...instances.map(formatInstance), ...formatCounts(counts), ...formatCommits(overview)];
-  return { value: overview, text: lines.join('\n') };
+  const { counts, attention, attentionLeftOut = 0 } = overview;
+  const instances = overview.instances.filter(({ status }) => options.problems === undefined || status !== 'Done');
+  const lines = [
+    ...formatAttention(attention, attentionLeftOut),
+    ...[...instances.map(formatInstance), ...formatCounts(counts), ...formatCommit(overview)],
+  ];
+  return { value: { ...overview, instances }, text: lines.join('\n'), attention };
 }
 
 async function readOne(instance: string, options: Options): Promise<Shown> {
   const path = `/stacks/instances/${encodeURIComponent(instance)}`;
   const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
   const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
-  const { commit, newest, held, repository, store, copied, leader, lag } = (await getFrom(
-    options,
-    '/operations/status',
-  )) as Overview;
-  const own = held.filter((item) => item.instance === null || item.instance === instance);
+  const overview = (await getFrom(options, '/operations/status')) as Overview;
+  const { commit, newest, repository, store, copied, leader, lag } = overview;
+  const held = overview.held.filter((item) => item.instance === null || item.instance === instance);
+  // What concerns no instance in particular concerns this one too.
+  const attention = overview.attention.filter(
+    ({ instances: [first], instances }) => first === undefined || instances.includes(instance),
+  );
   const outages = { ...(repository && { repository }), ...(store && { store }), ...(copied && { copied }) };
   const replicas = { ...(leader !== undefined && { leader }), ...(lag && { lag }) };
-  const commits = { commit, newest, held: own, ...outages, ...replicas };
-  const servers = Object.entries(resources).flatMap(([key, group]) =>
+  const commits = { commit, newest, held, attention, ...outages, ...replicas };
+  const shown = Object.entries(resources).map(([key, group]) => {
+    const servers = Object.entries(group).filter(([, { state }]) => options.problems === undefined || state !== 'done');
+    return [key, Object.fromEntries(servers)] as const;
+  });
+  const lines = shown.flatMap(([key, group]) =>
     Object.entries(group).map(([server, { state }]) => `  ${key}  ${server}: ${state}`),
   );
-  const lines = [formatInstance({ name: instance, status, summary, counts }), ...servers, ...formatCounts(counts)];
   return {
-    value: { name: instance, status, summary, counts, resources, ...commits },
-    text: [...lines, ...formatCommits(commits)].join('\n'),
+    value: { name: instance, status, summary, counts, resources: Object.fromEntries(shown), ...commits },
+    text: [
+      ...formatAttention(attention, 0),
+      ...[formatInstance({ name: instance, status, summary, counts }), ...lines, ...formatCounts(counts)],
+      ...formatCommit(overview),
+    ].join('\n'),
+    attention,
   };
 }
-
-type Commits = Pick<Overview, 'commit' | 'newest' | 'held' | 'repository' | 'store' | 'copied' | 'statuses' | 'audit'> &
-  ReplicaFacts;
 
 function formatInstance({ name, status, summary }: Overview['instances'][number]): string {
   return status === 'Done' ? `${name}: ${status}` : `${name}: ${status}: ${firstLine(summary)}`;
 }
 
-function formatCommits(commits: Commits): readonly string[] {
-  const { commit, newest, held, repository, store, copied, statuses, audit } = commits;
-  const lines = [`commit ${commit} is followed`, ...formatReplicas(commits)];
-  if (repository !== undefined) {
-    const { since, sinceStart, reason } = repository;
-    const when = sinceStart ? `the controller has started, ${since}` : since;
-    lines.push(`the repository could not be followed since ${when}: ${firstLine(reason)}`);
+/** Returns what needs a person, with what is acknowledged below that; no lines where nothing does. */
+function formatAttention(items: Overview['attention'], leftOut: number): readonly string[] {
+  const [open, known] = [
+    items.filter((item) => item.acknowledged === null),
+    items.filter((item) => item.acknowledged !== null),
+  ];
+  return [
+    ...(open.length === 0 ? [] : ['needs a person:', ...open.map(formatItem)]),
+    ...(leftOut === 0 ? [] : [`  and ${leftOut} more`]),
+    ...(known.length === 0 ? [] : ['acknowledged:', ...known.map(formatItem)]),
+    ...(items.length === 0 ? [] : ['']),
+  ];
+}
+
+function formatItem({ id, reason, since, action, acknowledged }: AttentionItem): string {
+  const lines = [`  ${visibleLine(id)}${since === null ? '' : `, since ${since}`}`, belowHeading(reason)];
+  if (acknowledged !== null) {
+    const { by, until, reason: why } = acknowledged;
+    lines.push(belowHeading(`acknowledged by ${by} until ${until}${why === '' ? '' : `: ${why}`}`));
   }
-  if (copied !== undefined) {
-    lines.push(
-      `two controllers may work on these servers: ${copied.reason}`,
-      '    do: stop one of the two; where that is the other one, start this one again',
-    );
-  }
-  if (store !== undefined) lines.push(`nothing is saved since ${store.since}: ${firstLine(store.reason)}`);
-  if (newest !== null) {
-    lines.push(
-      `the newest commit ${newest.commit} is not, since ${newest.since}: ${newest.reason}`,
-      `    do: ${newest.action}`,
-    );
-  }
-  if (statuses !== undefined) lines.push(`commit statuses are not sent, since ${statuses.since}: ${statuses.reason}`);
-  if (audit !== undefined) lines.push(`the audit log loses lines, since ${audit.since}: ${audit.reason}`);
-  for (const { kind, instance, since } of held) {
-    lines.push(`held since ${since}: ${kind}${instance === null ? '' : ` of ${instance}`}; see treeline held`);
-  }
-  return lines;
+  if (action !== null) lines.push(`    do: ${action}`);
+  return lines.join('\n');
+}
+
+function formatCommit({ commit, ...replicas }: Overview): readonly string[] {
+  return [`commit ${commit} is followed`, ...formatReplicas(replicas)];
 }

@@ -146,7 +146,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const written = { writes, source, publisher, leads, current, follower, requests };
   const { writer, commits, stop: stopWriting } = wireWrites({ ...shared, ...written, safety, review, inSlices });
   const operator = createOperator({
-    ...{ ...views, stallsOf },
+    ...{ ...views, stallsOf, inSlices },
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),

@@ -10,10 +10,11 @@ import { showAllWritten } from '../follow/standby-follower.ts';
 import { answerIn } from '../providers/answer-json.ts';
 import { registryOf } from '../service/caller.ts';
 import type { Outage } from '../service/operate/answers.ts';
+import { AttentionWatch } from '../service/operate/attention-watch.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
 import { RequestInbox } from '../store/postgres/request-inbox.ts';
 import { StoreError } from '../store/store-error.ts';
-import { type ShownStore, startCore } from './core.ts';
+import { type Core, type ShownStore, startCore } from './core.ts';
 import { measureLeader } from './open-metrics.ts';
 import { openProviders, openStatuses } from './open-parts.ts';
 import type { SharedDatabase } from './open-store.ts';
@@ -58,6 +59,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   earlier.accept();
   opened.defer(recordSeen({ ...core, seen, clock, log }));
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
+  watchAttention(parts, core, opened);
   const { agent, follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, clock }));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
@@ -126,6 +128,20 @@ function recordSeen({
     stopped.abort();
     await recording;
   };
+}
+
+/** Has what needs a person told while this process leads. */
+function watchAttention(
+  { replica, clock, log }: RoleParts,
+  { operator }: Core,
+  opened: AsyncDisposableStack,
+): AttentionWatch {
+  const { inSlices, shown } = replica;
+  const watch = new AttentionWatch({ attention: () => operator.attention(), inSlices, clock, log });
+  opened.adopt(watch, (it) => it.stop());
+  shown.ledger.watch(() => watch.wake());
+  shown.current.watch(() => watch.wake());
+  return watch;
 }
 
 interface LeaderAnswers extends Pick<RoleParts, 'clock' | 'log'> {

@@ -79,6 +79,7 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
     ...(yield* rolloutChanges(store, sync, rollouts)),
     ...(yield* tableChanges(store, 'terminating', terminating)),
     ...(yield* tableChanges(store, 'suspension', suspended)),
+    ...(yield* tableChanges(store, 'acknowledgement', acknowledgementRows(store, { desired, terminating, now }))),
   ];
 }
 
@@ -156,6 +157,17 @@ function endingInstances(store: Read, rowOf: (server: string) => ServerRow | und
       return row === undefined || row.instance !== instance || isLetGo(row);
     });
   return new Set([...store.list('suspension').keys()].filter(isEnding));
+}
+
+/** Returns the acknowledgements that hold on: their instance is there, and their time is not over. */
+function acknowledgementRows(
+  store: Read,
+  { desired, terminating, now }: Pick<Sync, 'desired' | 'now'> & { readonly terminating: ReadonlyMap<string, unknown> },
+): ReadonlyMap<string, Rows['acknowledgement']> {
+  const isThere = (name: string): boolean =>
+    desired.units.has(instanceAddress(name)) || desired.invalid.has(name) || terminating.has(name);
+  const known = store.list('acknowledgement');
+  return new Map([...known].filter(([name, { until }]) => isThere(name) && Date.parse(until) > now));
 }
 
 /** Returns between which instances servers move; a forgotten one does not. */

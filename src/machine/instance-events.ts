@@ -102,6 +102,8 @@ function collectFacts(change: Change, cause: Cause): Facts[] {
       return holdFacts(change, cause);
     case 'suspension':
       return suspensionFacts(change, cause);
+    case 'acknowledgement':
+      return acknowledgementFacts(change, cause);
     case 'terminating':
       return terminatingFacts(change, cause);
     case 'pinned':
@@ -148,6 +150,11 @@ function suspensionFacts({ name, expected, value }: ChangeOf<'suspension'>, caus
   const end = value.until === null ? 'until it is resumed' : `until ${value.until}`;
   const origin = value.from === undefined ? '' : `; it came with servers of ${value.from}`;
   return [{ ...facts, to: 'Suspended', reason: `${end}${origin}` }];
+}
+
+function acknowledgementFacts({ name, value }: ChangeOf<'acknowledgement'>, cause: Cause): Facts[] {
+  const reason = value === null ? 'the acknowledgement is over' : `until ${value.until}: ${value.kinds.join(', ')}`;
+  return [{ instance: name, commit: commitOf(cause), reason }];
 }
 
 function terminatingFacts({ name, expected, value }: ChangeOf<'terminating'>, cause: Cause): Facts[] {

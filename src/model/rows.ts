@@ -122,6 +122,19 @@ export interface SuspensionRow {
   readonly from?: string;
 }
 
+/** A known problem of an instance, which pages nobody until a time; named after the instance. */
+export interface AcknowledgementRow {
+  /** Serial of the client; null for the machine's own operator. */
+  readonly by: string | null;
+  readonly reason: string;
+  /** RFC 3339, with milliseconds. */
+  readonly since: string;
+  /** When it ends by itself; RFC 3339. */
+  readonly until: string;
+  /** The kinds of causes that concerned the instance then: another kind that comes later is news. */
+  readonly kinds: readonly string[];
+}
+
 /** Number of servers that a followed commit updates; named after the commit. */
 export interface RolloutRow {
   readonly updates: number;
@@ -356,6 +369,7 @@ export interface Rows {
   readonly approval: ApprovalRow;
   readonly removal: RemovalRow;
   readonly suspension: SuspensionRow;
+  readonly acknowledgement: AcknowledgementRow;
   readonly rollout: RolloutRow;
   readonly commitStatus: CommitStatusRow;
   readonly seen: SeenRow;

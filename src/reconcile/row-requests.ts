@@ -120,6 +120,18 @@ export class RowRequests {
     this.#enqueueOf(instance);
   }
 
+  /** Acknowledges what needs a person of an instance, until a time (RFC 3339); null ends that. */
+  async acknowledge(
+    instance: string,
+    { until, kinds, ...asked }: Asked & { readonly until: string | null; readonly kinds: readonly string[] },
+  ): Promise<void> {
+    await this.#write(asked, this.#cause(asked, 'acknowledge', instance), (ledger) => {
+      const { by, reason } = asked;
+      const value = until === null ? null : { by, reason, since: this.#moment(), until, kinds };
+      return [{ kind: 'acknowledgement', name: instance, value, expected: ledger.read('acknowledgement', instance) }];
+    });
+  }
+
   /**
    * Writes the rows that `change` returns for these servers, and returns how many there are. `change` is called while
    * nothing else is written; it may throw.

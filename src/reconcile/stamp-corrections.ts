@@ -21,7 +21,7 @@ type Read = Pick<Store, 'list'>;
 
 /**
  * Returns the changes after which no row holds a future time except waits: those keep their remaining time, up to the
- * longest wait. The end of a suspension is unchanged: a person set that time. After a step forward, the store, and deletes and
+ * longest wait. The end of a suspension, or of an acknowledgement, is unchanged: a person set that time. After a step forward, the store, and deletes and
  * heals that count, are as old as before.
  */
 export function stampCorrections(store: Read, correction: Correction): readonly Change[] {
@@ -32,6 +32,7 @@ export function stampCorrections(store: Read, correction: Correction): readonly 
     ...correctRows(store, 'approval', (row) => ({ time: notAfter(row.time, now) })),
     ...correctRows(store, 'removal', (row) => ({ time: asOldAsBefore(row.time, correction) })),
     ...correctRows(store, 'suspension', (row) => ({ since: notAfter(row.since, now) })),
+    ...correctRows(store, 'acknowledgement', (row) => ({ since: notAfter(row.since, now) })),
     ...correctRows(store, 'beginning', (row) => ({ began: asOldAsBefore(row.began, correction) })),
   ];
 }

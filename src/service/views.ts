@@ -123,6 +123,7 @@ export function viewAtMoment<Desired>({ desired, rows, now }: View<Desired>): St
     approval: new Map(rows.list('approval')),
     removal: new Map(rows.list('removal')),
     suspension: new Map(rows.list('suspension')),
+    acknowledgement: new Map(rows.list('acknowledgement')),
     rollout: new Map(rows.list('rollout')),
     beginning: new Map(rows.list('beginning')),
     commitStatus: new Map(rows.list('commitStatus')),

@@ -35,6 +35,7 @@ export function emptyStoreDocument(): StoreDocument {
       approval: new Map(),
       removal: new Map(),
       suspension: new Map(),
+      acknowledgement: new Map(),
       rollout: new Map(),
       commitStatus: new Map(),
       seen: new Map(),

@@ -18,7 +18,7 @@ import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { InstanceStatus } from '../../src/model/state.ts';
-import type { HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/operate/answers.ts';
+import type { AttentionItem, HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/operate/answers.ts';
 import { heldIn, push, upAndDone } from '../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP } from '../scenario/stacks.ts';
 import { treeline } from '../support/command-line.ts';
@@ -218,43 +218,106 @@ describe('treeline status', () => {
     ]);
     const { status } = api.operator;
     expect(JSON.parse(await run('status', '--format', 'json', ...options()))).toEqual(status);
-    const { commit, newest, held } = status;
+    const { commit, newest, held, attention } = status;
     expect(JSON.parse(await run('status', 'shop', '--format', 'json', ...options()))).toEqual({
-      ...{ ...status.instances[0], commit, newest, held },
+      ...{ ...status.instances[0], commit, newest, held, attention },
       resources: { web: { 'shop-web': { state: 'done' } }, workers: {} },
     });
   });
 
-  it('prints the newest commit where it is not followed, and what is held', async () => {
-    const { status } = api.operator;
-    onTestFinished(() => {
-      api.operator.status = status;
-    });
+  describe('with something that needs a person', () => {
     const since = '2026-11-20T10:13:57.000Z';
-    api.operator.status = {
-      ...status,
-      newest: {
-        commit: 'c0ffee',
-        reason: 'the history was rewritten',
-        since,
-        action: 'treeline accept-history c0ffee',
-      },
-      held: [
-        { kind: 'deletes', digest: 'beef', instance: 'shop', reason: 'too many', since, resources: ['shop-web'] },
-        { kind: 'history', digest: 'history-c0ffee', instance: null, reason: 'rewritten', since, resources: [] },
-      ],
-      instances: [{ name: 'shop', status: 'Done', summary: 'its server is done', counts: { done: 1 } }],
+    const until = '2026-11-21T10:13:57.000Z';
+    const facts = { instances: ['shop'], servers: { count: 1, examples: ['shop-db'] }, acknowledged: null };
+    const open: AttentionItem = {
+      ...{ ...facts, id: 'failed:shop', kind: 'failed', reason: 'shop-db is failed: no image\nfatal', since },
+      action: 'treeline retry shop',
     };
-    expect((await run('status', ...options())).split('\n')).toEqual([
-      'shop: Done',
-      'servers: 1 creating, 2 done',
-      `commit ${COMMIT} is followed`,
-      `the newest commit c0ffee is not, since ${since}: the history was rewritten`,
-      '    do: treeline accept-history c0ffee',
-      `held since ${since}: deletes of shop; see treeline held`,
-      `held since ${since}: history; see treeline held`,
-      '',
+    const known: AttentionItem = {
+      ...{ ...facts, id: 'drifted:app', kind: 'drifted', instances: ['app'], reason: 'app-1 is drifted', since: null },
+      ...{ action: null, acknowledged: { by: 'Ada (A1)', until, reason: 'the disks' } },
+    };
+    const outside: AttentionItem = { ...open, id: 'commit:wrong', kind: 'commit', instances: [], reason: 'wrong' };
+    const done = { name: 'app', status: 'Done', summary: 'its server is done', counts: { done: 1 } } as const;
+
+    async function shown(attention: readonly AttentionItem[], ...args: readonly string[]): Promise<unknown> {
+      const { status } = api.operator;
+      const [shop] = status.instances;
+      api.operator.status = { ...status, attention, attentionLeftOut: 3, instances: [done, ...(shop ? [shop] : [])] };
+      const { code, stdout } = await treeline(['status', ...args, ...options()]);
+      api.operator.status = status;
+      return { code, lines: stdout.split('\n') };
+    }
+
+    const summary = 'shop: In progress: shop-web is creating: the provider entry "lab" carries out the create';
+    const foot = ['servers: 1 creating, 2 done', `commit ${COMMIT} is followed`, ''];
+
+    it('prints that first, and below it what is acknowledged', async () => {
+      const head = [
+        'needs a person:',
+        `  failed:shop, since ${since}`,
+        '    shop-db is failed: no image',
+        '    | fatal',
+        '    do: treeline retry shop',
+      ];
+      const below = [
+        'acknowledged:',
+        '  drifted:app',
+        '    app-1 is drifted',
+        `    acknowledged by Ada (A1) until ${until}: the disks`,
+        '',
+      ];
+      expect(await shown([open, known])).toEqual({
+        code: 0,
+        lines: [...head, '  and 3 more', ...below, 'app: Done', summary, ...foot],
+      });
+      expect(await shown([open, known], 'shop')).toEqual({
+        code: 0,
+        lines: [...head, '', summary, '  web  shop-web: done', ...foot],
+      });
+    });
+
+    it('prints with --problems only what is not done', async () => {
+      expect(await shown([], '--problems')).toEqual({ code: 0, lines: ['  and 3 more', summary, ...foot] });
+      expect(await shown([], 'shop', '--problems')).toEqual({ code: 0, lines: [summary, ...foot] });
+    });
+
+    it.each<[string, number, readonly AttentionItem[], readonly string[]]>([
+      ['something', 1, [open, known], []],
+      ['what is acknowledged alone', 0, [known], []],
+      ['nothing', 0, [], []],
+      ['something of this instance', 1, [open], ['shop']],
+      ['something of another instance', 0, [{ ...open, instances: ['app'] }], ['shop']],
+      ['something of no instance in particular', 1, [outside], ['shop']],
+    ])('ends with --exit-code by it: %s', async (_what, code, attention, args) => {
+      expect(await shown(attention, ...args, '--exit-code')).toMatchObject({ code });
+    });
+  });
+});
+
+describe('treeline acknowledge', () => {
+  it('takes a time, or a span from now, and ends what is acknowledged', async () => {
+    api.operator.asked.length = 0;
+    const before = Date.now();
+    await run('acknowledge', 'shop', '--until', '90m', '--reason', 'the disks', ...options());
+    await run('acknowledge', 'shop', '--until', '2026-11-21T10:13:57Z', ...options());
+    await run('acknowledge', 'shop', '--end', ...options());
+    const [first = [], ...others] = api.operator.asked.splice(0);
+    const { until } = first[2] as { readonly until: string };
+    expect(first).toEqual(['acknowledge', 'the disks', { instance: 'shop', until }]);
+    expect(Math.abs(Date.parse(until) - before - 90 * 60_000)).toBeLessThan(60_000);
+    expect(others).toEqual([
+      ['acknowledge', '', { instance: 'shop', until: '2026-11-21T10:13:57Z' }],
+      ['acknowledge', '', { instance: 'shop', until: null }],
     ]);
+  });
+
+  it.each([[[]], [['--end', '--until', '1h']]])('takes one of the two: %j', async (args) => {
+    const { code, stderr } = await treeline(['acknowledge', 'shop', ...args, ...options()]);
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringContaining('name exactly one of: --until, --end'),
+    });
   });
 });
 
@@ -336,11 +399,6 @@ describe('treeline why', () => {
     const [line, next] = (await run('status', ...options())).split('\n');
     expect(line).toBe('shop: Failed: shop-db is failed: action_failed: no image …');
     expect(next).toBe('servers: 1 failed');
-    const statuses = { reason: 'the forge answered 500', since: '2026-11-20T10:13:56.000Z' };
-    api.operator.status = { ...api.operator.status, statuses };
-    expect(await run('status', ...options())).toContain(
-      '\ncommit statuses are not sent, since 2026-11-20T10:13:56.000Z: the forge answered 500\n',
-    );
   });
 
   it('prints what is waited for, since when, until when, and what to do', async () => {
@@ -804,11 +862,18 @@ describe('as people run them', () => {
     ]);
     const mistake = 'stacks/instances/office.yaml:1:16: there is no stack template "wbe" (did you mean "web"?)';
     expect(status.stdout.split('\n')).toEqual([
+      'needs a person:',
+      `  held:shop, since ${item?.since}`,
+      `    ${item?.reason}`,
+      `    do: treeline approve ${item?.digest}`,
+      '  invalid:stacks/instances/office.yaml',
+      `    the newest version of office is wrong: ${mistake} [unknown_template]`,
+      '    do: correct stacks/instances/office.yaml, and push',
+      '',
       `office: Invalid: ${mistake} [unknown_template]`,
       `shop: Awaiting approval: ${item?.reason}`,
       'servers: 7 done',
       `commit ${commit} is followed`,
-      `held since ${item?.since}: deletes of shop; see treeline held`,
       '',
     ]);
     expect(why).toMatchObject({ code: 0, stdout: expect.stringContaining('do: correct stacks/instances/office.yaml') });

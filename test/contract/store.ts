@@ -23,6 +23,10 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   approval: { what: 'deletes', by: '0A', reason: 'planned', time: '2026-11-20T10:13:56.000Z' },
   removal: { time: '2026-11-20T10:13:56.000Z' },
   suspension: { by: null, reason: 'night', since: '2026-11-20T10:13:56.000Z', until: null },
+  acknowledgement: {
+    ...{ by: '0A', reason: 'a new disk comes', since: '2026-11-20T10:13:56.000Z' },
+    ...{ until: '2026-11-21T10:13:56.000Z', kinds: ['failed'] },
+  },
   rollout: { updates: 40 },
   beginning: { began: '2026-11-20T10:00:00.000Z', signs: { '*': 'files' } },
   seen: {

@@ -165,7 +165,8 @@ it('a controller in a copy of the state of one that runs says so, with what to d
   for (const args of [['status'], ['status', 'shop']]) {
     const { stdout } = await treeline([...args, ...commandLineOptions(site, second)]);
     expect(stdout).toContain(
-      '\ntwo controllers may work on these servers: the directory of the store is a copy, and the first controller runs\n' +
+      '\n    two controllers may work on these servers: the directory of the store is a copy, and the first controller runs ' +
+        '(the controller has started then; it may have been so before)\n' +
         '    do: stop one of the two; where that is the other one, start this one again\n',
     );
   }

@@ -121,7 +121,9 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   const options = commandLineOptions(site, { controller });
   for (const args of [['status'], ['status', 'shop']]) {
     const { stdout } = await treeline([...args, ...options]);
-    expect(stdout).toContain(`\nnothing is saved since ${store?.since}: ${store?.reason}\n`);
+    expect(stdout).toContain(
+      `\n  store:unsaved, since ${store?.since}\n    nothing is saved, so nothing new begins: ${store?.reason}\n`,
+    );
   }
   const refused = await request('/operations/suspend', {
     method: 'POST',

@@ -103,6 +103,8 @@ const STEPS: readonly Step[] = [
   ['POST /operations/suspend', { instance: 'shop-staging', reason: 'sale' }, { as: 'automation-endpoint' }],
   ['POST /operations/resume', { instance: 'shop-staging' }],
   ['POST /operations/resume', { instance: 'shop-staging' }],
+  ['POST /operations/acknowledge', { instance: 'shop-staging', until: '2026-01-01T00:00:00Z' }],
+  ['POST /operations/acknowledge', { instance: 'shop-staging', end: true }],
   ['POST /operations/retry', { all: true }],
   ['POST /operations/adopt', { all: true }],
   ['POST /operations/retain', { resource: 'orders-db' }],

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { AttentionItem, Overview } from '../../src/service/operate/answers.ts';
+import { firstOf } from '../../src/service/operate/attention.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 
@@ -148,4 +149,111 @@ describe('what needs a person', () => {
     const proxy: Client = { ...core.order.by, role: 'proxy' };
     expect(attention(core, proxy).map(({ id }) => id)).toEqual(['commit:wrong']);
   });
+});
+
+describe('what is acknowledged', () => {
+  const UNTIL = '2026-11-21T10:00:00Z';
+
+  async function failedShop(): Promise<Core> {
+    return await coreOn({ ...stack('app'), ...stack('shop', 2) }, failing);
+  }
+
+  function acknowledge(core: Core, until: string | null, instance = 'shop'): Promise<string> {
+    return core.operator.acknowledge({ ...core.order, reason: 'a new disk comes' }, { instance, until });
+  }
+
+  it('stays listed, last, with who did it and why, until its time is over', async () => {
+    const core = await failedShop();
+    expect(await acknowledge(core, UNTIL, 'app')).toBe(
+      `What needs a person of app is acknowledged until ${UNTIL}: failed`,
+    );
+    const acknowledged = { by: 'Ada (A1)', until: UNTIL, reason: 'a new disk comes' };
+    const known = attention(core).map((item) => [item.id, item.acknowledged]);
+    expect(known).toEqual([
+      ['failed:shop', null],
+      ['failed:app', acknowledged],
+    ]);
+    const proxy: Client = { ...core.order.by, role: 'proxy' };
+    expect(attention(core, proxy)[1]?.acknowledged?.by).toBe('an administrator');
+    core.clock.setWall(Date.parse(UNTIL));
+    expect(attention(core).map((item) => item.acknowledged)).toEqual([null, null]);
+  });
+
+  it('is of the kinds that there were: another one that comes later is news', async () => {
+    const core = await failedShop();
+    await acknowledge(core, UNTIL);
+    core.source.commit({ 'stacks/instances/shop.yaml': 'stackTemplate: shpo\n' });
+    await core.poll();
+    const shops = attention(core).filter(({ instances }) => instances.includes('shop'));
+    expect(shops.map(({ id, acknowledged }) => [id, acknowledged === null])).toEqual([
+      ['invalid:stacks/instances/shop.yaml', true],
+      ['failed:shop', false],
+    ]);
+  });
+
+  it('is so for every instance that it concerns, or not at all', async () => {
+    const other = { 'stacks/instances/other.yaml': 'stackTemplate: shop\n' };
+    const core = await coreOn({ ...stack('shop'), ...other, ...stack('app') });
+    core.source.commit({ 'stacks/templates/shop.yaml': 'resources: { web: { type: Platform::Serve } }\n' });
+    await core.poll();
+    await acknowledge(core, UNTIL);
+    expect(attention(core)[0]?.acknowledged).toBeNull();
+    await acknowledge(core, '2026-11-20T20:00:00Z', 'other');
+    expect(attention(core)[0]?.acknowledged?.until).toBe('2026-11-20T20:00:00Z');
+  });
+
+  it('ends at the request of a person, and with the instance', async () => {
+    const core = await failedShop();
+    await acknowledge(core, UNTIL);
+    await acknowledge(core, null);
+    expect(attention(core).every((item) => item.acknowledged === null)).toBe(true);
+    const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 1_000 });
+    expect(events.flatMap(({ reason }) => (reason.includes('cknowledge') ? [reason] : []))).toEqual([
+      `acknowledge: a new disk comes; until ${UNTIL}: failed`,
+      'acknowledge: a new disk comes; the acknowledgement is over',
+    ]);
+    await acknowledge(core, UNTIL);
+    core.source.commit({ 'stacks/instances/shop.yaml': null });
+    await core.poll();
+    expect(core.ledger.list('acknowledgement').size).toBe(0);
+  });
+
+  it('ends with the last server of an instance that is deleted', async () => {
+    const core = await coreOn({ ...stack('app'), ...stack('shop') });
+    core.provider.script = ({ operation }) =>
+      operation === 'delete' ? Promise.resolve(answerOf('failed', { message: 'locked' })) : undefined;
+    core.source.commit({ 'stacks/instances/shop.yaml': null });
+    await core.poll();
+    await acknowledge(core, UNTIL);
+    core.provider.script = () => undefined;
+    await core.operator.retry(core.order, { instance: 'shop' });
+    await core.settle();
+    expect([core.ledger.list('acknowledgement').size, ids(core)]).toEqual([0, []]);
+  });
+
+  it.each<[string, string, string | null, string]>([
+    ['what does not need a person', 'calm', UNTIL, 'Nothing of calm needs a person'],
+    ['an instance that is not there', 'shpo', UNTIL, 'There is no stack instance "shpo"; did you mean "shop"?'],
+    ['until a time that is over', 'shop', '2026-11-20T10:00:00Z', 'within 30 days'],
+    ['for longer than 30 days', 'shop', '2027-01-20T10:00:00Z', 'within 30 days'],
+    ['and ended where it is not', 'shop', null, 'Nothing of shop is acknowledged'],
+  ])('cannot be %s', async (_what, instance, until, message) => {
+    const calm = {
+      'stacks/templates/calm.yaml': 'resources: {}\n',
+      'stacks/instances/calm.yaml': 'stackTemplate: calm\n',
+    };
+    const core = await coreOn({ ...calm, ...stack('shop') }, failing);
+    await expect(acknowledge(core, until, instance)).rejects.toThrow(message);
+  });
+});
+
+it('of what needs a person, a thousand causes are shown, and the others are counted', () => {
+  const items = Array.from({ length: 1_003 }, (_, index): AttentionItem => {
+    const instances = Array.from({ length: index === 0 ? 101 : 1 }, (_, at) => `i${at}`);
+    const facts = { instances, servers: NO_SERVERS, reason: '', since: null, action: null, acknowledged: null };
+    return { id: `failed:${index}`, kind: 'failed', ...facts };
+  });
+  const { attention, attentionLeftOut } = firstOf(items);
+  expect([attention.length, attentionLeftOut, attention[0]?.instances.length]).toEqual([1_000, 3, 100]);
+  expect(firstOf(items.slice(0, 2))).not.toHaveProperty('attentionLeftOut');
 });

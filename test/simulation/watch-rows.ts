@@ -110,6 +110,7 @@ export class RowWatch {
       'approval',
       'removal',
       'suspension',
+      'acknowledgement',
       'pinned',
       'terminating',
     ] as const) {

@@ -76,6 +76,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   'POST /operations/approve': { statuses: [200, 403, 403], body: { digest: 'beef' } },
   'POST /operations/accept-history': { statuses: [200, 403, 403], body: { commit: 'beef' } },
   'POST /operations/suspend': { statuses: [200, 403, 403] },
+  'POST /operations/acknowledge': { statuses: [200, 403, 403], body: { instance: 'shop', end: true } },
   'POST /operations/resume': { statuses: [200, 403, 403] },
   'POST /operations/retry': { statuses: [200, 200, 403], body: { all: true } },
   'POST /operations/adopt': { statuses: [200, 403, 403], body: { all: true } },

@@ -78,6 +78,8 @@ export function createSampleOperator(): SampleOperator {
     approve: ({ reason }, digest) => note('approve', reason, digest),
     acceptHistory: ({ reason }, commit) => note('accept-history', reason, commit),
     suspend: ({ reason }, what) => note('suspend', reason, what),
+    acknowledge: ({ reason }, what) => note('acknowledge', reason, what),
+    attention: () => withResult([]),
     resume: ({ reason }, instance) => note('resume', reason, instance),
     retry: ({ reason }, target) => note('retry', reason, target),
     adopt: ({ reason }, target) => note('adopt', reason, target),

@@ -21,7 +21,7 @@ import { runAtOnce } from './run-at-once.ts';
 
 const KINDS: readonly RowKind[] = [
   ...(['head', 'beginning', 'pinned', 'active', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
-  ...(['suspension', 'rollout', 'commitStatus', 'seen', 'alert', 'notification', 'server'] as const),
+  ...(['suspension', 'acknowledgement', 'rollout', 'commitStatus', 'seen', 'alert', 'notification', 'server'] as const),
 ];
 
 /** Shows what another store has, in copies, once it is asked to. */

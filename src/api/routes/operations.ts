@@ -76,6 +76,7 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
   operation('resume', 'operate', (order, body) => {
     return operator.resume(order, readFields(body, { instance: TEXT, reason: TEXT }).instance ?? null);
   });
+  operation('acknowledge', 'operate', (order, body) => operator.acknowledge(order, readAcknowledgement(body)));
   operation('retry', 'retry', (order, body) => {
     return operator.retry(order, readTarget(readFields(body, TARGET), ['instance', 'resource', 'provider']));
   });
@@ -188,6 +189,14 @@ function refuseDryRun(request: Request): void {
 function givenReason(body: unknown): string {
   const isText = typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string';
   return isText ? String(body.reason) : '';
+}
+
+function readAcknowledgement(body: unknown): Parameters<Operator['acknowledge']>[1] {
+  const { instance, until, end } = readFields(body, { instance: TEXT, until: TIME, end: TRUE, reason: TEXT });
+  if ((until === undefined) === (end === undefined)) {
+    throw new ServiceError('invalid_input', 'Name exactly one of "until", or "end": true');
+  }
+  return { instance: required('instance', instance), until: until ?? null };
 }
 
 function required(name: string, value: string | undefined): string {

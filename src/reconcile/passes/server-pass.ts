@@ -238,6 +238,10 @@ function forgetInstance(ledger: Pick<Ledger, 'read'>, name: string): readonly Ch
   if (expected === undefined) return [];
   const terminating: Change = { kind: 'terminating', name, value: null, expected };
   const suspension = ledger.read('suspension', name);
-  if (suspension === undefined) return [terminating];
-  return [terminating, { kind: 'suspension', name, value: null, expected: suspension }];
+  const acknowledgement = ledger.read('acknowledgement', name);
+  return [
+    terminating,
+    ...(suspension ? [{ kind: 'suspension' as const, name, value: null, expected: suspension }] : []),
+    ...(acknowledgement ? [{ kind: 'acknowledgement' as const, name, value: null, expected: acknowledgement }] : []),
+  ];
 }

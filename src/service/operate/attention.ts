@@ -4,7 +4,6 @@ import { countOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
 import { compareNames } from '../../model/names.ts';
-import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import type { ProgressFacts, RowsAtMoment, View } from '../views.ts';
@@ -18,7 +17,7 @@ import {
 } from './answers.ts';
 import { isApprovedAlready } from './held-items.ts';
 import { answering, retrying, unblocking } from './server-items.ts';
-import { type KnownReplicas, problemText, unfollowed, type WhyFacts } from './why.ts';
+import { type KnownReplicas, personFor, problemText, unfollowed, type Viewer, type WhyFacts } from './why.ts';
 
 const ITEMS_MAX = 1_000;
 const INSTANCES_MAX = 100;
@@ -35,14 +34,18 @@ export interface AttentionFacts
   readonly mistakesOf: (instance: string) => readonly Problem[];
 }
 
+/** With all instances that it concerns. */
 type NewItem = Omit<AttentionItem, 'kind' | 'acknowledged'>;
 
 const NO_SERVERS: AttentionItem['servers'] = { count: 0, examples: [] };
 
-/** Returns work that lists what needs a person. A proxy is told as little as by `why`. */
-export function* attentionIn(by: Client, facts: AttentionFacts): Steps<Attention> {
+/**
+ * Returns work that lists what needs a person: by kind, then by id, and last what is acknowledged. All items with all of their instances:
+ * see {@link shortened}. A proxy is told as little as by `why`.
+ */
+export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly AttentionItem[]> {
   const found = new Map<string, AttentionItem>();
-  const add = (item: NewItem): unknown => found.set(item.id, { ...item, kind: kindIn(item.id), acknowledged: null });
+  const add = (item: NewItem): unknown => found.set(item.id, acknowledgedIn(item, by, facts.view));
   for (const item of [...(by.role === 'proxy' ? [] : outages(facts)), ...commitItems(by, facts)]) add(item);
   for (const item of facts.held) if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
   for (const item of yield* invalidItems(by, facts)) add(item);
@@ -50,11 +53,38 @@ export function* attentionIn(by: Client, facts: AttentionFacts): Steps<Attention
     const item = yield* serversItem(id, names, facts.view.rows);
     if (item !== undefined) add(item);
   }
-  const order = yield* sortNames([...found.keys()]);
-  const sorted = ATTENTION_KINDS.flatMap((kind) => order.filter((id) => kindIn(id) === kind));
-  const attention = sorted.slice(0, ITEMS_MAX).flatMap((id) => found.get(id) ?? []);
-  const leftOut = sorted.length - attention.length;
+  const order = (yield* sortNames([...found.keys()])).flatMap((id) => found.get(id) ?? []);
+  const byKind = Map.groupBy(order, ({ kind }) => kind);
+  const sorted = ATTENTION_KINDS.flatMap((kind) => byKind.get(kind) ?? []);
+  return [
+    ...sorted.filter((item) => item.acknowledged === null),
+    ...sorted.filter((item) => item.acknowledged !== null),
+  ];
+}
+
+/** Returns as many of the items as are shown, and the number of the others. */
+export function firstOf(items: readonly AttentionItem[]): Attention {
+  const attention = items.slice(0, ITEMS_MAX).map(shortened);
+  const leftOut = items.length - attention.length;
   return { attention, ...(leftOut > 0 ? { attentionLeftOut: leftOut } : {}) };
+}
+
+/** Returns an item with as many instances as are shown. */
+export function shortened(item: AttentionItem): AttentionItem {
+  return item.instances.length <= INSTANCES_MAX ? item : { ...item, instances: item.instances.slice(0, INSTANCES_MAX) };
+}
+
+/** An item is acknowledged where each instance that it concerns is: for this kind, and for now. */
+function acknowledgedIn(item: NewItem, by: Viewer, { rows, desired, now }: View<ProgressFacts>): AttentionItem {
+  const kind = kindIn(item.id);
+  const known = item.instances.flatMap((instance) => {
+    const row = rows.read('acknowledgement', instance);
+    return row?.kinds.includes(kind) && Date.parse(row.until) > now ? [row] : [];
+  });
+  const [first] = known.sort((a, b) => Date.parse(a.until) - Date.parse(b.until));
+  if (first === undefined || known.length < item.instances.length) return { ...item, kind, acknowledged: null };
+  const { until, reason } = first;
+  return { ...item, kind, acknowledged: { by: personFor(by, first.by, desired), until, reason } };
 }
 
 /** Ids are made here and in machine/attention.ts, with one of these kinds. */
@@ -63,8 +93,9 @@ function kindIn(id: string): AttentionKind {
 }
 
 /** Returns an item that concerns no instance in particular. */
-function outsideItem(id: string, { reason, since }: Pick<Outage, 'reason' | 'since'>, action: string | null): NewItem {
-  return { id, instances: [], servers: NO_SERVERS, reason, since, action };
+function outsideItem(id: string, { reason, since, sinceStart }: Outage, action: string | null): NewItem {
+  const words = sinceStart ? `${reason} (the controller has started then; it may have been so before)` : reason;
+  return { id, instances: [], servers: NO_SERVERS, reason: words, since, action };
 }
 
 function outages({
@@ -115,7 +146,7 @@ function outages({
 }
 
 /** Several commits that are not followed one after the other, for causes of one kind, are one item: the branch stands still. */
-function commitItems(by: Client, { refused }: AttentionFacts): NewItem[] {
+function commitItems(by: Viewer, { refused }: AttentionFacts): NewItem[] {
   const newest = unfollowed(by, refused);
   if (newest === null) return [];
   const reason = `the newest commit ${newest.commit} is not followed: ${newest.reason}`;
@@ -133,11 +164,11 @@ function heldItem(item: HeldItem, { view: { rows } }: AttentionFacts): NewItem {
 
 function instancesOf(servers: readonly string[], rows: RowsAtMoment): readonly string[] {
   const found = new Set(servers.flatMap((name) => rows.server(name)?.instance ?? []));
-  return [...found].sort(compareNames).slice(0, INSTANCES_MAX);
+  return [...found].sort(compareNames);
 }
 
 /** Instances whose first mistake is in the same file are one cause: a wrong template stops all that use it. */
-function* invalidItems(by: Client, { view, mistakesOf }: AttentionFacts): Steps<readonly NewItem[]> {
+function* invalidItems(by: Viewer, { view, mistakesOf }: AttentionFacts): Steps<readonly NewItem[]> {
   const byFile = new Map<string, { readonly problem: Problem | undefined; readonly instances: string[] }>();
   yield* visitAll(yield* sortNames([...view.desired.invalid]), (instance) => {
     const [problem] = mistakesOf(instance);
@@ -151,7 +182,7 @@ function* invalidItems(by: Client, { view, mistakesOf }: AttentionFacts): Steps<
     const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
     const isThere = problem !== undefined && view.desired.places.has(problem.file);
     return {
-      ...{ id: `invalid:${about}`, instances: instances.slice(0, INSTANCES_MAX), servers: NO_SERVERS, since: null },
+      ...{ id: `invalid:${about}`, instances, servers: NO_SERVERS, since: null },
       reason: `the newest version of ${whose} is wrong${text}`,
       action: problem === undefined ? null : `${isThere ? 'correct' : 'bring back'} ${problem.file}, and push`,
     };
@@ -179,7 +210,7 @@ function* serversItem(id: string, names: readonly string[], rows: RowsAtMoment):
   if (first === undefined || since === undefined) return undefined;
   return {
     ...{ id, since, servers: { count, examples: examples.map(({ name }) => name) } },
-    instances: [...(yield* sortNames([...instances]))].slice(0, INSTANCES_MAX),
+    instances: yield* sortNames([...instances]),
     reason: serversReason(kindIn(id), first, count),
     action: serversAction(kindIn(id), first, count),
   };

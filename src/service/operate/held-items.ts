@@ -1,6 +1,5 @@
 // Lists everything that waits for an approval, as the API answers it.
 import type { RefusedCommit } from '../../desired/desired-state.ts';
-import { isHealQueued } from '../../machine/drift.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { failuresMax } from '../../machine/rollout.ts';
 import { compareNames } from '../../model/names.ts';
@@ -58,8 +57,6 @@ function failures(rows: Ledger): HeldItem[] {
 /** Returns the recorded rollouts, and those of commits whose servers wait to be healed: their number is not known. */
 function rollouts(rows: Ledger): ReadonlyMap<string, RolloutRow> {
   const found = new Map(rows.list('rollout'));
-  for (const row of rows.list('server').values()) {
-    if (isHealQueued(row) && !found.has(row.commit)) found.set(row.commit, { updates: 0 });
-  }
+  for (const commit of rows.index.queuedHeals().keys()) if (!found.has(commit)) found.set(commit, { updates: 0 });
   return found;
 }

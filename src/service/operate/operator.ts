@@ -1,6 +1,7 @@
 // The operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. Checks what is asked, has the rows
 // changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
 
+import type { RunInSlices } from '../../base/slices.ts';
 import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { liftsIn } from '../../desired/deletions.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -27,6 +28,7 @@ import {
   viewAtMoment,
 } from '../views.ts';
 import type {
+  AttentionItem,
   ClientSeen,
   HeldItem,
   InstanceEvents,
@@ -45,13 +47,14 @@ import type {
 } from './answers.ts';
 import { type ClientsSeen, listClients } from './clients-seen.ts';
 import { heldItems } from './held-items.ts';
-import { buildOverview } from './overview.ts';
+import { buildAttention, buildOverview } from './overview.ts';
 import type { WaitFacts } from './server-items.ts';
 import { describeOne, findServers, type ServerQuery } from './server-list.ts';
 import { askedBy, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
 import { type CallHolder, explainWaits, type PresentFacts, replicaFacts, waitFactsFor } from './why.ts';
 
 interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
+  readonly inSlices: RunInSlices;
   /** See Follower. */
   readonly isBefore: (commit: string, head: string) => Promise<boolean>;
   /** When clients were seen. Omitted: none was. */
@@ -101,6 +104,9 @@ export function createOperator(options: OperatorOptions) {
     problems: (): CommitProblems => problemsIn(options),
     ...approvals(options),
     ...suspensions(options),
+    ...acknowledgements(options),
+    /** Returns work that lists all that needs a person, each with all of its instances; undefined before the first good commit. */
+    attention: (): Steps<readonly AttentionItem[]> | undefined => (isShown(options) ? attentionOf(options) : undefined),
     ...serverOperations(options),
   };
 }
@@ -266,6 +272,55 @@ function suspensions(options: OperatorOptions) {
       }
       await requests.resume(instance, askedBy(order));
       return `${instance ?? 'Every instance'} is resumed`;
+    },
+  };
+}
+
+function isShown(options: ViewSources): boolean {
+  return options.desired() !== undefined || heldView(options) !== undefined;
+}
+
+function attentionOf(options: ProgressOptions): Steps<readonly AttentionItem[]> {
+  return buildAttention({ ...whyFacts(options), leader: options.leader?.(), lag: options.lag?.() });
+}
+
+const ACKNOWLEDGED_DAYS_MAX = 30;
+const DAY_MS = 86_400_000;
+
+interface Acknowledged {
+  readonly instance: string;
+  /** RFC 3339; null: what was acknowledged is not any more. */
+  readonly until: string | null;
+}
+
+function acknowledgements(options: OperatorOptions) {
+  const { rows, requests, inSlices } = options;
+
+  async function end(order: Order, instance: string): Promise<string> {
+    const row = rows.read('acknowledgement', instance);
+    if (row === undefined || Date.parse(row.until) <= options.now()) {
+      throw new ServiceError('conflict', `Nothing of ${instance} is acknowledged`);
+    }
+    await requests.acknowledge(instance, { ...askedBy(order), until: null, kinds: [] });
+    return `What needs a person of ${instance} is not acknowledged any more`;
+  }
+
+  return {
+    /** Has what needs a person of an instance page nobody until a time: what is of a kind that concerns the instance now. */
+    async acknowledge(order: Order, { instance, until }: Acknowledged): Promise<string> {
+      const { view } = whyFacts(options);
+      requireInstance(view, instance);
+      if (until === null) return await end(order, instance);
+      const ms = Date.parse(until) - view.now;
+      if (ms <= 0 || ms > ACKNOWLEDGED_DAYS_MAX * DAY_MS) {
+        const message = `"until" is ${until}: give a time that is still to come, within ${ACKNOWLEDGED_DAYS_MAX} days`;
+        throw new ServiceError('invalid_input', message);
+      }
+      const items = await inSlices(attentionOf(options));
+      const kinds = [...new Set(items.filter((item) => item.instances.includes(instance)).map(({ kind }) => kind))];
+      if (kinds.length === 0) throw new ServiceError('conflict', `Nothing of ${instance} needs a person`);
+      await requests.acknowledge(instance, { ...askedBy(order), until, kinds });
+      return `What needs a person of ${instance} is acknowledged until ${until}: ${kinds.join(', ')}`;
     },
   };
 }

@@ -3,8 +3,8 @@ import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import type { Client } from '../../model/objects.ts';
 import { instanceNames } from '../read/instance-views.ts';
 import { type ProgressFacts, type View, viewAtMoment } from '../views.ts';
-import type { Overview } from './answers.ts';
-import { attentionIn } from './attention.ts';
+import type { AttentionItem, Overview } from './answers.ts';
+import { attentionIn, firstOf } from './attention.ts';
 import { heldItems } from './held-items.ts';
 import { StateCounter } from './server-items.ts';
 import {
@@ -27,6 +27,14 @@ export function buildOverview(by: Client, facts: OverviewFacts): Steps<Overview>
   const held = heldItems(facts.view.rows, facts.refused);
   const needing = facts.view.rows.index.needingPerson();
   return overviewAt(by, { facts, held, needing, moment: viewAtMoment(facts.view) });
+}
+
+/** Returns work that lists all that needs a person, as administrators see it. Servers count as at the moment at which each has its turn. */
+export function* buildAttention(facts: OverviewFacts): Steps<readonly AttentionItem[]> {
+  const { rows, desired } = facts.view;
+  const [held, needing] = [heldItems(rows, facts.refused), rows.index.needingPerson()];
+  const mistakesOf = yield* mistakesByInstance(desired);
+  return yield* attentionIn({ role: 'administrator' }, { ...facts, held, needing, mistakesOf });
 }
 
 interface OverviewParts {
@@ -53,7 +61,7 @@ function* overviewAt(by: Client, { facts, held, needing, moment }: OverviewParts
     held,
     ...(by.role === 'proxy' ? {} : outagesIn(facts)),
     ...replicaFacts(by, facts),
-    ...(yield* attentionIn(by, { ...facts, view, held, needing, mistakesOf })),
+    ...firstOf(yield* attentionIn(by, { ...facts, view, held, needing, mistakesOf })),
     counts: counts.counts(),
     instances,
   };

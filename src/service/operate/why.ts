@@ -58,6 +58,9 @@ const PROBLEMS_MAX = 20;
 /** The text for a proxy in place of a message that quotes a file. */
 export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
+/** Who is told, which depends on the role alone. */
+export type Viewer = Pick<Client, 'role'>;
+
 /** What is known of the replicas. */
 export interface KnownReplicas {
   /** Undefined where the store is embedded. */
@@ -114,7 +117,7 @@ function suspensions(name: string, by: Client, { desired, rows, now }: View<Prog
     if (row === undefined || suspendedUntil(row, now) === undefined) return [];
     const origin = row.from === undefined ? name : `${row.from}, and servers of ${row.from} came here`;
     const what = key === EVERY_INSTANCE ? 'every instance' : origin;
-    const who = by.role === 'proxy' ? 'an administrator' : personOf(row.by, desired);
+    const who = personFor(by, row.by, desired);
     const reason = `${who} suspended ${what}${row.reason === '' ? '' : `: ${row.reason}`}`;
     const action = `treeline resume ${key === EVERY_INSTANCE ? '--all' : name}`;
     return [{ resource: null, state: 'Suspended', reason, since: row.since, until: row.until, action }];
@@ -133,8 +136,9 @@ function holderWords(holder: CallHolder | undefined, by: Client, { view }: WhyFa
   return `${who}, ${heard},`;
 }
 
-/** A client as people know it: its description, else its serial. */
-function personOf(serial: string | null, { clients }: ProgressFacts): string {
+/** Returns the client with this serial as people know it: its description, else its serial. A proxy is told of no client. */
+export function personFor(by: Viewer, serial: string | null, { clients }: ProgressFacts): string {
+  if (by.role === 'proxy') return 'an administrator';
   if (serial === null) return 'the operator';
   const description = clients.get(serial)?.entry.object?.description ?? '';
   return description === '' ? `the client ${serial}` : `${description} (${serial})`;
@@ -162,13 +166,13 @@ function mistakesIn({ problems }: ProgressFacts, name: string): readonly Problem
 }
 
 /** Returns the text of a problem. Messages quote what stands in a file, and that a proxy is not shown. */
-export function problemText({ file, line, column, message, hint, code }: Problem, by: Client): string {
+export function problemText({ file, line, column, message, hint, code }: Problem, by: Viewer): string {
   const what = by.role === 'proxy' ? WITHHELD : `${message}${hint === null ? '' : ` (${hint})`}`;
   return `${file}:${line}:${column}: ${what} [${code}]`;
 }
 
 /** Returns the newest commit with the reason why it is not followed, as a client may see it; null where it is followed. */
-export function unfollowed(by: Client, refused: RefusedCommit | undefined): UnfollowedCommit | null {
+export function unfollowed(by: Viewer, refused: RefusedCommit | undefined): UnfollowedCommit | null {
   if (refused === undefined) return null;
   const { commit, hold: held, since } = refused;
   const reason = by.role === 'proxy' && held === null ? WITHHELD : refused.reason;

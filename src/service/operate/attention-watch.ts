@@ -1,0 +1,130 @@
+// Watches what needs a person, and tells when a cause begins and when it is over: the log, and whoever listens. One for each leader;
+// what it knows is lost with it, so that the next one tells of everything that lasts as if it began.
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { RunInSlices } from '../../base/slices.ts';
+import type { Steps } from '../../base/steps.ts';
+import { RepeatedErrors, throttleLog } from '../../base/throttles.ts';
+import type { AttentionItem } from './answers.ts';
+import { shortened } from './attention.ts';
+
+/** What changes at once is looked at once. */
+const SETTLE_MS = 1_000;
+/** Some causes begin or end with time alone, or outside of what is recorded. */
+const RESYNC_MS = 5_000;
+const LOGGED = { linesMax: 100, intervalMs: 60_000 };
+
+interface AttentionWatchOptions {
+  /** Returns work that lists all that needs a person; undefined while that is not known. See Operator. */
+  readonly attention: () => Steps<readonly AttentionItem[]> | undefined;
+  readonly inSlices: RunInSlices;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+type Listener = (item: AttentionItem) => void;
+
+/** Tells of causes that begin and end. A cause that begins acknowledged begins once that is over, and each one does so again then. */
+export class AttentionWatch {
+  readonly #options: AttentionWatchOptions;
+  readonly #errors: RepeatedErrors;
+  readonly #throttle: ReturnType<typeof throttleLog>;
+  readonly #listeners = { begin: [] as Listener[], over: [] as Listener[] };
+  #items: ReadonlyMap<string, AttentionItem> | undefined;
+  /** The ids of the causes that have begun for those who listen. */
+  readonly #begun = new Set<string>();
+  #cancel: (() => void) | undefined;
+  #isWoken = false;
+  #isRefreshing = false;
+  #refreshed: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: AttentionWatchOptions) {
+    this.#options = options;
+    this.#errors = new RepeatedErrors(options.clock);
+    this.#throttle = throttleLog(
+      options.clock,
+      (leftOut) => options.log.warn({ leftOut }, 'more causes than that need a person, or are over'),
+      LOGGED,
+    );
+    this.#plan(SETTLE_MS);
+  }
+
+  /** Returns what needs a person by id, acknowledged or not, as of the last look; undefined before the first one. */
+  items(): ReadonlyMap<string, AttentionItem> | undefined {
+    return this.#items;
+  }
+
+  /** Calls `listener` with each cause that begins to need a person, and again where its acknowledgement has ended. It must not throw. */
+  onBegin(listener: Listener): void {
+    this.#listeners.begin.push(listener);
+  }
+
+  /** Calls `listener` with each cause that has begun, as it was known last, once it is over. It must not throw. */
+  onOver(listener: Listener): void {
+    this.#listeners.over.push(listener);
+  }
+
+  /** Has it look soon: something has changed. May be called as often as something changes. */
+  wake(): void {
+    if (this.#isWoken || this.#isStopped) return;
+    this.#isWoken = true;
+    if (!this.#isRefreshing) this.#plan(SETTLE_MS);
+  }
+
+  /** Resolves once it looks no more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel?.();
+    this.#throttle.stop();
+    await this.#refreshed;
+  }
+
+  #plan(ms: number): void {
+    this.#cancel?.();
+    this.#cancel = this.#options.clock.after(ms, () => {
+      this.#refreshed = this.#refresh();
+    });
+  }
+
+  /** Never rejects. */
+  async #refresh(): Promise<void> {
+    this.#isWoken = false;
+    this.#isRefreshing = true;
+    const { attention, inSlices, log } = this.#options;
+    try {
+      const steps = attention();
+      const items = steps && (await inSlices(steps));
+      if (items !== undefined && !this.#isStopped) this.#compare(items.map(shortened));
+    } catch (error) {
+      const told = this.#errors.fieldsToLog(error);
+      if (told) log.error({ err: error, ...told }, 'what needs a person cannot be found');
+    }
+    this.#isRefreshing = false;
+    if (!this.#isStopped) this.#plan(this.#isWoken ? SETTLE_MS : RESYNC_MS);
+  }
+
+  #compare(items: readonly AttentionItem[]): void {
+    const before = this.#items;
+    const present = new Map(items.map((item) => [item.id, item]));
+    this.#items = present;
+    for (const [id, item] of before ?? []) if (!present.has(id) && this.#begun.delete(id)) this.#tell('over', item);
+    for (const item of items) {
+      const wasAcknowledged = before?.get(item.id)?.acknowledged != null;
+      if (item.acknowledged !== null || (this.#begun.has(item.id) && !wasAcknowledged)) continue;
+      this.#begun.add(item.id);
+      this.#tell('begin', item);
+    }
+  }
+
+  #tell(what: 'begin' | 'over', item: AttentionItem): void {
+    const { id, kind, instances, servers, since, reason, action } = item;
+    const { log } = this.#options;
+    const fields = { attention: id, kind, instances, servers: servers.count, since };
+    this.#throttle.log(() => {
+      if (what === 'begin') log.warn({ ...fields, action }, `needs a person: ${reason}`);
+      else log.info(fields, `needs no person any more: ${reason}`);
+    });
+    for (const listener of this.#listeners[what]) listener(item);
+  }
+}

@@ -1,0 +1,135 @@
+// Tests who is told of causes that begin and end, and how often.
+
+import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import { withResult } from '../../src/base/steps.ts';
+import type { AttentionItem } from '../../src/service/operate/answers.ts';
+import { AttentionWatch } from '../../src/service/operate/attention-watch.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
+
+const ACKNOWLEDGED = { by: 'Ada (A1)', until: '2026-11-21T10:00:00Z', reason: 'known' };
+
+function item(name: string, fields: Partial<AttentionItem> = {}): AttentionItem {
+  return {
+    ...{ id: `failed:${name}`, kind: 'failed', instances: [name], servers: { count: 1, examples: [`${name}-1`] } },
+    ...{ reason: `${name}-1 is failed`, since: '2026-11-20T10:00:00.000Z', action: 'retry', acknowledged: null },
+    ...fields,
+  };
+}
+
+function open() {
+  const clock = new ManualClock();
+  const lines: {
+    readonly level: number;
+    readonly msg: string;
+    readonly attention?: string;
+    readonly leftOut?: number;
+  }[] = [];
+  const told: string[] = [];
+  const world: { items: readonly AttentionItem[] | Error | undefined; looks: number } = { items: [], looks: 0 };
+  const watch = new AttentionWatch({
+    attention: () => {
+      world.looks += 1;
+      if (world.items instanceof Error) throw world.items;
+      return world.items && withResult(world.items);
+    },
+    ...{ inSlices: runAtOnce, clock },
+    log: createLog('info', { write: (line) => lines.push(JSON.parse(line)) }),
+  });
+  watch.onBegin(({ id }) => told.push(`+${id}`));
+  watch.onOver(({ id }) => told.push(`-${id}`));
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  /** What needs a person from now on, and has been found. */
+  const become = async (items: typeof world.items): Promise<void> => {
+    world.items = items;
+    watch.wake();
+    await pass(1_000);
+  };
+  return { clock, lines, told, world, watch, pass, become };
+}
+
+describe('a cause that needs a person', () => {
+  it('is told once when it begins and once when it is over', async () => {
+    const { told, lines, watch, become, pass } = open();
+    expect(watch.items()).toBeUndefined();
+    await become([item('shop'), item('app')]);
+    await become([item('shop', { servers: { count: 9, examples: [] } }), item('app')]);
+    await pass(60_000);
+    expect([...(watch.items()?.keys() ?? [])]).toEqual(['failed:shop', 'failed:app']);
+    await become([item('app')]);
+    expect(told).toEqual(['+failed:shop', '+failed:app', '-failed:shop']);
+    expect(lines.map(({ level, msg, attention }) => [level, attention, msg])).toEqual([
+      [40, 'failed:shop', 'needs a person: shop-1 is failed'],
+      [40, 'failed:app', 'needs a person: app-1 is failed'],
+      [30, 'failed:shop', 'needs no person any more: shop-1 is failed'],
+    ]);
+  });
+
+  it('that is acknowledged begins once that has ended, and begins again where it had begun', async () => {
+    const { told, become } = open();
+    const acknowledged = item('shop', { acknowledged: ACKNOWLEDGED });
+    await become([acknowledged]);
+    await become([]);
+    expect(told).toEqual([]);
+    await become([acknowledged]);
+    await become([item('shop')]);
+    await become([acknowledged]);
+    await become([item('shop')]);
+    await become([acknowledged]);
+    await become([]);
+    expect(told).toEqual(['+failed:shop', '+failed:shop', '-failed:shop']);
+  });
+
+  it('is found without a change, as time passes', async () => {
+    const { told, world, pass } = open();
+    await pass(1_000);
+    world.items = [item('shop')];
+    await pass(5_000);
+    expect(told).toEqual(['+failed:shop']);
+  });
+
+  it('is no other one while it is not known, or cannot be found', async () => {
+    const { told, lines, become, watch } = open();
+    await become([item('shop')]);
+    await become(undefined);
+    await become(new Error('it is broken'));
+    await become(new Error('it is broken'));
+    expect(lines.filter(({ level }) => level === 50)).toMatchObject([{ msg: 'what needs a person cannot be found' }]);
+    await become([item('shop')]);
+    expect(told).toEqual(['+failed:shop']);
+    expect(watch.items()?.size).toBe(1);
+  });
+});
+
+describe('the watch', () => {
+  it('looks at most once a second, however many changes there are', async () => {
+    const { world, watch, pass } = open();
+    for (let second = 0; second < 10; second += 1) {
+      for (let change = 0; change < 1_000; change += 1) watch.wake();
+      await pass(1_000);
+    }
+    expect(world.looks).toBe(10);
+  });
+
+  it('writes a line for an instance, and no more than a hundred in a minute', async () => {
+    const { lines, told, become, pass } = open();
+    await become(Array.from({ length: 10_000 }, (_, index) => item(`i${index}`)));
+    expect(told).toHaveLength(10_000);
+    expect(lines).toHaveLength(100);
+    await pass(60_000);
+    expect(lines.slice(100)).toMatchObject([{ leftOut: 9_900, level: 40 }]);
+  });
+
+  it('that is stopped looks no more, and leaves no timer', async () => {
+    const { clock, told, world, watch, pass } = open();
+    world.items = [item('shop')];
+    await watch.stop();
+    watch.wake();
+    await pass(60_000);
+    expect([told, world.looks, clock.pending]).toEqual([[], 0, 0]);
+  });
+});
