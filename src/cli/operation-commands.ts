@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
 import type { Problem } from '../model/problem.ts';
-import type { HeldItem, SentNotification } from '../service/operate/answers.ts';
+import type { AuthoredHold, HeldItem, SentNotification } from '../service/operate/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
 import { belowHeading, type Format, formatOption, print, printAs, visibleLine } from './output.ts';
@@ -120,7 +120,7 @@ function addShowing(program: Command): void {
   addServerOptions(
     program.command('held').description('show what waits for an approval').addOption(formatOption()),
   ).action(async (options: Showing) => {
-    const { held } = (await getFrom(options, '/operations/held')) as { readonly held: readonly HeldItem[] };
+    const { held } = (await getFrom(options, '/operations/held')) as { readonly held: readonly AuthoredHold[] };
     printAs(options.format, { held }, () => (held.length === 0 ? 'nothing is held' : held.map(formatHeld).join('\n')));
   });
   addServerOptions(
@@ -208,9 +208,10 @@ function releaseOf({ kind, digest, check }: HeldItem): string {
   return check === undefined ? accept : `${check}; if it is meant: ${accept}`;
 }
 
-function formatHeld(item: HeldItem): string {
-  const { kind, instance, reason, since, resources } = item;
+function formatHeld(item: AuthoredHold): string {
+  const { kind, instance, reason, since, resources, commit, author } = item;
   const lines = [`${instance ?? 'commit'}: ${kind}, since ${since}`, belowHeading(reason)];
+  if (commit !== null) lines.push(`    commit: ${commit}${author ? `, by ${visibleLine(author)}` : ''}`);
   if (resources.length > 0) lines.push(`    servers: ${resources.join(', ')}`);
   return [...lines, `    release with: ${releaseOf(item)}`].join('\n');
 }

@@ -29,7 +29,7 @@ import { Reviews } from '../reconcile/reviews.ts';
 import { RowRequests } from '../reconcile/row-requests.ts';
 import { stallsIn } from '../reconcile/waits/stall-graph.ts';
 import type { Publisher } from '../repository/publisher.ts';
-import type { Source, Trigger } from '../repository/source.ts';
+import { type Source, SourceError, type Trigger } from '../repository/source.ts';
 import { registryOf } from '../service/caller.ts';
 import { createExplainer, type Explainer } from '../service/explain/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
@@ -153,6 +153,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
     ...{ auditFailure: () => outside.audit?.failure, leader: outside.leader, seen: outside.seen },
     isBefore: (commit, head) => follower.isBefore(commit, head),
+    authorOf: (commit) => authorIn(source, commit),
     pollFailure: () => follower.failure,
     storeFailure: () => store.failure,
   });
@@ -249,6 +250,16 @@ function openHistory({ source, log, clock }: Pick<OutsideParts, 'source' | 'log'
       return undefined;
     }
   });
+}
+
+async function authorIn(source: Source, commit: string): Promise<string | null> {
+  try {
+    return (await source.describe(commit)).author;
+  } catch (error) {
+    // A lost commit, or a copy that is being repaired.
+    if (error instanceof SourceError) return null;
+    throw error;
+  }
 }
 
 /** Returns what the operator asks about checks of servers at rest. */

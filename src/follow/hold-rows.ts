@@ -16,7 +16,7 @@ export type ServerRowChange = Extract<Change, { kind: 'server' }> & { readonly v
 
 /** Returns the held instances by name; one that was held for the same before keeps its time. */
 export function heldRows(
-  { held }: Pick<DesiredState, 'held'>,
+  { held, commit }: Pick<DesiredState, 'held' | 'commit'>,
   recorded: ReadonlyMap<string, HeldRow>,
   now: number,
 ): ReadonlyMap<string, HeldRow> {
@@ -24,7 +24,7 @@ export function heldRows(
   for (const [instance, { digest, removals, reason, ...flags }] of held) {
     const known = recorded.get(instance);
     const servers = removals.map(({ server }) => server);
-    const row = { digest, servers, reason, since: momentOf(now), ...flags };
+    const row = { digest, servers, reason, since: momentOf(now), commit, ...flags };
     rows.set(instance, known?.digest === digest && isSameHold(known, flags) ? known : row);
   }
   return rows;

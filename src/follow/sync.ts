@@ -74,7 +74,11 @@ export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> 
     ...(yield* tableChanges(store, 'pinned', pinnedRows(desired))),
     ...(yield* tableChanges(store, 'active', activeRows(desired, store.list('active')))),
     ...(yield* tableChanges(store, 'node', nodeRows({ units: desired.units, time: as.time }, store.list('node')))),
-    ...(yield* tableChanges(store, 'held', heldRows(desired, store.list('held'), now))),
+    ...(yield* tableChanges(
+      store,
+      'held',
+      heldRows({ held: desired.held, commit: as.commit }, store.list('held'), now),
+    )),
     ...(yield* tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now }))),
     ...(yield* rolloutChanges(store, sync, rollouts)),
     ...(yield* tableChanges(store, 'terminating', terminating)),

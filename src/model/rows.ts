@@ -78,6 +78,8 @@ export interface HeldRow {
   readonly reason: string;
   /** RFC 3339, with milliseconds. */
   readonly since: string;
+  /** The followed commit with which it began to be held; omitted by former versions. */
+  readonly commit?: string;
   /** It was protected until a commit lifted that; omitted otherwise. */
   readonly isLifted?: boolean;
   /**

@@ -22,6 +22,8 @@ export interface Commit {
   readonly oid: string;
   /** Committer time, RFC 3339 in UTC. */
   readonly time: string;
+  /** The author's name, as the author has written it; may be empty. */
+  readonly author: string;
   readonly message: string;
   /** Object ids, first parent first. */
   readonly parents: readonly string[];

@@ -334,6 +334,7 @@ describe('reads', () => {
       reason: '7 servers would be deleted',
       since: '2026-11-20T10:13:56.000Z',
       resources: ['shop-web-1', 'shop-web-2'],
+      commit: COMMIT,
     },
     {
       kind: 'history',
@@ -342,6 +343,7 @@ describe('reads', () => {
       reason: 'the history was rewritten',
       since: '2026-11-20T10:13:57.000Z',
       resources: [],
+      commit: null,
     },
   ];
   const PROBLEM: Problem = {
@@ -359,9 +361,12 @@ describe('reads', () => {
   test('GET /operations/held', async () => {
     expect((await api.request('/operations/held')).body).toEqual({ held: [] });
     api.operator.held = () => HELD;
+    const held = await api.operator.heldWithAuthors(
+      api.register(api.identities.administrator, { role: 'administrator' }),
+    );
     for (const path of ['/operations/held', '/operations/held/']) {
       const { status, headers, body } = await api.request(path);
-      expect({ status, body }).toEqual({ status: 200, body: { held: HELD } });
+      expect({ status, body }).toEqual({ status: 200, body: { held } });
       expect(headers).toMatchObject({ 'x-treeline-commit': COMMIT, etag: expect.stringMatching(/^"[\w-]{22}"$/) });
       const again = await api.request(path, { headers: { 'If-None-Match': headers.etag ?? '' } });
       expect(again.status).toBe(304);

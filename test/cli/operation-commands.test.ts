@@ -129,13 +129,21 @@ describe('treeline held', () => {
       reason: '7 servers would be deleted',
       since: '2026-11-20T10:13:56.000Z',
       resources: ['shop-web-1', 'shop-web-2'],
+      commit: COMMIT,
     },
     {
-      ...{ kind: 'history', digest: 'history-c0ffee', instance: null, resources: [] },
+      ...{ kind: 'history', digest: 'history-c0ffee', instance: null, resources: [], commit: null },
       ...{ reason: 'the history was rewritten', since: '2026-11-20T10:13:57.000Z' },
     },
     {
-      ...{ kind: 'history', digest: 'history-c0ffee', instance: null, resources: [], check: 'set it back' },
+      ...{
+        kind: 'history',
+        digest: 'history-c0ffee',
+        instance: null,
+        resources: [],
+        commit: null,
+        check: 'set it back',
+      },
       ...{ reason: 'the layout was not moved', since: '2026-11-20T10:13:58.000Z' },
     },
   ];
@@ -150,6 +158,7 @@ describe('treeline held', () => {
     expect((await run('held', ...options())).split('\n')).toEqual([
       'shop: deletes, since 2026-11-20T10:13:56.000Z',
       '    7 servers would be deleted',
+      `    commit: ${COMMIT}, by A\\u001b[2J Person`,
       '    servers: shop-web-1, shop-web-2',
       '    release with: treeline approve beef',
       'commit: history, since 2026-11-20T10:13:57.000Z',
@@ -160,7 +169,9 @@ describe('treeline held', () => {
       '    release with: set it back; if it is meant: treeline accept-history c0ffee',
       '',
     ]);
-    expect(JSON.parse(await run('held', '--format', 'json', ...options()))).toEqual({ held: HELD });
+    expect(JSON.parse(await run('held', '--format', 'json', ...options()))).toEqual({
+      held: HELD.map((item) => ({ ...item, author: 'A\u001b[2J Person' })),
+    });
   });
 });
 
@@ -578,7 +589,15 @@ describe('treeline status --wait', () => {
 
 describe('an id that is short', () => {
   const held = (digest: string, kind: HeldItem['kind'] = 'deletes'): HeldItem => {
-    return { kind, digest, instance: null, reason: 'many', since: '2026-11-20T10:13:56.000Z', resources: [] };
+    return {
+      kind,
+      digest,
+      instance: null,
+      reason: 'many',
+      since: '2026-11-20T10:13:56.000Z',
+      resources: [],
+      commit: null,
+    };
   };
   const DIGESTS = ['abcdef0123', 'abcdef0199', '99887766'].map((start) => start.padEnd(64, '0'));
   const LOST = ['1234567', '1234568'].map((start) => start.padEnd(40, 'a'));
@@ -846,6 +865,7 @@ describe('as people run them', () => {
       stdout: [
         `shop: deletes, since ${item?.since}`,
         `    ${item?.reason}`,
+        `    commit: ${commit}, by Test`,
         '    servers: shop-web-2, shop-web-3, shop-web-4',
         `    release with: treeline approve ${item?.digest}`,
         '',

@@ -708,7 +708,7 @@ describe("one's own commit takes away what others keep, who have pushed before, 
 
 describe('the steps', () => {
   function child(oid: string, ...parents: readonly string[]): Commit {
-    return { oid, time: '2026-11-20T10:00:00Z', message: '', parents };
+    return { oid, time: '2026-11-20T10:00:00Z', author: '', message: '', parents };
   }
 
   function stepsIn(commits: readonly Commit[], isCut = false): readonly string[] {

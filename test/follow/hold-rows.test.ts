@@ -17,39 +17,49 @@ import { RowIndex } from '../../src/reconcile/row-index.ts';
 import { removalsOf } from '../desired/facts.ts';
 import { at, LARGE, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
 
+const COMMIT = 'commit-2';
+
 function held(...servers: readonly string[]): HeldDeletes {
   const removals = removalsOf(...servers);
   return { digest: deletesDigest(removals), removals, reason: `${servers.length} too many` };
 }
 
 describe('the rows of what is held', () => {
-  const fresh: HeldRow = { digest: held('a', 'b').digest, servers: ['a', 'b'], reason: '2 too many', since: at(NOW) };
+  const fresh: HeldRow = {
+    digest: held('a', 'b').digest,
+    servers: ['a', 'b'],
+    reason: '2 too many',
+    since: at(NOW),
+    commit: COMMIT,
+  };
 
   it('name servers, digest, reason and time', () => {
     const judged = new Map([['shop', held('a', 'b')]]);
-    expect([...heldRows({ held: judged }, new Map(), NOW)]).toEqual([['shop', fresh]]);
+    expect([...heldRows({ held: judged, commit: COMMIT }, new Map(), NOW)]).toEqual([['shop', fresh]]);
   });
 
   it('stay the same as long as the same is held, whatever the sums say by now', () => {
-    const recorded = { ...fresh, since: at(NOW - 5_000) };
+    const recorded = { ...fresh, since: at(NOW - 5_000), commit: 'commit-1' };
     const judged = new Map([['shop', { ...held('a', 'b'), reason: '7 too many' }]]);
-    expect(heldRows({ held: judged }, new Map([['shop', recorded]]), NOW).get('shop')).toBe(recorded);
+    expect(heldRows({ held: judged, commit: COMMIT }, new Map([['shop', recorded]]), NOW).get('shop')).toBe(recorded);
   });
 
   it('begin anew where something else is held', () => {
     const recorded = { ...fresh, digest: held('a').digest, servers: ['a'], since: at(NOW - 5_000) };
     const judged = new Map([['shop', held('a', 'b')]]);
-    expect(heldRows({ held: judged }, new Map([['shop', recorded]]), NOW).get('shop')).toEqual(fresh);
+    expect(heldRows({ held: judged, commit: COMMIT }, new Map([['shop', recorded]]), NOW).get('shop')).toEqual(fresh);
   });
 
   it('remember what may be meant for a wrong instance', () => {
     const handOver = { ...held('a', 'b'), isHandOver: true };
-    const row = heldRows({ held: new Map([['shop', handOver]]) }, new Map([['shop', fresh]]), NOW).get('shop');
+    const row = heldRows({ held: new Map([['shop', handOver]]), commit: COMMIT }, new Map([['shop', fresh]]), NOW).get(
+      'shop',
+    );
     expect(row).toEqual({ ...fresh, isHandOver: true });
   });
 
   it('go with what is not held any more', () => {
-    expect(heldRows({ held: new Map() }, new Map([['shop', fresh]]), NOW).size).toBe(0);
+    expect(heldRows({ held: new Map(), commit: COMMIT }, new Map([['shop', fresh]]), NOW).size).toBe(0);
   });
 });
 

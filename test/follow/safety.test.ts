@@ -12,7 +12,7 @@ import { processorMs } from '../support/processor-time.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 
 function commit(message: string, name = 'c'): Commit {
-  return { oid: name, time: '2026-11-20T10:00:00Z', message, parents: [] };
+  return { oid: name, time: '2026-11-20T10:00:00Z', author: '', message, parents: [] };
 }
 
 describe('the trailer', () => {

@@ -48,6 +48,7 @@ describe('a rewritten history', () => {
         `${commit} and the followed commit ${followed} have no commit in common`,
       since: expect.any(String),
       resources: [],
+      ...{ commit, author: 'Test' },
       check: 'check repository.url and repository.branch',
     });
     expect(await answers(scene, 'office', 'shop')).toEqual(before);

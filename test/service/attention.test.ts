@@ -124,6 +124,11 @@ describe('what needs a person', () => {
     core.source.commit(stack('shop', 1));
     await core.poll();
     const [held] = core.operator.held();
+    const authored = (role: Client['role']) => core.operator.heldWithAuthors({ ...core.order.by, role });
+    expect(await authored('administrator')).toEqual([
+      { ...held, commit: core.current.get()?.commit, author: 'A Person' },
+    ]);
+    expect(await authored('proxy')).toEqual([{ ...held, author: null }]);
     expect(attention(core)).toEqual([
       {
         ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since, reason: held?.reason },

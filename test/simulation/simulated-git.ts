@@ -33,7 +33,7 @@ export type MeaningOf = (message: string, path: string, text: string) => ModelFi
 const GONE = 'the remote cannot be reached';
 const LOST: PushOutcome = { is: 'unknown', reason: 'the answer was lost' };
 
-type CommitFacts = Omit<GitCommit, 'oid' | 'time' | 'directory'> & Partial<Pick<GitCommit, 'directory'>>;
+type CommitFacts = Omit<GitCommit, 'oid' | 'time' | 'author' | 'directory'> & Partial<Pick<GitCommit, 'directory'>>;
 
 export class SimulatedGit {
   readonly #scheduler: Scheduler;
@@ -246,7 +246,13 @@ export class SimulatedGit {
     const [parent] = facts.parents;
     const directory = parent === undefined ? '.' : this.at(parent).directory;
     const oid = `c${this.#commits.size + this.#prepared.size}`;
-    return { directory, ...facts, oid, time: `${new Date(this.#wall.now()).toISOString().slice(0, 19)}Z` };
+    return {
+      directory,
+      author: 'A Person',
+      ...facts,
+      oid,
+      time: `${new Date(this.#wall.now()).toISOString().slice(0, 19)}Z`,
+    };
   }
 
   /** Returns the commits that come with `to` and were not there with `from`, newest first: a child always before its parents. */

@@ -73,6 +73,7 @@ export function createSampleOperator(): SampleOperator {
     held: () => [],
     clients: () => [],
     notifications: () => withResult({ notifications: [] }),
+    heldWithAuthors: async () => operator.held().map((item) => ({ ...item, author: 'A\u001b[2J Person' })),
     recorded: () => withResult({ commit: COMMIT, held: [], lifted: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     approve: ({ reason }, digest) => note('approve', reason, digest),

@@ -49,7 +49,7 @@ export class TextSource implements Source {
     const before = this.#commits.get(parents[0] ?? '')?.texts ?? {};
     const texts = textsAfter(before, changes);
     const commit = `commit-${number}`;
-    this.#commits.set(commit, { oid: commit, time, message, parents, texts });
+    this.#commits.set(commit, { oid: commit, time, author: 'A Person', message, parents, texts });
     this.#head = commit;
     return commit;
   }

@@ -14,14 +14,14 @@ import type { Operator } from '../../service/operate/operator.ts';
 import type { ServerQuery } from '../../service/operate/server-list.ts';
 import { WITHHELD } from '../../service/operate/why.ts';
 import type { Reader } from '../../service/read/reader.ts';
-import { writeInSteps } from '../answer.ts';
+import { writeAnswer, writeInSteps } from '../answer.ts';
 import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
-import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
+import { askerOf, callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
-import { recordedCommitOf, sendEnvelope } from '../present.ts';
+import { recordedCommitOf, sendEnvelope, sendRead } from '../present.ts';
 import { queryFlag, queryNumber, queryText } from '../query.ts';
 import { readList, readsOn } from '../reads.ts';
 import { explainRoutes } from './explain.ts';
@@ -51,8 +51,8 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
     .get(readList({ ...lists, questionOf: questionOfRole }, (request) => writeInSteps(overviewFor(request, operator))));
   addServerReads(router, { operator, lists });
   addRecordReads(router, { operator, lists });
-  addRead('/operations/held', () => ({ body: { held: operator.held() } }));
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
+  addHeldRead(router, { reader, operator, shares });
   addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
 
   /** One operation: who may do it, and what it does with its body. */
@@ -98,6 +98,21 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
 
 interface ServerReads extends Pick<OperationRoutes, 'operator'> {
   readonly lists: Parameters<typeof readList>[0];
+}
+
+/** Authors are asked of git. */
+function addHeldRead(router: Router, { reader, operator, shares }: Omit<OperationRoutes, 'explainer'>): void {
+  router
+    .route('/operations/held')
+    .all(only('GET'))
+    .get(async (request, response) => {
+      const answer = await shares.run(askerOf(request, response), async () => {
+        const commit = reader.recordedCommit();
+        return { commit, answer: writeAnswer({ held: await operator.heldWithAuthors(clientOf(request)) }) };
+      });
+      requireAllowed(request);
+      if (answer !== undefined) sendRead(request, response, answer);
+    });
 }
 
 /** Adds the reads of what is recorded, for programs. */

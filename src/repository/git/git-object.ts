@@ -28,6 +28,8 @@ export interface ParsedCommit {
   readonly parents: readonly string[];
   /** Committer time, RFC 3339 in UTC. */
   readonly time: string;
+  /** The author's name, at most 250 characters; may be empty. */
+  readonly author: string;
   readonly message: string;
 }
 
@@ -76,6 +78,7 @@ export function parseCommit(oid: string, bytes: Buffer): ParsedCommit {
   return {
     oid: oid,
     time: `${new Date(Math.min(seconds, SECONDS_MAX) * 1000).toISOString().slice(0, 19)}Z`,
+    author: /^[^<]{0,250}/.exec(valuesOf('author')[0] ?? '')?.[0].trim() ?? '',
     message: blank < 0 ? '' : bytes.toString('utf8', blank + 2, blank + 2 + MESSAGE_BYTES_MAX),
     parents: valuesOf('parent'),
     tree,

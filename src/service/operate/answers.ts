@@ -19,8 +19,15 @@ export interface HeldItem {
   readonly since: string;
   /** Names of the servers that would be deleted or replaced, or whose update failed; sorted. */
   readonly resources: readonly string[];
+  /** The commit that asks for it: the followed one with which it began to be held, or the one that is not followed. Null: not known. */
+  readonly commit: string | null;
   /** What to do first, before an approval, where something is likely not meant. */
   readonly check?: string;
+}
+
+/** Something that is held, with the name of the author of its commit; null where that is not known. */
+export interface AuthoredHold extends HeldItem {
+  readonly author: string | null;
 }
 
 /** The number of servers in each state; states of no server are left out. */

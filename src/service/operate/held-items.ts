@@ -13,8 +13,8 @@ export function heldItems(rows: Ledger, refused: RefusedCommit | undefined): rea
   const deletes = [...rows.list('held')]
     .sort(([a], [b]) => compareNames(a, b))
     .map(([instance, row]): HeldItem => {
-      const { digest, since, servers } = row;
-      return { kind: 'deletes', digest, instance, reason: heldReason(row, rows), since, resources: servers };
+      const { digest, since, servers, commit = null } = row;
+      return { kind: 'deletes', digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
     });
   return [...deletes, ...failures(rows), ...commitHolds(refused)];
 }
@@ -32,9 +32,9 @@ export function heldReason(row: HeldRow, rows: RowsAtMoment): string {
 
 function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {
   if (refused === undefined || refused.hold === null) return [];
-  const { hold, reason, since } = refused;
+  const { hold, reason, since, commit } = refused;
   const { check, ...held } = hold;
-  return [{ ...held, instance: null, reason, since, resources: [], ...(check === undefined ? {} : { check }) }];
+  return [{ ...held, instance: null, reason, since, resources: [], commit, ...(check === undefined ? {} : { check }) }];
 }
 
 /** Updates of a commit that wait because too many others of it have failed. */
@@ -50,7 +50,7 @@ function failures(rows: Ledger): HeldItem[] {
         .at(-1) ?? '';
     const failed = rollout.updates === 0 ? resources.length : `${resources.length} of ${rollout.updates}`;
     const reason = `${failed} updates of commit ${commit} have failed, so the rest waits`;
-    return [{ kind: 'failures', digest, instance: null, reason, since, resources }];
+    return [{ kind: 'failures', digest, instance: null, reason, since, resources, commit }];
   });
 }
 

@@ -29,6 +29,7 @@ import {
 } from '../views.ts';
 import type {
   AttentionItem,
+  AuthoredHold,
   ClientSeen,
   HeldItem,
   InstanceEvents,
@@ -59,6 +60,8 @@ interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
   readonly isBefore: (commit: string, head: string) => Promise<boolean>;
   /** When clients were seen. Omitted: none was. */
   readonly seen?: Pick<ClientsSeen, 'of'> | undefined;
+  /** Resolves with the name of the author of a commit; null where that cannot be read. */
+  readonly authorOf: (commit: string) => Promise<string | null>;
 }
 
 /** What is known of the progress of instances beside the rows. */
@@ -96,6 +99,8 @@ export type Operator = ReturnType<typeof createOperator>;
 export function createOperator(options: OperatorOptions) {
   return {
     held: (): readonly HeldItem[] => heldIn(options),
+    /** Resolves with what is held, and who has written the commits that ask for it. A proxy is told of no person. */
+    heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, heldIn(options), options),
     ...progressReads(options),
     ...recordReads(options),
     /** Returns the registered clients as a client may see them, and when each was seen last. */
@@ -178,6 +183,20 @@ function whyFacts(options: ProgressOptions): PresentFacts {
   // No server is looked at before something is active, so nothing is known of its waits.
   const nothing = { stallsOf: () => undefined, waitOf: () => undefined, checkFailureOf: () => undefined };
   return { view: recorded, isActive: false, refused, ...outages, ...nothing };
+}
+
+/** So many commits are looked at for their authors. */
+const AUTHORS_MAX = 20;
+
+async function withAuthors(
+  { role }: Client,
+  items: readonly HeldItem[],
+  { authorOf }: Pick<OperatorOptions, 'authorOf'>,
+): Promise<readonly AuthoredHold[]> {
+  const commits = role === 'proxy' ? [] : new Set(items.flatMap(({ commit }) => commit ?? []));
+  const authors = new Map<string, string | null>();
+  for (const commit of [...commits].slice(0, AUTHORS_MAX)) authors.set(commit, await authorOf(commit));
+  return items.map((item) => ({ ...item, author: authors.get(item.commit ?? '') ?? null }));
 }
 
 function heldIn({ rows, refused }: Pick<ViewSources, 'rows' | 'refused'>): readonly HeldItem[] {

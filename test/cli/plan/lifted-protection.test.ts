@@ -113,7 +113,7 @@ describe('protection that one of several commits lifts', () => {
 
 /** A commit with these parents. */
 function child(name: string, ...parents: readonly string[]): Commit {
-  return { oid: name, time: '2026-11-20T10:00:00Z', message: 'S', parents };
+  return { oid: name, time: '2026-11-20T10:00:00Z', author: '', message: 'S', parents };
 }
 
 /** Commits one after the other, newest first, the oldest on top of the followed one. */

@@ -87,6 +87,7 @@ describe('parseCommit', () => {
       'committer of nothing',
     );
     expect(parseCommit(C, bytes)).toEqual({
+      author: 'A',
       oid: C,
       tree: A,
       parents: [B, C],
