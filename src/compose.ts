@@ -1,6 +1,7 @@
 // Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
 import { startApi } from './api/app.ts';
 import { createManagement } from './api/management.ts';
+import { createDashboard } from './api/page/dashboard.ts';
 import { judgeClients } from './api/tls/judge-clients.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
@@ -79,7 +80,8 @@ async function compose(
   const metrics = openMetrics(settings, { present, clock, opened });
   const told = { ready: present.ready, leads: present.leads, metrics: () => metrics.text(), clock };
   // From the start to the end, so that it tells why nothing is served while a database is waited for.
-  const health = await createManagement({ ...settings.management, ...told });
+  const dashboard = settings.management.dashboard ? createDashboard(present.handler) : undefined;
+  const health = await createManagement({ ...settings.management, ...told, dashboard });
   const management = opened.adopt(health, (it: Listening) => it.close());
   const replica = await openReplica(settings, {
     ...{ log, clock, adapting: observeCommits(metrics, { clock, adapting }), opened, waitsFor: present.waitsFor },

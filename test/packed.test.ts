@@ -103,6 +103,15 @@ it('finds the migrations that it brings', async () => {
   expect(ended).toMatchObject({ code: 0, stderr: '', stdout: 'function 0001_store.sql\n' });
 });
 
+it('brings the page, with its packages', async () => {
+  const page = pathToFileURL(join(installed, 'dist/src/api/page/page.js'));
+  const program = `import { pageFiles } from '${page}'; console.log([...pageFiles().keys()].sort().join(' '));`;
+  const ended = await run(process.execPath, ['--input-type=module', '--eval', program], { cwd: folder });
+  const files = readdirSync(join(ROOT, 'src/api/page/browser'));
+  const names = [...files, 'preact.js', 'htm.js', '/ui/api'].sort().join(' ');
+  expect(ended).toMatchObject({ code: 0, stderr: '', stdout: `${names}\n` });
+});
+
 it('brings providers that answer', async () => {
   const { code, stderr } = await run(process.execPath, [
     join(installed, 'contrib/providers/local-server/local-server.mjs'),

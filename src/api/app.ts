@@ -21,6 +21,7 @@ import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forw
 import { type Listener, startListener } from './listener.ts';
 import { openApiRoutes } from './openapi.ts';
 import { packAnswers } from './pack.ts';
+import { servePage } from './page/page.ts';
 import { assignRequestId, nameReplica } from './present.ts';
 import { KeptAnswers, sendKept } from './reads.ts';
 import { checkRequest, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
@@ -101,7 +102,7 @@ const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz', 'metrics'];
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
   const known = authenticate(options);
-  return createListener(options, [known, refuseForeignOrigin, waitForMinCommit(options.commits, known)]);
+  return createListener(options, [known, refuseForeignOrigin, servePage(), waitForMinCommit(options.commits, known)]);
 }
 
 /** Returns the application whose requests pass these steps before what is kept is sent, or a route is found. */
@@ -152,6 +153,7 @@ export function createStandbyApp({ operator, leader, ...options }: StandbyOption
   return createListener({ ...options, ...reads }, [
     known,
     refuseForeignOrigin,
+    servePage(),
     forwardToLeader(parts),
     waitForShownCommit(parts),
   ]);

@@ -47,6 +47,12 @@ export interface CertificateJudgement {
   readonly listsUntil: number;
 }
 
+/** Stands for the page of a management listener. Reads show it what they show every client but proxies; it has no right of authorize.ts. */
+export const PAGE_CLIENT: Client = {
+  ...{ name: 'page', type: 'client', description: 'the page of a management listener', role: 'automation-endpoint' },
+  ...{ fingerprint: '', serial: '', tenant: '' },
+};
+
 const clients = new WeakMap<IncomingMessage, Client>();
 /** Requests whose client is seen anew. */
 const unrecorded = new WeakSet<IncomingMessage>();
@@ -64,8 +70,9 @@ export type RequestStep = (
 /** Returns the step that lets requests of registered clients pass; `clientOf` then tells which. */
 export function authenticate(options: AuthenticateOptions) {
   return (request: IncomingMessage, _response: ServerResponse, next: () => void): void => {
-    clients.set(request, admitCounted(options, request));
-    if (options.seen?.note(identifyPeer(request.socket))) unrecorded.add(request);
+    const client = admitCounted(options, request);
+    clients.set(request, client);
+    if (client !== PAGE_CLIENT && options.seen?.note(identifyPeer(request.socket))) unrecorded.add(request);
     next();
   };
 }
@@ -81,10 +88,11 @@ function admitCounted(options: AuthenticateOptions, request: IncomingMessage): C
 }
 
 /** Returns the registered client of a request. Throws ServiceError where its certificate admits no client, or is not registered. */
-export function admit(options: AuthenticateOptions, { socket }: IncomingMessage, registry?: Registry): Client {
+export function admit(options: AuthenticateOptions, request: IncomingMessage, registry?: Registry): Client {
   const { reader, clock, judge } = options;
-  const peer = identifyPeer(socket);
-  judges.set(socket, options);
+  const peer = identifyPeer(request.socket);
+  judges.set(request.socket, options);
+  if (peer.certificate === undefined) return admitPage(request);
   const now = clock.now();
   if (peer.expires <= now) {
     const message = `The certificate with serial ${peer.serial} has expired: renew it and connect again`;
@@ -110,6 +118,11 @@ export function admit(options: AuthenticateOptions, { socket }: IncomingMessage,
 /** Tells whether only a request that is handed on lets the leader record that its client was seen. */
 export function isSeenAnew(request: IncomingMessage): boolean {
   return unrecorded.has(request);
+}
+
+function admitPage({ method }: IncomingMessage): Client {
+  if (method === 'GET' || method === 'HEAD') return PAGE_CLIENT;
+  throw new ServiceError('not_allowed', 'The page of a management listener may read, and nothing else');
 }
 
 /** Returns who sent a request that `authenticate` let pass, and whether it still may. */

@@ -5,7 +5,7 @@ import { invariant } from '../base/invariant.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { clientOf } from './authenticate.ts';
+import { clientOf, PAGE_CLIENT } from './authenticate.ts';
 
 const RIGHTS = {
   'write stack instances': ['administrator', 'automation-endpoint'],
@@ -32,7 +32,14 @@ export function rolesWith(rights: readonly string[]): readonly Role[] {
 }
 
 /** Throws ServiceError `not_allowed` unless the client's role has the right. */
-export function requireRight({ role }: Client, right: Right): void {
+export function requireRight(client: Client, right: Right): void {
+  if (client === PAGE_CLIENT) {
+    throw new ServiceError(
+      'not_allowed',
+      `The page of a management listener may not ${right}: that needs a certificate`,
+    );
+  }
+  const { role } = client;
   const roles: readonly Role[] = RIGHTS[right];
   if (roles.includes(role)) return;
   throw new ServiceError('not_allowed', `The role ${role} may not ${right}; that is for ${roles.join(' and ')}`);

@@ -1,9 +1,10 @@
 // Serves health checks and metrics over plain HTTP: liveness, readiness, whether this process leads, and /metrics for Prometheus. It knows
 // nothing about stacks.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Clock, within } from '../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
 import { reasonOf } from '../base/wording.ts';
+import { isForPage } from './page/dashboard.ts';
 
 /** What is asked. */
 interface Told {
@@ -14,6 +15,8 @@ interface Told {
   /** Resolves with all metrics in Prometheus' text format. */
   readonly metrics: () => Promise<string>;
   readonly clock: Clock;
+  /** Answers requests for the page. Omitted: it is not served here. */
+  readonly dashboard?: RequestListener | undefined;
 }
 
 interface Answer {
@@ -28,7 +31,11 @@ const METRICS_MS_MAX = 8_000;
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
 export async function createManagement({ host, port, ...told }: ListenAddress & Told): Promise<Listening> {
   const answer = answerTo({ ...told, metrics: oneAtATime(told.metrics) });
-  const { server } = createPlainServer(async (request, response) => send(response, await answer(request)));
+  const { dashboard } = told;
+  const { server } = createPlainServer(async (request, response) => {
+    if (dashboard !== undefined && isForPage(request)) dashboard(request, response);
+    else send(response, await answer(request));
+  });
   const address = await listenOn(server, { host, port }, 'management.port');
   return { host: address.address, port: address.port, close: () => closeAtOnce(server) };
 }
@@ -44,7 +51,12 @@ function oneAtATime(make: Told['metrics']): Told['metrics'] {
   };
 }
 
-function answerTo({ ready, leads, metrics, clock }: Told): (request: IncomingMessage) => Promise<Answer> {
+function answerTo({
+  ready,
+  leads,
+  metrics,
+  clock,
+}: Omit<Told, 'dashboard'>): (request: IncomingMessage) => Promise<Answer> {
   const answers = new Map<string, () => Answer | Promise<Answer>>([
     ['/livez', () => health(true)],
     ['/readyz', () => health(ready())],

@@ -14,7 +14,8 @@ export interface Peer {
   readonly fingerprint: string;
   readonly begins: number;
   readonly expires: number;
-  readonly certificate: X509Certificate;
+  /** Undefined: the page of a management listener, which reads without one. */
+  readonly certificate: X509Certificate | undefined;
   /** The authorities that the client has sent along, where another replica has verified the certificate; undefined where this process has. */
   readonly sentAlong?: readonly X509Certificate[];
 }
@@ -25,6 +26,15 @@ const SENT_ALONG_MAX = 8;
 const SENT_ALONG_CLIENTS_MAX = 10_000;
 /** A certificate that is parsed takes about 10 KiB; the others are parsed again. */
 const FORWARDED_MAX = 1_000;
+
+/** Its fingerprint is that of no certificate. All pages of a process have the share of one client. */
+const PAGE: Peer = {
+  serial: '',
+  fingerprint: 'page',
+  begins: 0,
+  expires: Number.POSITIVE_INFINITY,
+  certificate: undefined,
+};
 
 const peers = new WeakMap<Duplex, Peer>();
 /** By fingerprint, as PEM: on a resumed session the client sends none. */
@@ -55,10 +65,13 @@ export function findPeer({ socket }: IncomingMessage): Peer | undefined {
   return peers.get(socket);
 }
 
-/** Returns the certificates of a client that TLS has verified, as PEM: its own, then the authorities that it has sent along. */
+/**
+ * Returns the certificates of a client that TLS has verified, as PEM: its own, then the authorities that it has sent along. None for the page
+ * of a management listener.
+ */
 export function certificatesOf({ socket }: IncomingMessage): readonly string[] {
   const { certificate, fingerprint } = identifyPeer(socket);
-  return [certificate.toString(), ...(sentAlongBy.get(fingerprint) ?? [])];
+  return certificate === undefined ? [] : [certificate.toString(), ...(sentAlongBy.get(fingerprint) ?? [])];
 }
 
 /**
@@ -78,7 +91,13 @@ export function isForwarded({ socket }: IncomingMessage): boolean {
   return peers.get(socket)?.sentAlong !== undefined;
 }
 
-function readForwarded([own = '', ...along]: readonly string[]): Peer | undefined {
+/** Makes a connection of a management listener one of its page, which may read and nothing else. */
+export function presentPage(connection: Duplex): void {
+  peers.set(connection, PAGE);
+}
+
+function readForwarded([own, ...along]: readonly string[]): Peer | undefined {
+  if (own === undefined) return { ...PAGE, sentAlong: [] };
   const peer = readPeer(new X509Certificate(own));
   return peer && { ...peer, sentAlong: along.slice(0, SENT_ALONG_MAX).map((pem) => new X509Certificate(pem)) };
 }
@@ -94,7 +113,7 @@ function readPeer(certificate: X509Certificate): Peer | undefined {
 
 function keepSentAlong({ certificate, fingerprint }: Peer): void {
   const along: string[] = [];
-  let next = certificate.issuerCertificate;
+  let next = certificate?.issuerCertificate;
   for (; next !== undefined && along.length < SENT_ALONG_MAX; next = next.issuerCertificate)
     along.push(next.toString());
   if (along.length > 0) keepNewest(sentAlongBy, [fingerprint, along], SENT_ALONG_CLIENTS_MAX);

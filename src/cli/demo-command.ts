@@ -81,7 +81,14 @@ async function runDemo(folder: string): Promise<void> {
   const running = runUntilSignalled({ stop }, log);
   await Promise.race([running, watchUntilDone(controller, print)]);
   const shown = await Promise.all(sites.map(async (site) => ({ ...site, servers: await site.servers.list() })));
-  const places = { folder, repository, log: logFile, credentials, sites: shown };
+  const places = {
+    folder,
+    repository,
+    log: logFile,
+    hasPage: settings.management.dashboard,
+    credentials,
+    sites: shown,
+  };
   print(`\n${await instructions(controller, places, fromUserDirectory('.'))}`);
   await running;
 }

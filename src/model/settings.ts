@@ -17,7 +17,12 @@ export interface Settings {
       readonly crl: string | null;
     };
   };
-  readonly management: { readonly host: string; readonly port: number };
+  readonly management: {
+    readonly host: string;
+    readonly port: number;
+    /** The page is served here too, and read without a certificate; `host` is an address of this machine. */
+    readonly dashboard: boolean;
+  };
   /** Null: push hooks are disabled. `secretFile` is a path. */
   readonly webhook: { readonly host: string; readonly port: number; readonly secretFile: string } | null;
   readonly repository: RepositorySettings;

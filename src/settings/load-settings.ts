@@ -48,7 +48,7 @@ interface WrittenSettings {
     readonly port?: number;
     readonly tls: { readonly key: string; readonly cert: string; readonly clientCa: string; readonly crl?: string };
   };
-  readonly management?: { readonly host?: string; readonly port?: number };
+  readonly management?: { readonly host?: string; readonly port?: number; readonly dashboard?: boolean };
   readonly webhook?: { readonly host?: string; readonly port?: number; readonly secretFile: string };
   readonly repository: WrittenRepository;
   readonly statuses?: WrittenStatuses;
@@ -275,7 +275,7 @@ async function fillIn(
   return {
     id,
     api: fillInApi(api, base),
-    management: { host: management?.host ?? '127.0.0.1', port: management?.port ?? 9080 },
+    management: { host: '127.0.0.1', port: 9080, dashboard: false, ...management },
     webhook: webhook === undefined ? null : fillInWebhook(webhook, base),
     repository: followed,
     statuses: statuses === undefined ? null : fillInStatuses(statuses, { base, repository: followed }),

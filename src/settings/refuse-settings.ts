@@ -1,4 +1,4 @@
-// Refuses settings of later Treeline versions with a specific message, since a key that is silently ignored would
+// Refuses settings that the schema allows and that do not go together, with a specific message: a key that is silently ignored would
 // mislead the operator.
 import { below, type Fault } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
@@ -14,17 +14,6 @@ export interface PlacedFault {
 
 /** The variables of the environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-interface UnbuiltSetting {
-  readonly steps: readonly (string | number)[];
-  /** The values that are refused; without it, any. */
-  readonly values?: readonly unknown[];
-  readonly hint: string;
-}
-
-const LEAVE_OUT = 'leave it out';
-
-const REFUSALS: readonly UnbuiltSetting[] = [{ steps: ['management', 'dashboard'], values: [true], hint: LEAVE_OUT }];
 
 /** The keys of an entry that belong to one kind of provider. */
 const KEYS_OF_PROVIDER: Readonly<Record<string, readonly string[]>> = {
@@ -52,18 +41,21 @@ export function findRefusals(settings: unknown, environment: Environment): reado
   const providers = settingAt(settings, ['execution', 'providers']);
   const count = Array.isArray(providers) ? providers.length : 0;
   return [
-    ...REFUSALS.flatMap((refusal) => refuseValue(settings, refusal)),
+    ...refuseOpenDashboard(settings),
     ...Array.from({ length: count }, (_, index) => refuseKeys(settings, ['execution', 'providers', index])).flat(),
     ...refuseUrl(settings, environment),
   ];
 }
 
-function refuseValue(settings: unknown, { steps, values, hint }: UnbuiltSetting): PlacedFault[] {
-  const value = settingAt(settings, steps);
-  if (value === undefined || values?.includes(value) === false) return [];
-  const name = values === undefined ? steps.join('.') : `${steps.join('.')}: ${String(value)}`;
-  const part = values === undefined ? 'key' : 'value';
-  return [{ pointer: below('', ...steps), fault: notYet(name, { hint, part }) }];
+/** The dashboard asks nobody who they are, so no other machine may reach it. */
+function refuseOpenDashboard(settings: unknown): PlacedFault[] {
+  const host = settingAt(settings, ['management', 'host']);
+  if (settingAt(settings, ['management', 'dashboard']) !== true || typeof host !== 'string') return [];
+  if (isLoopback(host) || host === '::1') return [];
+  const message = `the dashboard needs no certificate, and "${host}" can be reached from other machines`;
+  const hint =
+    'leave "host" out, or leave "dashboard" out: /ui/ of the API listener shows the same page, with a client certificate';
+  return [{ pointer: '/management/dashboard', fault: { code: 'wrong_value', message, hint } }];
 }
 
 /** Refuses keys that have no effect on this kind of provider, and the lack of those that it needs. */
@@ -118,10 +110,6 @@ function refuseAccess(settings: unknown, url: RepositoryUrl): PlacedFault[] {
       { pointer: below('', ...steps), fault: { code: 'no_effect', message, hint: NOT_ASKED[url.kind], part: 'key' } },
     ];
   });
-}
-
-function notYet(what: string, rest: Pick<Fault, 'hint' | 'part'>): Fault {
-  return { code: 'not_in_this_version', message: `${what} is not in this version of Treeline`, ...rest };
 }
 
 /** Returns the value at these steps into a value of any shape; undefined: there is none. */

@@ -75,7 +75,7 @@ it('waits for a server that is away, and tells so', async () => {
   const port = await freePort();
   await server.stop();
   const settings = await settingsOn(url);
-  const starting = start({ ...settings, management: { host: '127.0.0.1', port } });
+  const starting = start({ ...settings, management: { host: '127.0.0.1', port, dashboard: false } });
   const health = async (path: string): Promise<unknown> => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return answer && { status: answer.status, ...((await answer.json()) as object) };

@@ -61,7 +61,7 @@ describe('what is left out', () => {
           crl: null,
         },
       },
-      management: { host: '127.0.0.1', port: 9080 },
+      management: { host: '127.0.0.1', port: 9080, dashboard: false },
       webhook: null,
       repository: {
         url: join(directory, 'stacks.git'),
@@ -196,7 +196,7 @@ log: { level: debug }
         port: 0,
         tls: { key: '/etc/key', cert: join(directory, 'tls/crt'), clientCa: join(directory, '../ca.crt') },
       },
-      management: { host: '::1', port: 0 },
+      management: { host: '::1', port: 0, dashboard: false },
       webhook: { host: '0.0.0.0', port: 0, secretFile: '/etc/hook' },
       repository: {
         ...{ url: '/srv/stacks.git', branch: 'release/1', directory: 'infra/stacks' },
@@ -580,22 +580,21 @@ describe('a store in PostgreSQL', () => {
   });
 });
 
-describe('what this version does not have', () => {
-  it.each([['management: { dashboard: true }', '3:26', 'management.dashboard: true']])(
-    'is refused: %s',
-    async (line, place, name) => {
-      const [first] = await problemsOf(`${LEAST}${line}\n`);
-      expect(first).toMatch(`${place} not_in_this_version ${name} is not in this version of Treeline; `);
+describe('the dashboard', () => {
+  it.each(['0.0.0.0', '::', '10.0.0.5', 'treeline.example.org'])(
+    'is refused where %s can be reached by others',
+    async (host) => {
+      const [first, ...others] = await problemsOf(`${LEAST}management: { dashboard: true, host: "${host}" }\n`);
+      expect(first).toMatch(
+        `3:26 wrong_value the dashboard needs no certificate, and "${host}" can be reached from other machines`,
+      );
+      expect(others).toEqual([]);
     },
   );
 
-  it('is told together with other mistakes', async () => {
-    const problems = await problemsOf(`${LEAST}management: { dashboard: true, port: x }\nlgo: {}\n`);
-    expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
-      '3:26 not_in_this_version',
-      '3:38 wrong_type',
-      '4:1 unknown_field',
-    ]);
+  it.each(['127.0.0.1', '127.0.0.5', '::1', 'localhost'])('is served on %s', async (host) => {
+    const { management } = await load(`${LEAST}management: { dashboard: true, host: "${host}" }\n`);
+    expect(management).toMatchObject({ host, dashboard: true });
   });
 });
 

@@ -27,6 +27,8 @@ interface DemoPlaces {
   readonly folder: string;
   readonly repository: string;
   readonly log: string;
+  /** The management listener serves the page. */
+  readonly hasPage: boolean;
   readonly credentials: DemoCredentials;
   /** First that of the controller, then that of the proxy, if there is one. */
   readonly sites: readonly ShownSite[];
@@ -41,11 +43,13 @@ interface ShownSite {
 /** Returns the text. Commands in it work from the folder in which the user stands, `from`, also at a later start. */
 export async function instructions(controller: Controller, places: DemoPlaces, from: string): Promise<string> {
   const url = `https://localhost:${controller.api.port}`;
-  const { folder, repository, log } = places;
+  const management = `http://${controller.management.host}:${controller.management.port}`;
+  const { folder, repository, log, hasPage } = places;
   return [
     'Treeline is running.',
     `  REST API    ${url} (mutual TLS)`,
-    `  health      http://${controller.management.host}:${controller.management.port}/readyz`,
+    ...(hasPage ? [`  page        ${management}/ui/`] : []),
+    `  health      ${management}/readyz`,
     `  repository  ${shortest(from, repository)}`,
     `  log         ${shortest(from, log)}`,
     ...serverLines(places, from),

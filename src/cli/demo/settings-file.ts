@@ -30,7 +30,7 @@ api:
   host: 127.0.0.1
   port: 8443
   tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt }
-management: { host: 127.0.0.1, port: 9080 }
+management: { host: 127.0.0.1, port: 9080, dashboard: true }
 repository:
   url: stacks.git
   branch: main

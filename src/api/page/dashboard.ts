@@ -1,0 +1,61 @@
+// Serves the page on the management listener, where nobody shows a certificate: to browsers of this machine alone, with those reads of the
+// interface that the page needs. The rights of authorize.ts are refused to it besides. docs/decisions/0052-the-page.md.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { ServiceError } from '../../model/service-error.ts';
+import { sendError } from '../errors.ts';
+import { presentPage } from '../peer.ts';
+import { PAGE_API, servePage } from './page.ts';
+
+/** The reads that the page asks; none of them shows a client's fingerprint. */
+const READS =
+  /^\/(?:operations\/(?:status|clients|servers(?:\/[^/]+)?|explain\/[^/]+)|stacks\/instances\/[^/]+\/(?:why|events)|events)\/?$/;
+/** Any other name would be one that somebody else has pointed at this machine, and its pages would read this one. */
+const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
+
+/** Tells whether a request of the management listener is for the page. */
+export function isForPage({ url = '/' }: IncomingMessage): boolean {
+  return /^\/ui(?:[/?]|$)/.test(url);
+}
+
+/** Returns what answers requests for the page. `handler` answers its reads as those of the interface. */
+export function createDashboard(handler: RequestListener): RequestListener {
+  const serve = servePage(PAGE_API);
+  return (request, response) => {
+    try {
+      refuseStrangers(request);
+      if (request.url?.startsWith(`${PAGE_API}/`)) readData(request, response, handler);
+      else void serve(request, response, () => undefined);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      sendError(response, error);
+    }
+  };
+}
+
+function refuseStrangers({ method, headers }: IncomingMessage): void {
+  const { host = '', origin } = headers;
+  if (!LOOPBACK.test(host)) {
+    const message = `The page is for this machine: ask for it as localhost or 127.0.0.1, and not as "${host}"`;
+    throw new ServiceError('not_allowed', message);
+  }
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host}`.toLowerCase().replace(/:80$/, '')) {
+    throw new ServiceError('not_allowed', `This comes from a page of ${origin}, and other pages may not read here`);
+  }
+  if (method !== 'GET' && method !== 'HEAD') {
+    throw new ServiceError('method_not_allowed', 'Only GET and HEAD are possible here');
+  }
+}
+
+function readData(request: IncomingMessage, response: ServerResponse, handler: RequestListener): void {
+  const site = request.headers['sec-fetch-site'] ?? 'same-origin';
+  if (site !== 'same-origin' && site !== 'none') {
+    throw new ServiceError('not_allowed', 'This comes from a page of another site, and other pages may not read here');
+  }
+  const target = request.url?.slice(PAGE_API.length) ?? '/';
+  if (!READS.test(target.split('?', 1)[0] ?? '')) {
+    throw new ServiceError('not_found', `The page reads nothing at ${target}`);
+  }
+  presentPage(request.socket);
+  request.url = target;
+  handler(request, response);
+}

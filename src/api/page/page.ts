@@ -1,0 +1,117 @@
+// Serves the page: a few files that a browser loads once, for every address below /ui/. It shows nothing by itself: the page asks for its
+// data over the interface. docs/decisions/0052-the-page.md.
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { ServiceError } from '../../model/service-error.ts';
+import type { RequestStep } from '../authenticate.ts';
+
+/** The address of the page. */
+export const PAGE = '/ui/';
+/** Where the page of a management listener asks for its data. */
+export const PAGE_API = '/ui/api';
+
+const FILES = join(import.meta.dirname, 'browser');
+const START = 'start.html';
+/** The packages that a browser loads, by what the page imports them as. */
+const PACKAGES = ['preact', 'htm'];
+const IMPORTS = new RegExp(` from ['"](${PACKAGES.join('|')})['"]`, 'g');
+/** Other addresses of the page: overview, instance and node, and what is searched. */
+const VIEWS = /^(?:instances\/[^/]+\/?|nodes\/[^/]+\/?|servers\/?)?$/;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+const POLICY = [
+  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self'"],
+  ...["base-uri 'none'", "frame-ancestors 'none'", "form-action 'none'", "require-trusted-types-for 'script'"],
+].join('; ');
+
+/** What every answer carries. Nothing of the page is framed, guessed, or told to other sites. */
+const HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-cache',
+  Vary: 'Accept-Encoding',
+};
+
+/** A file of the page as it is sent. */
+export interface PageFile {
+  readonly type: string;
+  readonly etag: string;
+  readonly bytes: Buffer;
+  readonly packed: Buffer;
+}
+
+let loaded: ReadonlyMap<string, PageFile> | undefined;
+
+/** Returns the files by name, read once a process. */
+export function pageFiles(): ReadonlyMap<string, PageFile> {
+  loaded ??= loadFiles();
+  return loaded;
+}
+
+function loadFiles(): ReadonlyMap<string, PageFile> {
+  const files = new Map<string, PageFile>();
+  for (const name of readdirSync(FILES)) files.set(name, asFile(name, readFileSync(join(FILES, name), 'utf8')));
+  for (const name of PACKAGES) {
+    const file = `${name}.js`;
+    files.set(file, asFile(file, readFileSync(fileURLToPath(import.meta.resolve(name)), 'utf8')));
+  }
+  const start = files.get(START);
+  const html = start?.bytes.toString().replace('data-api=""', `data-api="${PAGE_API}"`) ?? '';
+  return files.set(PAGE_API, asFile(START, html));
+}
+
+function asFile(name: string, text: string): PageFile {
+  // Browsers know files, not packages. A map of their names would have to stand in the page as a script.
+  const bytes = Buffer.from(text.replaceAll(IMPORTS, " from './$1.js'"));
+  const type = TYPES[extname(name)] ?? 'application/octet-stream';
+  return { type, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`, bytes, packed: gzipSync(bytes) };
+}
+
+/** Returns the step that answers everything below /ui/, and passes all else on. `start`: the file of its views. */
+export function servePage(start: typeof START | typeof PAGE_API = START): RequestStep {
+  return (request, response, next) => {
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '';
+    if (path === PAGE.slice(0, -1)) redirect(response);
+    else if (path.startsWith(PAGE)) answer(request, response, fileAt(path.slice(PAGE.length), start));
+    else next();
+  };
+}
+
+function redirect(response: ServerResponse): void {
+  response.writeHead(308, { ...HEADERS, Location: PAGE, 'Content-Length': 0 }).end();
+}
+
+function fileAt(name: string, start: string): PageFile {
+  const file = pageFiles().get(VIEWS.test(name) ? start : name);
+  if (file !== undefined && name !== START && !name.startsWith('/')) return file;
+  throw new ServiceError('not_found', `The page has no "${name}"; it begins at ${PAGE}`);
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, { type, etag, bytes, packed }: PageFile): void {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('Allow', 'GET, HEAD');
+    throw new ServiceError('method_not_allowed', 'The page can be read, and nothing else');
+  }
+  if (request.headers['if-none-match'] === etag) {
+    response.writeHead(304, { ...HEADERS, ETag: etag }).end();
+    return;
+  }
+  const isPacked = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+  const body = isPacked ? packed : bytes;
+  const encoding = isPacked ? { 'Content-Encoding': 'gzip' } : {};
+  response.writeHead(200, { ...HEADERS, ...encoding, ETag: etag, 'Content-Type': type, 'Content-Length': body.length });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
