@@ -13,7 +13,8 @@ import { isApprovalOpen } from './hold-rows.ts';
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
 /**
- * Returns the facts as the rows tell them. `approvedCount` comes from the commits that are being followed. Protection is
+ * Returns the facts as the rows tell them at one moment: rows change while a commit is judged in steps, and an approval that came between two
+ * of them would be used up for an instance that stays held. `approvedCount` comes from the commits that are being followed. Protection is
  * lifted where that is remembered with what is held.
  */
 export function readSafety(
@@ -25,20 +26,32 @@ export function readSafety(
   }: { readonly budget: DeleteBudget; readonly now: number; readonly approvedCount?: number },
 ): Safety {
   const recent = recentRemovals(ledger, now);
+  const [approvals, heldBefore] = [new Map(ledger.list('approval')), new Map(ledger.list('held'))];
+  const serverAt = remembered((name) => ledger.server(name));
   return {
-    unprotected: liftsIn(ledger.list('held')),
+    unprotected: liftsIn(heldBefore),
     recordedBytes: ledger.rowBytes,
     deletions: {
       limit: removalsMax(budget, serverCount(ledger, now)),
       recent: recent.size,
       isRecent: (removal) => recent.has(removalName(removal)),
       underWay: removalsUnderWay(ledger),
-      goesOn: (server, spec) => goesOn(ledger.server(server), spec),
-      incarnationOf: (server) => madeIncarnation(ledger.server(server)),
-      isApproved: (digest) => isApproved(ledger.read('approval', digest), now),
-      heldBefore: ledger.list('held'),
+      goesOn: (server, spec) => goesOn(serverAt(server), spec),
+      incarnationOf: (server) => madeIncarnation(serverAt(server)),
+      isApproved: (digest) => isApproved(approvals.get(digest), now),
+      heldBefore,
       approvedCount,
     },
+  };
+}
+
+/** Returns a function that answers each question as it did first. */
+function remembered<Value>(find: (name: string) => Value): (name: string) => Value {
+  const known = new Map<string, { readonly value: Value }>();
+  return (name) => {
+    const found = known.get(name) ?? { value: find(name) };
+    known.set(name, found);
+    return found.value;
   };
 }
 
