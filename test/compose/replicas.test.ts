@@ -7,6 +7,7 @@ import { type Controller, startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ListedEvents, ToldEvent } from '../../src/service/operate/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import { describedClient } from '../support/described-client.ts';
 import { type ReadStream, readStream } from '../support/event-stream.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
@@ -54,7 +55,8 @@ async function start(site: Site, url: string, name: string): Promise<Running> {
   const replica = { name, leaseSeconds: LEASE_SECONDS };
   const controller = await startController({ ...settings, store, replica }, { log });
   onTestFinished(() => controller.stop());
-  const client = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator);
+  const server = { port: controller.api.port, ca: site.ca };
+  const client = describedClient(createHttpsClient(server, site.administrator), true);
   const health = async (path: string) => {
     const answer = await fetch(`http://127.0.0.1:${controller.management.port}${path}`);
     return { status: answer.status, ...((await answer.json()) as { readonly message: string }) };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { issueClientCertificate } from '../../src/base/development-pki.ts';
 import { ROOT } from './command-line.ts';
+import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, keepAll } from './https-client.ts';
 import { type Relay, startRelay } from './relay.ts';
 import { ServingProcess } from './serving-process.ts';
@@ -68,7 +69,7 @@ export async function startProxyScene(
 export function clientAt({ ca, administrator }: Site, port: number): HttpsClient {
   const agent = keepAll();
   onTestFinished(() => agent.destroy());
-  return createHttpsClient({ port, ca }, administrator, agent);
+  return describedClient(createHttpsClient({ port, ca }, administrator, agent), true);
 }
 
 interface ProxyPlace {

@@ -7,6 +7,7 @@ import { type Controller, startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings } from '../../src/model/settings.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
+import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, keepAll, type Reply } from './https-client.ts';
 import type { Site } from './site.ts';
 
@@ -44,7 +45,8 @@ export async function runController(
     agent.destroy();
     await controller.stop();
   });
-  const { request } = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator, agent);
+  const server = { port: controller.api.port, ca: site.ca };
+  const { request } = describedClient(createHttpsClient(server, site.administrator, agent), true);
   const get = (path: string): Promise<Reply> => request(path);
   const post = (path: string, body: JsonMap): Promise<Reply> =>
     request(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
