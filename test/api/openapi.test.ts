@@ -2,10 +2,35 @@
 // holds every answer of the other tests against it.
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ExplainedKey, LayerStatement } from '../../src/model/explanation.ts';
 import { ROLES } from '../../src/model/names.ts';
-import { DOCUMENT, faultsOf, faultsOfRequest } from '../support/described-client.ts';
+import type { Problem } from '../../src/model/problem.ts';
+import type { ErrorDetail } from '../../src/model/service-error.ts';
+import type { Spec } from '../../src/model/spec.ts';
+import type {
+  HeldItem,
+  LeadingReplica,
+  Outage,
+  Overview,
+  RecordedState,
+  ServerDetails,
+  ServerProperty,
+  WaitingItem,
+  Why,
+} from '../../src/service/operate/answers.ts';
+import type { ServerEffect } from '../../src/service/write/server-changes.ts';
+import { DOCUMENT, faultsOf, faultsOfBody, faultsOfRequest } from '../support/described-client.ts';
 import { EXCEPTIONS, ROUTES, routesOfApplication } from '../support/route-table.ts';
+import { COMMIT } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+const NOW = '2026-11-20T10:13:56.000Z';
+const OUTAGE: Required<Outage> = { reason: 'no answer', since: NOW, sinceStart: true };
+const LEADER: LeadingReplica = { name: 'a', since: NOW, fencing: 2 };
+const SPEC: Spec = {
+  ...{ kind: 'Platform::Server', properties: { size: ['a'] }, layers: { shape: { cpus: 8 } } },
+  ...{ configurationOnly: [], dependsOn: [], lists: [] },
+};
 
 let api: TestApi;
 beforeAll(async () => {
@@ -112,4 +137,86 @@ describe('an answer that is not described is found', () => {
     expect(faultsOfRequest('/operations/approve/', post, reply)).toEqual([]);
     expect(faultsOfRequest('/operations/approve/', { ...post, body: '{}' }, reply).join()).toContain('digest');
   });
+});
+
+/** Fields that hardly an answer of a test has: a new one has to stand here before this compiles, and then to be described. */
+const RARE = {
+  WaitingItem: {
+    ...{ resource: 'web-1', state: 'drifted', reason: 'drifted: size', since: null, until: null, action: null },
+    difference: [{ property: 'size', applied: 'small', observed: null, wanted: ['large'] }],
+  } satisfies Required<WaitingItem>,
+  HeldItem: {
+    ...{ kind: 'failures', digest: 'beef', instance: null, reason: 'too many', since: NOW, resources: ['web-1'] },
+    check: 'set repository.directory back',
+  } satisfies Required<HeldItem>,
+  Why: {
+    status: 'Blocked',
+    summary: '',
+    counts: { blocked: 1 },
+    waiting: [],
+    leader: LEADER,
+    lag: OUTAGE,
+  } satisfies Required<Why>,
+  Overview: {
+    ...{ commit: COMMIT, held: [], counts: {}, leader: null, lag: OUTAGE, attentionLeftOut: 1 },
+    newest: { commit: COMMIT, reason: 'it is held', since: NOW, action: 'treeline approve beef' },
+    ...{ repository: OUTAGE, store: OUTAGE, audit: OUTAGE, copied: OUTAGE, statuses: OUTAGE, instances: [] },
+    attention: [
+      {
+        ...{
+          id: 'held:shop',
+          kind: 'held',
+          instances: ['shop'],
+          servers: { count: 1, examples: ['web-1'] },
+          reason: '',
+        },
+        ...{ since: null, action: null, acknowledged: { by: 'Ada', until: NOW, reason: '' } },
+      },
+    ],
+  } satisfies Required<Overview>,
+  RecordedState: {
+    ...{ commit: COMMIT, held: [], lifted: ['shop'], isBehind: true },
+    servers: [
+      {
+        ...{ name: 'web-1', instance: 'shop', key: 'web', index: '01', state: 'retrying', since: NOW, commit: COMMIT },
+        ...{ reason: { code: 'action_failed', text: '' }, generation: 1, incarnation: 2, provider: null, wanted: null },
+        ...{ mayExist: true, dirty: true, replacing: false, approved: false, held: false, protected: false },
+        ...{ deletion: 'retain', outputs: { ports: ['80'], cpus: 4 }, applied: SPEC },
+      },
+    ],
+  } satisfies Required<RecordedState>,
+  ServerDetails: {
+    ...{ name: 'web-1', instance: 'shop', group: 'web', state: 'drifted', since: NOW, reason: null, attempt: 0 },
+    ...{ until: null, action: null, commit: COMMIT, generation: 1, provider: null },
+    properties: [
+      { property: 'size', wanted: 'small', applied: null, observed: ['x'] } satisfies Required<ServerProperty>,
+    ],
+  } satisfies Required<ServerDetails>,
+  ExplainedKey: {
+    ...{ value: ['a'], merge: 'unique', isSecret: true },
+    statements: [
+      {
+        ...{ layer: 0, value: null, effect: 'removes', at: { file: 'a.yaml', line: 1 }, suppliedAt: null },
+        adds: ['a'],
+      } satisfies Required<LayerStatement>,
+    ],
+  } satisfies Required<ExplainedKey>,
+  DryRun: {
+    ...{ message: '', return_code: 200, dry_run: true, diff: '' },
+    servers: [
+      { server: 'web-1', instance: 'shop', change: 'held', once_approved: 'deleted' } satisfies Required<ServerEffect>,
+    ],
+  },
+  Error422: {
+    ...{ message: '', return_code: 422, error: 'breaks_others' },
+    details: [{ file: 'a.yaml', line: 1, column: 2, pointer: '/a', message: '' } satisfies Required<ErrorDetail>],
+  },
+  Problem: {
+    ...{ code: 'unknown_template', severity: 'warning', file: 'a.yaml', line: 1, column: 2, pointer: '', message: '' },
+    ...{ hint: null, instances: ['shop'] },
+  } satisfies Required<Problem>,
+};
+
+test.each(Object.entries(RARE))('%s is described with all its fields', (schema, body) => {
+  expect(faultsOfBody(schema, JSON.parse(JSON.stringify(body)))).toEqual([]);
 });

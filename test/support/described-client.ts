@@ -93,7 +93,8 @@ function faultsOfAnswer(answer: DescribedAnswer | undefined, reply: Reply, isHea
   return type === 'application/json' ? [...faults, ...faultsOfBody(nameIn(described.schema), bodyIn(reply))] : faults;
 }
 
-function faultsOfBody(schema: string, body: unknown): readonly string[] {
+/** Returns what of a body is not as the schema of that name says. */
+export function faultsOfBody(schema: string, body: unknown): readonly string[] {
   const validate = ajv.getSchema(`api#/components/schemas/${schema}`);
   if (validate === undefined) return [`there is no schema ${schema}`];
   if (validate(body)) return [];
