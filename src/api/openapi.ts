@@ -27,7 +27,8 @@ interface Described {
 }
 
 interface Kind extends Described {
-  readonly headers: readonly string[];
+  /** By the name of the header: its description among the headers. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 interface Operation extends Described {
@@ -43,7 +44,7 @@ const KINDS: Readonly<Record<string, Kind>> = api.kinds;
 const OPERATIONS: Readonly<Record<string, Operation>> = api.operations;
 /** Keywords of the files' schemas that are for editors, or that OpenAPI has in another place. */
 const NOT_IN_OPENAPI: ReadonlySet<string> = new Set(['$schema', 'definitions', 'errorMessage', 'doNotSuggest']);
-const ON_EVERY_ANSWER = ['X-Request-Id', 'X-Treeline-Replica'];
+const ON_EVERY_ANSWER = { 'X-Request-Id': 'X-Request-Id', 'X-Treeline-Replica': 'X-Treeline-Replica' };
 
 /** Returns the route of the document, which is made when it is first asked for. */
 export function openApiRoutes(reader: Reader): Router {
@@ -111,7 +112,7 @@ function describeOperation(method: string, path: string, operation: Operation): 
 function describeAnswers(kind: Kind, operation: Operation): Record<string, object> {
   const answers: Record<string, object> = {};
   for (const [status, content] of Object.entries({ ...kind.answers, ...operation.answers })) {
-    const headers = headersOf([...ON_EVERY_ANSWER, ...kind.headers]);
+    const headers = describeHeaders(kind.headers);
     const description = STATUS_CODES[status] ?? status;
     answers[status] =
       content === null ? { description, headers } : { description, headers, content: contentOf(content) };
@@ -125,7 +126,7 @@ function describeAnswers(kind: Kind, operation: Operation): Record<string, objec
 function errorResponses(): Record<string, object> {
   const responses: Record<string, object> = {};
   for (const [status, codes] of errorCodes()) {
-    const headers = headersOf([...ON_EVERY_ANSWER, ...(api.retried.includes(status) ? ['Retry-After'] : [])]);
+    const headers = describeHeaders(api.retried.includes(status) ? { 'Retry-After': 'Retry-After' } : {});
     responses[status] = { description: codes.join(', '), headers, content: contentOf(`Error${status}`) };
   }
   return responses;
@@ -194,8 +195,9 @@ function contentOf(content: string): object {
   return { 'application/json': { schema: refTo('schemas', content) } };
 }
 
-function headersOf(names: readonly string[]): object {
-  return Object.fromEntries(names.map((name) => [name, refTo('headers', name)]));
+function describeHeaders(headers: Readonly<Record<string, string>>): object {
+  const all = Object.entries({ ...ON_EVERY_ANSWER, ...headers });
+  return Object.fromEntries(all.map(([name, described]) => [name, refTo('headers', described)]));
 }
 
 function refTo(section: string, name: string): { readonly $ref: string } {

@@ -15,6 +15,7 @@ import type {
   RecordedState,
   ServerDetails,
   ServerProperty,
+  ToldEvent,
   WaitingItem,
   Why,
 } from '../../src/service/operate/answers.ts';
@@ -124,6 +125,13 @@ describe('an answer that is not described is found', () => {
       'error',
     ],
     ['a header', '/types', {}, replied(200, { types: ['zone'] }), 'the header ETag is missing'],
+    [
+      'an own header',
+      '/operations/approve',
+      post,
+      { ...replied(200, {}), headers: { ...headers, 'x-more': '1' } },
+      'x-more',
+    ],
     ['a path', '/nothing', {}, replied(200, {}), 'no such path'],
     ['a method', '/types', { method: 'POST' }, replied(200, {}), 'no such path'],
     ['an error off the paths', '/nothing', {}, replied(404, { message: '' }), 'return_code'],
@@ -201,6 +209,10 @@ const RARE = {
       } satisfies Required<LayerStatement>,
     ],
   } satisfies Required<ExplainedKey>,
+  InstanceEvent: {
+    ...{ id: 1, time: NOW, resource: null, from: 'Done', to: null, reason: '', commit: null, client: null },
+    ...{ clientName: null, instance: null },
+  } satisfies Required<ToldEvent>,
   DryRun: {
     ...{ message: '', return_code: 200, dry_run: true, diff: '' },
     servers: [

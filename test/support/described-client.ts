@@ -34,6 +34,8 @@ export const DOCUMENT = JSON.parse(JSON.stringify(createOpenApi())) as {
   };
 };
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+/** The headers that are not those of every HTTP server. */
+const OWN_HEADER = /^(?:x-.*|etag|retry-after)$/;
 const ADVICE = 'describe it in schemas/api.json as CONTRIBUTING.md says under "Add a route", or mend the answer';
 
 const ajv = new Ajv2020({ strict: false, formats: { 'date-time': RFC_3339 } });
@@ -82,15 +84,24 @@ export function faultsOfRequest(path: string, { method = 'GET', body }: Ask, { s
 }
 
 function faultsOfAnswer(answer: DescribedAnswer | undefined, reply: Reply, isHead: boolean): readonly string[] {
-  const required = Object.keys(answer?.headers ?? {}).filter((name) => DOCUMENT.components.headers[name]?.required);
-  const missing = required.filter((name) => reply.headers[name.toLowerCase()] === undefined);
-  const faults = missing.map((name) => `the header ${name} is missing`);
+  const faults = faultsOfHeaders(answer?.headers ?? {}, reply);
   if (isHead) return faults;
   const type = reply.headers['content-type']?.split(';')[0];
   if (answer?.content === undefined) return reply.bytes.length > 0 ? [...faults, 'it has a body'] : faults;
   const described = type === undefined ? undefined : answer.content[type];
   if (described === undefined) return [...faults, `it is ${type}, and not ${Object.keys(answer.content)}`];
   return type === 'application/json' ? [...faults, ...faultsOfBody(nameIn(described.schema), bodyIn(reply))] : faults;
+}
+
+function faultsOfHeaders(described: DescribedAnswer['headers'], { headers }: Reply): readonly string[] {
+  const required = Object.entries(described).filter(([, one]) => DOCUMENT.components.headers[nameIn(one)]?.required);
+  const missing = required.filter(([name]) => headers[name.toLowerCase()] === undefined);
+  const names = new Set(Object.keys(described).map((name) => name.toLowerCase()));
+  const unknown = Object.keys(headers).filter((name) => OWN_HEADER.test(name) && !names.has(name));
+  return [
+    ...missing.map(([name]) => `the header ${name} is missing`),
+    ...unknown.map((name) => `the header ${name} is not described`),
+  ];
 }
 
 /** Returns what of a body is not as the schema of that name says. */
