@@ -4,7 +4,7 @@ import { isMap, type JsonMap } from '../model/json.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { WriteOrder, WriteResult } from '../service/write/draft.ts';
 import { auditAction, auditDone } from './audit-requests.ts';
-import { callerOf } from './authenticate.ts';
+import { callerOf, findRefusal } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
 import { COMMIT, requestIdOf, sendEnvelope, sendJson } from './present.ts';
 import { queryFlag } from './query.ts';
@@ -35,7 +35,8 @@ export function write<Params>(
       const { commit, branch, preview } = await carryOut(request, order);
       auditDone(response, { commit, branch });
       // A read through a load balancer asks for it: it may reach a replica that does not show it yet.
-      if (commit !== null && branch === null) response.setHeader(COMMIT, commit);
+      const isShown = branch === null && findRefusal(request) === undefined;
+      if (commit !== null && isShown) response.setHeader(COMMIT, commit);
       const { status, message } = answer(request);
       if (preview !== undefined) {
         const envelope = { message: 'Dry run: nothing was written', return_code: 200, dry_run: true };
