@@ -8,7 +8,7 @@ import type { Problem } from '../../src/model/problem.ts';
 import type { ErrorDetail } from '../../src/model/service-error.ts';
 import type { Spec } from '../../src/model/spec.ts';
 import type {
-  HeldItem,
+  AuthoredHold,
   LeadingReplica,
   Outage,
   Overview,
@@ -155,8 +155,8 @@ const RARE = {
   } satisfies Required<WaitingItem>,
   HeldItem: {
     ...{ kind: 'failures', digest: 'beef', instance: null, reason: 'too many', since: NOW, resources: ['web-1'] },
-    check: 'set repository.directory back',
-  } satisfies Required<HeldItem>,
+    ...{ commit: null, author: 'Ada', check: 'set repository.directory back' },
+  } satisfies Required<AuthoredHold>,
   Why: {
     status: 'Blocked',
     summary: '',

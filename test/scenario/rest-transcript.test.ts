@@ -66,6 +66,9 @@ const STEPS: readonly Step[] = [
   ['GET /operations/servers?instance=orders-db'],
   ['GET /operations/servers/orders-db'],
   ['GET /operations/recorded'],
+  // Sorted by serials, which are made for each run.
+  ['GET /operations/clients', undefined, { headers: { 'if-none-match': '*' } }],
+  ['GET /operations/notifications'],
   ['GET /operations/events?instance=orders-db&limit=1'],
   ['GET /events?after=yesterday'],
   ['GET /operations/explain/prod-web-4/log_level'],
