@@ -88,10 +88,10 @@ async function compose(
     onTaken: () => void roles?.switchTo('leader'),
     onLost: () => roles?.switchTo('standby'),
   });
-  measureReplica(metrics, { settings, replica, clock });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const clients = judgeClients(tls.material);
   const parts = { settings, replica, judge: clients.judge, audit, seen: new ClientsSeen(clock), clock, log, metrics };
+  measureReplica(parts);
   const { database } = replica;
   const standby = database && createStandby(parts, database, opened);
   if (standby !== undefined) present.fallBackTo(standby);

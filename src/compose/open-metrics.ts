@@ -1,6 +1,6 @@
 // Opens the metrics of a process, and wires what measures it. The parts that count get the metrics handed in.
 import type { Clock } from '../base/clock.ts';
-import { Metrics } from '../base/metrics.ts';
+import { Metrics, type SetGauge } from '../base/metrics.ts';
 import { productVersion } from '../base/product-files.ts';
 import { createSlices } from '../base/slices.ts';
 import { registeredProxies } from '../follow/current-state.ts';
@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import type { WiredCore } from './core.ts';
 import type { SharedParts } from './open-parts.ts';
 import type { PresentRole } from './present-role.ts';
-import type { Replica } from './replica.ts';
+import type { RoleParts } from './replica.ts';
 
 /** Returns the metrics of a process, which tell of its role; `opened` ends them. */
 export function openMetrics(
@@ -37,10 +37,7 @@ export function openMetrics(
 }
 
 /** Has metrics tell of what is recorded, whatever the role is. */
-export function measureReplica(
-  metrics: Metrics,
-  { settings, replica, clock }: { readonly settings: Settings; readonly replica: Replica; readonly clock: Clock },
-): void {
+export function measureReplica({ settings, replica, seen, clock, metrics }: RoleParts): void {
   const { ledger, current } = replica.shown;
   const sources = {
     ...{ rows: ledger, desired: () => current.get(), refused: () => current.refused, now: () => clock.now() },
@@ -50,18 +47,32 @@ export function measureReplica(
   metrics.measure((set) => measureRecorded(sources, set));
   metrics.measure((set) => {
     set('treeline_fencing_number', {}, replica.database?.lease.fencing ?? 0);
-    for (const [tag, count] of countByTag(proxies() ?? [])) set('treeline_proxies', { tag }, count);
+    measureProxies(proxies() ?? [], (serial) => seen.of(serial, ledger)?.lastSeen, set);
     return undefined;
   });
 }
 
 /** A proxy counts for each of its tags; one without tags for the tag "". */
-function countByTag(proxies: readonly RegisteredProxy[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const { tags } of proxies) {
-    for (const tag of new Set(tags.length === 0 ? [''] : tags)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+function measureProxies(
+  proxies: readonly RegisteredProxy[],
+  lastSeen: (serial: string) => string | undefined,
+  set: SetGauge,
+): void {
+  const byTag = new Map<string, { count: number; seen: string | undefined }>();
+  for (const { serial, tags } of proxies) {
+    const seen = lastSeen(serial);
+    for (const tag of new Set(tags.length === 0 ? [''] : tags)) {
+      const known = byTag.get(tag) ?? { count: 0, seen };
+      known.count += 1;
+      // One length and zone, so that the order of the texts is that of the times.
+      if (seen !== undefined && (known.seen ?? '') < seen) known.seen = seen;
+      byTag.set(tag, known);
+    }
   }
-  return counts;
+  for (const [tag, { count, seen }] of byTag) {
+    set('treeline_proxies', { tag }, count);
+    if (seen !== undefined) set('treeline_proxy_last_seen_timestamp_seconds', { tag }, Date.parse(seen) / 1000);
+  }
 }
 
 /** Has metrics tell of what a leader alone knows, until the returned function is called. */

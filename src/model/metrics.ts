@@ -104,7 +104,7 @@ export const METRICS = {
     { seriesMax: 100 },
   ),
   treeline_proxy_last_seen_timestamp_seconds: gauge(
-    'When a proxy with this tag has asked last since this replica leads, in seconds since 1970; without a series: none has',
+    'When a proxy with this tag was seen last, in seconds since 1970; without a series: none was',
     { tag: open() },
     { seriesMax: 100 },
   ),

@@ -6,7 +6,7 @@ import { HAS_PROMETHEUS, promtool, startPrometheus, WHY_SKIPPED } from '../suppo
 import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
 import { SERVERS, SHOP, STACKS } from './stacks.ts';
-import { identityOf, upAndWriting } from './writing.ts';
+import { identityOf, registrationOf, upAndWriting } from './writing.ts';
 
 /** Returns the value of each series, by its name with its labels. */
 async function scrape({ controller }: RunningController): Promise<Readonly<Record<string, number>>> {
@@ -64,6 +64,14 @@ test('a wrong commit, a write, strangers and drift count', async () => {
     'treeline_http_requests_total{route="/tree",role="none",code="403"}': 1,
     'treeline_http_requests_total{route="/stacks/instances/:id",role="administrator",code="409"}': 1,
   });
+  expect(Object.keys(await scrape(running)).filter((series) => series.includes('prox'))).toEqual([]);
+  const proxy = { ...registrationOf(site, 'proxy'), tags: ['site-a', 'site-b'] };
+  expect((await write('/clients', { body: proxy })).status).toBe(201);
+  expect((await scrape(running))['treeline_proxies{tag="site-b"}']).toBe(1);
+  expect(await scrape(running)).not.toHaveProperty('treeline_proxy_last_seen_timestamp_seconds{tag="site-b"}');
+  expect((await request('/agent/actions?wait=0')).status).toBe(200);
+  const seen = (await scrape(running))['treeline_proxy_last_seen_timestamp_seconds{tag="site-b"}'];
+  expect(Math.abs(Date.now() / 1000 - (seen ?? 0))).toBeLessThan(30);
   await site.repository.commit({ 'tree.yaml': 'name: [' });
   const refused = async (): Promise<unknown> => (await scrape(running))['treeline_polls_total{outcome="refused"}'];
   await expect.poll(refused, PATIENCE).toBe(1);
