@@ -59,9 +59,9 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   earlier.accept();
   opened.defer(recordSeen({ ...core, seen, clock, log }));
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
-  watchAttention(parts, core, opened);
+  const attention = watchAttention(parts, core, opened);
   const { agent, follower, reconciler } = core;
-  opened.defer(measureLeader(metrics, { ...core, store, clock }));
+  opened.defer(measureLeader(metrics, { ...core, store, attention, clock }));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
   const answers = {
     readAnswer: answerIn,

@@ -4,9 +4,12 @@ import { Metrics, type SetGauge } from '../base/metrics.ts';
 import { productVersion } from '../base/product-files.ts';
 import { createSlices } from '../base/slices.ts';
 import { registeredProxies } from '../follow/current-state.ts';
+import { METRICS } from '../model/metrics.ts';
 import type { Settings } from '../model/settings.ts';
 import type { RegisteredProxy } from '../reconcile/waits/proxy-presence.ts';
 import { stallsIn } from '../reconcile/waits/stall-graph.ts';
+import type { AttentionItem } from '../service/operate/answers.ts';
+import type { AttentionWatch } from '../service/operate/attention-watch.ts';
 import { countDrift, measureRecorded, secondsSince } from '../service/operate/measure.ts';
 import type { LowdbStoreOptions } from '../store/lowdb-store.ts';
 import type { Store } from '../store/store.ts';
@@ -75,18 +78,38 @@ function measureProxies(
   }
 }
 
+interface MeasuredLeader extends WiredCore {
+  readonly store: Store;
+  readonly attention: Pick<AttentionWatch, 'items'>;
+  readonly clock: Clock;
+}
+
 /** Has metrics tell of what a leader alone knows, until the returned function is called. */
 export function measureLeader(
   metrics: Metrics,
-  { ledger, reconciler, follower, store, clock }: WiredCore & { readonly store: Store; readonly clock: Clock },
+  { ledger, reconciler, follower, store, attention, clock }: MeasuredLeader,
 ): () => void {
   ledger.watch((change) => countDrift(metrics, change));
   return metrics.measure((set) => {
     for (const [kind, count] of reconciler.countWaits()) set('treeline_waits', { kind }, count);
     set('treeline_repository_outage_seconds', {}, secondsSince(follower.failure?.since, clock.now()));
     set('treeline_store_outage_seconds', {}, secondsSince(store.failure?.since, clock.now()));
+    measureAttention([...(attention.items()?.values() ?? [])], set);
     return undefined;
   });
+}
+
+function measureAttention(items: readonly AttentionItem[], set: SetGauge): void {
+  for (const kind of METRICS.treeline_attention.labels.kind) {
+    const alike = items.filter((item) => item.kind === kind);
+    const known = alike.filter(({ acknowledged }) => acknowledged !== null).length;
+    set('treeline_attention', { kind, acknowledged: 'false' }, alike.length - known);
+    set('treeline_attention', { kind, acknowledged: 'true' }, known);
+  }
+  for (const { kind, instances, acknowledged } of items) {
+    if (acknowledged !== null) continue;
+    for (const instance of instances) set('treeline_instance_attention', { instance, kind }, 1);
+  }
 }
 
 /** Returns what stands between the store and its adapter, so that the time of each commit is observed. */

@@ -41,6 +41,11 @@ const WAITS = [
   ...['budget', 'earlier', 'first check', 'witness', 'time'],
 ] as const;
 
+const ATTENTION = [
+  ...['store', 'copied', 'leader', 'repository', 'commit', 'held', 'gone', 'invalid', 'failed', 'lost', 'blocked'],
+  ...['drifted', 'statuses', 'audit'],
+] as const;
+
 /** All metrics, by name. With these limits they are less than 5,000 series, however many servers there are. */
 export const METRICS = {
   treeline_build_info: gauge(
@@ -96,6 +101,15 @@ export const METRICS = {
   }),
   treeline_deletes_held: gauge('Servers whose delete or replacement is held', {}),
   treeline_delete_budget_left: gauge('How many servers may be deleted or replaced now without an approval', {}),
+  treeline_attention: gauge('Causes that need a person, by kind, and whether a person has acknowledged it', {
+    kind: ATTENTION,
+    acknowledged: ['false', 'true'],
+  }),
+  treeline_instance_attention: gauge(
+    '1 where an instance needs a person, and nobody has acknowledged it',
+    { instance: open(), kind: ATTENTION },
+    { seriesMax: 500 },
+  ),
   treeline_drift_found_total: counter('Servers at rest that a check has found gone or changed', {}),
   treeline_drift_heals_total: counter('Corrections of drift that were begun', {}),
   treeline_proxies: gauge(

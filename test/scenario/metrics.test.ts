@@ -80,6 +80,10 @@ test('a wrong commit, a write, strangers and drift count', async () => {
   const invalid = async (): Promise<unknown> => (await scrape(running))['treeline_instances{status="Invalid"}'];
   await expect.poll(invalid, PATIENCE).toBe(1);
   expect((await scrape(running)).treeline_commit_lag_seconds).toBe(0);
+  const needing = async (): Promise<unknown> =>
+    (await scrape(running))['treeline_instance_attention{instance="shop",kind="invalid"}'];
+  await expect.poll(needing, PATIENCE).toBe(1);
+  expect((await scrape(running))['treeline_attention{kind="invalid",acknowledged="false"}']).toBe(1);
 });
 
 test.runIf(HAS_PROMETHEUS)(
