@@ -132,6 +132,7 @@ describe('on the management listener', () => {
     for (const path of [
       '/operations/status',
       '/operations/clients',
+      '/operations/held',
       '/operations/servers?limit=5',
       '/operations/servers/shop-web',
       '/stacks/instances/shop/why',
@@ -187,7 +188,7 @@ describe('on the management listener', () => {
   test('it reaches no route beside its own', async () => {
     const get = await dashboardOn();
     const own =
-      /^\/(?:operations\/(?:status|clients|servers|servers\/:server|explain\/:node\{\/:key\})|stacks\/instances\/:id\/(?:why|events)|events)$/;
+      /^\/(?:operations\/(?:status|held|clients|servers|servers\/:server|explain\/:node\{\/:key\})|stacks\/instances\/:id\/(?:why|events)|events)$/;
     const others = Object.keys(ROUTES).filter((route) => !own.test(route.split(' ')[1] ?? ''));
     expect(others.length).toBeGreaterThan(20);
     for (const route of others) {
@@ -197,7 +198,7 @@ describe('on the management listener', () => {
     // What an approval would do shows a version that is not active.
     expect((await get('/ui/api/operations/explain/shop-web?approval=beef')).status).toBe(403);
     for (const path of [
-      '/ui/api/../operations/held',
+      '/ui/api/../operations/recorded',
       '/ui/api//clients',
       '/ui/api/operations/status/../../clients',
       '/ui/api/%2e%2e/clients',

@@ -8,7 +8,7 @@ import { PAGE_API, servePage } from './page.ts';
 
 /** The reads that the page asks; none of them shows a client's fingerprint. */
 const READS =
-  /^\/(?:operations\/(?:status|clients|servers(?:\/[^/]+)?|explain\/[^/]+)|stacks\/instances\/[^/]+\/(?:why|events)|events)\/?$/;
+  /^\/(?:operations\/(?:status|held|clients|servers(?:\/[^/]+)?|explain\/[^/]+)|stacks\/instances\/[^/]+\/(?:why|events)|events)\/?$/;
 /** Any other name would be one that somebody else has pointed at this machine, and its pages would read this one. */
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 

@@ -5,17 +5,18 @@ import { counted, signOf } from './words.js';
 
 /** @typedef {import('../../../service/operate/answers.ts').Overview} Overview */
 /** @typedef {import('../../../service/operate/answers.ts').AttentionItem} AttentionItem */
-/** @typedef {{ readonly overview: Overview, readonly clients: readonly any[] | undefined, readonly now: number }} OverviewProps */
+/** @typedef {import('../../../service/operate/answers.ts').AuthoredHold} AuthoredHold */
+/** @typedef {{ readonly overview: Overview, readonly held: readonly AuthoredHold[] | undefined, readonly clients: readonly any[] | undefined, readonly now: number }} OverviewProps */
 
 /** More are found by the search. */
 const INSTANCES_MAX = 500;
 
 /** @param {OverviewProps} props */
-export function OverviewView({ overview, clients, now }) {
+export function OverviewView({ overview, held = [], clients, now }) {
   return html`<h1 tabindex="-1">Overview</h1>
     <${AttentionList} items=${overview.attention} leftOut=${overview.attentionLeftOut ?? 0} now=${now} />
     <${Instances} overview=${overview} />
-    <${Held} overview=${overview} now=${now} />
+    <${Held} held=${held} now=${now} />
     <${Commits} overview=${overview} now=${now} />
     <${Proxies} clients=${clients} now=${now} />`;
 }
@@ -97,16 +98,17 @@ function Row({ one: { name, status, counts, summary } }) {
   </tr>`;
 }
 
-/** @param {{ readonly overview: Overview, readonly now: number }} props */
-function Held({ overview: { held }, now }) {
+/** @param {{ readonly held: readonly AuthoredHold[], readonly now: number }} props */
+function Held({ held, now }) {
   if (held.length === 0) return null;
   return html`<section aria-labelledby="held">
     <h2 id="held">Held for an approval <span class="number">${held.length}</span></h2>
-    <${Table} label="Held for an approval" columns=${['What', 'Since', 'Servers', 'To let it happen']}>
+    <${Table} label="Held for an approval" columns=${['What', 'Since', 'Asked for by', 'Servers', 'To let it happen']}>
       <tbody>${held.map(
-        ({ kind, digest, instance, since, resources, check }) => html`<tr key=${digest}>
+        ({ kind, digest, instance, since, commit, author, resources, check }) => html`<tr key=${digest}>
           <th scope="row">${instance === null ? null : html`<a href=${instanceLink(instance)}>${instance}</a>: `}${kind}</th>
           <td data-column="Since"><${Ago} at=${since} now=${now} /></td>
+          <td data-column="Asked for by">${commit === null ? '–' : html`<${CommitId} of=${commit} />`}${author === null ? '' : ` ${author}`}</td>
           <td data-column="Servers"><details><summary>${counted(resources.length, 'server')}</summary>${resources.join(', ')}</details></td>
           <td data-column="To let it happen">${check === undefined ? null : `First: ${check}. `}<${Copyable} text=${`treeline approve ${digest}`} /></td>
         </tr>`,
@@ -115,12 +117,12 @@ function Held({ overview: { held }, now }) {
   </section>`;
 }
 
-/** @param {{ readonly overview: Overview & { readonly author?: string }, readonly now: number }} props */
-function Commits({ overview: { commit, newest, leader, author }, now }) {
+/** @param {{ readonly overview: Overview, readonly now: number }} props */
+function Commits({ overview: { commit, newest, leader }, now }) {
   return html`<section aria-labelledby="commits">
     <h2 id="commits">Commits</h2>
     <dl>
-      <div><dt>Followed</dt><dd><${CommitId} of=${commit} />${author === undefined ? '' : ` by ${author}`}${newest === null ? html` <span class="quiet">the newest one</span>` : ''}</dd></div>
+      <div><dt>Followed</dt><dd><${CommitId} of=${commit} />${newest === null ? html` <span class="quiet">the newest one</span>` : ''}</dd></div>
       ${
         newest === null
           ? null

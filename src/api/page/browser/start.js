@@ -12,6 +12,7 @@ import { counted, duration } from './words.js';
 
 const STATUS = '/operations/status';
 const CLIENTS = '/operations/clients';
+const HELD = '/operations/held';
 const SERVERS_A_PAGE = 200;
 const EVENTS_ASKED = 1_000;
 /** Ids of events are at least their time in milliseconds. */
@@ -53,7 +54,7 @@ function pathsOf({ kind, name }, query) {
   const at = encodeURIComponent(name);
   if (kind === 'nowhere') return {};
   if (kind === 'node') return { explanation: `/operations/explain/${at}/` };
-  if (kind === 'overview') return { status: STATUS, clients: CLIENTS };
+  if (kind === 'overview') return { status: STATUS, held: HELD, clients: CLIENTS };
   const { state = '', after = '', search = '', open = '' } = query;
   const asked = { limit: String(SERVERS_A_PAGE), state, after, search, instance: name };
   const list = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== ''));
@@ -78,7 +79,7 @@ function show() {
 }
 
 /** What a view is shown without until it is there. @param {string} key */
-const isLate = (key) => key === 'clients' || key === 'details';
+const isLate = (key) => ['clients', 'details', 'held'].includes(key);
 
 /**
  * @param {View} view
@@ -103,7 +104,7 @@ function contentOf(view, query, paths, of) {
   if (isWaiting) return html`<h1 tabindex="-1">${view.name || titleOf(view)}</h1><p class="quiet">Loading…</p>`;
   if (view.kind === 'node') return html`<${NodeView} key=${view.name} explanation=${of('explanation')} />`;
   if (view.kind === 'overview')
-    return html`<${OverviewView} overview=${status} clients=${of('clients')?.clients} now=${now} />`;
+    return html`<${OverviewView} overview=${status} held=${of('held')?.held} clients=${of('clients')?.clients} now=${now} />`;
   if (view.kind === 'servers') return html`<${SearchView} ...${list} instances=${status.instances} />`;
   return html`<${InstanceDetails} ...${list} name=${view.name} why=${of('why')} attention=${attention} events=${of('events').events} />`;
 }
