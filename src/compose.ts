@@ -2,6 +2,7 @@
 import { startApi } from './api/app.ts';
 import { createManagement } from './api/management.ts';
 import { createDashboard } from './api/page/dashboard.ts';
+import type { Expiry } from './api/tls/check-tls.ts';
 import { judgeClients } from './api/tls/judge-clients.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
@@ -19,6 +20,7 @@ import { Roles } from './compose/roles.ts';
 import { createStandby } from './compose/standby.ts';
 import type { Settings } from './model/settings.ts';
 import { ClientsSeen } from './service/operate/clients-seen.ts';
+import type { EndingCertificate } from './service/operate/why.ts';
 import type { Reader } from './service/read/reader.ts';
 import { filesOfSecrets, variablesOfSecrets, warnOfOpenFiles } from './settings/secret-files.ts';
 import type { LowdbStoreOptions } from './store/lowdb-store.ts';
@@ -90,7 +92,8 @@ async function compose(
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
   const clients = judgeClients(tls.material);
-  const parts = { settings, replica, judge: clients.judge, audit, seen: new ClientsSeen(clock), clock, log, metrics };
+  const known = { seen: new ClientsSeen(clock), certificates: () => tls.expiries.map(endingOf) };
+  const parts = { settings, replica, judge: clients.judge, audit, ...known, clock, log, metrics };
   measureReplica(parts);
   const { database } = replica;
   const standby = database && createStandby(parts, database, opened);
@@ -167,6 +170,13 @@ function restingLease({ lease }: SharedDatabase, { clock, opened }: Pick<SharedP
   return () => {
     resting ??= rest();
   };
+}
+
+/** Returns a certificate or list of the listener, as what needs a person tells of it. */
+function endingOf({ what, digest, name, from, until }: Expiry): EndingCertificate {
+  const ids = { 'server certificate': 'server', 'client authority': `ca:${digest}`, 'revocation list': 'crl' };
+  const action = 'put a newer one into the files of api.tls; they are read again by themselves';
+  return { id: ids[what], name: `the ${what} of ${name}`, begins: from, ends: until, action };
 }
 
 function neverStandsBy(): never {

@@ -34,8 +34,9 @@ import { registryOf } from '../service/caller.ts';
 import { createExplainer, type Explainer } from '../service/explain/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
 import type { LeadingReplica, Outage } from '../service/operate/answers.ts';
-import type { ClientsSeen } from '../service/operate/clients-seen.ts';
+import { type ClientsSeen, endingCertificates } from '../service/operate/clients-seen.ts';
 import { createOperator, type Operator } from '../service/operate/operator.ts';
+import type { EndingCertificate } from '../service/operate/why.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import { createReader, type Reader } from '../service/read/reader.ts';
 import type { Writer } from '../service/write/writer.ts';
@@ -74,6 +75,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly statusFailure?: () => Outage | undefined;
   /** Left out: nothing is audited. */
   readonly audit?: AuditLog | undefined;
+  /** Returns when the certificates and lists of the listener end; left out: there are none. */
+  readonly certificates?: () => readonly EndingCertificate[];
   /** When clients were seen; left out: none was. */
   readonly seen?: ClientsSeen;
   /** What shows an earlier controller of which the store knows nothing, in words; left out: nothing does. */
@@ -152,6 +155,14 @@ export function wireCore(outside: OutsideParts): WiredCore {
     ...checkOperations(reconciler),
     ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
     ...{ auditFailure: () => outside.audit?.failure, leader: outside.leader, seen: outside.seen },
+    hasEntry: (name) => registry.byName(name) !== undefined,
+    noticed: () => ({
+      silent: reconciler.answers.silent(),
+      ending: [
+        ...(outside.certificates?.() ?? []),
+        ...endingCertificates(outside.seen, current.get()?.clients, ledger),
+      ],
+    }),
     isBefore: (commit, head) => follower.isBefore(commit, head),
     authorOf: (commit) => authorIn(source, commit),
     pollFailure: () => follower.failure,

@@ -8,6 +8,7 @@ import type { Metrics } from '../base/metrics.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import type { Settings } from '../model/settings.ts';
 import type { ClientsSeen } from '../service/operate/clients-seen.ts';
+import type { EndingCertificate } from '../service/operate/why.ts';
 import { type ShownStore, showStore } from './core.ts';
 import { openRepository, type Repository, type SharedParts } from './open-parts.ts';
 import { findEarlierFile, type Leadership, type OpenedStore, openConfiguredStore } from './open-store.ts';
@@ -27,6 +28,8 @@ export interface RoleParts {
   readonly judge: AuthenticateOptions['judge'];
   readonly audit: AuditLog | undefined;
   readonly seen: ClientsSeen;
+  /** Returns when the certificates and lists of the listener end. */
+  readonly certificates: () => readonly EndingCertificate[];
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;

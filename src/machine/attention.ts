@@ -12,7 +12,7 @@ function kindOf(row: ServerRow): 'failed' | 'blocked' | 'drifted' | undefined {
 
 /**
  * Returns the cause for which a server needs a person, `<kind>:<what it is about>`, equal for all servers of one cause; undefined if it
- * needs none. A cause is about the instance, unless the servers of a whole site are gone.
+ * needs none. A cause is about the instance, unless the servers of a whole site are gone, or no proxy asks for them.
  */
 export function attentionKeyOf(row: ServerRow): string | undefined {
   const { instance, reason, provider, proxyTags = [] } = row;
@@ -21,5 +21,6 @@ export function attentionKeyOf(row: ServerRow): string | undefined {
   if (reason?.code === 'many_gone' && kind === 'drifted') {
     return `gone:${provider === PROXIED ? [provider, ...proxyTags].join('/') : provider}`;
   }
+  if (reason?.code === 'no_proxy' && kind === 'blocked') return `proxies:${reason.tags?.join(',') ?? ''}`;
   return `${kind === 'blocked' && row.state === 'unknown' ? 'lost' : kind}:${instance}`;
 }

@@ -122,7 +122,7 @@ export function tagWords(tags: readonly string[]): string {
 /** Returns the reason for which a server with these tags has no proxy that asks for its actions, though one is registered. */
 export function silentProxyReason(tags: readonly string[]): Reason {
   const text = `no proxy ${tagWords(tags)} has asked for work for 5 minutes: look at "treeline proxy" where it runs, or at the line from there`;
-  return { code: 'no_proxy', text };
+  return { code: 'no_proxy', text, tags };
 }
 
 /** Returns the reason for which a server with these tags has no proxy. */
@@ -130,5 +130,5 @@ export function noProxyReason(tags: readonly string[]): Reason {
   const [first] = tags;
   const register = `treeline client add CERTIFICATE --role proxy${first === undefined ? '' : ` --tag ${/^[\w.-]+$/.test(first) ? first : JSON.stringify(first)}`}`;
   const text = `no entry under execution.providers matches it, and no proxy ${tagWords(tags)} is registered; "${register}" registers one`;
-  return { code: 'no_proxy', text };
+  return { code: 'no_proxy', text, tags };
 }

@@ -42,8 +42,9 @@ const WAITS = [
 ] as const;
 
 const ATTENTION = [
-  ...['store', 'copied', 'leader', 'repository', 'commit', 'held', 'gone', 'invalid', 'failed', 'lost', 'blocked'],
-  ...['drifted', 'statuses', 'audit'],
+  ...['store', 'copied', 'leader', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
+  ...['invalid', 'failed', 'lost', 'blocked'],
+  ...['drifted', 'entry', 'certificate', 'statuses', 'audit'],
 ] as const;
 
 /** All metrics, by name. With these limits they are less than 5,000 series, however many servers there are. */

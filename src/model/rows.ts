@@ -180,6 +180,8 @@ export interface Reason {
   readonly code: ReasonCode;
   /** For a person. */
   readonly text: string;
+  /** Of `no_proxy`: the proxy tags of the server, sorted. Omitted otherwise. */
+  readonly tags?: readonly string[];
 }
 
 /** The codes of reasons; docs/rest.md describes each. */

@@ -18,6 +18,7 @@ import type { Call } from '../providers/provider.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CallInFlight } from './calls/capacity.ts';
 import { Executor, makeCall } from './calls/executor.ts';
+import { EntryAnswers } from './checks/entry-answers.ts';
 import { ServerChecks } from './checks/server-checks.ts';
 import { SiteWitness } from './checks/site-witness.ts';
 import type { CommitGate } from './commit-gate.ts';
@@ -87,6 +88,8 @@ export class Reconciler {
   readonly #queue: KeyedQueue;
   readonly #executor: Executor;
   readonly checks: ServerChecks;
+  /** Which provider entries answer. */
+  readonly answers: EntryAnswers;
   /** Which proxies ask for work. */
   readonly presence: ProxyPresence;
   readonly #wakeUps: WakeUps;
@@ -104,6 +107,7 @@ export class Reconciler {
     const { clock, log, registry, ledger } = options;
     this.#options = options;
     this.#errors = new RepeatedErrors(clock);
+    this.answers = new EntryAnswers(clock);
     this.#queue = new KeyedQueue({ ...options, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
     this.#executor = new Executor({
       ...options,
@@ -261,6 +265,7 @@ export class Reconciler {
   }
 
   #onResult(server: string, answered: CallResult | undefined, call: CallInFlight): void {
+    this.answers.ended(server, call, { answer: answered?.answer, because: this.#executor.lostBecause(server) });
     const result = answered && this.#pass.judged(server, answered, call);
     if (this.checks.ended(server, result, call) && result !== undefined) this.#pass.noteResult(server, result, call);
     this.#watcher?.ended(server, result !== undefined);

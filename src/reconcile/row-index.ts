@@ -180,6 +180,16 @@ export class RowIndex {
     return new Map([...this.#attention.all()].map(([cause, names]) => [cause, [...names]]));
   }
 
+  /** Returns the names of the servers that these provider entries have made, or were asked to, by entry: copies of the present moment. */
+  serversOfEntries(isMeant: (entry: string) => boolean): ReadonlyMap<string, readonly string[]> {
+    const found = new Map<string, readonly string[]>();
+    for (const [site, names] of this.#sites.all()) {
+      const entry = String(JSON.parse(site)[0]);
+      if (isMeant(entry)) found.set(entry, [...(found.get(entry) ?? []), ...names]);
+    }
+    return found;
+  }
+
   /** Returns the names of the instances that have recorded servers. */
   instances(): Iterable<string> {
     return this.#instances.all().keys();

@@ -87,7 +87,7 @@ describe('a server that no provider entry matches', () => {
     const core = await coreOf({ web: IN_LAB }, {});
     expect(core.states()).toEqual({ web: 'blocked' });
     expect(core.ledger.server('web')?.reason).toEqual({
-      code: 'no_proxy',
+      ...{ code: 'no_proxy', tags: ['lab'] },
       text: 'no entry under execution.providers matches it, and no proxy with the tag "lab" is registered; "treeline client add CERTIFICATE --role proxy --tag lab" registers one',
     });
   });

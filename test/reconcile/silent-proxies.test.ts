@@ -8,6 +8,7 @@ const MINUTE = 60_000;
 const SILENT = 5 * MINUTE;
 const REASON = {
   code: 'no_proxy',
+  tags: ['lab'],
   text: 'no proxy with the tag "lab" has asked for work for 5 minutes: look at "treeline proxy" where it runs, or at the line from there',
 };
 const CLIENTS = { 'clients/B1.yaml': 'role: proxy\ntags: [lab]\n', 'clients/B2.yaml': 'role: proxy\ntags: [edge]\n' };

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { AttentionItem, Overview } from '../../src/service/operate/answers.ts';
-import { firstOf } from '../../src/service/operate/attention.ts';
+import { type AttentionFacts, attentionIn, firstOf } from '../../src/service/operate/attention.ts';
+import type { EndingCertificate } from '../../src/service/operate/why.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 
@@ -261,4 +262,114 @@ it('of what needs a person, a thousand causes are shown, and the others are coun
   const { attention, attentionLeftOut } = firstOf(items);
   expect([attention.length, attentionLeftOut, attention[0]?.instances.length]).toEqual([1_000, 3, 100]);
   expect(firstOf(items.slice(0, 2))).not.toHaveProperty('attentionLeftOut');
+});
+
+describe('what keeps many servers at once', () => {
+  const lost: Script = () => Promise.reject(new Error('connection refused'));
+
+  it('is one item for a provider entry that answers nothing, and its servers make none; it is over with one answer', async () => {
+    const core = await coreOn(stack('shop', 6), lost);
+    await core.pass(40_000);
+    await core.pass(40_000);
+    await core.pass(40_000);
+    expect(attention(core)).toEqual([
+      {
+        ...{ id: 'provider:lab', kind: 'provider', instances: ['shop'], acknowledged: null },
+        servers: { count: 6, examples: ['shop-1', 'shop-2', 'shop-3', 'shop-4', 'shop-5'] },
+        reason: expect.stringMatching(
+          /^the provider entry "lab" has answered nothing since \S+Z, the last time: .*refused/,
+        ),
+        since: expect.stringMatching(MOMENT),
+        action: expect.stringMatching(/treeline retry --provider lab$/),
+      },
+    ]);
+    core.provider.script = () => undefined;
+    await core.pass(3_600_000);
+    await core.pass(3_600_000);
+    expect(ids(core)).toEqual([]);
+  });
+
+  it('is one item for all servers whose proxies do not ask, by their tags', async () => {
+    const proxied = { hasProxied: true, entries: [] };
+    const clients = { 'clients/B1.yaml': 'role: proxy\ntags: [lab]\n' };
+    const files = {
+      ...stack('a', 2, 'ProxyTag: lab'),
+      ...stack('b', 1, 'ProxyTag: lab'),
+      ...stack('c', 1, 'ProxyTag: edge'),
+    };
+    const core = await coreOn({ ...files, ...clients }, undefined, proxied);
+    expect(ids(core)).toEqual(['proxies:edge']);
+    for (let minute = 0; minute < 6; minute += 1) await core.pass(60_000);
+    expect(attention(core)).toMatchObject([
+      { id: 'proxies:edge', instances: ['c'], reason: expect.stringContaining('"edge" is registered') },
+      { id: 'proxies:lab', instances: ['a', 'b'], servers: { count: 3 }, reason: expect.stringContaining('5 minutes') },
+    ]);
+    core.agent?.actions({ ...core.order.by, serial: 'B1', role: 'proxy', tags: ['lab'] }, 10);
+    await core.settle();
+    expect(ids(core)).toEqual(['proxies:edge']);
+  });
+
+  it('is one item for an entry that is gone from the settings and has made servers, also where these are at rest', async () => {
+    const core = await coreOn(stack('shop', 2));
+    const next = await core.restart({ entries: [{ name: 'other', match: { kind: null, properties: {} } }] });
+    expect(attention(next)).toMatchObject([
+      { id: 'entry:lab', instances: ['shop'], servers: { count: 2 }, reason: expect.stringContaining('"lab"') },
+    ]);
+    next.source.commit(stack('shop', 2, 'size: large'));
+    await next.poll();
+    expect(overview(next).counts).toEqual({ blocked: 2 });
+    expect(ids(next)).toEqual(['entry:lab']);
+  });
+});
+
+describe('a certificate that ends', () => {
+  const DAY = 86_400_000;
+  const NOW = Date.parse('2026-11-20T10:00:00.000Z');
+  const by = {
+    name: 'A',
+    type: 'client',
+    description: '',
+    role: 'administrator',
+    serial: 'A',
+    fingerprint: '',
+    tenant: '',
+  } as const;
+
+  function told(
+    ending: readonly Pick<EndingCertificate, 'begins' | 'ends'>[],
+    client: Client = by,
+  ): readonly AttentionItem[] {
+    const view = { now: NOW } as AttentionFacts['view'];
+    const named = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
+    const facts = {
+      ...{ held: [], needing: new Map(), mistakesOf: () => [], refused: undefined },
+      noticed: { silent: [], ending: named },
+    };
+    const desired = { invalid: new Set<string>() } as unknown as AttentionFacts['view']['desired'];
+    return finish(attentionIn(client, { ...facts, leader: undefined, lag: undefined, view: { ...view, desired } }));
+  }
+
+  it.each([
+    [31, undefined],
+    [30, 'the list ends in 30 days, at 2026-12-20T10:00:00.000Z'],
+    [7, 'the list ends in 7 days, at 2026-11-27T10:00:00.000Z'],
+    [1, 'the list ends in 1 day, at 2026-11-21T10:00:00.000Z'],
+    [0.5, 'the list ends within a day, at 2026-11-20T22:00:00.000Z'],
+    [-1, 'the list has ended, at 2026-11-19T10:00:00.000Z'],
+  ])('in %s days is told from 30 days before on', (days, reason) => {
+    const items = told([{ begins: NOW - 365 * DAY, ends: NOW + days * DAY }]);
+    expect(items[0]?.reason).toBe(reason);
+    if (reason !== undefined)
+      expect(items).toMatchObject([{ id: 'certificate:crl', kind: 'certificate', action: 'renew it' }]);
+  });
+
+  it('is told in the last quarter of a short life, and of several the one that ends first', () => {
+    expect(told([{ begins: NOW - 3 * DAY, ends: NOW + 2 * DAY }])).toEqual([]);
+    const ends = [2.1 * DAY, DAY].map((ms) => ({ begins: NOW - 7 * DAY, ends: NOW + ms }));
+    expect(told(ends).map(({ reason }) => reason)).toEqual(['the list ends in 1 day, at 2026-11-21T10:00:00.000Z']);
+  });
+
+  it('is not told to proxies', () => {
+    expect(told([{ begins: NOW - 365 * DAY, ends: NOW }], { ...by, role: 'proxy' })).toEqual([]);
+  });
 });

@@ -24,6 +24,8 @@ export interface TlsFault {
 /** Something that ends. */
 export interface Expiry {
   readonly what: 'server certificate' | 'client authority' | 'revocation list';
+  /** Of a certificate: the beginning of its SHA-256 fingerprint, which tells those with one name apart. */
+  readonly digest?: string;
   readonly part: TlsPart;
   /** The subject of a certificate, the issuer of a list. */
   readonly name: string;
@@ -156,7 +158,8 @@ function listExpiries(chain: readonly X509Certificate[], { authorities }: Trust)
 
 function expiryOf(certificate: X509Certificate, kind: Pick<Expiry, 'what' | 'part'>): Expiry {
   const { validFromDate, validToDate } = certificate;
-  return { ...kind, name: nameOf(certificate), from: validFromDate.getTime(), until: validToDate.getTime() };
+  const digest = certificate.fingerprint256.replaceAll(':', '').slice(0, 16);
+  return { ...kind, digest, name: nameOf(certificate), from: validFromDate.getTime(), until: validToDate.getTime() };
 }
 
 /** On one line; Node writes one a field. */

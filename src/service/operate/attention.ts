@@ -1,6 +1,6 @@
 // Lists what needs a person: one item for each cause, whatever the number of servers that it concerns. docs/concepts.md, what needs a person.
 import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
-import { countOf } from '../../base/wording.ts';
+import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
 import { compareNames } from '../../model/names.ts';
@@ -25,12 +25,17 @@ const EXAMPLES_MAX = 5;
 
 /** What the items are made of. */
 export interface AttentionFacts
-  extends Pick<WhyFacts, 'refused' | 'pollFailure' | 'storeFailure' | 'statusFailure' | 'auditFailure' | 'copied'>,
+  extends Pick<
+      WhyFacts,
+      'refused' | 'pollFailure' | 'storeFailure' | 'statusFailure' | 'auditFailure' | 'copied' | 'noticed'
+    >,
     KnownReplicas {
   readonly view: View<ProgressFacts>;
   readonly held: readonly HeldItem[];
   /** By cause, the names of the servers that need a person; see RowIndex. */
   readonly needing: ReadonlyMap<string, readonly string[]>;
+  /** By entry that is not in the settings any more, the names of its servers. Left out: it is not known. */
+  readonly orphaned?: ReadonlyMap<string, readonly string[]> | undefined;
   readonly mistakesOf: (instance: string) => readonly Problem[];
 }
 
@@ -49,8 +54,12 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
   for (const item of [...(by.role === 'proxy' ? [] : outages(facts)), ...commitItems(by, facts)]) add(item);
   for (const item of facts.held) if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
   for (const item of yield* invalidItems(by, facts)) add(item);
+  const covered = new Set<string>();
+  for (const item of by.role === 'proxy' ? [] : yield* entryItems(facts, covered)) add(item);
+  for (const item of by.role === 'proxy' ? [] : endingItems(facts)) add(item);
   for (const [id, names] of facts.needing) {
-    const item = yield* serversItem(id, names, facts.view.rows);
+    const isOwn: IsOwn = (name, row) => attentionKeyOf(row) === id && !covered.has(name);
+    const item = yield* serversItem(id, names, { ...facts.view, isOwn });
     if (item !== undefined) add(item);
   }
   const order = (yield* sortNames([...found.keys()])).flatMap((id) => found.get(id) ?? []);
@@ -189,15 +198,67 @@ function* invalidItems(by: Viewer, { view, mistakesOf }: AttentionFacts): Steps<
   });
 }
 
-/** Returns the item of the servers of one cause; undefined where none of them needs a person any more. */
-function* serversItem(id: string, names: readonly string[], rows: RowsAtMoment): Steps<NewItem | undefined> {
+/** Returns the items of provider entries that answer nothing, or are gone. Their servers are `covered`: they make no items of their own. */
+function* entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<string>): Steps<readonly NewItem[]> {
+  const items: NewItem[] = [];
+  for (const { entry, servers, since, reason } of noticed?.silent ?? []) {
+    const item = yield* serversItem(`provider:${entry}`, [...servers], { ...view, isOwn: () => true });
+    if (item === undefined) continue;
+    for (const name of servers) covered.add(name);
+    const words = `the provider entry "${entry}" has answered nothing since ${since}, the last time: ${reason}`;
+    const action = `correct that, or its entry in the settings; its servers are tried again by themselves, and at once with: treeline retry --provider ${entry}`;
+    items.push({ ...item, since, reason: words, action });
+  }
+  for (const [entry, names] of orphaned ?? []) {
+    const item = yield* serversItem(`entry:${entry}`, names, { ...view, isOwn: () => true });
+    if (item === undefined) continue;
+    for (const name of names) if (view.rows.server(name)?.reason?.code === 'provider_changed') covered.add(name);
+    const reason = `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done with them, and nothing checks them`;
+    items.push({
+      ...item,
+      reason,
+      since: null,
+      action: 'put it back under execution.providers, and start the controller again',
+    });
+  }
+  return items;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** The time before its end from which on it needs a person; at most a quarter of its lifetime, as some are renewed every day. */
+const ENDING_MS = 30 * DAY_MS;
+const ENDING_OF_LIFE = 1 / 4;
+
+function endingItems({ view: { now }, noticed }: AttentionFacts): NewItem[] {
+  const due = (noticed?.ending ?? []).filter(({ begins, ends }) => {
+    return now >= ends - Math.min(ENDING_MS, (ends - begins) * ENDING_OF_LIFE);
+  });
+  // Of several with one id, the one that ends first counts.
+  return due
+    .toSorted((a, b) => b.ends - a.ends)
+    .map(({ id, name, begins, ends, action }) => {
+      const days = Math.floor((ends - now) / DAY_MS);
+      const left = now >= ends ? 'has ended' : days === 0 ? 'ends within a day' : `ends in ${countOf(days, 'day')}`;
+      const since = momentOf(ends - Math.min(ENDING_MS, (ends - begins) * ENDING_OF_LIFE));
+      return outsideItem(`certificate:${id}`, { reason: `${name} ${left}, at ${momentOf(ends)}`, since }, action);
+    });
+}
+
+type IsOwn = (name: string, row: ServerRow) => boolean;
+
+/** Returns the item of the servers of one cause; undefined where there is none of them any more. */
+function* serversItem(
+  id: string,
+  names: readonly string[],
+  { rows, isOwn }: { readonly rows: RowsAtMoment; readonly isOwn: IsOwn },
+): Steps<NewItem | undefined> {
   const examples: Example[] = [];
   const instances = new Set<string>();
   let count = 0;
   let since: string | undefined;
   yield* visitAll(names, (name) => {
     const row = rows.server(name);
-    if (row === undefined || attentionKeyOf(row) !== id) return;
+    if (row === undefined || !isOwn(name, row)) return;
     count += 1;
     instances.add(row.instance);
     if (since === undefined || row.since < since) since = row.since;
@@ -222,6 +283,7 @@ interface Example {
 }
 
 function serversReason(kind: AttentionKind, { name, row }: Example, count: number): string {
+  if (kind === 'proxies') return `${row.reason?.text}; so many servers wait for one: ${count}`;
   const state = kind === 'failed' && row.state !== 'failed' ? 'has failed, and is tried again' : `is ${row.state}`;
   const reason = reasonText(row.reason);
   const others = count === 1 ? '' : `; others: ${count - 1}`;

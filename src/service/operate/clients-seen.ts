@@ -5,8 +5,9 @@ import { momentOf } from '../../base/wording.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Change, SeenRow } from '../../model/rows.ts';
 import type { Registry } from '../caller.ts';
-import type { RowsAtMoment } from '../views.ts';
+import type { ProgressFacts, RowsAtMoment } from '../views.ts';
 import type { ClientSeen } from './answers.ts';
+import type { EndingCertificate } from './why.ts';
 
 /** A client that has shown its certificate. Times in milliseconds since 1970. */
 export interface ShownCertificate {
@@ -83,4 +84,19 @@ export function listClients(
       const { notAfter = null, lastSeen = null } = seenOf(serial) ?? {};
       return { serial, role, description, tags, tenant, notAfter, lastSeen };
     });
+}
+
+/** Returns the certificates that registered clients have shown last. */
+export function endingCertificates(
+  seen: Pick<ClientsSeen, 'of'> | undefined,
+  clients: ProgressFacts['clients'] | undefined,
+  rows: Pick<RowsAtMoment, 'read'>,
+): readonly EndingCertificate[] {
+  return [...(clients ?? [])].flatMap(([serial, { entry }]) => {
+    const row = seen?.of(serial, rows);
+    if (row === undefined) return [];
+    const name = `the certificate of the client ${entry.object?.description ?? ''} (${serial})`;
+    const dates = { begins: Date.parse(row.notBefore), ends: Date.parse(row.notAfter) };
+    return { id: `client:${serial}`, name, ...dates, action: `renew it, and: treeline client remove ${serial}` };
+  });
 }

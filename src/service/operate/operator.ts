@@ -52,7 +52,15 @@ import { buildAttention, buildOverview } from './overview.ts';
 import type { WaitFacts } from './server-items.ts';
 import { describeOne, findServers, type ServerQuery } from './server-list.ts';
 import { askedBy, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
-import { type CallHolder, explainWaits, type PresentFacts, replicaFacts, waitFactsFor } from './why.ts';
+import {
+  type CallHolder,
+  explainWaits,
+  type Noticed,
+  type PresentFacts,
+  replicaFacts,
+  type WhyFacts,
+  waitFactsFor,
+} from './why.ts';
 
 interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
   readonly inSlices: RunInSlices;
@@ -81,6 +89,10 @@ interface ProgressOptions extends ViewSources {
   readonly statusFailure?: (() => Outage | undefined) | undefined;
   /** Returns why the audit log loses lines. Omitted: there is none. */
   readonly auditFailure?: (() => Outage | undefined) | undefined;
+  /** Returns whether the settings have a provider entry of that name. Omitted: it is not known. */
+  readonly hasEntry?: WhyFacts['hasEntry'];
+  /** Returns what this process has noticed. Omitted: it does not lead. */
+  readonly noticed?: (() => Noticed) | undefined;
   /** What shows that another controller works with a store of which this one is a copy. Omitted: nothing does. */
   readonly copied?: Outage | undefined;
   /** Returns who leads, null where nobody is known to. Omitted: the store is embedded. */
@@ -176,6 +188,8 @@ function whyFacts(options: ProgressOptions): PresentFacts {
     statusFailure: statusFailure?.(),
     auditFailure: options.auditFailure?.(),
     copied: options.copied,
+    hasEntry: options.hasEntry,
+    noticed: options.noticed?.(),
   };
   const recorded = heldView(options);
   const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outages };

@@ -25,26 +25,31 @@ type OverviewFacts = PresentFacts & KnownReplicas;
  */
 export function buildOverview(by: Client, facts: OverviewFacts): Steps<Overview> {
   const held = heldItems(facts.view.rows, facts.refused);
-  const needing = facts.view.rows.index.needingPerson();
-  return overviewAt(by, { facts, held, needing, moment: viewAtMoment(facts.view) });
+  return overviewAt(by, { facts, held, ...concernedServers(facts), moment: viewAtMoment(facts.view) });
 }
 
 /** Returns work that lists all that needs a person, as administrators see it. Servers count as at the moment at which each has its turn. */
 export function* buildAttention(facts: OverviewFacts): Steps<readonly AttentionItem[]> {
   const { rows, desired } = facts.view;
-  const [held, needing] = [heldItems(rows, facts.refused), rows.index.needingPerson()];
+  const found = { held: heldItems(rows, facts.refused), ...concernedServers(facts) };
   const mistakesOf = yield* mistakesByInstance(desired);
-  return yield* attentionIn({ role: 'administrator' }, { ...facts, held, needing, mistakesOf });
+  return yield* attentionIn({ role: 'administrator' }, { ...facts, ...found, mistakesOf });
+}
+
+function concernedServers({ view: { rows }, hasEntry }: OverviewFacts) {
+  const orphaned = hasEntry && rows.index.serversOfEntries((entry) => !hasEntry(entry));
+  return { needing: rows.index.needingPerson(), orphaned };
 }
 
 interface OverviewParts {
   readonly facts: WhyFacts & KnownReplicas;
   readonly held: Overview['held'];
   readonly needing: ReadonlyMap<string, readonly string[]>;
+  readonly orphaned: ReadonlyMap<string, readonly string[]> | undefined;
   readonly moment: Steps<View<ProgressFacts>>;
 }
 
-function* overviewAt(by: Client, { facts, held, needing, moment }: OverviewParts): Steps<Overview> {
+function* overviewAt(by: Client, { facts, held, needing, orphaned, moment }: OverviewParts): Steps<Overview> {
   const view = yield* moment;
   const refused = facts.isActive ? undefined : facts.refused;
   const mistakesOf = yield* mistakesByInstance(view.desired);
@@ -61,7 +66,7 @@ function* overviewAt(by: Client, { facts, held, needing, moment }: OverviewParts
     held,
     ...(by.role === 'proxy' ? {} : outagesIn(facts)),
     ...replicaFacts(by, facts),
-    ...firstOf(yield* attentionIn(by, { ...facts, view, held, needing, mistakesOf })),
+    ...firstOf(yield* attentionIn(by, { ...facts, view, held, needing, orphaned, mistakesOf })),
     counts: counts.counts(),
     instances,
   };

@@ -5,6 +5,7 @@ import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
+import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import { instanceStatus, type StallsOf } from '../read/instance-views.ts';
 import type { PresentView, ProgressFacts, View } from '../views.ts';
 import type {
@@ -35,8 +36,32 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   readonly storeFailure?: Outage | undefined;
   readonly statusFailure?: Outage | undefined;
   readonly auditFailure?: Outage | undefined;
+  /** Returns whether the settings have a provider entry of that name. Left out: it is not known. */
+  readonly hasEntry?: ((name: string) => boolean) | undefined;
+  readonly noticed?: Noticed | undefined;
   /** What shows that another controller works with a store of which this one is a copy. */
   readonly copied?: Outage | undefined;
+}
+
+/** What the process that leads has noticed, beside the rows. */
+export interface Noticed {
+  /** Provider entries that answer nothing. */
+  readonly silent: readonly SilentEntry[];
+  /** What ends, and when: certificates and revocation lists. */
+  readonly ending: readonly EndingCertificate[];
+}
+
+/** A certificate or a revocation list. */
+export interface EndingCertificate {
+  /** What it is about, as in the id of its item: `server`, `ca:<fingerprint>`, `crl`, `client:<serial>`. */
+  readonly id: string;
+  /** For a person: `the certificate of …`. */
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly begins: number;
+  readonly ends: number;
+  /** What a person does about it. */
+  readonly action: string;
 }
 
 /** A proxy that carries out an action. */

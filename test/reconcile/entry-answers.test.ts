@@ -1,0 +1,75 @@
+// When a provider entry counts as one that answers nothing.
+import { describe, expect, it } from 'vitest';
+import type { AnswerOutcome } from '../../src/model/call-result.ts';
+import { PROXIED } from '../../src/model/names.ts';
+import { EntryAnswers } from '../../src/reconcile/checks/entry-answers.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { answerOf } from './build.ts';
+
+const SECOND = 1_000;
+
+class Scene {
+  readonly clock = new ManualClock(Date.parse('2026-11-20T10:00:00.000Z'));
+  readonly answers = new EntryAnswers(this.clock);
+
+  /** A call that takes so long and ends so; undefined: without an answer. */
+  call(server: string, outcome: AnswerOutcome | undefined, { ms = 0, provider = 'lab', isRoutine = false } = {}): void {
+    const claimed = { monotonic: this.clock.monotonic(), wall: this.clock.now() };
+    this.clock.advance(ms);
+    const call = { provider, isRoutine, number: 1, claimed, end: new AbortController() };
+    const answer = outcome === undefined ? undefined : answerOf(outcome, { message: `it was ${outcome}` });
+    this.answers.ended(server, call, { answer, because: 'its deadline has passed' });
+  }
+
+  get silent(): readonly string[] {
+    return this.answers.silent().map(({ entry }) => entry);
+  }
+}
+
+describe('a provider entry answers nothing', () => {
+  it('after three calls in a minute, since the first of them began', () => {
+    const scene = new Scene();
+    scene.call('a', 'lost', { ms: 20 * SECOND });
+    scene.call('b', undefined, { ms: 20 * SECOND });
+    scene.call('a', 'retryable', { ms: 19 * SECOND });
+    expect(scene.silent).toEqual([]);
+    scene.clock.advance(SECOND);
+    expect(scene.answers.silent()).toMatchObject([
+      { entry: 'lab', since: '2026-11-20T10:00:00.000Z', reason: 'it was retryable', servers: new Set(['a', 'b']) },
+    ]);
+  });
+
+  it('after one call, if that took five minutes', () => {
+    const scene = new Scene();
+    scene.call('a', undefined, { ms: 299 * SECOND });
+    expect(scene.silent).toEqual([]);
+    scene.clock.advance(SECOND);
+    expect(scene.answers.silent()).toMatchObject([{ reason: 'its deadline has passed' }]);
+  });
+
+  it.each(['done', 'absent', 'replace', 'failed'] as const)('until one answer, also %s', (outcome) => {
+    const scene = new Scene();
+    for (const server of ['a', 'b', 'c', 'd']) scene.call(server, 'lost', { ms: 30 * SECOND });
+    expect(scene.silent).toEqual(['lab']);
+    scene.call('e', outcome);
+    expect(scene.silent).toEqual([]);
+    scene.call('a', 'lost');
+    expect(scene.silent).toEqual([]);
+  });
+
+  it('each for itself, and no proxies', () => {
+    const scene = new Scene();
+    for (const server of ['a', 'b', 'c']) {
+      scene.call(server, 'lost', { ms: 30 * SECOND });
+      scene.call(server, 'lost', { provider: PROXIED });
+      scene.call(server, 'done', { provider: 'other' });
+    }
+    expect(scene.silent).toEqual(['lab']);
+  });
+
+  it('but a routine check that makes way for an action is none of these calls', () => {
+    const scene = new Scene();
+    for (const server of ['a', 'b', 'c']) scene.call(server, undefined, { ms: 200 * SECOND, isRoutine: true });
+    expect(scene.silent).toEqual([]);
+  });
+});
