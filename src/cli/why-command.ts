@@ -1,6 +1,6 @@
 // `treeline why`: prints why an instance is not done, and what to do about it.
 import type { Command } from 'commander';
-import { quote } from '../base/wording.ts';
+import { countOf, quote } from '../base/wording.ts';
 import type { PropertyDifference, WaitingItem, Why } from '../service/operate/answers.ts';
 import {
   belowHeading,
@@ -14,8 +14,10 @@ import {
 } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 
-/** So many are printed; `--format json` has as many as the controller answers. */
+/** So many are printed, each for all servers with one reason; `--format json` has as many servers as the controller answers. */
 const PRINTED_MAX = 50;
+/** So many servers of those are named. */
+const NAMED_MAX = 3;
 
 /** Adds the command. Exit code 0: answered, whatever the answer; 3: could not run. */
 export function addWhyCommand(program: Command): void {
@@ -34,12 +36,12 @@ export function addWhyCommand(program: Command): void {
 function formatWhy(instance: string, why: Why): string {
   const { status, summary, counts, waiting } = why;
   const open = Object.values(counts).reduce((sum, count) => sum + count, 0) - (counts.done ?? 0);
-  const printed = waiting.slice(0, PRINTED_MAX);
-  const left = open - printed.filter(({ resource }) => resource !== null).length;
+  const printed = groupByReason(waiting).slice(0, PRINTED_MAX);
+  const left = open - printed.flat().filter(({ resource }) => resource !== null).length;
   return [
     waiting.length === 0 ? `${instance}: ${status}: ${firstLine(summary)}` : `${instance}: ${status}`,
     ...formatCounts(counts),
-    ...printed.map(formatItem),
+    ...printed.map((group) => formatGroup(instance, group)),
     ...(left > 0 ? [`and ${left} more that are not done`] : []),
     ...formatReplicas(why),
   ].join('\n');
@@ -54,11 +56,48 @@ function formatDifference(difference: readonly PropertyDifference[]): readonly s
   return tableLines([['property', 'applied', 'observed', 'wanted'], ...rows]);
 }
 
-function formatItem({ resource, state, reason, since, until, action, difference = [] }: WaitingItem): string {
-  const ends = state === 'retrying' || state === 'failed' ? 'tried again at' : 'until';
-  const times = [since === null ? '' : `, since ${since}`, until === null ? '' : `, ${ends} ${until}`].join('');
-  const lines = [`${resource === null ? '' : `${resource}: `}${state}${times}`, belowHeading(reason)];
+type Group = readonly [WaitingItem, ...WaitingItem[]];
+
+/** Returns the items that differ in nothing but their servers and times together, in the order of the first of each. */
+function groupByReason(waiting: readonly WaitingItem[]): readonly Group[] {
+  const groups = new Map<string, [WaitingItem, ...WaitingItem[]]>();
+  for (const item of waiting) {
+    const { resource, state, reason, until, difference } = item;
+    const key = JSON.stringify([resource === null, state, reason, until === null, difference]);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [item]);
+    else known.push(item);
+  }
+  return [...groups.values()];
+}
+
+function formatGroup(instance: string, group: Group): string {
+  const [{ resource, state, reason, difference = [] }] = group;
+  const ends = state === 'retrying' || state === 'failed' ? 'tried again' : 'until';
+  const [since] = timesOf(group, 'since');
+  const [until, later] = timesOf(group, 'until');
+  const at = later !== undefined ? ' from ' : ends === 'until' ? ' ' : ' at ';
+  const times = [since === undefined ? '' : `, since ${since}`, until === undefined ? '' : `, ${ends}${at}${until}`];
+  const lines = [`${resource === null ? '' : `${namesOf(group)}: `}${state}${times.join('')}`, belowHeading(reason)];
   if (difference.length > 0) lines.push(...formatDifference(difference));
+  const action = actionFor(instance, group);
   if (action !== null) lines.push(`    do: ${action}`);
   return lines.join('\n');
+}
+
+/** Returns the different times of a group, the earliest first. */
+function timesOf(group: Group, field: 'since' | 'until'): readonly string[] {
+  return [...new Set(group.flatMap((item) => item[field] ?? []))].sort();
+}
+
+function namesOf(group: Group): string {
+  const names = group.flatMap(({ resource }) => resource ?? []);
+  if (names.length === 1) return names.join();
+  const more = names.length > NAMED_MAX ? ' …' : '';
+  return `${countOf(names.length, 'server')} (${names.slice(0, NAMED_MAX).join(', ')}${more})`;
+}
+
+/** Of several servers, what is done about one of them is done about their instance where the command takes that. */
+function actionFor(instance: string, [{ resource, action }, ...others]: Group): string | null {
+  return others.length === 0 || action === null ? action : action.replaceAll(`--resource ${resource}`, instance);
 }

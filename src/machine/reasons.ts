@@ -30,7 +30,20 @@ export function isStuck({ state, reason }: Pick<ServerRow, 'state' | 'reason'>):
   return state === 'unknown' && reason !== null && UNTOLD.has(reason.code);
 }
 
+/** So many failed checks in a row are no passing fault. */
+const FAILED_CHECKS = 3;
+
+/**
+ * Returns true if the outcome of an action was lost and the checks that would tell it fail, several in a row or until a long wait. It
+ * goes on by itself once one is answered; a person has to see to that.
+ */
+export function isUntold({ state, reason, gaveUp, failedChecks = 0 }: CountedRow): boolean {
+  return state === 'unknown' && reason?.code === 'check_failed' && (gaveUp || failedChecks >= FAILED_CHECKS);
+}
+
+type CountedRow = Pick<ServerRow, 'state' | 'reason' | 'gaveUp' | 'failedChecks'>;
+
 /** Returns the state that counts for the status of an instance: a server that cannot be checked counts as blocked. */
-export function effectiveState(row: Pick<ServerRow, 'state' | 'reason'>): State {
-  return isStuck(row) ? 'blocked' : row.state;
+export function effectiveState(row: CountedRow): State {
+  return isStuck(row) || isUntold(row) ? 'blocked' : row.state;
 }

@@ -17,7 +17,7 @@ import { addWhyCommand } from '../../src/cli/why-command.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { InstanceStatus } from '../../src/model/state.ts';
+import type { InstanceStatus, State } from '../../src/model/state.ts';
 import type { AttentionItem, HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/operate/answers.ts';
 import { heldIn, push, upAndDone } from '../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP } from '../scenario/stacks.ts';
@@ -428,7 +428,10 @@ describe('treeline why', () => {
     };
     const answer: Why = {
       ...{ status: 'Suspended', summary: 'Ada suspended shop', counts: { failed: 60, done: 1 } },
-      waiting: [suspended, ...Array<WaitingItem>(60).fill(failed)],
+      waiting: [
+        suspended,
+        ...Array.from({ length: 60 }, (_, index) => ({ ...failed, reason: `${failed.reason} ${index}` })),
+      ],
     };
     api.operator.why = () => answer;
     const lines = (await run('why', 'shop', ...options())).split('\n');
@@ -439,11 +442,35 @@ describe('treeline why', () => {
       '    Ada suspended shop',
       '    do: treeline resume shop',
       `shop-db: failed, since ${since}, tried again at 2026-11-20T11:13:57.000Z`,
-      '    action_failed: no such image',
+      '    action_failed: no such image 0',
       '    do: treeline retry --resource shop-db',
     ]);
     expect(lines.slice(-2)).toEqual(['and 11 more that are not done', '']);
     expect(JSON.parse(await run('why', 'shop', '--format', 'json', ...options()))).toEqual(answer);
+  });
+
+  it('prints servers with one reason together', async () => {
+    const { why } = api.operator;
+    onTestFinished(() => {
+      api.operator.why = why;
+    });
+    const item = (index: number, state: State, action: string | null): WaitingItem => ({
+      ...{ resource: `web-${index}`, state, reason: state === 'failed' ? 'no image' : 'waits for db', action },
+      since: `2026-11-20T10:13:5${9 - index}.000Z`,
+      until: state === 'failed' ? `2026-11-20T11:13:5${9 - index}.000Z` : null,
+    });
+    const failed = [1, 2, 3, 4].map((index) => item(index, 'failed', `treeline retry --resource web-${index}`));
+    const waiting = [...failed, item(5, 'pending', null), item(6, 'pending', null)];
+    api.operator.why = () => ({ status: 'Failed', summary: '', counts: { failed: 4, pending: 2 }, waiting });
+    expect((await run('why', 'shop', ...options())).split('\n').slice(2)).toEqual([
+      '4 servers (web-1, web-2, web-3 …): failed, since 2026-11-20T10:13:55.000Z, tried again from 2026-11-20T11:13:55.000Z',
+      '    no image',
+      '    do: treeline retry shop',
+      '2 servers (web-5, web-6): pending, since 2026-11-20T10:13:53.000Z',
+      '    waits for db',
+      '',
+    ]);
+    expect(JSON.parse(await run('why', 'shop', '--format', 'json', ...options())).waiting).toEqual(waiting);
   });
 
   it('says in one line that all is done', async () => {

@@ -100,6 +100,39 @@ describe('what needs a person', () => {
     ]);
   });
 
+  it('is a server of which nobody can tell how its last action ended, once its checks have failed three times', async () => {
+    let isMade = false;
+    const core = await coreOn(
+      stack('shop'),
+      ({ operation }) => {
+        isMade ||= operation === 'create';
+        if (operation === 'create') return Promise.reject(new Error('the line was cut'));
+        return isMade ? Promise.resolve(answerOf('retryable', { message: 'no report' })) : undefined;
+      },
+      { retry: { attempts: 20 } },
+    );
+    const statuses: unknown[] = [];
+    for (let checks = 1; checks <= 3; checks += 1) {
+      statuses.push([core.ledger.server('shop-1')?.failedChecks, overview(core).instances[0]?.status]);
+      await core.pass(600_000);
+    }
+    expect(statuses).toEqual([
+      [1, 'In progress'],
+      [2, 'In progress'],
+      [3, 'Blocked'],
+    ]);
+    // Its entry has answered nothing since: that is the one cause, until it answers that it cannot tell.
+    expect(ids(core)).toEqual(['provider:lab']);
+    core.provider.script = () => Promise.resolve(answerOf('failed', { message: 'no report' }));
+    await core.pass(3_600_000);
+    expect(attention(core)).toMatchObject([{ id: 'lost:shop', servers: { count: 1 } }]);
+    expect(attention(core)[0]?.action).toContain('treeline retry --resource shop-1');
+    core.provider.script = () => undefined;
+    await core.pass(3_600_000);
+    await core.pass(600_000);
+    expect([overview(core).instances[0]?.status, ids(core)]).toEqual(['Done', []]);
+  });
+
   it('is one item for all instances that one file stops', async () => {
     const other = { 'stacks/instances/other.yaml': 'stackTemplate: shop\n' };
     const core = await coreOn({ ...stack('shop'), ...other, ...stack('app') });

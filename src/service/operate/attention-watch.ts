@@ -8,8 +8,9 @@ import { RepeatedErrors, throttleLog } from '../../base/throttles.ts';
 import type { AttentionItem } from './answers.ts';
 import { shortened } from './attention.ts';
 
-/** What changes at once is looked at once. */
+/** What changes at once is looked at once, and a tenth of the time at most is spent on that. */
 const SETTLE_MS = 1_000;
+const PAUSE_FACTOR = 9;
 /** Some causes begin or end with time alone, or outside of what is recorded. */
 const RESYNC_MS = 5_000;
 const LOGGED = { linesMax: 100, intervalMs: 60_000 };
@@ -35,6 +36,8 @@ export class AttentionWatch {
   readonly #begun = new Set<string>();
   #cancel: (() => void) | undefined;
   #isWoken = false;
+  /** The least time until the next look: the last one took a share of it. */
+  #restMs = 0;
   #isRefreshing = false;
   #refreshed: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -69,7 +72,7 @@ export class AttentionWatch {
   wake(): void {
     if (this.#isWoken || this.#isStopped) return;
     this.#isWoken = true;
-    if (!this.#isRefreshing) this.#plan(SETTLE_MS);
+    if (!this.#isRefreshing) this.#plan(Math.max(SETTLE_MS, this.#restMs));
   }
 
   /** Resolves once it looks no more. */
@@ -91,7 +94,8 @@ export class AttentionWatch {
   async #refresh(): Promise<void> {
     this.#isWoken = false;
     this.#isRefreshing = true;
-    const { attention, inSlices, log } = this.#options;
+    const { attention, inSlices, clock, log } = this.#options;
+    const began = clock.monotonic();
     try {
       const steps = attention();
       const items = steps && (await inSlices(steps));
@@ -101,7 +105,8 @@ export class AttentionWatch {
       if (told) log.error({ err: error, ...told }, 'what needs a person cannot be found');
     }
     this.#isRefreshing = false;
-    if (!this.#isStopped) this.#plan(this.#isWoken ? SETTLE_MS : RESYNC_MS);
+    this.#restMs = PAUSE_FACTOR * (clock.monotonic() - began);
+    if (!this.#isStopped) this.#plan(Math.max(this.#isWoken ? SETTLE_MS : RESYNC_MS, this.#restMs));
   }
 
   #compare(items: readonly AttentionItem[]): void {

@@ -61,6 +61,7 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
     const isOwn: IsOwn = (name, row) => attentionKeyOf(row) === id && !covered.has(name);
     const item = yield* serversItem(id, names, { ...facts.view, isOwn });
     if (item !== undefined) add(item);
+    yield;
   }
   const order = (yield* sortNames([...found.keys()])).flatMap((id) => found.get(id) ?? []);
   const byKind = Map.groupBy(order, ({ kind }) => kind);
