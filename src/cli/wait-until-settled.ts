@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Overview } from '../service/operate/answers.ts';
 import { CommandFailure } from './command-failure.ts';
+import { firstLine } from './output.ts';
 import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
 
 const POLL_MS = 500;
@@ -68,7 +69,10 @@ async function untilFollowed(
 /** A controller that is not ready yet knows none, and says why. */
 async function newestIn(server: ServerOptions, tell: Awaited['progress']): Promise<Overview['newest']> {
   try {
-    return ((await getFrom(server, '/operations/status')) as Overview).newest;
+    const { newest, repository } = (await getFrom(server, '/operations/status')) as Overview;
+    if (repository !== undefined)
+      tell(`the repository could not be followed since ${repository.since}: ${firstLine(repository.reason)}`);
+    return newest;
   } catch (error) {
     if (error instanceof RefusedRequest && error.status === 503) {
       tell(error.message);

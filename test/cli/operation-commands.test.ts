@@ -562,6 +562,21 @@ describe('treeline status --wait', () => {
     ]);
   });
 
+  it('says while it waits, and once, that the repository cannot be read, and why', async () => {
+    answering(['Done', { done: 1 }]);
+    const { overview } = api.operator;
+    api.commits.reached = () => Promise.reject(new ServiceError('not_ready', 'not followed'));
+    const repository = { reason: 'git.example cannot be reached\nfatal: no route', since: '2026-11-20T10:13:57.000Z' };
+    api.operator.overview = (by) => withResult({ ...finish(overview(by)), repository });
+    const told = await stderrOf(() => run('status', '--wait', OID, '--timeout', '2', ...options()));
+    expect(told.split('\n')).toEqual([
+      `waiting until ${OID} is followed`,
+      `the repository could not be followed since ${repository.since}: git.example cannot be reached …`,
+      `treeline: the commit ${OID} is not followed after 2 s`,
+      '',
+    ]);
+  });
+
   it('says at once, and once, why nothing is followed yet', async () => {
     answering();
     const refuse = (): never => {

@@ -64,7 +64,7 @@ test('a wrong commit, a write, strangers and drift count', async () => {
     'treeline_http_requests_total{route="/tree",role="none",code="403"}': 1,
     'treeline_http_requests_total{route="/stacks/instances/:id",role="administrator",code="409"}': 1,
   });
-  expect(Object.keys(await scrape(running)).filter((series) => series.includes('prox'))).toEqual([]);
+  expect(Object.keys(await scrape(running)).filter((series) => series.startsWith('treeline_prox'))).toEqual([]);
   const proxy = { ...registrationOf(site, 'proxy'), tags: ['site-a', 'site-b'] };
   expect((await write('/clients', { body: proxy })).status).toBe(201);
   expect((await scrape(running))['treeline_proxies{tag="site-b"}']).toBe(1);
