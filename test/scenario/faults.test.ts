@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import type { JsonMap } from '../../src/model/json.ts';
 import type { Overview } from '../../src/service/operate/answers.ts';
 import { treeline } from '../support/command-line.ts';
 import { keepAlive } from '../support/https-client.ts';
@@ -56,6 +57,10 @@ it('a repository that is gone for a while takes nothing with it, not even over a
     const { stdout: json } = await treeline([...args, '--format', 'json', ...options]);
     expect(JSON.parse(json).repository).toEqual(repository);
   }
+  // Once, and not again for each poll that fails.
+  const told = () =>
+    running.lines.filter(({ attention }) => attention === 'repository:unread').map(({ level }) => level);
+  await expect.poll(told, PATIENCE).toEqual([40]);
   await running.stop();
   const earliest = Date.now();
   const again = await runController(site);
@@ -76,6 +81,8 @@ it('a repository that is gone for a while takes nothing with it, not even over a
   await again.untilDone(commit, 'shop');
   expect(Object.keys(existing(site))).toEqual([...SERVERS, 'shop-web-3']);
   expect((await again.get('/operations/status')).body).not.toHaveProperty('repository');
+  const over = ({ attention, level }: JsonMap) => attention === 'repository:unread' && level === 30;
+  await expect.poll(() => again.lines.some(over), PATIENCE).toBe(true);
 });
 
 it('a provider that fails half of the time gets there in the end, and makes nothing twice', async () => {
