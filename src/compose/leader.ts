@@ -11,12 +11,13 @@ import { answerIn } from '../providers/answer-json.ts';
 import { registryOf } from '../service/caller.ts';
 import type { Outage } from '../service/operate/answers.ts';
 import { AttentionWatch } from '../service/operate/attention-watch.ts';
+import type { Notifier } from '../statuses/notifier.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
 import { RequestInbox } from '../store/postgres/request-inbox.ts';
 import { StoreError } from '../store/store-error.ts';
 import { type Core, type ShownStore, startCore } from './core.ts';
 import { measureLeader } from './open-metrics.ts';
-import { openProviders, openStatuses } from './open-parts.ts';
+import { openNotifications, openProviders, openStatuses } from './open-parts.ts';
 import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
 import type { RoleParts } from './replica.ts';
@@ -42,13 +43,14 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const { execution } = settings;
   const { writes } = settings.repository;
   let reporter: StatusReporter | undefined;
+  let notifier: Notifier | undefined;
   // The rows in a database are no copy, whatever the directory is.
   const copied = isCopied && database === undefined ? copiedSince(clock) : undefined;
   const signs = copied === undefined ? earlier.sign() : { sign: copied.reason };
   // Who leads next begins with what is saved, and not with who watches it here.
   opened.defer(() => forgetWatchers(shown));
   // Ended last of these, so that it sees how all calls ended.
-  opened.defer(async () => await reporter?.stop());
+  opened.defer(async () => void (await Promise.all([reporter?.stop(), notifier?.stop()])));
   const outside = {
     ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
@@ -60,21 +62,12 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   opened.defer(recordSeen({ ...core, seen, clock, log }));
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
   const attention = watchAttention(parts, core, opened);
+  notifier = openNotifications(settings, { ...shown, attention, clock, log, random: Math.random });
   const { agent, follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, attention, clock }));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const answers = {
-    readAnswer: answerIn,
-    streams,
-    replica: settings.replica.name,
-    judge,
-    audit,
-    seen,
-    clock,
-    log,
-    metrics,
-  };
-  const handler = createApp({ ...core, agent, ...answers });
+  const answers = { ...{ streams, judge, audit, seen, clock, log, metrics }, replica: settings.replica.name };
+  const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;
   const stopWaiting = async (): Promise<void> => {

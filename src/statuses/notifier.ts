@@ -10,7 +10,7 @@ import { compareNames } from '../model/names.ts';
 import type { Change, NotificationRow, ServerRow } from '../model/rows.ts';
 import type { NotificationTarget } from '../model/settings.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import type { AttentionItem } from '../service/operate/answers.ts';
+import type { AttentionWatch } from '../service/operate/attention-watch.ts';
 import { type NewNotification, newEvents } from './notification-events.ts';
 import { retryMs } from './pace.ts';
 import type { SendNotification } from './send-notification.ts';
@@ -26,12 +26,8 @@ interface NotifierOptions {
   readonly ledger: Pick<Ledger, 'read' | 'list' | 'index' | 'commit' | 'watch' | 'server'>;
   /** Returns the followed commit; undefined while nothing is active. */
   readonly followed: () => string | undefined;
-  /** What needs a person, and how it tells of changes. */
-  readonly attention: {
-    /** Undefined before it was looked for the first time. */
-    readonly items: () => readonly AttentionItem[] | undefined;
-    readonly watch: (changed: () => void) => void;
-  };
+  /** Tells what needs a person, and of changes of it. */
+  readonly attention: Pick<AttentionWatch, 'items' | 'onBegin' | 'onOver'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** In [0, 1). */
@@ -75,7 +71,7 @@ export class Notifier {
     this.#loop = new WokenLoop({ clock, work: (signal) => this.#work(signal) });
     for (const row of ledger.list('server').values()) this.#onRow(row);
     ledger.watch((change) => this.#onChange(change));
-    attention.watch(() => this.#loop.wakeWithin(GATHER_MS));
+    for (const on of ['onBegin', 'onOver'] as const) attention[on](() => this.#loop.wakeWithin(GATHER_MS));
     this.#loop.wakeWithin(GATHER_MS);
   }
 
@@ -128,7 +124,7 @@ export class Notifier {
     this.#begun = new Map();
     const [stored, now] = [ledger.list('alert'), clock.now()];
     const { alerts, events } = newEvents({
-      ...{ items, alerts: stored, commit, begun, targets: subscribers, now },
+      ...{ items: [...items.values()], alerts: stored, commit, begun, targets: subscribers, now },
       progressOf: (instance) => this.#progressOf(instance),
       isNew: clock.monotonic() < this.#knowsAt,
     });

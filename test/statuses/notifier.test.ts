@@ -25,7 +25,7 @@ class NotifyingCore {
   readonly lines: JsonMap[] = [];
   answer: (to: string, event: NotificationRow) => Attempt = () => ACCEPTED;
   notifier: Notifier;
-  #changed = (): void => undefined;
+  readonly #listeners: ((item: AttentionItem) => void)[] = [];
   readonly #kinds: Readonly<Record<string, readonly NotificationKind[]>>;
 
   constructor(kinds: Readonly<Record<string, readonly NotificationKind[]>> = { ops: NOTIFICATION_KINDS }) {
@@ -44,7 +44,8 @@ class NotifyingCore {
         acknowledged: null,
       },
     }));
-    this.#changed();
+    const [any] = this.items;
+    for (const tell of this.#listeners) tell(any as AttentionItem);
     await this.core.pass(2_000);
   }
 
@@ -78,10 +79,9 @@ class NotifyingCore {
       ...{ ledger, clock, random: () => 0.5, followed: () => current.get()?.commit },
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
       attention: {
-        items: () => this.items,
-        watch: (changed) => {
-          this.#changed = changed;
-        },
+        items: () => this.items && new Map(this.items.map((item) => [item.id, item])),
+        onBegin: (told) => this.#listeners.push(told),
+        onOver: (told) => this.#listeners.push(told),
       },
       subscribers: Object.entries(this.#kinds).map(([name, kinds]) => ({
         ...{ name, kinds, instances: ['*'] },

@@ -1,0 +1,54 @@
+// What a subscriber over real HTTPS is told by a running controller: over a hold, a restart while the subscriber is away, and an approval.
+import { expect, it } from 'vitest';
+import type { Settings } from '../../src/model/settings.ts';
+import type { SentNotification } from '../../src/service/operate/answers.ts';
+import { startFakeSubscriber } from '../support/fake-subscriber.ts';
+import { PATIENCE } from '../support/running-controller.ts';
+import { headOf, restart, SHOP_FILES, twoServers, untilHeld, upAndDone } from './scene.ts';
+import { instanceText, SHOP } from './stacks.ts';
+
+it('a subscriber hears of each cause once and of its end, also where it was away meanwhile', async () => {
+  const subscriber = await startFakeSubscriber();
+  const settings = (site: Settings): Settings => ({
+    ...{ ...twoServers(site), id: 'eu' },
+    notifications: [{ ...subscriber.target, kinds: ['held', 'commit', 'done'] }],
+  });
+  const told = (): readonly string[] => subscriber.received.map(({ event }) => `${event.type} ${event.subject}`);
+  const scene = await upAndDone(SHOP_FILES, settings);
+  await expect.poll(told, PATIENCE).toHaveLength(2);
+  expect(told().toSorted()).toEqual(['treeline.instance.done office', 'treeline.instance.done shop']);
+
+  subscriber.script = (response) => void response.writeHead(503).end();
+  const commit = await scene.site.repository.commit({ [SHOP]: instanceText('shop', 1) });
+  const { digest, reason } = await untilHeld(scene, 'deletes');
+  await expect.poll(() => subscriber.received.length, PATIENCE).toBeGreaterThan(2);
+  expect(new Set(told().slice(2))).toEqual(new Set([`treeline.commit.followed ${commit}`]));
+  await restart(scene);
+  subscriber.script = (response) => void response.writeHead(204).end();
+  await expect.poll(() => told().at(-1), PATIENCE).toBe('treeline.held.firing held:shop');
+
+  const answer = await scene.running.post('/operations/approve', { digest });
+  expect(answer.status).toBe(200);
+  // What needs a person is looked at apart from the servers, so that either may be told first.
+  const ends = ['treeline.held.resolved held:shop', 'treeline.instance.done shop'];
+  await expect.poll(() => told().slice(-2).toSorted(), PATIENCE).toEqual(ends);
+  const once = [...new Map(subscriber.received.map(({ id, event }) => [id, event])).values()];
+  const names = once.map(({ type, subject }) => `${type} ${subject}`).slice(2);
+  const begins = [`treeline.commit.followed ${commit}`, 'treeline.held.firing held:shop'];
+  expect([...names.slice(0, 2), ...names.slice(2).toSorted()]).toEqual([...begins, ...ends]);
+  const dataOf = (type: string) => once.findLast((event) => event.type === type)?.data;
+  expect(once[3]).toMatchObject({ specversion: '1.0', source: '/treeline/eu' });
+  expect(dataOf('treeline.held.firing')).toMatchObject({
+    ...{ kind: 'held', reason, instances: ['shop'], servers: { count: 3 }, action: `treeline approve ${digest}` },
+  });
+  expect(dataOf('treeline.instance.done')).toMatchObject({
+    ...{ instance: 'shop', commit: await headOf(scene.site), servers: 2 },
+  });
+  const sent = async (): Promise<readonly SentNotification[]> =>
+    ((await scene.running.get('/operations/notifications')).body as { notifications: SentNotification[] })
+      .notifications;
+  await expect.poll(async () => (await sent()).map(({ state }) => state), PATIENCE).toEqual(Array(6).fill('delivered'));
+  const [, , retried] = await sent();
+  expect(retried).toMatchObject({ subscriber: 'ops', type: 'treeline.commit.followed', answer: '204' });
+  expect(retried?.attempts).toBeGreaterThan(1);
+});
