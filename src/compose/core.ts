@@ -33,7 +33,7 @@ import { type Source, SourceError, type Trigger } from '../repository/source.ts'
 import { registryOf } from '../service/caller.ts';
 import { createExplainer, type Explainer } from '../service/explain/explainer.ts';
 import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
-import type { LeadingReplica, Outage } from '../service/operate/answers.ts';
+import type { LeadingReplica, Outage, OutageName, Outages } from '../service/operate/answers.ts';
 import { type ClientsSeen, endingCertificates } from '../service/operate/clients-seen.ts';
 import { createOperator, type Operator } from '../service/operate/operator.ts';
 import type { EndingCertificate } from '../service/operate/why.ts';
@@ -56,6 +56,8 @@ export interface Core {
   stopWaiting(): Promise<void>;
 }
 
+type PossibleOutages = { readonly [Name in OutageName]?: Outage | undefined };
+
 /** The inputs of {@link wireCore}: all external parts and all numbers from the settings. */
 interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly store: Store;
@@ -71,8 +73,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly random: () => number;
   readonly execution: Settings['execution'];
   readonly writes: Settings['repository']['writes'];
-  /** Returns why commit statuses cannot be sent; undefined where they are, and where none are configured. */
-  readonly statusFailure?: () => Outage | undefined;
+  /** Returns what fails that the core does not know of, such as commit statuses; left out: nothing does. */
+  readonly outages?: () => PossibleOutages;
   /** Left out: nothing is audited. */
   readonly audit?: AuditLog | undefined;
   /** Returns when the certificates and lists of the listener end; left out: there are none. */
@@ -153,8 +155,15 @@ export function wireCore(outside: OutsideParts): WiredCore {
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
-    ...{ requests, statusFailure: outside.statusFailure, copied: outside.copied, entries: entriesOf(registry) },
-    ...{ auditFailure: () => outside.audit?.failure, leader: outside.leader, seen: outside.seen },
+    ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },
+    outages: () =>
+      outagesIn({
+        repository: follower.failure,
+        store: store.failure,
+        audit: outside.audit?.failure,
+        copied: outside.copied,
+        ...outside.outages?.(),
+      }),
     hasEntry: (name) => registry.byName(name) !== undefined,
     noticed: () => ({
       silent: reconciler.answers.silent(),
@@ -165,8 +174,6 @@ export function wireCore(outside: OutsideParts): WiredCore {
     }),
     isBefore: (commit, head) => follower.isBefore(commit, head),
     authorOf: (commit) => authorIn(source, commit),
-    pollFailure: () => follower.failure,
-    storeFailure: () => store.failure,
   });
   const stopWaiting = (): Promise<void> => {
     work?.stop();
@@ -215,6 +222,11 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
       safetyWith: (digest) => withApproval(safety(), digest),
     }),
   };
+}
+
+/** Returns those of these that there are. */
+function outagesIn(all: PossibleOutages): Outages {
+  return Object.fromEntries(Object.entries(all).filter(([, outage]) => outage !== undefined));
 }
 
 /** Records what shows an earlier controller of which the store knows nothing. */

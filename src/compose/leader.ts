@@ -54,7 +54,14 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const outside = {
     ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
-    ...{ ...signs, copied, leads, seen, certificates: parts.certificates, statusFailure: () => reporter?.failure },
+    ...{
+      ...signs,
+      copied,
+      leads,
+      seen,
+      certificates: parts.certificates,
+      outages: () => ({ statuses: reporter?.failure, notifications: notifier?.failure }),
+    },
     leader: database && (() => database.lease.leader() ?? null),
   };
   const core = await startCore(outside, settings.shutdownSeconds * 1000);

@@ -45,7 +45,9 @@ const FOLLOWED = 'followed';
 /** Before the name of an instance: a commit gave it something to do, and that is not done. */
 const ROLLOUT = 'rollout:';
 /** Recorded, whatever happens outside. The other kinds of what needs a person are observed, and known some time after a start. */
-const RECORDED: readonly AttentionItem['kind'][] = ['held', 'invalid', 'failed', 'blocked', 'drifted', 'commit'];
+const RECORDED: readonly AttentionItem['kind'][] = [
+  ...(['commit', 'held', 'gone', 'invalid', 'failed', 'blocked', 'drifted', 'entry'] as const),
+];
 /** Observed causes for which servers fail. */
 const SITES: readonly unknown[] = ['provider', 'proxies'];
 const SUBSCRIPTIONS: Readonly<Partial<Record<AttentionItem['kind'], NotificationKind>>> = {

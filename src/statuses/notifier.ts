@@ -42,6 +42,8 @@ const REVIEW_MS = 60_000;
 const AGAIN_MS = 10_000;
 /** So long after a start it may not be known what is wrong outside. */
 const NEW_MS = 6 * 60_000;
+/** A failure that ends before is none that a person has to know of. */
+const TOLD_AFTER_MS = 60_000;
 const GIVE_UP_MS = 72 * 3_600_000;
 /** Events of one subscriber that wait; the oldest beyond that are given up. */
 const WAITING_MAX = 1_000;
@@ -75,9 +77,11 @@ export class Notifier {
     this.#loop.wakeWithin(GATHER_MS);
   }
 
-  /** Why events cannot be delivered at the moment; undefined where they can, or none is waiting. */
+  /** Why a subscriber does not take what it is told, for more than a minute; undefined where all do. */
   get failure(): { readonly reason: string; readonly since: string } | undefined {
-    const [first] = [...this.#pauses].filter(([, { failures }]) => failures > 0);
+    const now = this.#options.clock.now();
+    const lasts = ({ failures, since }: Pause): boolean => failures > 0 && now - Date.parse(since) >= TOLD_AFTER_MS;
+    const [first] = [...this.#pauses].filter(([, pause]) => lasts(pause));
     return first && { reason: `${first[0]}: ${first[1].reason}`, since: first[1].since };
   }
 

@@ -168,7 +168,15 @@ const RARE = {
   Overview: {
     ...{ commit: COMMIT, held: [], counts: {}, leader: null, lag: OUTAGE, attentionLeftOut: 1 },
     newest: { commit: COMMIT, reason: 'it is held', since: NOW, action: 'treeline approve beef' },
-    ...{ repository: OUTAGE, store: OUTAGE, audit: OUTAGE, copied: OUTAGE, statuses: OUTAGE, instances: [] },
+    ...{
+      repository: OUTAGE,
+      store: OUTAGE,
+      audit: OUTAGE,
+      copied: OUTAGE,
+      statuses: OUTAGE,
+      notifications: OUTAGE,
+      instances: [],
+    },
     attention: [
       {
         ...{

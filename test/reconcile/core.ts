@@ -138,7 +138,7 @@ export class Core {
       registry: createProviderRegistry(execution.providers, () => this.provider, proxied),
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
       random: () => 0.5,
-      statusFailure: () => this.statusFailure,
+      outages: () => ({ statuses: this.statusFailure }),
       leads: () => this.leads,
     });
     this.ledger = core.ledger;

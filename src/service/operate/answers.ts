@@ -125,6 +125,7 @@ export const ATTENTION_KINDS = [
   'entry',
   'certificate',
   'statuses',
+  'notifications',
   'audit',
 ] as const;
 /** The kind of a cause that needs a person. */
@@ -157,23 +158,21 @@ export interface Attention {
   readonly attentionLeftOut?: number;
 }
 
+/** What fails beside the servers; what does not is omitted, and all of it for proxies. */
+export type Outages = Readonly<Partial<Record<OutageName, Outage>>>;
+/**
+ * The branch was not read by the last poll, or not copied here; nothing is saved; the directory of the store is a copy whose first
+ * controller runs; commit statuses are not sent; notifications are not delivered; the audit log loses lines.
+ */
+export type OutageName = 'repository' | 'store' | 'copied' | 'statuses' | 'notifications' | 'audit';
+
 /** The progress of all instances. */
-export interface Overview extends ReplicaFacts, Attention {
+export interface Overview extends ReplicaFacts, Attention, Outages {
   /** The followed commit. */
   readonly commit: string;
   /** Null where that is the newest one. */
   readonly newest: UnfollowedCommit | null;
   readonly held: readonly HeldItem[];
-  /** Why the branch could not be read by the last poll, or not be copied here. Omitted where it was, and for proxies. */
-  readonly repository?: Outage;
-  /** Why nothing is saved. Omitted where the last save was made, and for proxies. */
-  readonly store?: Outage;
-  /** What shows that the directory of the store is a copy whose first controller runs. Omitted otherwise, and for proxies. */
-  readonly copied?: Outage;
-  /** Omitted where statuses are sent, where none are configured, and for proxies. */
-  readonly statuses?: Outage;
-  /** Why the audit log loses lines. Omitted where it does not, where there is none, and for proxies. */
-  readonly audit?: Outage;
   readonly counts: StateCounts;
   /** Sorted by name. */
   readonly instances: readonly ({ readonly name: string } & Omit<Why, 'waiting' | keyof ReplicaFacts>)[];

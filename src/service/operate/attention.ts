@@ -14,6 +14,7 @@ import {
   type AttentionKind,
   type HeldItem,
   type Outage,
+  type OutageName,
 } from './answers.ts';
 import { isApprovedAlready } from './held-items.ts';
 import { answering, retrying, unblocking } from './server-items.ts';
@@ -24,12 +25,7 @@ const INSTANCES_MAX = 100;
 const EXAMPLES_MAX = 5;
 
 /** What the items are made of. */
-export interface AttentionFacts
-  extends Pick<
-      WhyFacts,
-      'refused' | 'pollFailure' | 'storeFailure' | 'statusFailure' | 'auditFailure' | 'copied' | 'noticed'
-    >,
-    KnownReplicas {
+export interface AttentionFacts extends Pick<WhyFacts, 'refused' | 'outages' | 'noticed'>, KnownReplicas {
   readonly view: View<ProgressFacts>;
   readonly held: readonly HeldItem[];
   /** By cause, the names of the servers that need a person; see RowIndex. */
@@ -51,7 +47,11 @@ const NO_SERVERS: AttentionItem['servers'] = { count: 0, examples: [] };
 export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly AttentionItem[]> {
   const found = new Map<string, AttentionItem>();
   const add = (item: NewItem): unknown => found.set(item.id, acknowledgedIn(item, by, facts.view));
-  for (const item of [...(by.role === 'proxy' ? [] : outages(facts)), ...commitItems(by, facts)]) add(item);
+  for (const item of [
+    ...(by.role === 'proxy' ? [] : [...outageItems(facts), ...leaderItems(facts)]),
+    ...commitItems(by, facts),
+  ])
+    add(item);
   for (const item of facts.held) if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
   for (const item of yield* invalidItems(by, facts)) add(item);
   const covered = new Set<string>();
@@ -108,51 +108,50 @@ function outsideItem(id: string, { reason, since, sinceStart }: Outage, action: 
   return { id, instances: [], servers: NO_SERVERS, reason: words, since, action };
 }
 
-function outages({
-  pollFailure,
-  storeFailure,
-  statusFailure,
-  auditFailure,
-  copied,
-  leader,
-  lag,
-  view,
-}: AttentionFacts): NewItem[] {
-  const items: NewItem[] = [];
-  if (storeFailure !== undefined) {
-    const reason = `nothing is saved, so nothing new begins: ${storeFailure.reason}`;
-    items.push(outsideItem('store:unsaved', { ...storeFailure, reason }, 'correct that; it is tried again by itself'));
-  }
-  if (copied !== undefined) {
-    const reason = `two controllers may work on these servers: ${copied.reason}`;
-    const action = 'stop one of the two; where that is the other one, start this one again';
-    items.push(outsideItem('copied:store', { ...copied, reason }, action));
-  }
-  if (leader === null) {
-    const since = lag?.since ?? null;
-    const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
-    items.push({
-      ...outsideItem('leader:none', { reason, since: '' }, 'start a replica, or have it reach the database'),
-      since,
-    });
-  }
-  if (pollFailure !== undefined) {
-    const reason = `the repository cannot be followed, and a newer commit than ${view.desired.commit} is not known: ${pollFailure.reason}`;
-    items.push(
-      outsideItem('repository:unread', { ...pollFailure, reason }, 'correct that; it is read again by itself'),
-    );
-  }
-  if (statusFailure !== undefined) {
-    const reason = `commit statuses are not sent: ${statusFailure.reason}`;
-    items.push(
-      outsideItem('statuses:unsent', { ...statusFailure, reason }, 'correct that; they are sent again by themselves'),
-    );
-  }
-  if (auditFailure !== undefined) {
-    const reason = `the audit log loses lines: ${auditFailure.reason}`;
-    items.push(outsideItem('audit:unwritten', { ...auditFailure, reason }, 'make room for it, or correct its path'));
-  }
-  return items;
+/** What an outage means, and what to do. */
+interface OutageWords {
+  readonly id: string;
+  readonly means: string;
+  readonly action: string;
+}
+
+const BY_ITSELF = 'correct that; it is tried again by itself';
+const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
+  store: { id: 'store:unsaved', means: 'nothing is saved, so nothing new begins', action: BY_ITSELF },
+  copied: {
+    ...{ id: 'copied:store', means: 'two controllers may work on these servers' },
+    action: 'stop one of the two; where that is the other one, start this one again',
+  },
+  repository: {
+    ...{ id: 'repository:unread', means: 'the repository cannot be followed, and newer commits are not known' },
+    action: 'correct that; it is read again by itself',
+  },
+  statuses: {
+    ...{ id: 'statuses:unsent', means: 'commit statuses are not sent' },
+    action: 'correct that; they are sent again by themselves',
+  },
+  notifications: {
+    ...{ id: 'notifications:unsent', means: 'a subscriber is not told' },
+    action: 'correct that; treeline notifications shows what waits, and it is sent again by itself',
+  },
+  audit: {
+    ...{ id: 'audit:unwritten', means: 'the audit log loses lines' },
+    action: 'make room for it, or correct its path',
+  },
+};
+
+function outageItems({ outages = {} }: AttentionFacts): NewItem[] {
+  return Object.entries(OUTAGES).flatMap(([name, { id, means, action }]) => {
+    const outage = outages[name as OutageName];
+    return outage === undefined ? [] : [outsideItem(id, { ...outage, reason: `${means}: ${outage.reason}` }, action)];
+  });
+}
+
+function leaderItems({ leader, lag }: AttentionFacts): NewItem[] {
+  if (leader !== null) return [];
+  const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
+  const item = outsideItem('leader:none', { reason, since: '' }, 'start a replica, or have it reach the database');
+  return [{ ...item, since: lag?.since ?? null }];
 }
 
 /** Several commits that are not followed one after the other, for causes of one kind, are one item: the branch stands still. */

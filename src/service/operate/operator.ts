@@ -37,6 +37,7 @@ import type {
   ListedEvents,
   Order,
   Outage,
+  Outages,
   Overview,
   RecordedServer,
   RecordedState,
@@ -81,20 +82,12 @@ interface ProgressOptions extends ViewSources {
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
   readonly checkFailureOf: WaitFacts['checkFailureOf'];
-  /** Returns why the last poll of the branch failed; undefined where it did not. Omitted: this process does not poll. */
-  readonly pollFailure?: () => Outage | undefined;
-  /** Returns why the store cannot be written; undefined where it was written last. Omitted: this process does not write. */
-  readonly storeFailure?: () => Outage | undefined;
-  /** Returns why commit statuses cannot be sent. Omitted: none are. */
-  readonly statusFailure?: (() => Outage | undefined) | undefined;
-  /** Returns why the audit log loses lines. Omitted: there is none. */
-  readonly auditFailure?: (() => Outage | undefined) | undefined;
+  /** Returns what fails outside. Omitted: this process does nothing outside. */
+  readonly outages?: () => Outages;
   /** Returns whether the settings have a provider entry of that name. Omitted: it is not known. */
   readonly hasEntry?: WhyFacts['hasEntry'];
   /** Returns what this process has noticed. Omitted: it does not lead. */
   readonly noticed?: (() => Noticed) | undefined;
-  /** What shows that another controller works with a store of which this one is a copy. Omitted: nothing does. */
-  readonly copied?: Outage | undefined;
   /** Returns who leads, null where nobody is known to. Omitted: the store is embedded. */
   readonly leader?: (() => LeadingReplica | null) | undefined;
   /** Returns why this replica shows an earlier moment than the leader. Omitted: it leads. */
@@ -180,23 +173,15 @@ function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
 }
 
 function whyFacts(options: ProgressOptions): PresentFacts {
-  const { stallsOf, waitOf, checkFailureOf, holderOf, statusFailure } = options;
+  const { stallsOf, waitOf, checkFailureOf, holderOf } = options;
   const refused = options.refused();
-  const outages = {
-    pollFailure: options.pollFailure?.(),
-    storeFailure: options.storeFailure?.(),
-    statusFailure: statusFailure?.(),
-    auditFailure: options.auditFailure?.(),
-    copied: options.copied,
-    hasEntry: options.hasEntry,
-    noticed: options.noticed?.(),
-  };
+  const outside = { outages: options.outages?.() ?? {}, hasEntry: options.hasEntry, noticed: options.noticed?.() };
   const recorded = heldView(options);
-  const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outages };
+  const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outside };
   if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
   // No server is looked at before something is active, so nothing is known of its waits.
   const nothing = { stallsOf: () => undefined, waitOf: () => undefined, checkFailureOf: () => undefined };
-  return { view: recorded, isActive: false, refused, ...outages, ...nothing };
+  return { view: recorded, isActive: false, refused, ...outside, ...nothing };
 }
 
 /** So many commits are looked at for their authors. */

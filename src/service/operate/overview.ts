@@ -64,20 +64,10 @@ function* overviewAt(by: Client, { facts, held, needing, orphaned, moment }: Ove
     commit: view.desired.commit,
     newest: unfollowed(by, facts.refused),
     held,
-    ...(by.role === 'proxy' ? {} : outagesIn(facts)),
+    ...(by.role === 'proxy' ? {} : facts.outages),
     ...replicaFacts(by, facts),
     ...firstOf(yield* attentionIn(by, { ...facts, view, held, needing, orphaned, mistakesOf })),
     counts: counts.counts(),
     instances,
-  };
-}
-
-function outagesIn({ copied, pollFailure, storeFailure, statusFailure, auditFailure }: WhyFacts): Partial<Overview> {
-  return {
-    ...(copied && { copied }),
-    ...(pollFailure && { repository: pollFailure }),
-    ...(storeFailure && { store: storeFailure }),
-    ...(statusFailure && { statuses: statusFailure }),
-    ...(auditFailure && { audit: auditFailure }),
   };
 }

@@ -11,6 +11,7 @@ import type { PresentView, ProgressFacts, View } from '../views.ts';
 import type {
   LeadingReplica,
   Outage,
+  Outages,
   ReplicaFacts,
   StateCounts,
   UnfollowedCommit,
@@ -31,16 +32,10 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns the first mistakes of an instance. Omitted: they are looked for among all problems. */
   readonly mistakesOf?: (instance: string) => readonly Problem[];
-  /** What fails outside: the polls, the store, the commit statuses, and the audit log; undefined where nothing does. */
-  readonly pollFailure?: Outage | undefined;
-  readonly storeFailure?: Outage | undefined;
-  readonly statusFailure?: Outage | undefined;
-  readonly auditFailure?: Outage | undefined;
+  readonly outages?: Outages;
   /** Returns whether the settings have a provider entry of that name. Left out: it is not known. */
   readonly hasEntry?: ((name: string) => boolean) | undefined;
   readonly noticed?: Noticed | undefined;
-  /** What shows that another controller works with a store of which this one is a copy. */
-  readonly copied?: Outage | undefined;
 }
 
 /** What the process that leads has noticed, beside the rows. */
