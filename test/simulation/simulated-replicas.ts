@@ -64,7 +64,9 @@ export class SimulatedReplicas {
 
   get desired(): DesiredState | undefined {
     const leader = this.#newest(({ working }) => working !== undefined)?.process;
-    return leader?.isPaused === true ? undefined : leader?.working?.current.get();
+    // One that hung, and wakes where nobody else is there, shows what was in force before the lead that it missed.
+    const isOver = leader?.fencing !== this.#database.tables.fencing;
+    return isOver || leader?.isPaused === true ? undefined : leader?.working?.current.get();
   }
 
   get agent(): Agent | undefined {

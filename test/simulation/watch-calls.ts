@@ -140,6 +140,7 @@ export class CallWatch implements SiteWatch {
     }
     // Who updates a server has it, like one whose check finds it.
     if (operation === 'update' && answer?.outcome === 'done') this.#drift.sighted(resource);
+    if (operation === 'update' && answer?.outcome === 'absent' && !this.#isRemote(site)) this.#drift.missed(resource);
     // What a proxy's program answered is known once its report is recorded.
     if (operation !== 'check') this.#creates.ended(call, this.#isRemote(site) ? undefined : answer);
     // A proxy reports a program that ended without an answer as one to be tried again.

@@ -38,6 +38,8 @@ export class CreateWatch {
   readonly #untold = new Map<string, number>();
   /** When a stranger built each server that a check found then, where no check before it could tell of it. */
   readonly #takenFor = new Map<string, number>();
+  /** Servers of which a create runs: a check that finds them absent says nothing of what it is about to make. */
+  readonly #making = new Set<string>();
   /** Servers of which a delete began after their last create; the next create bears another id. */
   readonly #deleting = new Set<string>();
   /** Servers of the controller that vanished and were not found absent since. */
@@ -61,7 +63,7 @@ export class CreateWatch {
       // Whatever comes under the name of a server at rest that is gone is taken for it, as if it had come back.
       if (this.#facts.core?.ledger.server(resource)?.applied == null) this.#vanished.delete(resource);
       // Who looks after another site cannot tell.
-      if ((this.#unsure.get(resource) ?? site) === site) this.#unsure.delete(resource);
+      if ((this.#unsure.get(resource) ?? site) === site && !this.#making.has(resource)) this.#unsure.delete(resource);
     }
     if (!isAbsent) this.#noteTaken(resource);
     this.#untold.delete(resource);
@@ -107,6 +109,7 @@ export class CreateWatch {
   /** Notes that an action ended; a delete that says so leaves nothing of the server. */
   ended({ resource, operation }: Pick<Call, 'resource' | 'operation'>, answer: Answer | undefined): void {
     this.#lost.delete(resource);
+    if (operation === 'create') this.#making.delete(resource);
     if (operation === 'create' && answer?.outcome === 'done') this.#unsure.delete(resource);
     const isGone = answer?.outcome === 'done' || answer?.outcome === 'absent';
     if (operation !== 'delete' || !isGone) return;
@@ -160,6 +163,7 @@ export class CreateWatch {
     this.#slow.delete(resource);
     this.#vanished.delete(resource);
     this.#creates.set(resource, action);
+    this.#making.add(resource);
     this.#deleting.delete(resource);
     this.#unsure.set(resource, site);
     this.#untold.delete(resource);

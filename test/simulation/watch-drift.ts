@@ -142,6 +142,11 @@ export class DriftWatch {
     }
   }
 
+  /** Notes that an update did not find a server. */
+  missed(name: string): void {
+    if (!this.#absentSince.has(name)) this.#absentSince.set(name, this.#facts.scheduler.now);
+  }
+
   /** Notes that a check or an update has found a server. */
   sighted(name: string): void {
     const row = this.#facts.core?.ledger.server(name);
