@@ -103,18 +103,26 @@ export class EventLog {
 
   /** Returns the oldest events of a range, of several instances or of all. */
   list({ after, limit, instances }: ListedRange): ListedPage {
-    const listed: ListedEvent[] = [];
+    let listed: ListedEvent[] = [];
     let isGap = false;
+    /** Later ones are not among the first. */
+    let last = Number.POSITIVE_INFINITY;
     for (const instance of instances ?? this.#tracks.keys()) {
       const { events = [], dropped = 0 } = this.#tracks.get(instance) ?? {};
       isGap ||= dropped > after;
       // Of most instances there is nothing: who follows asks for the newest.
       if ((events.at(-1)?.id ?? 0) <= after) continue;
       const first = findFirst(events, after);
-      for (const event of events.slice(first, first + limit)) listed.push({ instance, event });
+      for (const event of events.slice(first, first + limit)) {
+        if (event.id > last) break;
+        listed.push({ instance, event });
+      }
+      // To sort all of them would keep everything else waiting, for each page of one who reads from the beginning.
+      if (listed.length <= 2 * limit) continue;
+      listed = firstOf(listed, limit);
+      last = listed.at(-1)?.event.id ?? 0;
     }
-    listed.sort((a, b) => a.event.id - b.event.id);
-    return { events: listed.slice(0, limit), isGap, newest: this.#lastId };
+    return { events: firstOf(listed, limit), isGap, newest: this.#lastId };
   }
 
   /** The instances that have events, or had some. */
@@ -197,6 +205,11 @@ export class EventLog {
     this.#texts.set(text, text);
     return text;
   }
+}
+
+/** Returns the oldest events, sorted. */
+function firstOf(events: ListedEvent[], limit: number): ListedEvent[] {
+  return events.sort((a, b) => a.event.id - b.event.id).slice(0, limit);
 }
 
 /** Returns the index of the first event with a greater id; their number where there is none. */

@@ -86,3 +86,36 @@ describe('the limits of events', () => {
     expect(copy.page('shop', ALL).events[0]?.id).toBe(last + 1);
   });
 });
+
+describe('a page of the events of all instances', () => {
+  const log = new EventLog();
+  const names = Array.from({ length: 1_000 }, (_, index) => `shop-${index}`);
+  for (let round = 0; round < 100; round += 1) {
+    log.add(finish(log.number(names.flatMap((name) => eventsOf(name, 1)))));
+  }
+
+  it('has the oldest, whatever the order of the instances, and leads to the next', () => {
+    const all = log.list({ after: 0, limit: 100_000 }).events;
+    expect(all.map(({ event }) => event.id)).toEqual(all.map((_, index) => (all[0]?.event.id ?? 0) + index));
+    for (const limit of [0, 1, 7, 1_000]) {
+      expect(log.list({ after: 0, limit }).events).toEqual(all.slice(0, limit));
+      const instances = new Set(names.toReversed());
+      expect(log.list({ after: all[50]?.event.id ?? 0, limit, instances }).events).toEqual(all.slice(51, 51 + limit));
+    }
+  });
+
+  it('is found without sorting all of them: who reads from the beginning would keep all others waiting', () => {
+    const [cheapest = 0] = Array.from({ length: 10 }, () => timeOf(() => log.list({ after: 0, limit: 100 }))).sort(
+      (a, b) => a - b,
+    );
+    const whole = timeOf(() => log.list({ after: 0, limit: 100_000 }));
+    expect(cheapest).toBeLessThan(whole / 10);
+  });
+});
+
+/** Returns how many milliseconds it takes. */
+function timeOf(work: () => unknown): number {
+  const began = performance.now();
+  work();
+  return performance.now() - began;
+}
