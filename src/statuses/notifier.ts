@@ -49,8 +49,9 @@ const GIVE_UP_MS = 72 * 3_600_000;
 const WAITING_MAX = 1_000;
 /** Events of one subscriber that are over and still shown. */
 const OVER_MAX = 100;
-/** After that many requests to one subscriber, other work comes first. */
+/** After that many requests to one subscriber, or that long, other work comes first: what is new is recorded, and told to the others. */
 const SENDS_MAX = 50;
+const SENDS_MS = 2_000;
 
 type NamedEvent = readonly [id: string, row: NotificationRow];
 
@@ -191,8 +192,9 @@ export class Notifier {
     const { clock } = this.#options;
     const pause = this.#pauses.get(name) ?? new Pause();
     this.#pauses.set(name, pause);
+    const end = clock.monotonic() + SENDS_MS;
     let count = 0;
-    for (; count < SENDS_MAX && !signal.aborted; count += 1) {
+    for (; count < SENDS_MAX && clock.monotonic() < end && !signal.aborted; count += 1) {
       const due = pause.firstDue(this.#waitingFor(name), clock.monotonic());
       if (due === undefined) break;
       const [id, row] = due;

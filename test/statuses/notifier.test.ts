@@ -1,5 +1,6 @@
 // Who is told what and when, of the real follower and reconciler with a provider that does as it is told.
 import { describe, expect, it } from 'vitest';
+import { pause } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { NotificationRow } from '../../src/model/rows.ts';
@@ -23,7 +24,7 @@ class NotifyingCore {
   items: readonly AttentionItem[] | undefined = [];
   readonly sent: { readonly to: string; readonly id: string; readonly type: string; readonly subject: string }[] = [];
   readonly lines: JsonMap[] = [];
-  answer: (to: string, event: NotificationRow) => Attempt = () => ACCEPTED;
+  answer: (to: string, event: NotificationRow) => Attempt | Promise<Attempt> = () => ACCEPTED;
   notifier: Notifier;
   readonly #listeners: ((item: AttentionItem) => void)[] = [];
   readonly #kinds: Readonly<Record<string, readonly NotificationKind[]>>;
@@ -191,6 +192,24 @@ describe('a subscriber that is away', () => {
     await told.core.pass(24 * HOUR_MS);
     expect(told.told('away')).toHaveLength(count);
     expect(told.lines.filter(({ msg }) => msg === 'a notification is given up')).toHaveLength(1);
+  });
+
+  it('and takes long to accept each one keeps no other waiting for more than one of its answers', async () => {
+    const told = new NotifyingCore({ slow: ['held'], there: ['attention'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const { clock } = told.core;
+    told.answer = async (to) => {
+      if (to === 'slow') await pause(clock, 9_000);
+      return ACCEPTED;
+    };
+    const held = Array.from({ length: 40 }, (_, index) => `held:${index}`);
+    await told.needs(...held);
+    await told.needs(...held, 'failed:shop');
+    for (let seconds = 0; seconds < 15; seconds += 1) await told.core.pass(1_000);
+    expect(told.told('slow').length).toBeLessThan(4);
+    expect(told.told('there')).toEqual(['treeline.attention.firing failed:shop']);
+    for (let answers = 0; answers < 80; answers += 1) await told.core.pass(9_000);
+    expect(told.told('slow')).toHaveLength(40);
   });
 
   it('is waited for as long as it asks', async () => {
