@@ -9,7 +9,7 @@ import type { Outage } from '../service/operate/answers.ts';
 import { WAIT_MS, WAITS } from '../service/read/commit-wait.ts';
 import { PIECE_LENGTH } from './answer.ts';
 import { auditAction, FORWARDED_BY, operationFacts } from './audit-requests.ts';
-import { findRefusal, isSeenAnew, type RequestStep, requireAllowed } from './authenticate.ts';
+import { findClient, findRefusal, isSeenAnew, type RequestStep, requireAllowed } from './authenticate.ts';
 import { BODY_BYTES_MAX } from './json-body.ts';
 import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
 import { REPLICA, requestIdOf } from './present.ts';
@@ -176,10 +176,13 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
   };
 }
 
-/** The leader writes what it answers; what nobody leads to answer, or nobody knows the end of, is written here. */
+/**
+ * The leader writes what it answers; what nobody leads to answer, or nobody knows the end of, is written here. Such lines are never left
+ * out, and so not of a proxy, which the leader would refuse everything: it could fill the disk.
+ */
 function auditForwarded(request: IncomingMessage, response: ServerResponse): void {
   const path = pathOf(request);
-  if (isReading(request) || AGENT.test(path)) return;
+  if (isReading(request) || AGENT.test(path) || findClient(request)?.role === 'proxy') return;
   const [, operation] = /^\/operations\/([^/]*)/.exec(path) ?? [];
   auditAction(response, operation === undefined ? { kind: 'write' } : operationFacts(operation, undefined, ''));
 }

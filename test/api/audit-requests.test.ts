@@ -185,6 +185,15 @@ describe('a request that a standby has forwarded', () => {
     ]);
   });
 
+  it('is not written where a proxy asks for it that no leader answers: such lines are not throttled', async () => {
+    forward = () => Promise.reject(new ServiceError('not_ready', 'No replica leads'));
+    const identity = leader.identities.proxy;
+    for (const path of ['/tree', '/operations/approve', '/clients', '/nowhere']) {
+      expect(await standby.request(path, { ...JSON_POST, identity })).toMatchObject({ status: 503 });
+    }
+    expect(linesOf('standby')).toEqual([]);
+  });
+
   it('never says who has forwarded it where it is no replica', async () => {
     const headers = { ...JSON_BODY.headers, 'x-treeline-forwarded-by': 'somebody' };
     await leader.request('/tree', { ...JSON_POST, headers });
