@@ -24,14 +24,14 @@ export function addOperationCommands(program: Command): void {
   asking(
     program,
     'approve <digest>',
-    'let happen what is held under a digest, or its first digits; see treeline held',
+    'let happen what is held under a digest, or its first 20 digits; see treeline held',
   ).action(async (text: string, options: Asking) =>
     sendOperation(options, 'approve', { digest: await findDigest(options, text) }),
   );
   asking(
     program,
     'accept-history <commit>',
-    'follow a rewritten history, at exactly this commit; 7 digits are enough for a held one',
+    'follow a rewritten history, at exactly this commit; 20 digits are enough for a held one',
   ).action(async (text: string, options: Asking) =>
     sendOperation(options, 'accept-history', { commit: await findHeldHistory(options, text) }),
   );

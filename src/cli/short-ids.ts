@@ -12,6 +12,11 @@ const OID = /^[0-9a-f]{40}$/;
 const SHORT_OID = /^[0-9a-f]{7,39}$/;
 const SHORT_DIGEST = /^(?:[a-z]+(?:-[a-z]+)*-)?[0-9a-f]{7,63}$/;
 const HISTORY = 'history-';
+/**
+ * Who pushes can look for two changes whose digests begin alike, have a person read one, and put the other in its place: with seven digits
+ * that takes 16,000 tries, with these a million millions.
+ */
+const APPROVING_DIGITS_MIN = 20;
 
 /** Returns the full id of a commit. Throws CommandFailure where it is none that is known here, or it may be several. */
 export async function findCommit(server: ServerOptions, text: string): Promise<string> {
@@ -35,27 +40,34 @@ export async function findCommit(server: ServerOptions, text: string): Promise<s
   }
 }
 
-/** Returns the full digest of what is held, or the text where nothing begins so. Throws CommandFailure where it may be several. */
+/** Returns the full digest of what is held, or the text where nothing begins so. Throws CommandFailure where it may be several, or too short. */
 export async function findDigest(server: ServerOptions, text: string): Promise<string> {
   if (!SHORT_DIGEST.test(text)) return text;
-  return (
-    onlyOne(
-      text,
-      (await heldItems(server)).map(({ digest }) => digest),
-    ) ?? text
+  return findApproved(
+    text,
+    (await heldItems(server)).map(({ digest }) => digest),
   );
 }
 
-/** Returns the full id of the commit of a rewritten history, or the text where none that is held begins so. */
+/** Returns the full id of the commit of a rewritten history, as {@link findDigest} does. */
 export async function findHeldHistory(server: ServerOptions, text: string): Promise<string> {
   if (!SHORT_OID.test(text)) return text;
   const digests = (await heldItems(server)).flatMap(({ kind, digest }) => (kind === 'history' ? [digest] : []));
-  return (
-    onlyOne(
-      text,
-      digests.map((digest) => digest.slice(HISTORY.length)),
-    ) ?? text
+  return findApproved(
+    text,
+    digests.map((digest) => digest.slice(HISTORY.length)),
   );
+}
+
+function findApproved(text: string, held: readonly string[]): string {
+  const found = onlyOne(text, held);
+  if (found === undefined || found === text) return found ?? text;
+  const [digits = ''] = /[0-9a-f]*$/.exec(text) ?? [];
+  if (digits.length >= APPROVING_DIGITS_MIN) return found;
+  const message =
+    `"${text}" is too short to approve by, since another change may begin so: give at least ${APPROVING_DIGITS_MIN} digits ` +
+    'of what you have read, or all; see treeline held';
+  throw new CommandFailure(message);
 }
 
 function onlyOne(text: string, known: readonly string[]): string | undefined {
