@@ -171,6 +171,7 @@ function formatItem({ id, reason, since, action, acknowledged }: AttentionItem):
   return lines.join('\n');
 }
 
-function formatCommit({ commit, ...replicas }: Overview): readonly string[] {
-  return [`commit ${commit} is followed`, ...formatReplicas(replicas)];
+function formatCommit({ commit, author, ...replicas }: Overview): readonly string[] {
+  const who = author ? `, by ${visibleLine(author)}` : '';
+  return [`commit ${commit} is followed${who}`, ...formatReplicas(replicas)];
 }

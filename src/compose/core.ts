@@ -156,24 +156,11 @@ export function wireCore(outside: OutsideParts): WiredCore {
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },
-    outages: () =>
-      outagesIn({
-        repository: follower.failure,
-        store: store.failure,
-        audit: outside.audit?.failure,
-        copied: outside.copied,
-        ...outside.outages?.(),
-      }),
+    ...tellOutside(outside, { ledger, current, follower, reconciler }),
     hasEntry: (name) => registry.byName(name) !== undefined,
-    noticed: () => ({
-      silent: reconciler.answers.silent(),
-      ending: [
-        ...(outside.certificates?.() ?? []),
-        ...endingCertificates(outside.seen, current.get()?.clients, ledger),
-      ],
-    }),
     isBefore: (commit, head) => follower.isBefore(commit, head),
     authorOf: (commit) => authorIn(source, commit),
+    followedAuthor: watchAuthor({ source, current, log }),
   });
   const stopWaiting = (): Promise<void> => {
     work?.stop();
@@ -220,6 +207,26 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
       ...views,
       history: openHistory({ source, log, clock }),
       safetyWith: (digest) => withApproval(safety(), digest),
+    }),
+  };
+}
+
+interface OutsideTellers extends ShownStore {
+  readonly follower: Follower;
+  readonly reconciler: Reconciler;
+}
+
+/** Returns what the operator asks about the outside: what fails there, and what is noticed of it. */
+function tellOutside(
+  { store, audit, copied, outages, certificates, seen }: OutsideParts,
+  { ledger, current, follower, reconciler }: OutsideTellers,
+): Pick<Parameters<typeof createOperator>[0], 'outages' | 'noticed'> {
+  return {
+    outages: () =>
+      outagesIn({ repository: follower.failure, store: store.failure, audit: audit?.failure, copied, ...outages?.() }),
+    noticed: () => ({
+      silent: reconciler.answers.silent(),
+      ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],
     }),
   };
 }
@@ -273,6 +280,24 @@ function openHistory({ source, log, clock }: Pick<OutsideParts, 'source' | 'log'
       return undefined;
     }
   });
+}
+
+/** Returns a function that returns the author of the followed commit; null until that is read. */
+function watchAuthor({ source, current, log }: Pick<OutsideParts, 'source' | 'log'> & Pick<ShownStore, 'current'>) {
+  let known: { readonly commit: string; author: string | null } = { commit: '', author: null };
+  current.watch(() => {
+    const commit = current.get()?.commit;
+    if (commit === undefined || commit === known.commit) return;
+    const next = { commit, author: null as string | null };
+    known = next;
+    authorIn(source, commit).then(
+      (author) => {
+        next.author = author;
+      },
+      (err: unknown) => log.warn({ err, commit }, 'the author of the followed commit cannot be read'),
+    );
+  });
+  return (): string | null => (known.commit === current.get()?.commit ? known.author : null);
 }
 
 async function authorIn(source: Source, commit: string): Promise<string | null> {

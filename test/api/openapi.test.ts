@@ -166,7 +166,7 @@ const RARE = {
     lag: OUTAGE,
   } satisfies Required<Why>,
   Overview: {
-    ...{ commit: COMMIT, held: [], counts: {}, leader: null, lag: OUTAGE, attentionLeftOut: 1 },
+    ...{ commit: COMMIT, held: [], author: 'Ada', counts: {}, leader: null, lag: OUTAGE, attentionLeftOut: 1 },
     newest: { commit: COMMIT, reason: 'it is held', since: NOW, action: 'treeline approve beef' },
     ...{
       repository: OUTAGE,

@@ -332,7 +332,7 @@ describe('everything', () => {
       failing,
     );
     expect(finish(core.operator.overview(core.order.by))).toEqual({
-      commit: core.reader.commit(),
+      ...{ commit: core.reader.commit(), author: 'A Person' },
       newest: null,
       held: [],
       attention: [expect.objectContaining({ id: 'failed:data' })],

@@ -170,6 +170,8 @@ export type OutageName = 'repository' | 'store' | 'copied' | 'statuses' | 'notif
 export interface Overview extends ReplicaFacts, Attention, Outages {
   /** The followed commit. */
   readonly commit: string;
+  /** Its author; null where that is not known. Omitted for proxies. */
+  readonly author?: string | null;
   /** Null where that is the newest one. */
   readonly newest: UnfollowedCommit | null;
   readonly held: readonly HeldItem[];

@@ -82,6 +82,8 @@ interface ProgressOptions extends ViewSources {
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
   readonly checkFailureOf: WaitFacts['checkFailureOf'];
+  /** Returns the author of the followed commit; null where that is not known. Omitted: this process does not follow. */
+  readonly followedAuthor?: () => string | null;
   /** Returns what fails outside. Omitted: this process does nothing outside. */
   readonly outages?: () => Outages;
   /** Returns whether the settings have a provider entry of that name. Omitted: it is not known. */
@@ -175,7 +177,12 @@ function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
 function whyFacts(options: ProgressOptions): PresentFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf } = options;
   const refused = options.refused();
-  const outside = { outages: options.outages?.() ?? {}, hasEntry: options.hasEntry, noticed: options.noticed?.() };
+  const outside = {
+    outages: options.outages?.() ?? {},
+    hasEntry: options.hasEntry,
+    noticed: options.noticed?.(),
+    author: options.followedAuthor?.() ?? null,
+  };
   const recorded = heldView(options);
   const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outside };
   if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };

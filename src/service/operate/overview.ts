@@ -64,7 +64,7 @@ function* overviewAt(by: Client, { facts, held, needing, orphaned, moment }: Ove
     commit: view.desired.commit,
     newest: unfollowed(by, facts.refused),
     held,
-    ...(by.role === 'proxy' ? {} : facts.outages),
+    ...(by.role === 'proxy' ? {} : { author: facts.author ?? null, ...facts.outages }),
     ...replicaFacts(by, facts),
     ...firstOf(yield* attentionIn(by, { ...facts, view, held, needing, orphaned, mistakesOf })),
     counts: counts.counts(),

@@ -33,6 +33,8 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   /** Returns the first mistakes of an instance. Omitted: they are looked for among all problems. */
   readonly mistakesOf?: (instance: string) => readonly Problem[];
   readonly outages?: Outages;
+  /** Of the followed commit; null where that is not known. */
+  readonly author?: string | null;
   /** Returns whether the settings have a provider entry of that name. Left out: it is not known. */
   readonly hasEntry?: ((name: string) => boolean) | undefined;
   readonly noticed?: Noticed | undefined;
