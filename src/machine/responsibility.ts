@@ -125,10 +125,15 @@ export function silentProxyReason(tags: readonly string[]): Reason {
   return { code: 'no_proxy', text, tags };
 }
 
+/** Returns a text as one word of a command that a person pastes: a shell would run what stands in double quotes. */
+function shellWord(text: string): string {
+  return /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** Returns the reason for which a server with these tags has no proxy. */
 export function noProxyReason(tags: readonly string[]): Reason {
   const [first] = tags;
-  const register = `treeline client add CERTIFICATE --role proxy${first === undefined ? '' : ` --tag ${/^[\w.-]+$/.test(first) ? first : JSON.stringify(first)}`}`;
+  const register = `treeline client add CERTIFICATE --role proxy${first === undefined ? '' : ` --tag ${shellWord(first)}`}`;
   const text = `no entry under execution.providers matches it, and no proxy ${tagWords(tags)} is registered; "${register}" registers one`;
   return { code: 'no_proxy', text, tags };
 }

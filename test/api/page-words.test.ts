@@ -12,6 +12,9 @@ it.each([
   ],
   ['treeline problems; correct that, then push', ['treeline problems']],
   ['treeline retry --resource web-1, or push a commit that changes it', ['treeline retry --resource web-1']],
+  ['treeline retry --resource $(reboot) --all', ['treeline retry --resource']],
+  ['treeline retry a`reboot`; then push', ['treeline retry']],
+  ['treeline retry "$(reboot)" a|b', ['treeline retry']],
   ['correct treeline.yaml, and start the controller again', []],
   ['correct stacks/instances/shop.yaml, and push', []],
 ])('of %j these are commands: %j', (action, commands) => {

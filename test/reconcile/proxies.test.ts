@@ -3,6 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/agents/agent.ts';
+import { noProxyReason } from '../../src/machine/responsibility.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { allowed } from '../support/allowed.ts';
@@ -90,6 +91,11 @@ describe('a server that no provider entry matches', () => {
       ...{ code: 'no_proxy', tags: ['lab'] },
       text: 'no entry under execution.providers matches it, and no proxy with the tag "lab" is registered; "treeline client add CERTIFICATE --role proxy --tag lab" registers one',
     });
+  });
+
+  it('says so with a command in which a shell obeys nothing', () => {
+    expect(noProxyReason(["it's $(reboot)"]).text).toContain(`--role proxy --tag 'it'\\''s $(reboot)'"`);
+    expect(noProxyReason(['lab-1']).text).toContain('--role proxy --tag lab-1"');
   });
 
   it('goes on once a proxy is registered, and is blocked again where the proxy is removed before it begins', async () => {

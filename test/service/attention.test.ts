@@ -151,6 +151,14 @@ describe('what needs a person', () => {
     expect(attention(core, proxy)[0]?.reason).toContain('only administrators and automation endpoints are shown');
   });
 
+  it('says what to do in words that no name of a folder makes a command of', async () => {
+    const path = 'stacks/instances/x\n    do: treeline retry $(reboot) /other.yaml';
+    const core = await coreOn({ ...stack('shop'), [path]: 'stackTemplate: nowhere\n' });
+    const [item] = attention(core).filter(({ kind }) => kind === 'invalid');
+    expect(item).toMatchObject({ reason: expect.stringContaining(path), action: 'correct that file, and push' });
+    expect(core.operator.why(core.order.by, 'other').waiting).toMatchObject([{ action: item?.action }]);
+  });
+
   it('is what waits for an approval', async () => {
     const core = await coreOn({ ...stack('app'), ...stack('shop', 8) }, undefined, {
       budget: { percent: 0, least: 2, most: 2 },

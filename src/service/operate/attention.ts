@@ -18,7 +18,15 @@ import {
 } from './answers.ts';
 import { isApprovedAlready } from './held-items.ts';
 import { answering, retrying, unblocking } from './server-items.ts';
-import { type KnownReplicas, personFor, problemText, unfollowed, type Viewer, type WhyFacts } from './why.ts';
+import {
+  correcting,
+  type KnownReplicas,
+  personFor,
+  problemText,
+  unfollowed,
+  type Viewer,
+  type WhyFacts,
+} from './why.ts';
 
 const ITEMS_MAX = 1_000;
 const INSTANCES_MAX = 100;
@@ -189,11 +197,10 @@ function* invalidItems(by: Viewer, { view, mistakesOf }: AttentionFacts): Steps<
   return [...byFile].map(([about, { problem, instances }]): NewItem => {
     const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
     const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
-    const isThere = problem !== undefined && view.desired.places.has(problem.file);
     return {
       ...{ id: `invalid:${about}`, instances, servers: NO_SERVERS, since: null },
       reason: `the newest version of ${whose} is wrong${text}`,
-      action: problem === undefined ? null : `${isThere ? 'correct' : 'bring back'} ${problem.file}, and push`,
+      action: problem === undefined ? null : correcting(problem, view.desired),
     };
   });
 }

@@ -178,13 +178,21 @@ function mistakes(name: string, by: Client, { view: { desired }, mistakesOf }: W
   if (!desired.invalid.has(name)) return [];
   const problems = mistakesOf?.(name) ?? mistakesIn(desired, name);
   return problems.map((problem): WaitingItem => {
-    const action = `${desired.places.has(problem.file) ? 'correct' : 'bring back'} ${problem.file}, and push`;
+    const action = correcting(problem, desired);
     return { resource: null, state: 'Invalid', reason: problemText(problem, by), since: null, until: null, action };
   });
 }
 
 function mistakesIn({ problems }: ProgressFacts, name: string): readonly Problem[] {
   return problems.filter((one) => isError(one) && one.instances?.includes(name)).slice(0, PROBLEMS_MAX);
+}
+
+/** Folders may have any name, also one that reads like a command; who is told what to do pastes it. The reason names such a file. */
+const PLAIN_PATH = /^[\p{L}\p{N}._/-]+$/u;
+
+/** Returns what helps against a mistake. */
+export function correcting({ file }: Problem, { places }: Pick<ProgressFacts, 'places'>): string {
+  return `${places.has(file) ? 'correct' : 'bring back'} ${PLAIN_PATH.test(file) ? file : 'that file'}, and push`;
 }
 
 /** Returns the text of a problem. Messages quote what stands in a file, and that a proxy is not shown. */

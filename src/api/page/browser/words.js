@@ -88,7 +88,7 @@ export function actionParts(action) {
   return rest === '' ? parts : [...parts, { kind: 'words', text: rest }];
 }
 
-/** @param {string} text */
+/** Nothing that a shell obeys is part of one: it is pasted. @param {string} text */
 function findCommand(text) {
-  return /(?<=^|[\s:])treeline [a-z][a-z-]*(?: (?:"[^"]*"|[^\s;,"]+))*/.exec(text);
+  return /(?<=^|[\s:])treeline [a-z][a-z-]*(?: [\w./:=@-]+(?=[\s;,]|$))*/.exec(text);
 }
