@@ -6,7 +6,6 @@ import schema from '../schemas/settings.schema.json' with { type: 'json' };
 import { createAuthority } from '../src/base/development-pki.ts';
 import { EXIT_FAILED } from '../src/cli/command-failure.ts';
 import { isMap } from '../src/model/json.ts';
-import { loadSettings } from '../src/settings/load-settings.ts';
 import { findRefusals } from '../src/settings/refuse-settings.ts';
 import { readSources } from './architecture/source-file.ts';
 import { ROOT, run } from './support/command-line.ts';
@@ -88,13 +87,6 @@ describe('the settings', () => {
 
   it.each(later)('of later versions are refused: %s', (path) => {
     expect(findRefusals(withKey(path), {})).not.toEqual([]);
-  });
-
-  it('of the example can be loaded', async () => {
-    const example = /^```yaml\n(# \/etc\/treeline\/treeline\.yaml\n.*?)^```$/ms.exec(operations)?.[1] ?? '';
-    const file = join(temporaryDirectory(), 'treeline.yaml');
-    writeFileSync(file, example);
-    expect((await loadSettings(file, {})).store.directory).toBe('/var/lib/treeline');
   });
 });
 

@@ -20,7 +20,10 @@ interface Fence {
   readonly headings: readonly string[];
 }
 
-/** Returns the blocks marked as `sh`, in order. A block without a language right after one is what that one prints. */
+/**
+ * Returns the blocks marked as `sh`, in order. A block without a language right after one is what that one prints. Those of a list are
+ * without its indentation.
+ */
 export function blocksIn(document: string): readonly Block[] {
   const fences = fencesIn(document);
   return fences.flatMap(({ info, text, line, headings }, index) => {
@@ -33,15 +36,21 @@ export function blocksIn(document: string): readonly Block[] {
 function fencesIn(document: string): readonly Fence[] {
   const fences: Fence[] = [];
   const headings: string[] = [];
-  let open: { info: string; line: number; lines: string[] } | undefined;
+  let open: { info: string; line: number; indent: string; lines: string[] } | undefined;
   let isNext = false;
   for (const [index, line] of document.split('\n').entries()) {
-    if (open !== undefined && line === '```') {
+    if (open !== undefined && line !== `${open.indent}\`\`\``) {
+      open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line);
+      continue;
+    }
+    if (open !== undefined) {
       fences.push({ ...open, text: open.lines.join('\n'), isNext, headings: [...headings] });
       open = undefined;
       isNext = true;
-    } else if (open !== undefined) open.lines.push(line);
-    else if (line.startsWith('```')) open = { info: line.slice(3), line: index + 2, lines: [] };
+      continue;
+    }
+    const [, indent, info] = /^( *)```(.*)$/.exec(line) ?? [];
+    if (indent !== undefined && info !== undefined) open = { info, line: index + 2, indent, lines: [] };
     else if (line !== '') {
       isNext = false;
       const [, marks = '', title = ''] = /^(#+) (.*)$/.exec(line) ?? [];
