@@ -9,8 +9,8 @@ import { CommandFailure } from './command-failure.ts';
 import { print } from './output.ts';
 import { fromUserDirectory, requireFolder } from './user-directory.ts';
 
-/** The operators' files are no part of a stacks repository, and the table of problem codes is no schema. */
-const NOT_FOR_REPOSITORIES = ['settings.schema.json', 'proxy-settings.schema.json', 'problem-codes.json'];
+/** The operators' files are no part of a stacks repository. What is beside the schemas, such as the table of problem codes, is none. */
+const NOT_FOR_REPOSITORIES = ['settings.schema.json', 'proxy-settings.schema.json'];
 
 /** Adds the command. */
 export function addSchemasCommand(program: Command): void {
@@ -37,7 +37,9 @@ async function isProductFolder(folder: string): Promise<boolean> {
 /** Copies every schema of the layout into a folder, which is made where it is missing; returns how many. */
 export async function writeSchemas(folder: string): Promise<number> {
   await mkdir(folder, { recursive: true });
-  const names = (await readdir(productPath('schemas'))).filter((name) => !NOT_FOR_REPOSITORIES.includes(name));
+  const names = (await readdir(productPath('schemas'))).filter(
+    (name) => name.endsWith('.schema.json') && !NOT_FOR_REPOSITORIES.includes(name),
+  );
   for (const name of names) await cp(productPath('schemas', name), join(folder, name));
   return names.length;
 }
