@@ -104,6 +104,8 @@ function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | unde
 function decideBlocked(row: ServerRow, context: DecisionContext): Step {
   if (!isBlockedFor(row, 'no_provider', 'no_proxy', 'provider_changed')) return { row, next: REST };
   const provider = context.providerFor(row);
+  // That another entry does not find it is more than that it matches.
+  if (provider.name === null && isBlockedFor(row, 'provider_changed')) return { row, next: REST };
   if (provider.name === null) return { row: withReason(row, provider.reason), next: REST };
   const silence = silenceOf(row, provider, context);
   if (silence === undefined) return decideQueued(row, context);

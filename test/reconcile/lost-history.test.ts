@@ -60,7 +60,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.operator.held()).toEqual([
       {
         ...{ kind: 'history', digest: `history-${rewritten}`, instance: null, reason },
-        ...{ since: expect.any(String), resources: [] },
+        ...{ since: expect.any(String), resources: [], commit: rewritten },
       },
     ]);
     for (let poll = 0; poll < 3; poll += 1) await core.poll();
