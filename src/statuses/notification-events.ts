@@ -36,6 +36,8 @@ export interface NotificationFacts {
    * The process began not long ago, and has not seen yet what it observes outside. What it does not see may be there.
    */
   readonly isNew: boolean;
+  /** Returns true if the process has seen a cause since it began: then it is over where it is not seen any more. */
+  readonly hasSeen: (id: string) => boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -104,15 +106,18 @@ function rolloutEvents({ alerts, begun, progressOf, targets, now }: Notification
   return { alerts: changed, events };
 }
 
-/** An end comes for each beginning, and to those who were told of it. */
-function attentionEvents(facts: NotificationFacts): NewEvents {
-  const { items, alerts, targets, isNew, now } = facts;
+/** Returns what has to be told of what needs a person: an end comes for each beginning, and to those who were told of it. */
+export function attentionEvents(
+  facts: Pick<NotificationFacts, 'items' | 'alerts' | 'targets' | 'isNew' | 'hasSeen' | 'now'>,
+): NewEvents {
+  const { items, alerts, targets, isNew, hasSeen, now } = facts;
   const changed = new Map<string, AlertRow | null>();
   const events: NewNotification[] = [];
   const present = new Set(items.map(({ id }) => id));
   for (const [name, { targets: told, data, since }] of alerts) {
     const kind = data.kind as AttentionItem['kind'] | undefined;
-    if (kind === undefined || present.has(name) || (isNew && !RECORDED.includes(kind))) continue;
+    if (kind === undefined || present.has(name)) continue;
+    if (isNew && !hasSeen(name) && !RECORDED.includes(kind)) continue;
     changed.set(name, null);
     events.push({ type: typeOf(kind, 'resolved'), subject: name, data: { ...data, began: since }, targets: told });
   }

@@ -11,7 +11,7 @@ import type { Change, NotificationRow, ServerRow } from '../model/rows.ts';
 import type { NotificationTarget } from '../model/settings.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { AttentionWatch } from '../service/operate/attention-watch.ts';
-import { type NewNotification, newEvents } from './notification-events.ts';
+import { attentionEvents, type NewNotification, newEvents } from './notification-events.ts';
 import { retryMs } from './pace.ts';
 import type { SendNotification } from './send-notification.ts';
 import { WokenLoop } from './woken-loop.ts';
@@ -44,6 +44,8 @@ const AGAIN_MS = 10_000;
 const NEW_MS = 6 * 60_000;
 /** A failure that ends before is none that a person has to know of. */
 const TOLD_AFTER_MS = 60_000;
+/** The one cause for which nothing can be recorded. */
+const UNSAVED = 'store:unsaved';
 const GIVE_UP_MS = 72 * 3_600_000;
 /** Events of one subscriber that wait; the oldest beyond that are given up. */
 const WAITING_MAX = 1_000;
@@ -64,7 +66,11 @@ export class Notifier {
   readonly #knowsAt: number;
   /** Instances that a commit gave something to do since the last look, with that commit. */
   #begun = new Map<string, string>();
+  /** The causes that were seen since what was told of them was recorded last. */
+  #seen = new Set<string>();
   readonly #pauses = new Map<string, Pause>();
+  /** What is told of a store that takes nothing. It is recorded as soon as that takes something: its end is told then as well. */
+  #unrecorded: readonly Change[] = [];
 
   constructor(options: NotifierOptions) {
     const { clock, ledger, attention } = options;
@@ -113,6 +119,7 @@ export class Notifier {
     } catch (error) {
       const told = this.#errors.fieldsToLog(error);
       if (told) log.error({ err: error, ...told }, 'notifications could not be recorded; it is tried again');
+      await this.#tellUnrecorded(signal);
       this.#loop.wakeWithin(AGAIN_MS);
       return false;
     } finally {
@@ -125,6 +132,8 @@ export class Notifier {
     const { ledger, followed, attention, subscribers, clock } = this.#options;
     const [commit, items] = [followed(), attention.items()];
     if (commit === undefined || items === undefined) return;
+    if (this.#unrecorded.length > 0) await ledger.commit(this.#unrecorded);
+    this.#unrecorded = [];
     const begun = this.#begun;
     this.#begun = new Map();
     const [stored, now] = [ledger.list('alert'), clock.now()];
@@ -132,17 +141,45 @@ export class Notifier {
       ...{ items: [...items.values()], alerts: stored, commit, begun, targets: subscribers, now },
       progressOf: (instance) => this.#progressOf(instance),
       isNew: clock.monotonic() < this.#knowsAt,
+      hasSeen: (id) => this.#seen.has(id),
     });
+    for (const id of items.keys()) this.#seen.add(id);
     const changes = [...alerts].map(([name, value]): Change => {
       return { kind: 'alert', name, value, expected: stored.get(name) };
     });
     try {
       const all = [...changes, ...this.#notificationsOf(events), ...this.#overdue()];
       if (all.length > 0) await ledger.commit(all);
+      this.#seen = new Set(items.keys());
     } catch (error) {
       this.#begun = new Map([...begun, ...this.#begun]);
       throw error;
     }
+  }
+
+  /** Tells that nothing can be recorded. Never throws. */
+  async #tellUnrecorded(signal: AbortSignal): Promise<void> {
+    const { ledger, attention, subscribers: targets, clock } = this.#options;
+    const item = attention.items()?.get(UNSAVED);
+    const isTold = this.#unrecorded.length > 0 || ledger.read('alert', UNSAVED) !== undefined;
+    if (item !== undefined && !isTold) {
+      const facts = { items: [item], alerts: new Map(), targets, isNew: false, hasSeen: () => true, now: clock.now() };
+      const { alerts, events } = attentionEvents(facts);
+      const begun = [...alerts].map(([name, value]): Change => ({ kind: 'alert', name, value, expected: undefined }));
+      this.#unrecorded = [...begun, ...this.#notificationsOf(events)];
+    }
+    this.#unrecorded = await Promise.all(this.#unrecorded.map((change) => this.#sendUnrecorded(change, signal)));
+  }
+
+  async #sendUnrecorded(change: Change, signal: AbortSignal): Promise<Change> {
+    if (change.kind !== 'notification' || change.value?.state !== 'waiting') return change;
+    const { name: id, value: row } = change;
+    const send = this.#options.subscribers.find(({ name }) => name === row.target)?.send;
+    if (send === undefined) return change;
+    const { isAccepted, answer } = await send(id, row, signal);
+    const triedAt = momentOf(this.#options.clock.now());
+    const state = isAccepted ? 'delivered' : 'waiting';
+    return { ...change, value: { ...row, state, attempts: row.attempts + 1, triedAt, answer } };
   }
 
   #progressOf(instance: string): { readonly servers: number; readonly isAtRest: boolean } {

@@ -27,7 +27,7 @@ function target(
 function look(facts: Partial<NotificationFacts>): NewEvents {
   return newEvents({
     ...{ items: [], alerts: new Map([FOLLOWED]), commit: 'aaa', begun: new Map(), targets: [target('ops')], now: NOW },
-    ...{ progressOf: () => ({ servers: 2, isAtRest: true }), isNew: false },
+    ...{ progressOf: () => ({ servers: 2, isAtRest: true }), isNew: false, hasSeen: () => false },
     ...facts,
   });
 }
@@ -115,6 +115,8 @@ describe('soon after a start', () => {
   it('what is observed outside is not over because it was not seen yet; what is recorded is', () => {
     const alerts = alertsAfter(look({ items: [item('provider:lab'), item('failed:other', ['other'])] }));
     expect(typesOf(look({ alerts, isNew: true }))).toEqual(['treeline.attention.resolved failed:other ops']);
+    const hasSeen = (id: string): boolean => id === 'provider:lab';
+    expect(typesOf(look({ alerts, isNew: true, hasSeen }))).toContain('treeline.attention.resolved provider:lab ops');
     expect(typesOf(look({ alerts }))).toHaveLength(2);
   });
 

@@ -233,6 +233,30 @@ describe('a subscriber that is away', () => {
   });
 });
 
+describe('a store that takes nothing', () => {
+  it('is told all the same, once to each, and its end after it', async () => {
+    const told = new NotifyingCore({ ops: ['attention', 'held'], away: ['attention'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const { failures } = told.core.store;
+    failures.push(...Array.from({ length: 1_000 }, () => new Error('the disk is full')));
+    told.answer = (to) => (to === 'away' ? AWAY : ACCEPTED);
+    await told.needs('store:unsaved', 'held:shop');
+    for (let count = 0; count < 3; count += 1) await told.core.pass(10_000);
+    expect(told.told()).toEqual(['treeline.attention.firing store:unsaved']);
+    expect(told.told('away').length).toBeGreaterThan(2);
+    expect(told.rows()).toEqual([]);
+    failures.length = 0;
+    told.answer = () => ACCEPTED;
+    await told.needs('held:shop');
+    await told.core.pass(60_000);
+    const ends = ['treeline.attention.firing store:unsaved', 'treeline.attention.resolved store:unsaved'];
+    expect(told.told('away').slice(-2)).toEqual(ends);
+    expect(told.told().toSorted()).toEqual([...ends, 'treeline.held.firing held:shop']);
+    const firing = told.sent.filter(({ to, type }) => to === 'away' && type === 'treeline.attention.firing');
+    expect(new Set(firing.map(({ id }) => id)).size).toBe(1);
+  });
+});
+
 describe('what is recorded', () => {
   it('is bounded: the last hundred that are over, and a thousand that wait', async () => {
     const told = new NotifyingCore({ ops: ['held'] });
