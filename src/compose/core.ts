@@ -313,10 +313,11 @@ async function authorIn(source: Source, commit: string): Promise<string | null> 
 /** Returns what the operator asks about checks of servers at rest. */
 function checkOperations({
   checks: { schedule },
-}: Reconciler): Pick<Parameters<typeof createOperator>[0], 'checkFailureOf' | 'requestCheck'> {
+}: Reconciler): Pick<Parameters<typeof createOperator>[0], 'checkFailureOf' | 'requestCheck' | 'retryCheck'> {
   return {
     checkFailureOf: (server) => schedule.failureOf(server),
     requestCheck: (server) => schedule.request(server),
+    retryCheck: (server) => schedule.retry(server),
   };
 }
 

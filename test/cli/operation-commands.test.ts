@@ -942,7 +942,7 @@ describe('as people run them', () => {
       'needs a person:',
       `  held:shop, since ${item?.since}`,
       `    ${item?.reason}`,
-      `    do: treeline approve ${item?.digest}`,
+      `    do: treeline approve ${item?.digest}; where it is not meant, revert ${commit}`,
       '  invalid:stacks/instances/office.yaml',
       `    the newest version of office is wrong: ${mistake} [unknown_template]`,
       '    do: correct stacks/instances/office.yaml, and push',
@@ -950,7 +950,7 @@ describe('as people run them', () => {
       `office: Invalid: ${mistake} [unknown_template]`,
       `shop: Awaiting approval: ${item?.reason}`,
       'servers: 7 done',
-      `commit ${commit} is followed`,
+      `commit ${commit} is followed, by Test`,
       '',
     ]);
     expect(why).toMatchObject({ code: 0, stdout: expect.stringContaining('do: correct stacks/instances/office.yaml') });

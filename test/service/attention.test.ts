@@ -175,7 +175,8 @@ describe('what needs a person', () => {
       {
         ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since, reason: held?.reason },
         servers: { count: 7, examples: ['shop-2', 'shop-3', 'shop-4', 'shop-5', 'shop-6'] },
-        ...{ action: `treeline approve ${held?.digest}`, acknowledged: null },
+        action: `treeline approve ${held?.digest}; where it is not meant, revert ${held?.commit}`,
+        acknowledged: null,
       },
     ]);
   });
@@ -328,6 +329,19 @@ describe('what keeps many servers at once', () => {
     await core.pass(3_600_000);
     await core.pass(3_600_000);
     expect(ids(core)).toEqual([]);
+  });
+
+  it('ends with a retry of the provider entry, also where all of its servers were at rest', async () => {
+    const core = await coreOn(stack('shop', 3), undefined, { drift: 'report' });
+    core.provider.script = ({ operation }) =>
+      operation === 'check' ? Promise.resolve(answerOf('retryable', { message: 'no route' })) : undefined;
+    for (let checks = 0; checks < 3; checks += 1) await core.pass(400_000);
+    expect([ids(core), overview(core).counts]).toEqual([['provider:lab'], { done: 3 }]);
+    core.provider.script = () => undefined;
+    expect(await core.operator.retry({ ...core.order }, { provider: 'lab' })).toBe('Tried again: 3');
+    await core.settle();
+    expect(ids(core)).toEqual([]);
+    await expect(core.operator.retry({ ...core.order }, { provider: 'lab' })).rejects.toThrow('nothing to try again');
   });
 
   it('is one item for all servers whose proxies do not ask, by their tags', async () => {

@@ -116,6 +116,11 @@ export class CheckSchedule {
     return true;
   }
 
+  /** Checks a server whose last check has failed as soon as there is capacity. Returns false for any other. */
+  retry(server: string): boolean {
+    return (this.#plans.get(server)?.failures ?? 0) > 0 && this.request(server);
+  }
+
   #add(server: string, provider: string, isKnown: boolean): CheckPlan {
     const plan = newPlan(provider, isKnown ? undefined : this.#startedAt);
     this.#plans.set(server, plan);

@@ -171,11 +171,12 @@ function commitItems(by: Viewer, { refused }: AttentionFacts): NewItem[] {
 }
 
 function heldItem(item: HeldItem, { view: { rows } }: AttentionFacts): NewItem {
-  const { digest, instance, reason, since, resources } = item;
+  const { digest, instance, reason, since, resources, commit } = item;
   const instances = instance === null ? instancesOf(resources, rows) : [instance];
   const servers = { count: resources.length, examples: resources.slice(0, EXAMPLES_MAX) };
   const row = instance === null ? undefined : rows.read('held', instance);
-  const action = row !== undefined && isApprovedAlready(row, rows) ? null : `treeline approve ${digest}`;
+  const approve = `treeline approve ${digest}; where it is not meant, revert ${commit ?? 'the commit that asks for it'}`;
+  const action = row !== undefined && isApprovedAlready(row, rows) ? null : approve;
   return { id: `held:${instance ?? digest}`, instances, servers, reason, since, action };
 }
 

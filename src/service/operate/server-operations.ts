@@ -27,6 +27,8 @@ import type { Order, Target } from './answers.ts';
 export interface ServerOperationsOptions extends ViewSources {
   /** Has a server checked as soon as there is capacity. Returns false if it is not at rest. */
   readonly requestCheck: (server: string) => boolean;
+  /** Does the same where the last check of the server has failed. Returns false where it has not. */
+  readonly retryCheck: (server: string) => boolean;
   readonly requests: RowRequests;
   readonly entries: Entries;
 }
@@ -37,7 +39,7 @@ export function serverOperations(options: ServerOperationsOptions) {
   const isHeld = ({ instance }: ServerRow): boolean => rows.read('held', instance) !== undefined;
   return {
     /**
-     * Ends the waits of servers that failed. Where an instance or a server is named, also brings back what has drifted, and
+     * Ends the waits of servers that failed, or whose checks fail. Where an instance or a server is named, also brings back what has drifted, and
      * makes again what is gone.
      */
     async retry(order: Order, target: Target): Promise<string> {
@@ -47,7 +49,8 @@ export function serverOperations(options: ServerOperationsOptions) {
         ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at) ?? keptRow(row, at, isHeld(row))
         : retriedRow;
       const servers = selectServers(activeView(options), target);
-      const count = await requests.change(servers, asked(order, 'retry', change));
+      const changed = await requests.change(servers, asked(order, 'retry', change));
+      const count = changed + servers.filter((server) => options.retryCheck(server)).length;
       if (count > 0) return `Tried again: ${count}`;
       const words = isNamed ? 'No server there has failed or drifted' : 'No server there has failed';
       throw new ServiceError('conflict', `${words}, so there is nothing to try again`);
