@@ -123,7 +123,7 @@ describe.runIf(HAS_PROMETHEUS)('promtool', () => {
     });
   });
 
-  it('sees each alert fire where it should, and not where it should not', () => {
+  it('sees each alert fire where it should, and not where it should not', { timeout: 120_000 }, () => {
     expect(promtool(['test', 'rules', TESTS])).toMatchObject({ status: 0, output: expect.stringContaining('SUCCESS') });
   });
 });
