@@ -39,7 +39,13 @@ it('a subscriber hears of each cause once and of its end, also where it was away
   const dataOf = (type: string) => once.findLast((event) => event.type === type)?.data;
   expect(once[3]).toMatchObject({ specversion: '1.0', source: '/treeline/eu' });
   expect(dataOf('treeline.held.firing')).toMatchObject({
-    ...{ kind: 'held', reason, instances: ['shop'], servers: { count: 3 }, action: expect.stringMatching(`^treeline approve ${digest}; `) },
+    ...{
+      kind: 'held',
+      reason,
+      instances: ['shop'],
+      servers: { count: 3 },
+      action: expect.stringMatching(`^treeline approve ${digest}; `),
+    },
   });
   expect(dataOf('treeline.instance.done')).toMatchObject({
     ...{ instance: 'shop', commit: await headOf(scene.site), servers: 2 },
