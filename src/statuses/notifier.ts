@@ -114,8 +114,10 @@ export class Notifier {
     const { subscribers, log } = this.#options;
     try {
       await this.#record();
-      const areMore = await Promise.all(subscribers.map((one) => this.#deliver(one, signal)));
-      return areMore.includes(true);
+      // Where one cannot be recorded, the requests to others still go on: the next begin after them.
+      const ended = await Promise.allSettled(subscribers.map((one) => this.#deliver(one, signal)));
+      for (const one of ended) if (one.status === 'rejected') throw one.reason;
+      return ended.some((one) => one.status === 'fulfilled' && one.value);
     } catch (error) {
       const told = this.#errors.fieldsToLog(error);
       if (told) log.error({ err: error, ...told }, 'notifications could not be recorded; it is tried again');

@@ -212,6 +212,29 @@ describe('a subscriber that is away', () => {
     expect(told.told('slow')).toHaveLength(40);
   });
 
+  it('gets one request at a time, also where the answer of another one cannot be recorded', async () => {
+    const told = new NotifyingCore({ slow: ['held'], there: ['held'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const { clock, store } = told.core;
+    const underWay: number[] = [];
+    let count = 0;
+    told.answer = async (to) => {
+      if (to === 'there') {
+        await pause(clock, 1_000);
+        store.failures.push(new Error('disk full'));
+        return ACCEPTED;
+      }
+      count += 1;
+      underWay.push(count);
+      await pause(clock, 14_000);
+      count -= 1;
+      return ACCEPTED;
+    };
+    await told.needs('held:shop');
+    for (let seconds = 0; seconds < 30; seconds += 1) await told.core.pass(1_000);
+    expect(underWay).toEqual([1]);
+  });
+
   it('is waited for as long as it asks', async () => {
     const told = new NotifyingCore({ ops: ['held'] });
     await told.commit(shopFiles({ a: 'size: small' }));
