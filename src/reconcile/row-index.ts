@@ -8,7 +8,7 @@ import { specsInUse } from '../machine/holders.ts';
 import { placeKeys } from '../machine/place.ts';
 import { siteKeyOfRow } from '../machine/responsibility.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
-import { compareNames } from '../model/names.ts';
+import { compareNames, PROXIED } from '../model/names.ts';
 import type { HeadRow, ServerRow } from '../model/rows.ts';
 import { GroupCounts } from './group-counts.ts';
 
@@ -186,6 +186,16 @@ export class RowIndex {
     for (const [site, names] of this.#sites.all()) {
       const entry = String(JSON.parse(site)[0]);
       if (isMeant(entry)) found.set(entry, [...(found.get(entry) ?? []), ...names]);
+    }
+    return found;
+  }
+
+  /** Returns the tags of servers that proxies have made, or were asked to, with the names of those servers: copies of the present moment. */
+  serversOfProxies(isMeant: (tags: readonly string[]) => boolean): ReadonlyMap<readonly string[], readonly string[]> {
+    const found = new Map<readonly string[], readonly string[]>();
+    for (const [site, names] of this.#sites.all()) {
+      const [entry, tags] = JSON.parse(site) as readonly [string, readonly string[]];
+      if (entry === PROXIED && isMeant(tags)) found.set(tags, [...names]);
     }
     return found;
   }

@@ -3,6 +3,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import type { Agent, AgentAction, ClaimedAction } from '../../src/agents/agent.ts';
+import { finish } from '../../src/base/steps.ts';
 import { noProxyReason } from '../../src/machine/responsibility.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
@@ -82,6 +83,32 @@ async function carryOut(core: Core, by: Client, outcome: 'done' | 'absent' = 'do
   await report(core, by, claimed, answerOf(outcome));
   return claimed.action;
 }
+
+describe('servers at rest', () => {
+  it('need a person once no proxy is heard of, or none is registered any more', async () => {
+    const core = await coreOf({ web: IN_LAB });
+    await carryOut(core, LAB, 'absent');
+    await carryOut(core, LAB);
+    const attention = () => finish(core.operator.overview(core.order.by)).attention;
+    expect([core.states(), attention()]).toEqual([{ web: 'done' }, []]);
+    for (let minute = 0; minute < 6; minute += 1) await core.pass(60 * SECOND);
+    expect(core.states()).toEqual({ web: 'done' });
+    expect(attention()).toMatchObject([
+      {
+        ...{ id: 'proxies:lab', instances: ['shop'], servers: { count: 1 }, since: expect.stringMatching(/Z$/) },
+        reason: expect.stringMatching(/^no proxy with the tag "lab" has asked for work since /),
+        action: expect.stringMatching(/treeline client list$/),
+      },
+    ]);
+    agentOf(core).actions(LAB, 10);
+    expect(attention()).toEqual([]);
+    core.source.commit({ 'clients/B1.yaml': null });
+    await core.poll();
+    expect(attention()).toMatchObject([
+      { id: 'proxies:lab', since: null, reason: expect.stringContaining('"lab" is registered: nothing is done') },
+    ]);
+  });
+});
 
 describe('a server that no provider entry matches', () => {
   it('is blocked where no registered proxy has its tag, and says how to register one', async () => {

@@ -331,6 +331,27 @@ describe('what keeps many servers at once', () => {
     expect(ids(core)).toEqual([]);
   });
 
+  it('is no item for each instance before that entry counts as silent, nor after its first answer', async () => {
+    const begun = new Set<string>();
+    const cut: Script = ({ operation, resource }) => {
+      if (operation === 'create') begun.add(resource);
+      return begun.has(resource) ? Promise.reject(new Error('the line was cut')) : undefined;
+    };
+    const core = await coreOn({ ...stack('app', 2), ...stack('shop', 2) }, cut, { retry: { attempts: 20 } });
+    const seen = new Set<string>();
+    const watch = async (): Promise<void> => {
+      for (let second = 0; second < 200; second += 1) {
+        await core.pass(1_000);
+        for (const id of ids(core)) seen.add(id);
+      }
+    };
+    await watch();
+    expect([...seen]).toEqual(['provider:lab']);
+    core.provider.script = () => undefined;
+    await watch();
+    expect([...seen]).toEqual(['provider:lab']);
+  });
+
   it('ends with a retry of the provider entry, also where all of its servers were at rest', async () => {
     const core = await coreOn(stack('shop', 3), undefined, { drift: 'report' });
     core.provider.script = ({ operation }) =>
@@ -398,7 +419,7 @@ describe('a certificate that ends', () => {
     const named = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
     const facts = {
       ...{ held: [], needing: new Map(), mistakesOf: () => [], refused: undefined },
-      noticed: { silent: [], ending: named },
+      noticed: { silent: [], isOfSilent: () => false, unheardSince: () => undefined, ending: named },
     };
     const desired = { invalid: new Set<string>() } as unknown as AttentionFacts['view']['desired'];
     return finish(attentionIn(client, { ...facts, leader: undefined, lag: undefined, view: { ...view, desired } }));

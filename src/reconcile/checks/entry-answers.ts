@@ -28,11 +28,19 @@ const CALLS_LEAST = 3;
 const SHORT_MS = 60_000;
 const LONG_MS = 300_000;
 
+/** Servers whose last call had no answer, of an entry that answers again. */
+interface Awaited {
+  readonly servers: Set<string>;
+  readonly until: number;
+}
+
 /** How the calls of provider entries end. Those of proxies are not looked at. */
 export class EntryAnswers {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** By entry, since its last answer. */
   readonly #unanswered = new Map<string, Unanswered>();
+  /** By entry that has answered since. */
+  readonly #awaited = new Map<string, Awaited>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -48,7 +56,7 @@ export class EntryAnswers {
     // A routine check that is in the way of an action is ended without an answer.
     if (provider === PROXIED || (answer === undefined && isRoutine)) return;
     if (answer !== undefined && answer.outcome !== 'retryable' && answer.outcome !== 'lost') {
-      this.#unanswered.delete(provider);
+      this.#answers(provider, server);
       return;
     }
     const known = this.#unanswered.get(provider);
@@ -56,6 +64,25 @@ export class EntryAnswers {
     const servers = (known?.servers ?? new Set()).add(server);
     const first = known ?? { entry: provider, since: momentOf(claimed.wall), begun: claimed.monotonic, count: 0 };
     this.#unanswered.set(provider, { ...first, count: first.count + 1, reason, servers });
+  }
+
+  #answers(entry: string, server: string): void {
+    const servers = this.#unanswered.get(entry)?.servers;
+    this.#unanswered.delete(entry);
+    if (servers !== undefined) this.#awaited.set(entry, { servers, until: this.#clock.monotonic() + LONG_MS });
+    this.#awaited.get(entry)?.servers.delete(server);
+  }
+
+  /**
+   * Returns true if the last call of a server had no answer because its entry answers nothing, which is told soon, or did so until a moment
+   * ago: what that server needs is no cause of its own then.
+   */
+  explains(server: string): boolean {
+    const now = this.#clock.monotonic();
+    return (
+      this.#unanswered.values().some(({ servers }) => servers.has(server)) ||
+      this.#awaited.values().some(({ servers, until }) => servers.has(server) && now < until)
+    );
   }
 
   /** Returns the entries that answer nothing. */

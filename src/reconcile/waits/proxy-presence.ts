@@ -71,6 +71,18 @@ export class ProxyPresence {
     return best;
   }
 
+  /**
+   * Returns when a proxy that looks after servers with these tags was heard of last, in milliseconds since 1970, where none is any more;
+   * null where none is registered. Undefined where one is heard of, or may still be.
+   */
+  unheardSince(tags: readonly string[]): number | null | undefined {
+    if (this.of(tags) !== 'silent') return undefined;
+    const fitting = this.#proxies.values().filter((proxy) => fitsProxy(tags, proxy.tags));
+    const last = Math.max(...fitting.map(({ since }) => since));
+    const { clock } = this.#options;
+    return Number.isFinite(last) ? clock.now() - (clock.monotonic() - last) : null;
+  }
+
   /** Ends the watch. */
   stop(): void {
     this.#cancel();

@@ -3,6 +3,7 @@ import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
+import { tagWords } from '../../machine/responsibility.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
@@ -40,6 +41,8 @@ export interface AttentionFacts extends Pick<WhyFacts, 'refused' | 'outages' | '
   readonly needing: ReadonlyMap<string, readonly string[]>;
   /** By entry that is not in the settings any more, the names of its servers. Left out: it is not known. */
   readonly orphaned?: ReadonlyMap<string, readonly string[]> | undefined;
+  /** By tags of which no proxy is heard of, the names of the servers that such a proxy has made. Left out: it is not known. */
+  readonly unheard?: ReadonlyMap<readonly string[], readonly string[]> | undefined;
   readonly mistakesOf: (instance: string) => readonly Problem[];
 }
 
@@ -64,9 +67,13 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
   for (const item of yield* invalidItems(by, facts)) add(item);
   const covered = new Set<string>();
   for (const item of by.role === 'proxy' ? [] : yield* entryItems(facts, covered)) add(item);
+  for (const item of by.role === 'proxy' ? [] : yield* unheardItems(facts)) add(item);
   for (const item of by.role === 'proxy' ? [] : endingItems(facts)) add(item);
+  const isTold = (id: string, name: string): boolean =>
+    covered.has(name) || (kindIn(id) === 'lost' && facts.noticed?.isOfSilent(name) === true);
   for (const [id, names] of facts.needing) {
-    const isOwn: IsOwn = (name, row) => attentionKeyOf(row) === id && !covered.has(name);
+    if (found.has(id)) continue;
+    const isOwn: IsOwn = (name, row) => attentionKeyOf(row) === id && !isTold(id, name);
     const item = yield* serversItem(id, names, { ...facts.view, isOwn });
     if (item !== undefined) add(item);
     yield;
@@ -228,6 +235,25 @@ function* entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<s
       since: null,
       action: 'put it back under execution.providers, and start the controller again',
     });
+  }
+  return items;
+}
+
+/** Servers at rest need their proxies too: nothing would check them, and the next commit would find nobody. */
+function* unheardItems({ view, unheard, needing, noticed }: AttentionFacts): Steps<readonly NewItem[]> {
+  const items: NewItem[] = [];
+  for (const [tags, names] of unheard ?? []) {
+    const id = `proxies:${tags.join(',')}`;
+    const all = [...new Set([...names, ...(needing.get(id) ?? [])])];
+    const item = yield* serversItem(id, all, { ...view, isOwn: () => true });
+    const last = noticed?.unheardSince(tags);
+    if (item === undefined || last === undefined) continue;
+    const since = last === null ? null : momentOf(last);
+    const what = since === null ? 'is registered' : `has asked for work since ${since}`;
+    const reason = `no proxy ${tagWords(tags)} ${what}: nothing is done with its servers, and nothing checks them`;
+    const advice =
+      'see that it runs where it should, and that its certificate is good; who was seen when: treeline client list';
+    items.push({ ...item, reason, since, action: since === null ? 'register a proxy for them, and start it' : advice });
   }
   return items;
 }

@@ -4,7 +4,7 @@ import type { Client } from '../../model/objects.ts';
 import { instanceNames } from '../read/instance-views.ts';
 import { type ProgressFacts, type View, viewAtMoment } from '../views.ts';
 import type { AttentionItem, Overview } from './answers.ts';
-import { attentionIn, firstOf } from './attention.ts';
+import { type AttentionFacts, attentionIn, firstOf } from './attention.ts';
 import { heldItems } from './held-items.ts';
 import { StateCounter } from './server-items.ts';
 import {
@@ -36,9 +36,10 @@ export function* buildAttention(facts: OverviewFacts): Steps<readonly AttentionI
   return yield* attentionIn({ role: 'administrator' }, { ...facts, ...found, mistakesOf });
 }
 
-function concernedServers({ view: { rows }, hasEntry }: OverviewFacts) {
+function concernedServers({ view: { rows }, hasEntry, noticed }: OverviewFacts) {
   const orphaned = hasEntry && rows.index.serversOfEntries((entry) => !hasEntry(entry));
-  return { needing: rows.index.needingPerson(), orphaned };
+  const unheard = noticed && rows.index.serversOfProxies((tags) => noticed.unheardSince(tags) !== undefined);
+  return { needing: rows.index.needingPerson(), orphaned, unheard };
 }
 
 interface OverviewParts {
@@ -46,10 +47,11 @@ interface OverviewParts {
   readonly held: Overview['held'];
   readonly needing: ReadonlyMap<string, readonly string[]>;
   readonly orphaned: ReadonlyMap<string, readonly string[]> | undefined;
+  readonly unheard: AttentionFacts['unheard'];
   readonly moment: Steps<View<ProgressFacts>>;
 }
 
-function* overviewAt(by: Client, { facts, held, needing, orphaned, moment }: OverviewParts): Steps<Overview> {
+function* overviewAt(by: Client, { facts, held, needing, orphaned, unheard, moment }: OverviewParts): Steps<Overview> {
   const view = yield* moment;
   const refused = facts.isActive ? undefined : facts.refused;
   const mistakesOf = yield* mistakesByInstance(view.desired);
@@ -66,7 +68,7 @@ function* overviewAt(by: Client, { facts, held, needing, orphaned, moment }: Ove
     held,
     ...(by.role === 'proxy' ? {} : { author: facts.author ?? null, ...facts.outages }),
     ...replicaFacts(by, facts),
-    ...firstOf(yield* attentionIn(by, { ...facts, view, held, needing, orphaned, mistakesOf })),
+    ...firstOf(yield* attentionIn(by, { ...facts, view, held, needing, orphaned, unheard, mistakesOf })),
     counts: counts.counts(),
     instances,
   };

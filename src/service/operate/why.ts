@@ -44,6 +44,10 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
 export interface Noticed {
   /** Provider entries that answer nothing. */
   readonly silent: readonly SilentEntry[];
+  /** Returns true if the last call of a server had no answer for such an entry, one that is about to be, or was one a moment ago. */
+  readonly isOfSilent: (server: string) => boolean;
+  /** Returns since when no proxy that looks after servers with these tags is heard of; see ProxyPresence. */
+  readonly unheardSince: (tags: readonly string[]) => number | null | undefined;
   /** What ends, and when: certificates and revocation lists. */
   readonly ending: readonly EndingCertificate[];
 }
