@@ -226,6 +226,7 @@ function tellOutside(
       outagesIn({ repository: follower.failure, store: store.failure, audit: audit?.failure, copied, ...outages?.() }),
     noticed: () => ({
       silent: reconciler.answers.silent(),
+      slow: reconciler.slowEntries(),
       isOfSilent: (server) => reconciler.answers.explains(server),
       unheardSince: (tags) => reconciler.presence.unheardSince(tags),
       ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],

@@ -18,7 +18,7 @@ import type { Call } from '../providers/provider.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CallInFlight } from './calls/capacity.ts';
 import { Executor, makeCall } from './calls/executor.ts';
-import { EntryAnswers } from './checks/entry-answers.ts';
+import { EntryAnswers, type SlowEntry } from './checks/entry-answers.ts';
 import { ServerChecks } from './checks/server-checks.ts';
 import { SiteWitness } from './checks/site-witness.ts';
 import type { CommitGate } from './commit-gate.ts';
@@ -252,6 +252,14 @@ export class Reconciler {
   /** Has a watcher told of calls, in place of an earlier one. */
   watchCalls(watcher: CallWatcher): void {
     this.#watcher = watcher;
+  }
+
+  /** Returns the provider entries whose calls take long. */
+  slowEntries(): readonly SlowEntry[] {
+    const { registry } = this.#options;
+    const timeoutMsOf = (entry: string): number =>
+      (registry.byName(entry)?.timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1000;
+    return this.answers.slow(this.#executor.capacity.calls(), timeoutMsOf);
   }
 
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */

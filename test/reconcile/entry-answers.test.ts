@@ -73,3 +73,25 @@ describe('a provider entry answers nothing', () => {
     expect(scene.silent).toEqual([]);
   });
 });
+
+describe('a provider entry is slow', () => {
+  it('from half of the time limit of a call on, until none was so for the whole of it', () => {
+    const { clock, answers } = new Scene();
+    const claimed = { monotonic: clock.monotonic(), wall: clock.now() };
+    const call = (provider: string) => ({ provider, claimed, isRoutine: false, number: 1, end: new AbortController() });
+    const calls = new Map([
+      ['a', call('lab')],
+      ['b', call(PROXIED)],
+    ]);
+    const slow = () => answers.slow(calls, () => 600 * SECOND);
+    clock.advance(299 * SECOND);
+    expect(slow()).toEqual([]);
+    clock.advance(SECOND);
+    expect(slow()).toMatchObject([{ entry: 'lab', since: '2026-11-20T10:00:00.000Z', servers: new Set(['a']) }]);
+    calls.clear();
+    clock.advance(600 * SECOND);
+    expect(slow()).toHaveLength(1);
+    clock.advance(SECOND);
+    expect(slow()).toEqual([]);
+  });
+});

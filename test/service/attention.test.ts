@@ -419,7 +419,7 @@ describe('a certificate that ends', () => {
     const named = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
     const facts = {
       ...{ held: [], needing: new Map(), mistakesOf: () => [], refused: undefined },
-      noticed: { silent: [], isOfSilent: () => false, unheardSince: () => undefined, ending: named },
+      noticed: { silent: [], slow: [], isOfSilent: () => false, unheardSince: () => undefined, ending: named },
     };
     const desired = { invalid: new Set<string>() } as unknown as AttentionFacts['view']['desired'];
     return finish(attentionIn(client, { ...facts, leader: undefined, lag: undefined, view: { ...view, desired } }));

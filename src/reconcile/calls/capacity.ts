@@ -72,9 +72,9 @@ export class Capacity {
     return this.#calls.get(server);
   }
 
-  /** Returns the calls in flight, the oldest first. */
-  calls(): Iterable<CallInFlight> {
-    return this.#calls.values();
+  /** Returns the calls in flight by server, the oldest first. */
+  calls(): ReadonlyMap<string, CallInFlight> {
+    return this.#calls;
   }
 
   /** The number of the call that was claimed last; 0 before the first one. */

@@ -120,7 +120,7 @@ export class Executor {
     const cancel = this.#options.clock.after(ms, timeUp.resolve);
     await Promise.race([this.#calls.onIdle(), timeUp.promise]);
     cancel();
-    for (const { end } of this.capacity.calls()) end.abort(new Error('the controller is stopping'));
+    for (const { end } of this.capacity.calls().values()) end.abort(new Error('the controller is stopping'));
   }
 
   #start(server: string, job: Job): void {

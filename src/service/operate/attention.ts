@@ -224,6 +224,14 @@ function* entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<s
     const action = `correct that, or its entry in the settings; its servers are tried again by themselves, and at once with: treeline retry --provider ${entry}`;
     items.push({ ...item, since, reason: words, action });
   }
+  const silent = new Set(noticed?.silent.map(({ entry }) => entry));
+  for (const { entry, servers, since } of noticed?.slow.filter((one) => !silent.has(one.entry)) ?? []) {
+    const item = yield* serversItem(`provider:${entry}`, [...servers], { ...view, isOwn: () => true });
+    if (item === undefined) continue;
+    const reason = `the provider entry "${entry}" is slow: since ${since}, calls of it run for more than half of the time after which they are ended (timeoutSeconds)`;
+    const action = 'find out why; where it is as usual, set a longer timeoutSeconds, and start the controller again';
+    items.push({ ...item, since, reason, action });
+  }
   for (const [entry, names] of orphaned ?? []) {
     const item = yield* serversItem(`entry:${entry}`, names, { ...view, isOwn: () => true });
     if (item === undefined) continue;

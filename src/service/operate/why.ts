@@ -5,7 +5,7 @@ import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
+import type { SilentEntry, SlowEntry } from '../../reconcile/checks/entry-answers.ts';
 import { instanceStatus, type StallsOf } from '../read/instance-views.ts';
 import type { PresentView, ProgressFacts, View } from '../views.ts';
 import type {
@@ -44,6 +44,8 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
 export interface Noticed {
   /** Provider entries that answer nothing. */
   readonly silent: readonly SilentEntry[];
+  /** Provider entries whose calls take more than half of the time that they have. */
+  readonly slow: readonly SlowEntry[];
   /** Returns true if the last call of a server had no answer for such an entry, one that is about to be, or was one a moment ago. */
   readonly isOfSilent: (server: string) => boolean;
   /** Returns since when no proxy that looks after servers with these tags is heard of; see ProxyPresence. */
