@@ -80,7 +80,10 @@ interface ProxyPlace {
 }
 
 /** Registers a proxy, unless it is known already, and starts it. */
-async function startProxy(name: string, { site, servers, port, concurrency }: ProxyPlace): Promise<ServingProcess> {
+export async function startProxy(
+  name: string,
+  { site, servers, port, concurrency }: ProxyPlace,
+): Promise<ServingProcess> {
   const folder = join(site.folder, name);
   if (!existsSync(folder)) {
     mkdirSync(folder, { mode: 0o700 });
