@@ -73,9 +73,13 @@ export class EntryAnswers {
   }
 
   #answers(entry: string, server: string): void {
-    const servers = this.#unanswered.get(entry)?.servers;
+    const unanswered = this.#unanswered.get(entry)?.servers;
     this.#unanswered.delete(entry);
-    if (servers !== undefined) this.#awaited.set(entry, { servers, until: this.#clock.monotonic() + LONG_MS });
+    if (unanswered !== undefined) {
+      // Calls of before may end after the first answer, and others have not been repeated yet.
+      const servers = unanswered.union(this.#awaited.get(entry)?.servers ?? new Set<string>());
+      this.#awaited.set(entry, { servers, until: this.#clock.monotonic() + LONG_MS });
+    }
     this.#awaited.get(entry)?.servers.delete(server);
   }
 
