@@ -75,8 +75,9 @@ describe('a provider entry answers nothing', () => {
 });
 
 describe('a provider entry is slow', () => {
-  it('from half of the time limit of a call on, until none was so for the whole of it', () => {
-    const { clock, answers } = new Scene();
+  it('from half of the time limit of a call on, until none was so for the whole of it, and there is an answer', () => {
+    const scene = new Scene();
+    const { clock, answers } = scene;
     const claimed = { monotonic: clock.monotonic(), wall: clock.now() };
     const call = (provider: string) => ({ provider, claimed, isRoutine: false, number: 1, end: new AbortController() });
     const calls = new Map([
@@ -91,7 +92,9 @@ describe('a provider entry is slow', () => {
     calls.clear();
     clock.advance(600 * SECOND);
     expect(slow()).toHaveLength(1);
-    clock.advance(SECOND);
+    scene.call('a', undefined, { ms: SECOND });
+    expect(slow()).toHaveLength(1);
+    scene.call('a', 'done');
     expect(slow()).toEqual([]);
   });
 });

@@ -96,7 +96,8 @@ export class EntryAnswers {
   }
 
   /**
-   * Returns the entries with a call that runs for more than half of its time limit, or ran so within that limit: the next one may as well.
+   * Returns the entries with a call that runs for more than half of its time limit, or ran so within that limit: the next one may as well. One that
+   * had no answer since lasts until there is one.
    * To be asked often, as what has ended in between is not known.
    */
   slow(calls: ReadonlyMap<string, CallInFlight>, timeoutMsOf: (entry: string) => number): readonly SlowEntry[] {
@@ -108,7 +109,9 @@ export class EntryAnswers {
       known.ranAt = now;
       this.#slow.set(entry, known);
     }
-    for (const [entry, { ranAt }] of this.#slow) if (now - ranAt > timeoutMsOf(entry)) this.#slow.delete(entry);
+    for (const [entry, { ranAt }] of this.#slow) {
+      if (now - ranAt > timeoutMsOf(entry) && !this.#unanswered.has(entry)) this.#slow.delete(entry);
+    }
     return [...this.#slow.values()];
   }
 
