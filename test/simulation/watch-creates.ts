@@ -65,7 +65,7 @@ export class CreateWatch {
       // Who looks after another site cannot tell.
       if ((this.#unsure.get(resource) ?? site) === site && !this.#making.has(resource)) this.#unsure.delete(resource);
     }
-    if (!isAbsent) this.#noteTaken(resource);
+    if (!isAbsent) this.#noteTaken(site, resource);
     this.#untold.delete(resource);
     this.#checks.set(resource, { site, time: this.#facts.scheduler.now, isAbsent });
     // What is there later was made later.
@@ -73,11 +73,16 @@ export class CreateWatch {
     if (isAbsent && isNowhere && !this.#lost.has(resource)) this.#facts.orphans.delete(resource);
   }
 
-  /** What a stranger built after a lost create, while the site answered no check, is taken for what that create has made. */
-  #noteTaken(name: string): void {
+  /**
+   * What a stranger built after a lost create, while the site answered no check, is taken for what that create has made; after a lost delete,
+   * for what that has left.
+   */
+  #noteTaken(site: string, name: string): void {
     const since = this.#untold.get(name);
-    const built = this.#facts.sites.flatMap((site) => site.find(name)?.builtAt ?? []);
-    for (const time of built) if (since !== undefined && since <= time) this.#takenFor.set(name, time);
+    const time = this.#facts.sites.find(({ options }) => options.name === site)?.find(name)?.builtAt;
+    if (time === undefined) return;
+    const isTaken = this.#vanished.has(name) || (since !== undefined && since <= time);
+    if (isTaken) this.#takenFor.set(name, time);
   }
 
   /** Notes that a proxy's report of a check is taken, so long after its claim. */
