@@ -39,5 +39,7 @@ export default defineConfig({
     fileParallelism: false,
     env: { NODE_COMPILE_CACHE: COMPILED, PROPERTY_RUNS: 'all' },
     testTimeout: 600_000,
+    // Folders with installed packages are removed too.
+    hookTimeout: 120_000,
   },
 });

@@ -7,18 +7,9 @@ import { listCommands } from '../scripts/write-cli.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { readSources } from './architecture/source-file.ts';
 import { ROOT } from './support/command-line.ts';
-import { operator, TASK_BLOCKS, TASKS } from './support/followed-tasks.ts';
+import { operator, TASK_BLOCKS, TASK_ORDER, TASKS } from './support/followed-tasks.ts';
 
 const WIDTH = 80;
-const ORDER = [
-  'First installation',
-  'A person comes, a person leaves',
-  'Upgrade, and back',
-  'Moving to another machine',
-  'Moving the repository',
-  'Replacing the authority',
-  'A proxy is lost',
-];
 
 function sectionOf(heading: string): string {
   return TASKS.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? '';
@@ -26,7 +17,7 @@ function sectionOf(heading: string): string {
 
 it('works as it is written, from the first installation to the last of its tasks', { timeout: 120_000 }, async () => {
   const { follow, ask } = await operator();
-  for (const task of ORDER) await follow(task);
+  for (const task of TASK_ORDER) await follow(task);
   await follow('Ten faults');
   expect(await ask(TASK_BLOCKS[0]?.text ?? '')).toBe('');
   // What is seen of two of the faults.
@@ -43,7 +34,7 @@ treeline status --wait "$(git -C stacks rev-parse HEAD)" || true`);
 
 it('has every task in its order, and blocks that fit a terminal', () => {
   const headings = TASKS.match(/(?<=^## ).*/gm);
-  expect(headings).toEqual([...ORDER, 'What to alert on', 'Ten faults']);
+  expect(headings).toEqual([...TASK_ORDER, 'What to alert on', 'Ten faults']);
   expect(TASK_BLOCKS.flatMap(({ text }) => text.split('\n')).filter((line) => line.length > WIDTH)).toEqual([]);
 });
 

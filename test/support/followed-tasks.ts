@@ -1,6 +1,7 @@
 // docs/tasks.md as an operator follows it: every block, in order, at a desk and on machines that are folders. In the place of what only
 // a whole machine has (apt-get, useradd, scp, systemctl) are commands that do the same with those folders: `systemctl` starts what the
 // unit says, with its environment and nothing else. Where the tests run as root, the service is a user without rights.
+import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -14,7 +15,19 @@ import { newcomer, Terminal } from './terminal.ts';
 
 export const TASKS = readFileSync(join(ROOT, 'docs/tasks.md'), 'utf8');
 export const TASK_BLOCKS: readonly Block[] = blocksIn(TASKS);
+/** Each goes on from what those before it have left. */
+export const TASK_ORDER = [
+  'First installation',
+  'A person comes, a person leaves',
+  'Upgrade, and back',
+  'Moving to another machine',
+  'Moving the repository',
+  'Replacing the authority',
+  'A proxy is lost',
+];
 
+/** On a slow line. */
+const INSTALL_MS = 300_000;
 const TOKEN = 'TOKEN';
 const STACKS = {
   'tree.yaml': 'name: global\ntype: common\n',
@@ -68,7 +81,8 @@ export async function operator(clone?: string): Promise<Operator> {
     const root = join(folder, name);
     // A block ends as its last command does: the others are asked too.
     const told = `trap 'echo "failed: $BASH_COMMAND"' ERR\n${at(root, text)}`;
-    const { code, output = '' } = (await terminals.get(name)?.paste(told)) ?? {};
+    const { code, output = '' } =
+      (await terminals.get(name)?.paste(told, clone === undefined ? undefined : INSTALL_MS)) ?? {};
     expect(code, `line ${line}: ${output}`).toBe(0);
     expect(output, `line ${line}`).not.toMatch(/^failed: /m);
     if (wanted !== undefined) expect(output, `line ${line}`).toMatch(patternOf(wanted));
@@ -166,7 +180,17 @@ function provideCommands(home: string, { folder, uid, isReal }: Places, root: st
   add('systemctl', systemctl(root, uid));
   const program = `NODE_COMPILE_CACHE="${COMPILED}" exec node "${BUNDLED}" "$@"`;
   if (root === home) add('treeline', program.replace('exec node', `exec "${process.execPath}"`));
-  if (!isReal) add('npm', quickNpm(program));
+  if (isReal) writeFileSync(join(home, '.npmrc'), npmSettings());
+  else add('npm', quickNpm(program));
+}
+
+/** How npm reaches the registry from here: with another prefix and another home it reads neither file that says so. */
+function npmSettings(): string {
+  const ask = (key: string): string => execFileSync('npm', ['config', 'get', key], { encoding: 'utf8' }).trim();
+  const lines = ['registry', 'cafile']
+    .map((key) => [key, ask(key)])
+    .filter(([, value]) => !/^(null|undefined)?$/.test(value ?? ''));
+  return lines.map(([key, value]) => `${key}=${value}\n`).join('');
 }
 
 /** An `npm` whose packages are empty, and that installs this Node and a command that looks for it on the path, as that of the package does. */

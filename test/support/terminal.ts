@@ -92,14 +92,14 @@ export class Terminal {
     onTestFinished(() => this.close());
   }
 
-  /** Pastes a block, and resolves when it has ended. */
-  async paste(block: string): Promise<Pasted> {
+  /** Pastes a block, and resolves when it has ended. What installs packages may need more time. */
+  async paste(block: string, timeoutMs = PATIENCE.timeout): Promise<Pasted> {
     this.#count += 1;
     const mark = `end-of-block-${this.#count}`;
     const from = this.#output.length;
     this.#shell.stdin.write(`{\n${block}\n} </dev/null 2>&1\necho "${mark} $?"\n`);
     const ended = new RegExp(`^${mark} (\\d+)\\n`, 'm');
-    await expect.poll(() => this.#output.slice(from), PATIENCE).toMatch(ended);
+    await expect.poll(() => this.#output.slice(from), { ...PATIENCE, timeout: timeoutMs }).toMatch(ended);
     const output = this.#output.slice(from);
     const found = ended.exec(output);
     return { code: Number(found?.[1]), output: output.slice(0, found?.index) };
