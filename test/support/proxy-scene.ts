@@ -139,8 +139,9 @@ export function callsIn({ servers }: Pick<ProxyScene, 'servers'>): readonly Logg
   const file = join(servers, 'calls');
   if (!existsSync(file)) return [];
   return readFileSync(file, 'utf8')
-    .trim()
     .split('\n')
+    // A program that was just started has made the file, and has not written yet.
+    .filter((line) => line !== '')
     .map((line) => {
       const [moment = '', operation = '', server = '', site = '', pid = ''] = line.split(' ');
       return { moment, operation, server, site, pid: Number(pid) };
