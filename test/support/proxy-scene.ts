@@ -138,14 +138,16 @@ interface LoggedCall {
 export function callsIn({ servers }: Pick<ProxyScene, 'servers'>): readonly LoggedCall[] {
   const file = join(servers, 'calls');
   if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    // A program that was just started has made the file, and has not written yet.
-    .filter((line) => line !== '')
-    .map((line) => {
-      const [moment = '', operation = '', server = '', site = '', pid = ''] = line.split(' ');
-      return { moment, operation, server, site, pid: Number(pid) };
-    });
+  return (
+    readFileSync(file, 'utf8')
+      .split('\n')
+      // A program that was just started has made the file, and has not written yet.
+      .filter((line) => line !== '')
+      .map((line) => {
+        const [moment = '', operation = '', server = '', site = '', pid = ''] = line.split(' ');
+        return { moment, operation, server, site, pid: Number(pid) };
+      })
+  );
 }
 
 /** Returns what was done to each server: `begin create`, `end create`, and so on. */
