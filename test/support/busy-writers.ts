@@ -9,11 +9,12 @@ import { createSite } from './site.ts';
 import { expectIntact, logOf, requestIdOf } from './written-history.ts';
 
 const ATTEMPTS_MAX = 20;
+const WRITES_MAX = 200;
 const FILES = { 'tree.yaml': 'name: global\ntype: common\n' };
 
 export interface Busy {
   readonly writers: number;
-  /** How many writes each of them makes, one after the other. */
+  /** How many writes each of them makes at least, one after the other: all go on until the outsider has pushed twice. */
   readonly writes: number;
 }
 
@@ -41,7 +42,8 @@ export async function writeBesideOutsider({ writers, writes }: Busy): Promise<vo
   async function write(writer: number): Promise<readonly Reply[]> {
     const agent = keepAlive();
     const own: Reply[] = [];
-    for (let revision = 1; revision <= writes; revision += 1) {
+    const isOver = (revision: number): boolean => revision > writes && (outsider.pushed() > 1 || revision > WRITES_MAX);
+    for (let revision = 1; !isOver(revision); revision += 1) {
       own.push(await post(writer, revision, agent));
       const read = await running.request(`/types/configuration/writer-${writer}/`, { agent });
       expect(read.body).toMatchObject({ revision });

@@ -9,6 +9,8 @@ import { temporaryDirectory } from './temporary-directory.ts';
 const PAUSE_MS_MAX = 300;
 
 export interface Outsider {
+  /** How many commits have arrived so far. */
+  pushed(): number;
   /** Ends the pushing, and resolves with how many commits arrived. */
   stop(): Promise<number>;
 }
@@ -18,10 +20,14 @@ export async function startOutsider(url: string): Promise<Outsider> {
   const clone = join(temporaryDirectory(), 'clone');
   await runGit(['clone', '--quiet', url, clone]);
   const over = new AbortController();
-  const pushing = pushUntil(clone, over.signal);
+  let pushed = 0;
+  const pushing = pushUntil(clone, over.signal, () => {
+    pushed += 1;
+  });
   // Whoever stops it hears of a failure.
   pushing.catch(() => over.abort());
   return {
+    pushed: () => pushed,
     stop() {
       over.abort();
       return pushing;
@@ -29,7 +35,7 @@ export async function startOutsider(url: string): Promise<Outsider> {
   };
 }
 
-async function pushUntil(clone: string, over: AbortSignal): Promise<number> {
+async function pushUntil(clone: string, over: AbortSignal, arrived: () => void): Promise<number> {
   let count = 0;
   while (!over.aborted) {
     await writeFile(join(clone, 'outsider.txt'), `${count}\n`);
@@ -37,6 +43,7 @@ async function pushUntil(clone: string, over: AbortSignal): Promise<number> {
     await runGit(['-C', clone, 'commit', '--quiet', '-m', `Outside ${count}`]);
     await pushAgainAndAgain(clone);
     count += 1;
+    arrived();
     await sleep(Math.random() * PAUSE_MS_MAX);
   }
   return count;
