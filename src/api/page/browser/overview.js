@@ -118,11 +118,12 @@ function Held({ held, now }) {
 }
 
 /** @param {{ readonly overview: Overview, readonly now: number }} props */
-function Commits({ overview: { commit, author, newest, leader }, now }) {
+function Commits({ overview: { commit, author, newest, leader, repository }, now }) {
+  const isNewest = newest === null && repository === undefined;
   return html`<section aria-labelledby="commits">
     <h2 id="commits">Commits</h2>
     <dl>
-      <div><dt>Followed</dt><dd><${CommitId} of=${commit} />${author ? ` by ${author}` : ''}${newest === null ? html` <span class="quiet">the newest one</span>` : ''}</dd></div>
+      <div><dt>Followed</dt><dd><${CommitId} of=${commit} />${author ? ` by ${author}` : ''}${isNewest ? html` <span class="quiet">the newest one</span>` : ''}</dd></div>
       ${
         newest === null
           ? null
