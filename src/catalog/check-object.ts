@@ -5,7 +5,7 @@ import { quote } from '../base/wording.ts';
 import { below, type Entry, type Fault, type ProblemText, problemAt, problemFrom } from '../model/entry.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import { keyLengthFault, SELECTORS, textLengthFault } from '../model/keys.ts';
-import { isPlainTypeName } from '../model/names.ts';
+import { isPlainTypeName, nameFault } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 import type { NamedType } from './read-object.ts';
@@ -58,12 +58,33 @@ function checkClient(serial: string, written: JsonMap, report: Report): void {
       hint: meant === undefined ? ownName : `rename the file to ${meant}.yaml; or, where its name is right, ${ownName}`,
     });
   }
+  checkNode(written, report);
   const { fingerprint } = written;
   if (typeof fingerprint !== 'string' || fingerprint === '' || canonicalFingerprint(fingerprint) !== undefined) return;
   report('/fingerprint', {
     code: 'wrong_value',
     message: `${quote(fingerprint)} is no SHA-256 fingerprint, which has 64 hexadecimal digits`,
     hint: 'it is shown by: openssl x509 -noout -fingerprint -sha256 -in client.crt',
+  });
+}
+
+/** What it names need not exist: a certificate is often registered before its server is made. */
+function checkNode({ node, role }: JsonMap, report: Report): void {
+  if (typeof node !== 'string' || node === '') return;
+  const fault = node === 'all' ? 'is the name of a view of all nodes' : nameFault(node);
+  if (fault !== undefined) {
+    report('/node', {
+      code: 'wrong_value',
+      message: `${quote(node)} cannot be the name of a node: it ${fault}`,
+      hint: "write the node's clientcert name, as in /hiera/<clientcert>/",
+    });
+  }
+  if (role !== 'administrator') return;
+  report('/role', {
+    code: 'ignored_field',
+    severity: 'warning',
+    message: 'a client with "node" reads and confirms one record: the role "administrator" gives it nothing',
+    hint: 'write "role: proxy"; or, for an administrator, leave "node" out',
   });
 }
 

@@ -3,13 +3,15 @@
 import { invariant } from '../base/invariant.ts';
 import { emptyMap, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type PlainTypeName, ROLES } from '../model/names.ts';
-import type {
-  Client,
-  DriftPolicy,
-  ResourceDefinition,
-  StackInstance,
-  StackTemplate,
-  TypedObject,
+import {
+  type Client,
+  type DriftPolicy,
+  READ_SCOPES,
+  type ResourceDefinition,
+  type StackInstance,
+  type StackTemplate,
+  type TypedObject,
+  WRITE_SCOPES,
 } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
 import type { FileType } from './catalog.ts';
@@ -69,6 +71,11 @@ function readInstance(name: string, value: JsonMap): StackInstance {
 function readClient(serial: string, value: JsonMap): Client {
   const role = oneOf(ROLES, value.role);
   invariant(role !== undefined, 'the schema of a client requires a role');
+  const [node, reads, writes] = [
+    textIn(value.node),
+    oneOf(READ_SCOPES, value.reads),
+    oneOf(WRITE_SCOPES, value.writes),
+  ];
   return {
     name: serial,
     type: 'client',
@@ -78,6 +85,9 @@ function readClient(serial: string, value: JsonMap): Client {
     serial,
     tenant: textIn(value.tenant),
     ...(Array.isArray(value.tags) ? { tags: value.tags.filter((tag) => typeof tag === 'string') } : {}),
+    ...(node === '' ? {} : { node }),
+    ...(reads === undefined ? {} : { reads }),
+    ...(writes === undefined ? {} : { writes }),
   };
 }
 

@@ -8,6 +8,7 @@ import { type Command, Option } from 'commander';
 import { useFault } from '../api/tls/certificate-use.ts';
 import { issueClientCertificate } from '../base/development-pki.ts';
 import { ROLES, type Role } from '../model/names.ts';
+import { type Client, READ_SCOPES, WRITE_SCOPES } from '../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 import type { ClientSeen } from '../service/operate/answers.ts';
 import { writeYaml } from '../yaml-edit/write-yaml.ts';
@@ -33,16 +34,12 @@ interface Adding extends Partial<ServerOptions>, ClientFields {
 /** Adds the command with its subcommands. Exit code 0: done; 3: could not run, or the controller refused. */
 export function addClientCommand(program: Command): void {
   const client = program.command('client').description('register clients of the REST interface, list and remove them');
-  const add = client
-    .command('add')
+  const add = withRights(client.command('add'))
     .description(
       'register a certificate with a running controller (--server, TREELINE_SERVER), or else print the client file to commit',
     )
     .argument('<certificate>', "the client's certificate, PEM")
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .option('--description <words>', "who it is; default: the certificate's common name")
-    .option('--tenant <name>', 'the tenant that it belongs to')
-    .option('--tag <tag...>', 'tags, for proxies')
     .option('--print', 'print the client file, and register nothing, also where TREELINE_SERVER is set');
   addOptionalServerOptions(add).action(addClient);
   addNewCommand(client);
@@ -61,6 +58,17 @@ export function addClientCommand(program: Command): void {
     )
     .argument('<serial>', 'the serial of its certificate, in any spelling; `treeline client list` shows it');
   addServerOptions(remove).action(removeClient);
+}
+
+/** Adds the options that say what a client may see and do. */
+function withRights(command: Command): Command {
+  return command
+    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
+    .option('--tenant <name>', 'the tenant that it belongs to: it sees and writes its objects only')
+    .option('--tag <tag...>', 'tags, for proxies')
+    .option('--node <clientcert>', 'it reads and confirms the record of this node, and nothing else')
+    .addOption(new Option('--reads <scope>', 'site: only what belongs to servers with its tags').choices(READ_SCOPES))
+    .addOption(new Option('--writes <scope>', 'none: it only reads, whatever its role').choices(WRITE_SCOPES));
 }
 
 async function addClient(certificate: string, options: Adding, command: Command): Promise<void> {
@@ -122,11 +130,10 @@ async function readCertificate(file: string): Promise<X509Certificate> {
 const MODELINE = '# yaml-language-server: $schema=../schemas/client.schema.json';
 
 /** The fields that a certificate does not have. */
-interface ClientFields {
+interface ClientFields extends Pick<Partial<Client>, 'tenant' | 'node' | 'reads' | 'writes'> {
   readonly role: Role;
   /** Left out: the certificate's common name. */
   readonly description?: string;
-  readonly tenant?: string;
   readonly tag?: readonly string[];
 }
 
@@ -136,7 +143,10 @@ function clientText(client: ReturnType<typeof clientDocument>): string {
 }
 
 /** Returns the fields of a client's file. Throws CommandFailure for a certificate that cannot be registered. */
-function clientDocument(certificate: X509Certificate, { role, description, tenant, tag }: ClientFields) {
+function clientDocument(
+  certificate: X509Certificate,
+  { role, description, tenant, tag, node, reads, writes }: ClientFields,
+) {
   // The minus sign of a negative serial would get lost, and such a certificate is never let in.
   const serial = certificate.serialNumber.startsWith('-') ? undefined : canonicalSerial(certificate.serialNumber);
   const fingerprint = canonicalFingerprint(certificate.fingerprint256);
@@ -150,6 +160,9 @@ function clientDocument(certificate: X509Certificate, { role, description, tenan
     fingerprint,
     ...(tenant === undefined ? {} : { tenant }),
     ...(tag === undefined ? {} : { tags: tag }),
+    ...(node === undefined ? {} : { node }),
+    ...(reads === undefined ? {} : { reads }),
+    ...(writes === undefined ? {} : { writes }),
   };
 }
 
@@ -163,16 +176,12 @@ interface Making extends ClientFields {
 
 /** Adds the subcommand. Exit code 0: made; 3: could not run, or something is there already. */
 function addNewCommand(client: Command): void {
-  client
-    .command('new')
+  withRights(client.command('new'))
     .description("make a client's key and certificate, signed by the authority of `treeline pki init`")
     .argument('<name>', 'who it is: the common name, and the name of the files')
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).makeOptionMandatory())
     .option('--pki <directory>', 'where the authority is, and the files go', 'pki')
     .option('--repository <directory>', 'a clone of the stacks repository, into which the client file is written')
     .option('--description <words>', 'who it is, for people; default: the name')
-    .option('--tenant <name>', 'the tenant that it belongs to')
-    .option('--tag <tag...>', 'tags, for proxies')
     .action(makeClient);
 }
 

@@ -55,7 +55,20 @@ export interface Client {
   readonly serial: string;
   readonly tenant: string;
   readonly tags?: readonly string[];
+  /** The client reads and confirms the record of this node, which need not exist, and nothing else. */
+  readonly node?: string;
+  /** Left out: what `api.proxyReads` says for proxies, `all` for others. */
+  readonly reads?: ReadScope;
+  /** `none`: read-only whatever the role. Left out: `all`. */
+  readonly writes?: (typeof WRITE_SCOPES)[number];
 }
+
+/** What a client reads: `site`, what belongs to servers with its tags only. */
+export const READ_SCOPES = ['site', 'all'] as const;
+/** What a client reads. */
+export type ReadScope = (typeof READ_SCOPES)[number];
+/** What a client writes: `all` that its role may, or nothing. */
+export const WRITE_SCOPES = ['none', 'all'] as const;
 
 /** An object below `types/`: any further field is a configuration key. */
 export interface TypedObject extends JsonMap {

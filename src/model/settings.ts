@@ -1,5 +1,5 @@
 // Defines the operator's settings as the program uses them: complete, checked, all paths absolute.
-import type { DriftPolicy, PropertyValue } from './objects.ts';
+import type { DriftPolicy, PropertyValue, ReadScope } from './objects.ts';
 
 /** The operator's settings. */
 export interface Settings {
@@ -9,6 +9,8 @@ export interface Settings {
     readonly host: string;
     /** 0: any free port. */
     readonly port: number;
+    /** What proxies read whose client file does not say. */
+    readonly proxyReads: ReadScope;
     /** Paths. */
     readonly tls: {
       readonly key: string;

@@ -11,6 +11,7 @@ import { parseYaml, type YamlDocument } from '../catalog/yaml.ts';
 import { type Fault, problemFrom } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
 import { PROXIED } from '../model/names.ts';
+import type { ReadScope } from '../model/objects.ts';
 import { hasNoErrors, type Problem, sortProblems } from '../model/problem.ts';
 import {
   type DeleteBudget,
@@ -46,6 +47,7 @@ interface WrittenSettings {
   readonly api: {
     readonly host?: string;
     readonly port?: number;
+    readonly proxyReads?: ReadScope;
     readonly tls: { readonly key: string; readonly cert: string; readonly clientCa: string; readonly crl?: string };
   };
   readonly management?: { readonly host?: string; readonly port?: number; readonly dashboard?: boolean };
@@ -297,10 +299,13 @@ async function fillIn(
   };
 }
 
-function fillInApi({ host = '127.0.0.1', port = 8443, tls }: WrittenSettings['api'], base: string): Settings['api'] {
+function fillInApi(
+  { host = '127.0.0.1', port = 8443, proxyReads = 'all', tls }: WrittenSettings['api'],
+  base: string,
+): Settings['api'] {
   const { key, cert, clientCa, crl } = tls;
   const files = { key: resolve(base, key), cert: resolve(base, cert), clientCa: resolve(base, clientCa) };
-  return { host, port, tls: { ...files, crl: crl === undefined ? null : resolve(base, crl) } };
+  return { host, port, proxyReads, tls: { ...files, crl: crl === undefined ? null : resolve(base, crl) } };
 }
 
 function fillInWebhook(

@@ -47,7 +47,7 @@ testWrongFiles([
         'unknown_field',
         '/zzz',
         'the field "zzz" is not known here',
-        'known are: name, type, description, role, fingerprint, serial, tenant, tags',
+        'known are: name, type, description, role, fingerprint, serial, tenant, tags, node, reads, writes',
       ],
       ['2:9', 'wrong_type', '/serial', '"serial" is the number 1234, but has to be a text', 'put it in quotes: "1234"'],
     ],
@@ -89,6 +89,47 @@ testWrongFiles([
         '/tags/0',
         'item 1 of "tags" is an empty text, but has to be a text that is not empty',
         null,
+      ],
+    ],
+  ],
+  [
+    'clients/0A1B.yaml',
+    ['role: administrator', 'node: -a', 'reads: own', 'writes: nothing'],
+    [
+      ['3:8', 'wrong_value', '/reads', '"reads" is the text "own", but has to be one of "site", "all"', null],
+      ['4:9', 'wrong_value', '/writes', '"writes" is the text "nothing", but has to be one of "none", "all"', null],
+    ],
+  ],
+  [
+    'clients/0A1B.yaml',
+    ['role: administrator', 'node: -a', 'reads: site', 'writes: none'],
+    [
+      [
+        '2:7',
+        'wrong_value',
+        '/node',
+        '"-a" cannot be the name of a node: it does not begin with a letter or digit',
+        "write the node's clientcert name, as in /hiera/<clientcert>/",
+      ],
+      [
+        '1:7 warning',
+        'ignored_field',
+        '/role',
+        'a client with "node" reads and confirms one record: the role "administrator" gives it nothing',
+        'write "role: proxy"; or, for an administrator, leave "node" out',
+      ],
+    ],
+  ],
+  [
+    'clients/0A1B.yaml',
+    ['role: proxy', 'node: all'],
+    [
+      [
+        '2:7',
+        'wrong_value',
+        '/node',
+        '"all" cannot be the name of a node: it is the name of a view of all nodes',
+        "write the node's clientcert name, as in /hiera/<clientcert>/",
       ],
     ],
   ],

@@ -87,6 +87,13 @@ describe('client add, without a server', () => {
     });
   });
 
+  it('takes what gives the client less than its role has', async () => {
+    const less = ['--node', 'web-1', '--reads', 'site', '--writes', 'none'];
+    const { stdout } = await run('add', fileWith(credential.cert), '--role', 'proxy', ...less);
+    const { object } = parseEntry(`clients/${credential.serial}.yaml`, '', stdout);
+    expect(object).toMatchObject({ node: 'web-1', reads: 'site', writes: 'none' });
+  });
+
   it('prints what treeline validate finds nothing wrong with', async () => {
     const { stdout } = await run('add', fileWith(credential.cert), '--role', 'administrator');
     const folder = temporaryDirectory();

@@ -40,7 +40,7 @@ it('tells where a key belongs that lost its indentation', async () => {
     '3:3 unknown_field the field "key" is not known here; indent it below "tls"',
     '4:3 unknown_field the field "cert" is not known here; indent it below "tls"',
     '5:3 unknown_field the field "clientCa" is not known here; indent it below "tls"',
-    '6:3 unknown_field the field "cart" is not known here; known are: host, port, tls',
+    '6:3 unknown_field the field "cart" is not known here; known are: host, port, proxyReads, tls',
     '8:1 unknown_field the field "url" is not known here; indent it below "repository"',
     '9:1 unknown_field the field "branch" is not known here; indent it below "repository"',
     '10:1 unknown_field the field "port" is not known here; indent it below "api"',
@@ -54,6 +54,7 @@ describe('what is left out', () => {
       api: {
         host: '127.0.0.1',
         port: 8443,
+        proxyReads: 'all',
         tls: {
           key: join(directory, 'server.key'),
           cert: join(directory, 'server.crt'),

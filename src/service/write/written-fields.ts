@@ -13,7 +13,7 @@ function givenByPath(type: FileType): readonly string[] {
 const EMPTY_SAYS_NOTHING: Readonly<Partial<Record<FileType, readonly string[]>>> = {
   'stack-instance': ['description', 'stackTemplateAdditions', 'stackTemplateSubstractions', 'parameters'],
   'stack-template': ['description', 'parameters', 'resources'],
-  client: ['description', 'fingerprint', 'tenant'],
+  client: ['description', 'fingerprint', 'tenant', 'node'],
 };
 
 /** Returns what a new file should hold: the fields without what goes without saying. */

@@ -279,6 +279,18 @@ describe('replacing', () => {
     });
   });
 
+  it('of a client takes and gives back what gives it less than its role has', () => {
+    const less = { node: 'web-1', reads: 'site', writes: 'none' };
+    const repository = open({ 'clients/D4.yaml': 'role: proxy\n' });
+    expect(repository.write(putClientDraft({ serial: 'd4', ...less }))).toEqual({
+      'clients/D4.yaml': 'role: proxy\nnode: web-1\nreads: site\nwrites: none\n',
+    });
+    const narrowed = open({ 'clients/D4.yaml': 'role: proxy\nnode: web-1\nreads: site\nwrites: none\n' });
+    expect(narrowed.write(putClientDraft({ serial: 'd4', node: '', reads: 'all', writes: 'all' }))).toEqual({
+      'clients/D4.yaml': 'role: proxy\nnode: ""\nreads: all\nwrites: all\n',
+    });
+  });
+
   it('mends a client file that is wrong, and keeps what it says beside', () => {
     const repository = open({ 'clients/D4.yaml': '# mine\nrole: admin\ndescription: Robot\n' });
     expect(repository.write(putClientDraft({ serial: 'd4', role: 'proxy' }))).toEqual({
