@@ -1,5 +1,6 @@
 // Creates the TLS listener: it verifies client certificates and limits times and connections. It does not know clients
 // or routes. See docs/rest.md, authentication and limits.
+import type { X509Certificate } from 'node:crypto';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
@@ -13,14 +14,17 @@ import type { Metrics } from '../base/metrics.ts';
 import { throttleLog } from '../base/throttles.ts';
 import { endBrokenRequest } from './broken-request.ts';
 import { clientTurns } from './client-turns.ts';
+import { readPeer } from './peer.ts';
 import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
-import { readTrust, type Trust, vouchesFor } from './tls/trust.ts';
+import { issuedDirectly, readTrust, type Trust, vouchesFor } from './tls/trust.ts';
 
 const HEADER_BYTES_MAX = 8 * 1024;
 const CONNECTION_LIMITS = { max: 10_000, ofClient: 1_000 };
 /** The interval of Node's check for slow requests; its own 30 s would extend the limits above by as much. */
 const CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
+/** Of the subject of a refused certificate that is logged. */
+const SUBJECT_MAX = 200;
 
 /** The time limit of each step. */
 export interface TimeLimits {
@@ -87,7 +91,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     requireHostHeader: false,
   });
   server.timeout = limits.stallMs;
-  const refusals = logRefusals(server, options);
+  const refusals = logRefusals(server, options, () => trust);
   refuseAuthorities(server, refusals.refused);
   const handOn = (response: ServerResponse, connection: OpenConnection): void => {
     clientTurns.inTurn(connection.client ?? '', () => {
@@ -128,6 +132,11 @@ function isLetIn(socket: Socket, trust: Trust): boolean {
   return certificate !== undefined && vouchesFor(trust, certificate);
 }
 
+interface SignedNames {
+  readonly subject?: string;
+  readonly serial?: string | undefined;
+}
+
 interface Refusals {
   /** Logs that a connection is refused. */
   refused(socket: Socket, reason: string): void;
@@ -135,20 +144,52 @@ interface Refusals {
 }
 
 /** Any host on the network can cause refusals, so the lines are throttled. */
-function logRefusals(server: Server, { audit, log, metrics, clock = systemClock }: ListenerOptions): Refusals {
+function logRefusals(
+  server: Server,
+  { audit, log, metrics, clock = systemClock }: ListenerOptions,
+  trust: () => Trust,
+): Refusals {
   const throttle = throttleLog(clock, (count) => log.warn({ count }, 'more connections were refused'));
+  const presented = keepPresented(server);
   function refused(socket: Socket, reason: string): void {
     const remote = remoteOf(socket);
-    throttle.log(() => log.warn({ reason, remote }, 'connection refused'));
+    const { subject, serial } = signedNames(presented.get(socket), trust());
+    throttle.log(() => log.warn({ reason, remote, subject, serial }, 'connection refused'));
     const isOfCertificate = ('authorizationError' in socket && socket.authorizationError) || /CERTIFICATE/.test(reason);
     if (isOfCertificate) metrics?.count('treeline_refused_certificates_total', { reason });
-    if (isOfCertificate) audit?.record({ kind: 'certificate', decision: 'refused', reason, remote });
+    if (isOfCertificate) audit?.record({ kind: 'certificate', decision: 'refused', serial, reason, remote });
   }
   // First of all listeners, since the next one ends the connection, and then its address is gone.
   server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     refused(socket, String(socket.authorizationError ?? error.code ?? error.message));
   });
   return { refused, stop: throttle.stop };
+}
+
+/**
+ * Returns the certificates of connections whose handshake is about to be judged: Node ends one that it refuses before it tells, and then its
+ * certificate is gone. `keylog` is the one event that hands out the socket before; the keys in it are left alone. Decides nothing.
+ */
+function keepPresented(server: Server): WeakMap<Socket, X509Certificate | undefined> {
+  const presented = new WeakMap<Socket, X509Certificate | undefined>();
+  server.on('keylog', (_line, socket) => {
+    if (presented.has(socket)) return;
+    presented.set(socket, undefined);
+    socket.prependOnceListener('secure', () => presented.set(socket, socket.getPeerX509Certificate()));
+  });
+  return presented;
+}
+
+/**
+ * Returns whose a refused certificate is, where one of the operator's own authorities has signed it: anybody writes into others what he likes,
+ * and who signs with an authority that he sends along is not judged here.
+ */
+function signedNames(certificate: X509Certificate | undefined, trust: Trust): SignedNames {
+  if (certificate === undefined || !issuedDirectly(trust, certificate)) return {};
+  // Node's types do not say it: undefined where it is empty.
+  const { subject: written = '' } = certificate as { readonly subject?: string };
+  const subject = written.replaceAll('\n', ', ').replaceAll(/\p{C}/gu, ' ').slice(0, SUBJECT_MAX);
+  return { subject, serial: readPeer(certificate)?.serial };
 }
 
 /**

@@ -102,7 +102,8 @@ function readForwarded([own, ...along]: readonly string[]): Peer | undefined {
   return peer && { ...peer, sentAlong: along.slice(0, SENT_ALONG_MAX).map((pem) => new X509Certificate(pem)) };
 }
 
-function readPeer(certificate: X509Certificate): Peer | undefined {
+/** Returns what a certificate says; undefined where it has no serial that names a client. */
+export function readPeer(certificate: X509Certificate): Peer | undefined {
   const { serialNumber, fingerprint256, validFromDate, validToDate } = certificate;
   // A negative serial is printed with a minus sign, which the canonical spelling would drop.
   const serial = serialNumber.startsWith('-') ? undefined : canonicalSerial(serialNumber);

@@ -38,6 +38,8 @@ interface Row {
   readonly registered?: Registered;
   /** 'in'; or the reason that is logged where the connection ends, which Node has no name for sometimes; or the error of the 403. */
   readonly want: string;
+  /** True: who it is refused as is logged. Only where the operator's own authority has signed it: others may write any name. */
+  readonly isNamed?: true;
 }
 
 const ROWS: Readonly<Record<string, Row>> = {
@@ -94,15 +96,18 @@ const ROWS: Readonly<Record<string, Row>> = {
   'for servers only': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: [...LEAF, 'extendedKeyUsage=serverAuth'] }),
     want: 'INVALID_PURPOSE',
+    isNamed: true,
   },
   'for mail only': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: [...LEAF, 'extendedKeyUsage=emailProtection'] }),
     want: 'INVALID_PURPOSE',
+    isNamed: true,
   },
   'for any extended key usage, and not for clients by name': {
     client: (pki, { root }) =>
       pki.issue('c', { by: root, extensions: [...LEAF, 'extendedKeyUsage=anyExtendedKeyUsage'] }),
     want: 'INVALID_PURPOSE',
+    isNamed: true,
   },
   'whose key may only encipher': {
     client: (pki, { root }) =>
@@ -111,10 +116,12 @@ const ROWS: Readonly<Record<string, Row>> = {
         extensions: [...LEAF, 'keyUsage=critical,keyEncipherment', 'extendedKeyUsage=clientAuth'],
       }),
     want: 'INVALID_PURPOSE',
+    isNamed: true,
   },
   'of an authority, without key usage': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: ['basicConstraints=critical,CA:TRUE'] }),
     want: 'CERTIFICATE_OF_AN_AUTHORITY',
+    isNamed: true,
   },
   'of an authority, and for clients': {
     client: (pki, { root }) =>
@@ -127,16 +134,33 @@ const ROWS: Readonly<Record<string, Row>> = {
         ],
       }),
     want: 'CERTIFICATE_OF_AN_AUTHORITY',
+    isNamed: true,
   },
-  'of an authority that may only sign': { client: (_pki, { sub }) => sub, want: 'INVALID_PURPOSE' },
-  'of the trusted authority itself': { client: (_pki, { root }) => root, want: 'INVALID_PURPOSE' },
+  'of an authority that may only sign': { client: (_pki, { sub }) => sub, want: 'INVALID_PURPOSE', isNamed: true },
+  'of the trusted authority itself': { client: (_pki, { root }) => root, want: 'INVALID_PURPOSE', isNamed: true },
   'that has expired': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: CLIENT, from: -9, until: -1 }),
     want: 'CERT_HAS_EXPIRED',
+    isNamed: true,
+  },
+  'without a subject, that has expired': {
+    client: (pki, { root }) => pki.issue('c', { by: root, extensions: CLIENT, subject: '/', from: -9, until: -1 }),
+    want: 'CERT_HAS_EXPIRED',
+    isNamed: true,
   },
   'that is not valid yet': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: CLIENT, from: 1 }),
     want: 'CERT_NOT_YET_VALID',
+    isNamed: true,
+  },
+  'of an authority with the name of the trusted one, that has expired': {
+    client: (pki, { impostor }) => pki.issue('c', { by: impostor, extensions: CLIENT, from: -9, until: -1 }),
+    want: 'CERT_HAS_EXPIRED',
+  },
+  'of another authority, that is sent along and has expired': {
+    client: (pki, { foreign }) =>
+      pki.issue('c', { by: foreign, extensions: CLIENT, along: [foreign], from: -9, until: -1 }),
+    want: 'CERT_HAS_EXPIRED',
   },
   'of another authority': {
     client: (pki, { foreign }) => pki.issue('c', { by: foreign, extensions: CLIENT }),
@@ -211,6 +235,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   'with a critical extension that nobody knows': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: [...CLIENT, '1.2.3.4=critical,ASN1:NULL'] }),
     want: 'UNSPECIFIED',
+    isNamed: true,
   },
   'signed with SHA-1': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: CLIENT, digest: 'sha1' }),
@@ -229,16 +254,19 @@ const ROWS: Readonly<Record<string, Row>> = {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: CLIENT }),
     lists: (pki, { root }, client) => pki.revocationList(root, { revoked: [client] }),
     want: 'CERT_REVOKED',
+    isNamed: true,
   },
   'whose revocation list has expired': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: CLIENT }),
     lists: (pki, { root }) => pki.revocationList(root, { until: -1 }),
     want: 'CRL_HAS_EXPIRED',
+    isNamed: true,
   },
   'whose authority has no revocation list': {
     client: (pki, { root }) => pki.issue('c', { by: root, extensions: CLIENT }),
     lists: (pki, { foreign }) => pki.revocationList(foreign, {}),
     want: 'UNABLE_TO_GET_CRL',
+    isNamed: true,
   },
   'of a sub-authority that is sent along, and both have lists, one of them an old one too': {
     client: (pki, { sub }) => pki.issue('c', { by: sub, extensions: CLIENT, along: [sub] }),
@@ -298,12 +326,15 @@ describe('a certificate', () => {
       expect(outcome).toBe(row.want);
       return;
     }
-    const reason = await vi.waitFor(() => {
+    const refused = await vi.waitFor(() => {
       const line = api.lines.slice(seen).find((entry) => entry.includes('connection refused'));
       if (line === undefined) throw new Error('nothing refused yet');
-      return JSON.parse(line).reason;
+      return JSON.parse(line);
     }, 20_000);
-    expect(reason).toBe(row.want);
+    expect(refused.reason).toBe(row.want);
+    expect([refused.subject, refused.serial]).toEqual(
+      row.isNamed ? [expect.stringMatching(/^(CN=|$)/), client.serial] : [undefined, undefined],
+    );
   });
 
   /** A key that is too short is refused by the client's own side. */

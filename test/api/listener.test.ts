@@ -172,6 +172,16 @@ async function openSession(
   return { answer, reused, ticket };
 }
 
+test.each(['TLSv1.2', 'TLSv1.3'] as const)('%s: who has a certificate that has expired is logged', async (version) => {
+  const days = { now: Date.now() - 3 * DAY_MS, days: 1 };
+  const expired = await issueClientCertificate(api.authority, { commonName: 'old\u202eone', ...days });
+  const { answer } = await openSession(version, undefined, expired).catch(() => ({ answer: '' }));
+  expect(answer).toBe('');
+  const subject = expect.stringMatching(/^CN=old/);
+  expect(await refusal()).toMatchObject({ reason: 'CERT_HAS_EXPIRED', subject, serial: expired.serial });
+  expect(api.lines.join()).not.toContain('\u202e');
+});
+
 describe.each(['TLSv1.2', 'TLSv1.3'] as const)('a resumed session of %s', (version) => {
   test('is authenticated like a new one', async () => {
     const { ticket } = await openSession(version);

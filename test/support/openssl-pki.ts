@@ -66,7 +66,7 @@ export function createOpensslPki(directory: string): OpensslPki {
       'config',
       `[ca]\ndefault_ca = a\n[a]\ndatabase = ${folder}/index.txt\nserial = ${folder}/serial\ncrlnumber = ${folder}/crlnumber\n` +
         `new_certs_dir = ${folder}\ncertificate = ${folder}/cert.pem\nprivate_key = ${folder}/key.pem\ndefault_md = sha256\n` +
-        'policy = p\nunique_subject = no\ncopy_extensions = none\n[p]\ncommonName = supplied\n',
+        'policy = p\nunique_subject = no\ncopy_extensions = none\n[p]\ncommonName = optional\n',
     );
     return folder;
   }
