@@ -33,9 +33,12 @@ export function cutText(json: string): AnswerText {
  */
 export function writeAnswer(body: unknown, oid: string | null = null): PiecedAnswer {
   const json = JSON.stringify(body);
-  const digest = hash('sha256', json, 'base64url').slice(0, DIGEST_LENGTH);
-  const etag = oid === null ? `"${digest}"` : `"${oid}.${digest}"`;
-  return { ...cutText(json), etag };
+  return { ...cutText(json), etag: oid === null ? tagOf(json) : `"${oid}.${tagOf(json).slice(1)}` };
+}
+
+/** Returns the tag of a text of JSON that no file has. */
+export function tagOf(json: string): string {
+  return `"${hash('sha256', json, 'base64url').slice(0, DIGEST_LENGTH)}"`;
 }
 
 function cut(text: string): readonly string[] {

@@ -110,11 +110,12 @@ function* readNodes(moment: NodeView): Steps<readonly NodeAtMoment[]> {
 export function nodeAtMoment({ desired, rows }: NodeView, name: string): NodeAtMoment | undefined {
   const server = rows.server(name);
   const node = nodeOf(desired, name);
-  if (node !== undefined) return presentNode(node, server ?? rows.read('node', name));
-  return server?.lastRecord == null ? undefined : unwantedNode(name, server.lastRecord);
+  const group = server?.key ?? null;
+  if (node !== undefined) return { group, ...presentNode(node, server ?? rows.read('node', name)) };
+  return server?.lastRecord == null ? undefined : { group, ...unwantedNode(name, server.lastRecord) };
 }
 
-function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): NodeAtMoment {
+function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): Omit<NodeAtMoment, 'group'> {
   const facts = (): NodeFacts => factsOf(row);
   return {
     name: node.name,
@@ -128,7 +129,7 @@ function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): Nod
 }
 
 /** A server that no commit wants any more keeps the record that it had. */
-function unwantedNode(name: string, lastRecord: ExplainedRecord): NodeAtMoment {
+function unwantedNode(name: string, lastRecord: ExplainedRecord): Omit<NodeAtMoment, 'group'> {
   return {
     name,
     record: () => plainRecord(lastRecord),

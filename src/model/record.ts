@@ -29,6 +29,8 @@ export type ExplainedRecord = Readonly<Record<string, ExplainedValue>>;
 /** A node at one moment. Its record is computed when it is asked for. */
 export interface NodeAtMoment {
   readonly name: string;
+  /** The resource key of a server of a stack; null for a hand-written clientcert. */
+  readonly group: string | null;
   record(): NodeRecord;
   /** Returns the record with the source of each value. */
   explained(): ExplainedRecord;

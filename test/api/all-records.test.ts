@@ -12,6 +12,7 @@ beforeAll(async () => {
 afterAll(() => api.api.close());
 
 const ALL = '/hiera/all';
+const GROUP = 'web';
 /** The nodes that there are, and the names of those whose record was computed. */
 let nodes: Map<string, NodeAtMoment>;
 let computed: string[];
@@ -26,6 +27,8 @@ beforeAll(() => {
   version = 0;
   Object.assign(api.reader, {
     version: () => `of this test ${version}`,
+    record: (name: string) => nodes.get(name)?.record(),
+    explainedRecord: (name: string) => nodes.get(name)?.explained(),
     nodes() {
       found += 1;
       return withResult([...nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));
@@ -44,7 +47,7 @@ function set(name: string, keys: NodeRecord, work: () => void = () => undefined)
     const source = { type: 'common', name: 'global', file: 'types/common/global.yaml', line: 3 } as const;
     return { note: { value: String(keys.note), ...source, merge: 'first', overrides: [] } };
   };
-  nodes.set(name, { name, record: recordOf, explained, value: () => undefined });
+  nodes.set(name, { name, group: GROUP, record: recordOf, explained, value: () => undefined });
 }
 
 function setMany(count: number): void {
@@ -64,6 +67,18 @@ it('has every record with its sources where that is asked for', async () => {
   setMany(3);
   const { body } = await api.request(`${ALL}?info=true`);
   expect(body).toEqual(Object.fromEntries([...nodes].map(([name, node]) => [name, node.explained()])));
+});
+
+it.each(['', '&info=true'])('puts beside each record its group and the tag that it has alone (%s)', async (info) => {
+  setMany(2);
+  const alone = await Promise.all(
+    [...nodes.keys()].map(async (name) => {
+      const { headers, body } = await api.request(`/hiera/${name}/?${info}`);
+      return [name, { group: GROUP, etag: headers.etag, record: body }];
+    }),
+  );
+  const { body } = await api.request(`${ALL}?inventory=true${info}`);
+  expect(body).toEqual(Object.fromEntries(alone));
 });
 
 it('looks at no node where neither the desired state nor a row changed', async () => {

@@ -282,6 +282,7 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
           const record = { ...RECORD, description };
           return {
             name: `n-${index}`,
+            group: null,
             record: () => record,
             explained: () => ({}),
             value: () => undefined,

@@ -54,7 +54,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   },
   'GET /types/:type/:id': { statuses: READ, paths: ['/types/zone/z1', '/types/all/z1'] },
   'DELETE /types/:type/:id': { statuses: [200, 403, 403], paths: ['/types/zone/z1', '/types/stack-template/web'] },
-  'GET /hiera/all': { statuses: READ, paths: ['/hiera/all', '/hiera/all?info=true'] },
+  'GET /hiera/all': { statuses: READ, paths: ['/hiera/all', '/hiera/all?info=true', '/hiera/all?inventory=true'] },
   'GET /hiera/:clientcert': { statuses: READ, paths: ['/hiera/shop-web', '/hiera/shop-web?info=true'] },
   'GET /hiera/:clientcert/:key': { statuses: READ, paths: ['/hiera/shop-web/zone'] },
   'GET /tree': { statuses: READ },

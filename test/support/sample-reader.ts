@@ -138,6 +138,7 @@ export function createSampleReader(): SampleReader {
 /** The one node. */
 const NODE: NodeAtMoment = {
   name: 'shop-web',
+  group: 'web',
   record: () => RECORD,
   explained: () => EXPLAINED,
   value: (key) =>

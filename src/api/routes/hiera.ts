@@ -5,7 +5,7 @@ import type { Shares } from '../../base/shares.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { NodeAtMoment } from '../../model/record.ts';
 import type { Reader } from '../../service/read/reader.ts';
-import { AnswerWriter, type PiecedAnswer } from '../answer.ts';
+import { AnswerWriter, type PiecedAnswer, tagOf } from '../answer.ts';
 import { only } from '../only.ts';
 import { queryFlag } from '../query.ts';
 import { type KeptAnswers, readList, readsOn } from '../reads.ts';
@@ -28,8 +28,9 @@ export function hieraRoutes({ reader, kept, shares }: HieraRoutes): Router {
     .all(only('GET'))
     .get(
       readList({ reader, kept, shares }, (request) => {
-        const isExplained = queryFlag(request, 'info');
-        return writeRecords(reader.nodes(), (node) => (isExplained ? node.explained() : node.record()));
+        const [isExplained, isInventory] = [queryFlag(request, 'info'), queryFlag(request, 'inventory')];
+        const textOf = (node: NodeAtMoment): string => JSON.stringify(isExplained ? node.explained() : node.record());
+        return writeRecords(reader.nodes(), isInventory ? (node) => withGroup(node, textOf(node)) : textOf);
       }),
     );
   addRead<{ clientcert: string }>('/hiera/:clientcert', (request) => {
@@ -44,16 +45,21 @@ export function hieraRoutes({ reader, kept, shares }: HieraRoutes): Router {
   return router;
 }
 
-/** Returns work that writes the records of all nodes as one JSON object. */
+/** Returns the record of a node beside what a program that lists all nodes needs too: its group, and the tag that the record has alone. */
+function withGroup({ group }: NodeAtMoment, record: string): string {
+  return `{"group":${JSON.stringify(group)},"etag":${JSON.stringify(tagOf(record))},"record":${record}}`;
+}
+
+/** Returns work that writes what `textOf` returns of each node, as JSON, as one JSON object. */
 export function* writeRecords(
   nodes: Steps<readonly NodeAtMoment[]>,
-  recordOf: (node: NodeAtMoment) => unknown,
+  textOf: (node: NodeAtMoment) => string,
 ): Steps<PiecedAnswer> {
   const answer = new AnswerWriter();
   let before = '{';
   let count = 0;
   for (const node of yield* nodes) {
-    answer.add(`${before}${JSON.stringify(node.name)}:${JSON.stringify(recordOf(node))}`);
+    answer.add(`${before}${JSON.stringify(node.name)}:${textOf(node)}`);
     before = ',';
     count += 1;
     if (count % RECORDS_A_STEP === 0) yield;
