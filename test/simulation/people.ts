@@ -93,6 +93,8 @@ const DOING: Doing = {
   clock: (world, { ms }) => {
     // Two steps between two comparisons would look like none.
     if (world.scheduler.now - world.wall.setAt < 2 * COMPARE_MS) return;
+    // Set back then, it would hide the sleep: docs/decisions/0043-the-leader.md.
+    if (ms < 0 && world.replicas?.isAnyAsleep === true) return;
     world.wall.step(ms);
     world.replicas?.watchLeases();
     world.tell('clock', () => `is set ${ms > 0 ? 'forward' : 'back'} by ${Math.abs(ms) / 1000} s`);

@@ -43,6 +43,8 @@ interface ReplicaOptions extends SharedParts {
 export class ReplicaProcess implements Process, Link {
   readonly life: Life = { isOver: false };
   asleepMs = 0;
+  /** When it woke last, or will. */
+  awakeAt = 0;
   fencing = 0;
   isCut: boolean;
   /** What happens to it in its next transaction, and at which step. */

@@ -9,7 +9,7 @@ import type { Changes, Deed, Loses } from './actions.ts';
 import { ReplicaTime } from './replica-time.ts';
 import type { SimulatedControllerOptions } from './simulated-controller.ts';
 import { SimulatedDatabase } from './simulated-database.ts';
-import { ReplicaProcess } from './simulated-replica.ts';
+import { LEASE_MS, ReplicaProcess } from './simulated-replica.ts';
 import type { World } from './world.ts';
 
 /** How long a start that failed is not tried again. */
@@ -116,6 +116,12 @@ export class SimulatedReplicas {
   /** Has leases run on for a while: the clock on the wall is set, by which they may be over. */
   watchLeases(): void {
     this.#time.move();
+  }
+
+  /** One sleeps, or its last lease from before that may not be over yet by what its machine counts. */
+  get isAnyAsleep(): boolean {
+    const { now } = this.#world.scheduler;
+    return this.#machines.some(({ process }) => process !== undefined && now - process.awakeAt < LEASE_MS);
   }
 
   /** Sets the clock of the database. */
@@ -244,9 +250,13 @@ export class SimulatedReplicas {
   #pause(machine: Machine, ms: number, isAsleep: boolean): void {
     const { process } = machine;
     if (process === undefined || process.isPaused) return;
-    this.#happens(machine, `${isAsleep ? 'sleeps' : 'hangs'} for ${ms / 1000} s`, ms);
-    process.life.pausedUntil = this.#world.scheduler.now + ms;
-    if (isAsleep) process.asleepMs += ms;
+    const { scheduler, wall } = this.#world;
+    const sleeps = isAsleep && scheduler.now - wall.setAt > LEASE_MS;
+    this.#happens(machine, `${sleeps ? 'sleeps' : 'hangs'} for ${ms / 1000} s`, ms);
+    process.life.pausedUntil = scheduler.now + ms;
+    if (!sleeps) return;
+    process.asleepMs += ms;
+    process.awakeAt = scheduler.now + ms;
   }
 
   #cut(machine: Machine, ms: number): void {

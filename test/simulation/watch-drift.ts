@@ -3,6 +3,7 @@
 import type { Answer } from '../../src/model/call-result.ts';
 import type { DriftPolicy } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
+import type { Spec } from '../../src/model/spec.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import { siteOfRow } from './build-sites.ts';
 import { validShape } from './edit-files.ts';
@@ -129,7 +130,9 @@ export class DriftWatch {
 
   /** Looks at how a check has ended. */
   checked(resource: string, answer: Answer | undefined): void {
-    if (answer === undefined) this.#unanswered.set(resource, this.#facts.scheduler.now);
+    const row = this.#facts.core?.ledger.server(resource);
+    if (answer === undefined && (row === undefined || isAtRest(row)))
+      this.#unanswered.set(resource, this.#facts.scheduler.now);
     // One that gave way to another call is made up for: the request for it is not answered yet.
     if (answer !== undefined) this.#requested.delete(resource);
     else if (this.#requested.get(resource)) this.#facts.asked.checks.add(resource);
@@ -317,9 +320,13 @@ function awayMax(unavailable: string, size: number): number {
   return Math.max(1, share);
 }
 
-/** Returns true if a commit has changed a server whose update did not find it, and that is not known to be gone. */
+/** Returns true if a commit has changed a server or its layers, its update did not find it, and it is not known to be gone. */
 function isMissed({ reason, wanted, applied }: ServerRow): boolean {
-  return reason?.code === 'many_gone' && JSON.stringify(wanted?.properties) !== JSON.stringify(applied?.properties);
+  return reason?.code === 'many_gone' && contentOf(wanted) !== contentOf(applied);
+}
+
+function contentOf(spec: Spec | null): string {
+  return JSON.stringify([spec?.properties, spec?.layers]);
 }
 
 function isAtRest({ state, wanted, applied }: ServerRow): boolean {
