@@ -3,7 +3,7 @@
 import type { Changes, Deed, Edit, Loses } from './actions.ts';
 import { Chance } from './chance.ts';
 import { watchEndlessRuns } from './endless-runs.ts';
-import { act } from './people.ts';
+import { act, approve } from './people.ts';
 import { lastTurn } from './scheduler.ts';
 import { FOREIGN_URL, PARTIAL_DIRECTORY } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
@@ -57,6 +57,8 @@ export interface Played {
   readonly made: ReadonlySet<string>;
   /** By server that the delete budget alone holds at the end, the names of all that it held when it began to. */
   readonly heldWith: HeldWith;
+  /** The names of all servers of which a site was asked a delete: one that is still there has the site to thank, which did not delete it. */
+  readonly condemned: ReadonlySet<string>;
   /** When the whole directory of the store was lost, in simulated time. */
   readonly lostAt: readonly number[];
 }
@@ -89,7 +91,8 @@ export async function playVariants(
 /** Returns what a way of playing a history lost that the first way keeps, and what it made twice. */
 export function differencesOf(reference: Played, played: Played): readonly string[] {
   const [last, stayed] = [identitiesIn(played.last), identitiesIn(reference.last)];
-  const isLost = (server: Found): boolean => stayed.has(identityOf(server)) && !last.has(identityOf(server));
+  const isLost = (server: Found): boolean =>
+    stayed.has(identityOf(server)) && !last.has(identityOf(server)) && !reference.condemned.has(server.name);
   const lost = reference.first.filter((server) => isLost(server) && !isHeldForUnmade(server, reference, played));
   const known = doublesOf(reference);
   const twice = doublesOf(played).filter((name) => !known.includes(name));
@@ -133,7 +136,8 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
       // What allows something is asked by somebody who sees what everybody else has done so far.
       if (isAllowing(step) || hasTrailer(step)) await rest(world);
       else if (isRequest(step)) await comeUp(world);
-      act(world, step);
+      if (step.kind === 'approve all') approveAll(world);
+      else act(world, step);
       await world.settleTurn();
       if (isAllowing(step) || isRequest(step)) await world.run(world.scheduler.now + ANSWERED_MS);
       // What was suspended since the backup is not suspended any more where that is restored.
@@ -149,7 +153,8 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
     heldWith = heldByBudget(world, heldWith);
     const { violation } = world;
     return {
-      ...{ first, last: serversIn(world), made: ownIn(world), heldWith, lostAt: world.controller.lostAt },
+      ...{ first, last: serversIn(world), made: ownIn(world), heldWith },
+      ...{ condemned: world.calls.condemned, lostAt: world.controller.lostAt },
       broken: violation === undefined ? undefined : `${violation.promise}: ${violation.facts}`,
       story: world.story?.lines ?? [],
     };
@@ -158,6 +163,13 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
     await lastTurn();
     for (const site of world.sites) site.close();
   }
+}
+
+/** Approves what is held but for a history, which is held in no way one by one: whoever accepts it passes over what its commits say between. */
+function approveAll(world: World): void {
+  if (world.core === undefined) return;
+  world.disturb();
+  for (const { digest, kind } of world.core.operator.held()) if (kind !== 'history') approve(world, digest);
 }
 
 /** Lets the time pass that a way leaves between two steps. */

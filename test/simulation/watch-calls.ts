@@ -32,6 +32,8 @@ export class CallWatch implements SiteWatch {
   readonly #rates: RateWatch;
   /** Every server that a controller ever asked a site to make. */
   readonly made = new Set<string>();
+  /** Every server of which it asked a delete. */
+  readonly condemned = new Set<string>();
   count = 0;
 
   constructor(facts: Facts, followed: Followed, drift: DriftWatch) {
@@ -101,6 +103,7 @@ export class CallWatch implements SiteWatch {
       this.#creates.began(site, call);
     }
     if (operation === 'delete') {
+      this.condemned.add(resource);
       this.#creates.deleteBegan(resource);
       this.deletes.began(site, call);
     }
