@@ -189,11 +189,13 @@ export function createRoutes(
     stackTemplateRoutes({ reader, writer, kept }),
   );
   app.use(clientRoutes(reader, writer), typeRoutes({ reader, writer, kept, shares }));
-  app.use(hieraRoutes({ reader, kept, shares }), treeRoutes({ reader, writer, kept }));
+  const again = { authenticate: authenticate(options) };
+  const waiting = { ...again, clock: options.clock, isStopping: () => streams.isClosed };
+  app.use(hieraRoutes({ reader, kept, shares, ...waiting }), treeRoutes({ reader, writer, kept }));
   app.use(
     operationRoutes({ reader, operator, explainer, shares }),
     eventRoutes({ reader, operator, streams, shares }),
-    agentRoutes({ agent, shares, readAnswer, authenticate: authenticate(options) }),
+    agentRoutes({ agent, shares, readAnswer, ...again }),
   );
   app.use(openApiRoutes(reader));
   app.use(refuseUnknownPath, answerErrors(log));

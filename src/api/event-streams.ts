@@ -106,6 +106,11 @@ export class EventStreams {
     return this.#shares.run({ client: request.client }, () => this.#serve(request));
   }
 
+  /** Tells whether this replica is stopping: what waits here is answered. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   /** Ends all streams, and refuses new ones. */
   close(): void {
     this.#isClosed = true;

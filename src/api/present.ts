@@ -92,7 +92,7 @@ function writeJsonText(response: ServerResponse, status: number, answer: AnswerT
  * Returns the tag that names the present answer, as the client has it. RFC 9110, 13.1.2: a list of tags, each perhaps
  * weak, or `*`. Whether a tag is weak makes no difference here.
  */
-function tagIn(ifNoneMatch: string | undefined, etag: string): string | undefined {
+export function tagIn(ifNoneMatch: string | undefined, etag: string): string | undefined {
   if (ifNoneMatch === undefined) return undefined;
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return etag;
   const tags: readonly string[] = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];

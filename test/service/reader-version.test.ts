@@ -7,6 +7,8 @@ import type { Reader } from '../../src/service/read/reader.ts';
 import { pausingSlices } from '../support/pausing-slices.ts';
 import { open, refusal, type Service, SHOP } from './service.ts';
 
+const NODES = ['web-1', 'web-2', 'web-3', 'printer'];
+
 /** Every read whose answer is made of the desired state and the rows alone, by name. */
 function readsOf(reader: Reader): ReadonlyMap<string, () => unknown> {
   const reads = new Map<string, () => unknown>([
@@ -37,7 +39,7 @@ function readsOf(reader: Reader): ReadonlyMap<string, () => unknown> {
   ]) {
     reads.set(`${type} ${name}`, () => reader.object(type, name));
   }
-  for (const name of ['web-1', 'web-2', 'web-3', 'printer']) {
+  for (const name of NODES) {
     reads.set(`record ${name}`, () => reader.record(name));
   }
   return reads;
@@ -96,13 +98,14 @@ function told(make: () => unknown): string {
   }
 }
 
-it('an answer of the same version is the same, also while a commit of the store is on its way', async () => {
+it('an answer of the same version is the same, and so is a record of the same sources, also while a commit of the store is on its way', async () => {
   let compared = 0;
   const steps = fc.array(fc.constantFrom(...Object.keys(STEPS)), { minLength: 1, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(steps, async (names) => {
       const service = await open({ [OTHER]: shop(0) }, pausingSlices(look));
       const seen = new Map<string, string>();
+      const made = new Map<string, { readonly sources: readonly unknown[]; readonly text: string }>();
       function look(): void {
         const version = service.reader.version();
         for (const [name, make] of readsOf(service.reader)) {
@@ -111,6 +114,13 @@ it('an answer of the same version is the same, also while a commit of the store 
           expect({ version, name, text }).toEqual({ version, name, text: before });
           seen.set(`${version} ${name}`, text);
           compared += 1;
+        }
+        for (const name of NODES) {
+          const [sources, text] = [service.reader.recordSources(name), told(() => service.reader.record(name))];
+          const before = made.get(name);
+          const isSame = before?.sources.every((each, index) => each === sources[index]);
+          if (isSame) expect({ name, text }).toEqual({ name, text: before?.text });
+          made.set(name, { sources, text });
         }
       }
       for (const step of ['nothing', ...names]) {

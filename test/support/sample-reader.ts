@@ -74,6 +74,8 @@ export interface SampleReader extends Reader {
   fault: Error | undefined;
   /** The answer of `instances`. */
   list: readonly InstanceView[];
+  /** The answers of `record`. */
+  records: Readonly<Record<string, NodeRecord>>;
 }
 
 /** Returns a reader that is ready and where nobody is registered. */
@@ -88,6 +90,7 @@ export function createSampleReader(): SampleReader {
     ready: true,
     fault: undefined,
     list: [INSTANCE],
+    records: { 'shop-web': RECORD },
     commit() {
       if (!reader.ready) throw new ServiceError('not_ready', 'No good commit was read yet');
       return COMMIT;
@@ -123,7 +126,8 @@ export function createSampleReader(): SampleReader {
     },
     types: () => TYPE_NAMES,
     nodes: () => withResult([NODE]),
-    record: (node) => find({ 'shop-web': RECORD }, node),
+    recordSources: (node) => [reader.records[node]],
+    record: (node) => find(reader.records, node),
     explainedRecord: (node) => find({ 'shop-web': EXPLAINED }, node),
     value: (node, key) => find(find({ 'shop-web': RECORD }, node), key),
     explainedValue: (node, key) => find(find({ 'shop-web': EXPLAINED }, node), key),

@@ -1,26 +1,42 @@
 // Routes of docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key
 // and nothing else.
-import { Router } from 'express';
-import type { Shares } from '../../base/shares.ts';
+import { type Request, type RequestHandler, Router } from 'express';
+import { type Clock, pause } from '../../base/clock.ts';
+import { type ShareLimits, Shares } from '../../base/shares.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { NodeAtMoment } from '../../model/record.ts';
+import { ServiceError } from '../../model/service-error.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import { AnswerWriter, type PiecedAnswer, tagOf } from '../answer.ts';
+import { clientOf, type RequestStep } from '../authenticate.ts';
 import { only } from '../only.ts';
-import { queryFlag } from '../query.ts';
-import { type KeptAnswers, readList, readsOn } from '../reads.ts';
+import { tagIn } from '../present.ts';
+import { queryFlag, queryNumber } from '../query.ts';
+import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
 
 /** Others may have their turn after so many records: each is computed here. */
 const RECORDS_A_STEP = 20;
+/** Reads that wait for another record than the one that their client has. */
+const WAITS: ShareLimits = { atOnce: 10_000, ofClient: 100, waitingOfClient: 0 };
+const WAIT = { least: 0, most: 60, other: 0 };
+/** How late a change is seen. To look costs a few lookups by name where nothing has changed. */
+const LOOK_MS = 1_000;
 
 interface HieraRoutes {
   readonly reader: Reader;
   readonly kept: KeptAnswers;
   readonly shares: Shares;
+  readonly clock: Clock;
+  /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
+  readonly authenticate: RequestStep;
+  readonly isStopping: () => boolean;
 }
 
+type NodeRequest = Request<{ clientcert: string }>;
+
 /** Returns the routes below `/hiera`. */
-export function hieraRoutes({ reader, kept, shares }: HieraRoutes): Router {
+export function hieraRoutes(routes: HieraRoutes): Router {
+  const { reader, kept, shares } = routes;
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, { reader, kept });
   router
@@ -33,16 +49,62 @@ export function hieraRoutes({ reader, kept, shares }: HieraRoutes): Router {
         return writeRecords(reader.nodes(), isInventory ? (node) => withGroup(node, textOf(node)) : textOf);
       }),
     );
-  addRead<{ clientcert: string }>('/hiera/:clientcert', (request) => {
+  const recordOf = (request: NodeRequest) => {
     const { clientcert } = request.params;
     return { body: queryFlag(request, 'info') ? reader.explainedRecord(clientcert) : reader.record(clientcert) };
-  });
+  };
+  router
+    .route('/hiera/:clientcert')
+    .all(only('GET'))
+    .get(waitForChange(routes, recordOf), read({ reader, kept }, recordOf));
   addRead<{ clientcert: string; key: string }>('/hiera/:clientcert/:key', (request) => {
     const { clientcert, key } = request.params;
     const body = queryFlag(request, 'info') ? reader.explainedValue(clientcert, key) : reader.value(clientcert, key);
     return { body };
   });
   return router;
+}
+
+/** Returns the handler that has a read with `wait` pass once it would not be answered 304, and after so many seconds. */
+function waitForChange(
+  { reader, clock, authenticate, isStopping }: HieraRoutes,
+  recordOf: (request: NodeRequest) => { readonly body: unknown },
+): RequestHandler<{ clientcert: string }> {
+  const waits = new Shares(WAITS, clock);
+
+  /** Returns a function that tells whether there is another answer than at the last look, and than the one that the client has. */
+  function changeOf(request: NodeRequest, known: string): () => boolean {
+    let seen: readonly unknown[] = [];
+    return () => {
+      try {
+        const sources = reader.recordSources(request.params.clientcert);
+        if (seen.length > 0 && sources.every((each, index) => each === seen[index])) return false;
+        seen = sources;
+        return tagIn(known, tagOf(JSON.stringify(recordOf(request).body))) === undefined;
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        // That is the answer.
+        return true;
+      }
+    };
+  }
+
+  return async (request, response, next) => {
+    const seconds = queryNumber(request, 'wait', WAIT);
+    const known = request.headers['if-none-match'];
+    if (seconds === 0 || known === undefined) return next();
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const hasChanged = changeOf(request, known);
+    await waits.run({ client: clientOf(request).serial }, async () => {
+      const end = clock.monotonic() + seconds * 1000;
+      for (let left = seconds * 1000; left > 0 && !gone.signal.aborted; left = end - clock.monotonic()) {
+        if (hasChanged() || isStopping()) return;
+        await pause(clock, Math.min(left, LOOK_MS), gone.signal);
+      }
+    });
+    if (!gone.signal.aborted) await authenticate(request, response, next);
+  };
 }
 
 /** Returns the record of a node beside what a program that lists all nodes needs too: its group, and the tag that the record has alone. */

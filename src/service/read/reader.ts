@@ -130,6 +130,11 @@ export function nodeReads(view: () => View<DesiredState>) {
   return {
     /** Returns work that finds every node with a record, sorted by name, all of the moment of this call. */
     nodes: (): Steps<readonly NodeAtMoment[]> => nodesAtMoment(view()),
+    /** Returns what the record of a node is made of, also where there is none: while these are the same, so is the record. */
+    recordSources(name: string): readonly unknown[] {
+      const { desired, rows } = view();
+      return [nodeOf(desired, name), rows.server(name) ?? rows.read('node', name)];
+    },
     record: (name: string): NodeRecord => node(name).record(),
     explainedRecord: (name: string): ExplainedRecord => node(name).explained(),
     value: (name: string, key: string): RecordValue => explainedValue(name, key).value,

@@ -1,0 +1,92 @@
+// `GET /hiera/{clientcert}/?wait=` over real TLS: how long it waits, for what, and what ends it.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { RECORD } from '../support/sample-reader.ts';
+import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+const PATH = '/hiera/shop-web/';
+/** Ten times as fast. */
+const clock: Clock = {
+  ...systemClock,
+  monotonic: () => systemClock.monotonic() * 10,
+  after: (ms, wake) => systemClock.after(ms / 10, wake),
+};
+let api: TestApi;
+let etag: string;
+beforeEach(async () => {
+  api = await startTestApi(clock);
+  etag = String((await api.request(PATH)).headers.etag);
+});
+afterEach(() => api.api.close());
+
+function wait(seconds: number | string, known = etag, path = PATH) {
+  return api.request(`${path}?wait=${seconds}`, { headers: { 'If-None-Match': known } });
+}
+
+/** Resolves, with the answer to come, once a request has begun to wait. */
+async function waiting(seconds: number): Promise<{ readonly answer: ReturnType<typeof wait> }> {
+  let looks = 0;
+  const { recordSources } = api.reader;
+  api.reader.recordSources = (name) => {
+    looks += 1;
+    return recordSources(name);
+  };
+  const answer = wait(seconds);
+  await expect.poll(() => looks).toBeGreaterThan(0);
+  return { answer };
+}
+
+describe('a read of a record that waits', () => {
+  it('is answered once the record is another one', async () => {
+    const { answer } = await waiting(60);
+    api.reader.records = { 'shop-web': { ...RECORD, cpus: 8 } };
+    expect(await answer).toMatchObject({ status: 200, body: { cpus: 8 } });
+  });
+
+  it('is not answered because something has changed that makes no other record, and 304 in the end', async () => {
+    const { answer } = await waiting(1);
+    api.reader.records = { 'shop-web': { ...RECORD } };
+    const before = performance.now();
+    expect((await answer).status).toBe(304);
+    expect(performance.now() - before).toBeGreaterThan(50);
+  });
+
+  it.each<readonly [what: string, seconds: number | string, known: string, path: string, status: number]>([
+    ['has another record already', 60, '"other"', PATH, 200],
+    ['asks for a node that is not there', 60, '"other"', '/hiera/nobody/', 404],
+    ['does not wish to wait', 0, '', PATH, 304],
+    ['would wait too long', 61, '', PATH, 400],
+    ['names no number', 'long', '', PATH, 400],
+  ])('is answered at once where its client %s', async (_, seconds, known, path, status) => {
+    expect((await wait(seconds, known || etag, path)).status).toBe(status);
+  });
+
+  it('is answered at once without a tag', async () => {
+    expect((await api.request(`${PATH}?wait=60`)).status).toBe(200);
+  });
+
+  it('is refused once its client is not registered any more', async () => {
+    const { answer } = await waiting(60);
+    api.reader.registry.clear();
+    api.reader.records = {};
+    expect(await answer).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
+  });
+
+  it('is told that the node is gone', async () => {
+    const { answer } = await waiting(60);
+    api.reader.records = {};
+    expect((await answer).status).toBe(404);
+  });
+
+  it('is answered when the replica stops', async () => {
+    const { answer } = await waiting(60);
+    api.sample.streams.close();
+    expect((await answer).status).toBe(304);
+  });
+
+  it('leaves no room to more than a hundred of its client', async () => {
+    const answers = Array.from({ length: 101 }, () => wait(20));
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+  });
+});
