@@ -1,0 +1,168 @@
+# Asks Treeline over mutual TLS, with Ruby's own libraries. Every way in which it cannot answer is a Failure that says what to
+# look at, within SECONDS_MAX. See README.md, what fails.
+require 'json'
+require 'net/http'
+require 'openssl'
+require 'uri'
+
+module PuppetX
+  module Treeline
+    # Treeline did not answer, or not with what was asked for. It never means that a key is missing.
+    class Failure < StandardError
+      # The HTTP status, or nil where there was no answer.
+      attr_reader :status
+
+      def initialize(message, status = nil)
+        super(message)
+        @status = status
+      end
+    end
+
+    # An answer with its ETag; `body` is parsed, and frozen.
+    Answer = Struct.new(:etag, :body, :bytes)
+
+    # Where Treeline is, and whom it is asked as: an address, and the paths of PEM files. Two with equal values are equal.
+    Client = Struct.new(:uri, :ca, :cert, :key) do
+      # Returns the record of a node as an Answer; nil where it still is the one that `etag` names.
+      def record(node, etag = nil)
+        request = Net::HTTP::Get.new(path_of(node))
+        request['If-None-Match'] = etag unless etag.nil?
+        send_request(request)
+      end
+
+      # Returns the record of a node with the source of each value.
+      def explained_record(node)
+        send_request(Net::HTTP::Get.new("#{path_of(node)}?info=true")).body
+      end
+
+      # Tells Treeline what became of the record that `digest` names, its ETag.
+      def confirm(node, digest, outcome, message)
+        request = Net::HTTP::Post.new("#{path_of(node)}applied")
+        request['Content-Type'] = 'application/json'
+        request.body = JSON.generate('digest' => digest, 'outcome' => outcome, 'message' => message)
+        send_request(request)
+      end
+
+      private
+
+      # A node's name becomes a part of the path, so it is nothing but a name; and /hiera/all/ holds all records.
+      def path_of(node)
+        is_name = node.is_a?(String) && node.match?(/\A[A-Za-z0-9][A-Za-z0-9._-]{0,249}\z/)
+        raise Failure, "#{node.inspect} cannot be the name of a node" if !is_name || node.include?('..') || node == 'all'
+
+        "/hiera/#{node}/"
+      end
+
+      # In a thread of its own: no limit of net/http ends a name server that is silent, or an answer that comes byte by byte.
+      def send_request(request)
+        request['Accept'] = 'application/json'
+        request['Accept-Encoding'] = 'identity'
+        work = Thread.new { exchange(request) }
+        work.report_on_exception = false
+        raise Failure, "Treeline at #{uri} has not answered within #{Client::SECONDS_MAX} s" if work.join(Client::SECONDS_MAX).nil?
+
+        work.value
+      ensure
+        work&.kill
+      end
+
+      def exchange(request)
+        connection.start do |http|
+          http.request(request) { |response| return read_answer(response) }
+        end
+      rescue OpenSSL::SSL::SSLError => e
+        raise Failure, "There is no trusted connection to Treeline at #{uri}: #{e.message}. #{advice_on(e.message)}"
+      rescue SystemCallError, SocketError, IOError, Net::ProtocolError => e
+        raise Failure, "Treeline at #{uri} cannot be reached, or refuses the certificate #{cert}: #{e.message}"
+      end
+
+      def advice_on(message)
+        return "Its certificate has to be signed by #{ca}, and to name that host" if message.include?('verify failed')
+
+        "It has to trust the authority of #{cert}, and that certificate must be neither expired nor revoked"
+      end
+
+      def connection
+        host, port = address
+        http = Net::HTTP.new(host, port, nil)
+        http.use_ssl = true
+        http.min_version = OpenSSL::SSL::TLS1_2_VERSION
+        http.verify_mode = OpenSSL::SSL::VERIFY_PEER
+        http.verify_hostname = true if http.respond_to?(:verify_hostname=)
+        http.cert, *chain = certificates
+        http.extra_chain_cert = chain if !chain.empty? && http.respond_to?(:extra_chain_cert=)
+        http.key = key_of(http.cert)
+        http.cert_store = authorities
+        http.max_retries = 0
+        http
+      end
+
+      def address
+        parsed = URI.parse(uri.to_s)
+        is_address = parsed.is_a?(URI::HTTPS) && parsed.userinfo.nil? && ['', '/'].include?(parsed.path) && parsed.query.nil?
+        raise Failure, "#{uri.inspect} is not like https://treeline.example:8443" unless is_address
+
+        [parsed.hostname, parsed.port]
+      rescue URI::InvalidURIError
+        raise Failure, "#{uri.inspect} is no address"
+      end
+
+      def authorities
+        read('ca') { OpenSSL::X509::Store.new.tap { |store| store.add_file(ca) } }
+      end
+
+      # The certificate, then those between it and an authority that Treeline knows.
+      def certificates
+        read('cert') do |pem|
+          blocks = pem.scan(/-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/m)
+          raise OpenSSL::X509::CertificateError, 'there is none in it' if blocks.empty?
+
+          blocks.map { |block| OpenSSL::X509::Certificate.new(block) }
+        end
+      end
+
+      # An empty password: without one, OpenSSL asks the terminal for that of a key which has one.
+      def key_of(certificate)
+        read('key') do |pem|
+          OpenSSL::PKey.read(pem, '').tap do |pair|
+            raise OpenSSL::PKey::PKeyError, "it does not belong to #{cert}" unless certificate.check_private_key(pair)
+          end
+        end
+      end
+
+      def read(option)
+        path = self[option]
+        raise Failure, "there is no path of a file for #{option}" unless path.is_a?(String)
+
+        yield File.read(path)
+      rescue SystemCallError, OpenSSL::OpenSSLError => e
+        raise Failure, "#{path} cannot be used as #{option}: #{e.message}"
+      end
+
+      def read_answer(response)
+        return nil if response.is_a?(Net::HTTPNotModified)
+
+        text = +''
+        response.read_body do |piece|
+          text << piece
+          raise Failure, "Treeline at #{uri} answers with more than #{Client::BYTES_MAX} bytes" if text.bytesize > Client::BYTES_MAX
+        end
+        body = JSON.parse(text, freeze: true)
+        raise Failure, "Treeline at #{uri} answers with something else than an object" unless body.is_a?(Hash)
+        raise Failure.new(refusal(response, body), response.code.to_i) unless response.is_a?(Net::HTTPSuccess)
+
+        Answer.new(response['ETag'], body, text.bytesize)
+      rescue JSON::ParserError
+        raise Failure.new("#{uri} answers #{response.code} with no JSON, so it is not Treeline", response.code.to_i)
+      end
+
+      def refusal(response, body)
+        "Treeline at #{uri} answers #{response.code}: #{body['message']}"
+      end
+    end
+
+    # Puppet waits for this while it compiles.
+    Client::SECONDS_MAX = 1.2
+    Client::BYTES_MAX = 8 * 1024 * 1024
+  end
+end
