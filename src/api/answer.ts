@@ -1,13 +1,12 @@
 // Writes answers as JSON with their tag, in pieces of moderate length. Long ones are written in steps, so that other requests have their
 // turn. docs/decisions/0037-work-in-slices.md.
-import { createHash, type Hash, hash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
+import { DIGEST_LENGTH, shortDigest } from '../base/short-digest.ts';
 import { type Steps, visitAll } from '../base/steps.ts';
 import { isMap } from '../model/json.ts';
 
 /** Characters that are written at once. A text that is not longer is one piece. */
 export const PIECE_LENGTH = 128 * 1024;
-/** 128 bits of SHA-256 and a little more, in base64url. */
-const DIGEST_LENGTH = 22;
 
 /** A body as JSON. */
 export interface AnswerText {
@@ -38,7 +37,7 @@ export function writeAnswer(body: unknown, oid: string | null = null): PiecedAns
 
 /** Returns the tag of a text of JSON that no file has. */
 export function tagOf(json: string): string {
-  return `"${hash('sha256', json, 'base64url').slice(0, DIGEST_LENGTH)}"`;
+  return `"${shortDigest(json)}"`;
 }
 
 function cut(text: string): readonly string[] {

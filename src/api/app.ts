@@ -9,6 +9,7 @@ import { type ShareLimits, Shares } from '../base/shares.ts';
 import { didYouMean } from '../base/wording.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Explainer } from '../service/explain/explainer.ts';
+import type { Deliveries } from '../service/operate/deliveries.ts';
 import type { Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import type { Writer } from '../service/write/writer.ts';
@@ -17,14 +18,14 @@ import { type AuthenticateOptions, authenticate, type RequestStep } from './auth
 import { countRequests } from './count-requests.ts';
 import { answerErrors } from './errors.ts';
 import type { EventStreams } from './event-streams.ts';
-import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forward.ts';
+import { type FollowedLeader, forwardToLeader, tellFetches, waitForShownCommit } from './forward.ts';
 import { type Listener, startListener } from './listener.ts';
 import { openApiRoutes } from './openapi.ts';
 import { packAnswers } from './pack.ts';
 import { servePage } from './page/page.ts';
 import { assignRequestId, nameReplica } from './present.ts';
 import { KeptAnswers, sendKept } from './reads.ts';
-import { checkRequest, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
+import { checkRequest, noteFetches, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -49,6 +50,8 @@ interface AppOptions extends AuthenticateOptions {
   readonly replica: string;
   /** Left out: nothing is audited. */
   readonly audit?: AuditLog | undefined;
+  /** Notes which records nodes fetch. Left out: nothing does. */
+  readonly deliveries?: Pick<Deliveries, 'noteFetch' | 'forgetFetch'> | undefined;
   readonly log: Logger;
 }
 
@@ -102,7 +105,15 @@ const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz', 'metrics'];
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
   const known = authenticate(options);
-  return createListener(options, [known, refuseForeignOrigin, servePage(), waitForMinCommit(options.commits, known)]);
+  const { commits, deliveries } = options;
+  const noting = deliveries === undefined ? [] : [noteFetches(deliveries)];
+  return createListener(options, [
+    known,
+    refuseForeignOrigin,
+    servePage(),
+    ...noting,
+    waitForMinCommit(commits, known),
+  ]);
 }
 
 /** Returns the application whose requests pass these steps before what is kept is sent, or a route is found. */
@@ -126,7 +137,9 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
 }
 
 /** The parts of a replica that does not lead. */
-interface StandbyOptions extends AuthenticateOptions, Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'audit'> {
+interface StandbyOptions
+  extends AuthenticateOptions,
+    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'audit' | 'deliveries'> {
   /** What is answered from the rows. */
   readonly operator: Pick<
     Operator,
@@ -150,10 +163,12 @@ export function createStandbyApp({ operator, leader, ...options }: StandbyOption
       readAnswer: onLeaderOnly<AgentRoutes['readAnswer']>(),
     },
   };
+  const { deliveries } = options;
   return createListener({ ...options, ...reads }, [
     known,
     refuseForeignOrigin,
     servePage(),
+    ...(deliveries === undefined ? [] : [noteFetches(deliveries, tellFetches(leader, deliveries))]),
     forwardToLeader(parts),
     waitForShownCommit(parts),
   ]);
@@ -191,7 +206,7 @@ export function createRoutes(
   app.use(clientRoutes(reader, writer), typeRoutes({ reader, writer, kept, shares }));
   const again = { authenticate: authenticate(options) };
   const waiting = { ...again, clock: options.clock, isStopping: () => streams.isClosed };
-  app.use(hieraRoutes({ reader, kept, shares, ...waiting }), treeRoutes({ reader, writer, kept }));
+  app.use(hieraRoutes({ reader, operator, kept, shares, ...waiting }), treeRoutes({ reader, writer, kept }));
   app.use(
     operationRoutes({ reader, operator, explainer, shares }),
     eventRoutes({ reader, operator, streams, shares }),

@@ -17,6 +17,8 @@ const RIGHTS = {
   'read what an approval would do': ['administrator', 'automation-endpoint'],
   'read notifications': ['administrator', 'automation-endpoint'],
   'take actions': ['proxy'],
+  // What a client is bound to counts besides: deliveries.ts judges it.
+  'confirm records': ['proxy'],
 } as const satisfies Readonly<Record<string, readonly Role[]>>;
 
 /** A right of the table above, by the words of the refusal: "The role proxy may not …". */

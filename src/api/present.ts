@@ -99,6 +99,14 @@ export function tagIn(ifNoneMatch: string | undefined, etag: string): string | u
   return tags.find((tag) => tag === etag || tag === `W/${etag}`);
 }
 
+/** Returns the digest of the tag of an answer without a file, weak or not, with its quotes or without; undefined for other texts. */
+export function digestOfTag(tag: string): string | undefined {
+  return /^(?:(?:W\/)?"([\w-]{22})"|([\w-]{22}))$/
+    .exec(tag.trim())
+    ?.slice(1)
+    .find((digest) => digest !== undefined);
+}
+
 /** Returns the step that names in each answer the replica that it comes from. */
 export function nameReplica(replica: string) {
   return (_request: IncomingMessage, response: ServerResponse, next: () => void): void => {

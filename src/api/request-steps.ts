@@ -2,9 +2,12 @@
 // reads wait for the commit that they name. See docs/rest.md, requests and answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../model/service-error.ts';
+import { type Deliveries, maySpeakForNodes } from '../service/operate/deliveries.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import { clientOf, type RequestStep } from './authenticate.ts';
 import { type answerErrors, type Failure, sendError } from './errors.ts';
+import { isForwarded } from './peer.ts';
+import { digestOfTag } from './present.ts';
 
 const URL_BYTES_MAX = 2 * 1024;
 
@@ -92,6 +95,40 @@ function isDecodable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The header in which a replica tells the leader which record a node has fetched there. No client sends it: it counts between replicas alone. */
+export const FETCHED = 'x-treeline-fetched';
+const RECORD = /^\/hiera\/(?!all\/?(?:\?|$))([^/?]+)\/?(?:$|\?(?!.*\binfo\b))/;
+
+/**
+ * Returns the step that notes which records clients of nodes fetch, once they are sent. `tell` is called where the leader is to be told; left
+ * out: this process leads.
+ */
+export function noteFetches(
+  deliveries: Pick<Deliveries, 'noteFetch'>,
+  tell?: (request: IncomingMessage, response: ServerResponse, fetched: { node: string; digest: string }) => void,
+): RequestStep {
+  return (request, response, next) => {
+    const client = clientOf(request);
+    const name = maySpeakForNodes(client) ? RECORD.exec(request.url ?? '')?.[1] : undefined;
+    if (name !== undefined) {
+      const node = decodeURIComponent(name);
+      const note = (tag: unknown): void => {
+        const digest = digestOfTag(String(tag));
+        if (digest !== undefined && deliveries.noteFetch(client, node, digest))
+          tell?.(request, response, { node, digest });
+      };
+      if (isForwarded(request)) note(request.headers[FETCHED]);
+      else if (request.method === 'GET') response.once('finish', () => note(sentTag(response)));
+    }
+    next();
+  };
+}
+
+/** Returns the tag of an answer that a client has, or has now. */
+function sentTag(response: ServerResponse): unknown {
+  return response.statusCode === 200 || response.statusCode === 304 ? response.getHeader('ETag') : undefined;
 }
 
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -35,6 +35,7 @@ import { createExplainer, type Explainer } from '../service/explain/explainer.ts
 import { createFileHistory, type FileHistory } from '../service/explain/file-history.ts';
 import type { LeadingReplica, Outage, OutageName, Outages } from '../service/operate/answers.ts';
 import { type ClientsSeen, endingCertificates } from '../service/operate/clients-seen.ts';
+import { Deliveries } from '../service/operate/deliveries.ts';
 import { createOperator, type Operator } from '../service/operate/operator.ts';
 import type { EndingCertificate } from '../service/operate/why.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
@@ -81,6 +82,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly certificates?: () => readonly EndingCertificate[];
   /** When clients were seen; left out: none was. */
   readonly seen?: ClientsSeen;
+  /** Which records nodes have, where that lives longer than the core; left out: the core's own. */
+  readonly deliveries?: Deliveries;
   /** What shows an earlier controller of which the store knows nothing, in words; left out: nothing does. */
   readonly sign?: string | undefined;
   /** With a sign: the store has rows, of an earlier time. */
@@ -156,6 +159,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },
+    deliveries: outside.deliveries ?? new Deliveries({ ledger, current, clock, inSlices }),
     ...tellOutside(outside, { ledger, current, follower, reconciler }),
     hasEntry: (name) => registry.byName(name) !== undefined,
     isBefore: (commit, head) => follower.isBefore(commit, head),

@@ -20,7 +20,7 @@ import { measureLeader } from './open-metrics.ts';
 import { openNotifications, openProviders, openStatuses } from './open-parts.ts';
 import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
-import type { RoleParts } from './replica.ts';
+import type { Replica, RoleParts } from './replica.ts';
 import { partsToFollow, STOP_ANSWERING_MS } from './standby.ts';
 
 /** Builds a leader. */
@@ -33,7 +33,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
   const { settings, replica, judge, audit, seen, clock, log, metrics } = parts;
-  const { repository, store, shown, inSlices, streams, database, earlier } = replica;
+  const { repository, store, shown, inSlices, streams, deliveries, database, earlier } = replica;
   // Who loses the lead and takes it again leads with other parts.
   const fencing = database === undefined ? 0 : database.lease.fencing;
   if (fencing === undefined) throw new StoreError('This process does not lead any more.');
@@ -53,7 +53,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   opened.defer(async () => void (await Promise.all([reporter?.stop(), notifier?.stop()])));
   const outside = {
     ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
-    ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
+    ...{ deliveries, source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     ...{
       ...signs,
       copied,
@@ -66,14 +66,15 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   };
   const core = await startCore(outside, settings.shutdownSeconds * 1000);
   earlier.accept();
-  opened.defer(recordSeen({ ...core, seen, clock, log }));
+  opened.defer(recordFromTimeToTime({ ...core, seen, deliveries, clock, log }));
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
   const attention = watchAttention(parts, core, opened);
   notifier = openNotifications(settings, { ...shown, attention, clock, log, random: Math.random });
   const { agent, follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, attention, clock }));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const answers = { ...{ streams, judge, audit, seen, clock, log, metrics }, replica: settings.replica.name };
+  const known = { streams, judge, audit, seen, deliveries, clock, log, metrics };
+  const answers = { ...known, replica: settings.replica.name };
   const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;
@@ -96,38 +97,62 @@ function copiedSince(clock: Pick<Clock, 'now'>): Outage {
   return { reason, since: momentOf(clock.now()), sinceStart: true };
 }
 
-const RECORD_SEEN_MS = 60_000;
 /** So many rows are written at once; further ones follow a minute later. */
 const RECORD_SEEN_MAX = 100;
 
-/** Records from time to time which clients were seen. Returns the function that ends it. */
-function recordSeen({
-  seen,
-  ledger,
-  current,
-  clock,
-  log,
-}: Pick<RoleParts, 'seen' | 'clock' | 'log'> & ShownStore): () => Promise<void> {
+type Recorded = Pick<RoleParts, 'seen' | 'clock' | 'log'> & Pick<Replica, 'deliveries'> & ShownStore;
+
+/**
+ * Records from time to time which clients were seen, and, with each commit too, what has become of records at their nodes. Returns the function
+ * that ends it.
+ */
+function recordFromTimeToTime({ seen, deliveries, ledger, current, clock, log }: Recorded): () => Promise<void> {
+  const recordSeen = async (): Promise<void> => {
+    const desired = current.get();
+    if (desired === undefined) return;
+    await ledger.commit(seen.changes(ledger, registryOf(desired)).slice(0, RECORD_SEEN_MAX));
+  };
+  const clients = keepRecording(recordSeen, {
+    failure: 'it could not be recorded which clients were seen',
+    clock,
+    log,
+  });
+  const failure = 'it could not be recorded which records nodes have';
+  const records = keepRecording(() => deliveries.record(), { failure, clock, log });
+  current.watch(records.wake);
+  return async () => void (await Promise.all([clients.stop(), records.stop()]));
+}
+
+const RECORD_MS = 60_000;
+
+/** Records something once a minute, and when it is woken, until it is stopped. */
+function keepRecording(
+  record: () => Promise<void>,
+  { failure, clock, log }: Pick<RoleParts, 'clock' | 'log'> & { readonly failure: string },
+) {
   const errors = new RepeatedErrors(clock);
-  const stopped = new AbortController();
-  const record = async (): Promise<void> => {
-    while (!stopped.signal.aborted) {
-      await pause(clock, RECORD_SEEN_MS, stopped.signal);
-      const desired = current.get();
-      if (stopped.signal.aborted || desired === undefined) continue;
+  let [isStopped, woken] = [false, new AbortController()];
+  const keep = async (): Promise<void> => {
+    for (;;) {
+      await pause(clock, RECORD_MS, woken.signal);
+      if (isStopped) return;
+      woken = new AbortController();
       try {
-        await ledger.commit(seen.changes(ledger, registryOf(desired)).slice(0, RECORD_SEEN_MAX));
+        await record();
       } catch (error) {
         const told = errors.fieldsToLog(error);
-        if (told) log.warn({ err: error, ...told }, 'it could not be recorded which clients were seen');
+        if (told) log.warn({ err: error, ...told }, failure);
       }
     }
   };
-  const recording = record();
-  return async () => {
-    stopped.abort();
+  const recording = keep();
+  const wake = (): void => woken.abort();
+  const stop = async (): Promise<void> => {
+    isStopped = true;
+    wake();
     await recording;
   };
+  return { wake, stop };
 }
 
 /** Has what needs a person told while this process leads. */

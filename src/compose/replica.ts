@@ -8,6 +8,7 @@ import type { Metrics } from '../base/metrics.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import type { Settings } from '../model/settings.ts';
 import type { ClientsSeen } from '../service/operate/clients-seen.ts';
+import { Deliveries } from '../service/operate/deliveries.ts';
 import type { EndingCertificate } from '../service/operate/why.ts';
 import { type ShownStore, showStore } from './core.ts';
 import { openRepository, type Repository, type SharedParts } from './open-parts.ts';
@@ -19,6 +20,7 @@ export interface Replica extends OpenedStore {
   readonly shown: ShownStore;
   readonly inSlices: RunInSlices;
   readonly streams: EventStreams;
+  readonly deliveries: Deliveries;
 }
 
 /** The parts that a role is built with. */
@@ -49,5 +51,6 @@ export async function openReplica(
   const inSlices = createSlices(clock);
   const shown = showStore(store.store, inSlices);
   const streams = new EventStreams({ ledger: shown.ledger, commit: () => shown.current.get()?.commit, clock });
-  return { repository, ...store, shown, inSlices, streams };
+  const deliveries = new Deliveries({ ...shown, clock, inSlices });
+  return { repository, ...store, shown, inSlices, streams, deliveries };
 }

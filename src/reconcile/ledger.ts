@@ -24,6 +24,9 @@ interface UnsureCommit {
 /** The kinds of rows that say, with the commits of the repository, what the desired state is. */
 const DESIRED_KINDS: ReadonlySet<RowKind> = new Set(['head', 'pinned', 'held']);
 
+/** The kinds of rows that no answer is made of which is kept: clients would have all others forgotten with each request. */
+const UNREAD_KINDS: ReadonlySet<RowKind> = new Set(['seen', 'delivery']);
+
 /** Returns those of these changes after which another desired state is active. */
 export function desiredChanges(changes: readonly Change[]): readonly Change[] {
   return changes.filter(({ kind }) => DESIRED_KINDS.has(kind));
@@ -64,7 +67,7 @@ export class Ledger {
     return this.#index;
   }
 
-  /** Increases with every change of a row, as soon as the index includes it. */
+  /** Increases with every change of a row, as soon as the index includes it; but for {@link UNREAD_KINDS}. */
   get version(): number {
     return this.#version;
   }
@@ -191,7 +194,7 @@ export class Ledger {
   *#follow(changes: readonly Change[], cause: Cause | undefined): Steps<void> {
     yield* visitAll(changes, ({ kind, name, expected, value }) => {
       if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
-      this.#version += 1;
+      if (!UNREAD_KINDS.has(kind)) this.#version += 1;
     });
     for (const watcher of this.#watchers) yield* visitAll(changes, (change) => watcher(change, cause));
   }

@@ -128,6 +128,7 @@ export function viewAtMoment<Desired>({ desired, rows, now }: View<Desired>): St
     beginning: new Map(rows.list('beginning')),
     commitStatus: new Map(rows.list('commitStatus')),
     seen: new Map(rows.list('seen')),
+    delivery: new Map(rows.list('delivery')),
     alert: new Map(rows.list('alert')),
     notification: new Map(rows.list('notification')),
     server: new Map(rows.list('server')),

@@ -39,6 +39,7 @@ export function emptyStoreDocument(): StoreDocument {
       rollout: new Map(),
       commitStatus: new Map(),
       seen: new Map(),
+      delivery: new Map(),
       alert: new Map(),
       notification: new Map(),
       server: new Map(),

@@ -58,6 +58,8 @@ const STEPS: readonly Step[] = [
   ['GET /hiera/prod-web-4/log_level?info=true'],
   ['GET /hiera/prod-web-44'],
   ['GET /hiera/prod-web-4/log_levl'],
+  ['POST /hiera/prod-web-4/applied', { digest: 'W/"UMWbPIaSuOxAVbzZqSMX1A"', outcome: 'applied' }, { as: 'proxy' }],
+  ['POST /hiera/prod-web-4/applied', { digest: 'UMWbPIaSuOxAVbzZqSMX1A', outcome: 'applied' }],
   ['GET /hiera/all'],
   ['GET /tree/'],
   ['GET /operations/status'],

@@ -61,6 +61,10 @@ export class Service {
     });
   }
 
+  get desired(): DesiredState | undefined {
+    return this.#desired;
+  }
+
   async commit(changes: TextChanges): Promise<void> {
     const desired = this.repository.commit(changes);
     const lastRecord = (name: string) => this.reader.explainedRecord(name);

@@ -56,6 +56,10 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   'DELETE /types/:type/:id': { statuses: [200, 403, 403], paths: ['/types/zone/z1', '/types/stack-template/web'] },
   'GET /hiera/all': { statuses: READ, paths: ['/hiera/all', '/hiera/all?info=true', '/hiera/all?inventory=true'] },
   'GET /hiera/:clientcert': { statuses: READ, paths: ['/hiera/shop-web', '/hiera/shop-web?info=true'] },
+  'POST /hiera/:clientcert/applied': {
+    ...{ statuses: [403, 403, 200], paths: ['/hiera/shop-web/applied'] },
+    body: { digest: '"0123456789abcdefghijkl"', outcome: 'applied' },
+  },
   'GET /hiera/:clientcert/:key': { statuses: READ, paths: ['/hiera/shop-web/zone'] },
   'GET /tree': { statuses: READ },
   'POST /tree': { statuses: [201, 403, 403] },

@@ -76,6 +76,7 @@ export function createSampleOperator(): SampleOperator {
     heldWithAuthors: async () => operator.held().map((item) => ({ ...item, author: 'A\u001b[2J Person' })),
     recorded: () => withResult({ commit: COMMIT, held: [], lifted: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
+    confirm: (_by, node, { digest, outcome }) => note('confirm', node, digest, outcome),
     approve: ({ reason }, digest) => note('approve', reason, digest),
     acceptHistory: ({ reason }, commit) => note('accept-history', reason, commit),
     suspend: ({ reason }, what) => note('suspend', reason, what),

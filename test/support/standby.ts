@@ -21,7 +21,17 @@ import { runAtOnce } from './run-at-once.ts';
 
 const KINDS: readonly RowKind[] = [
   ...(['head', 'beginning', 'pinned', 'active', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
-  ...(['suspension', 'acknowledgement', 'rollout', 'commitStatus', 'seen', 'alert', 'notification', 'server'] as const),
+  ...([
+    'suspension',
+    'acknowledgement',
+    'rollout',
+    'commitStatus',
+    'seen',
+    'delivery',
+    'alert',
+    'notification',
+    'server',
+  ] as const),
 ];
 
 /** Shows what another store has, in copies, once it is asked to. */

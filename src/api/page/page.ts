@@ -1,11 +1,11 @@
 // Serves the page: a few files that a browser loads once, for every address below /ui/. It shows nothing by itself: the page asks for its
 // data over the interface. docs/decisions/0052-the-page.md.
-import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { shortDigest } from '../../base/short-digest.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { RequestStep } from '../authenticate.ts';
 
@@ -77,7 +77,7 @@ function asFile(name: string, text: string): PageFile {
   // Browsers know files, not packages. A map of their names would have to stand in the page as a script.
   const bytes = Buffer.from(text.replaceAll(IMPORTS, " from './$1.js'"));
   const type = TYPES[extname(name)] ?? 'application/octet-stream';
-  return { type, etag: `"${hash('sha256', bytes, 'base64url').slice(0, 22)}"`, bytes, packed: gzipSync(bytes) };
+  return { type, etag: `"${shortDigest(bytes)}"`, bytes, packed: gzipSync(bytes) };
 }
 
 /** Returns the step that answers everything below /ui/, and passes all else on. `start`: the file of its views. */

@@ -1,16 +1,20 @@
 // Routes of docs/rest.md, hiera. Clients take a 404 here for "ask the next level", so it means an unknown node or key
 // and nothing else.
-import { type Request, type RequestHandler, Router } from 'express';
+import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { type Clock, pause } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { NodeAtMoment } from '../../model/record.ts';
+import { APPLY_OUTCOMES, type ApplyOutcome } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import { requireConsumer } from '../../service/operate/deliveries.ts';
+import type { Operator } from '../../service/operate/operator.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import { AnswerWriter, type PiecedAnswer, tagOf } from '../answer.ts';
-import { clientOf, type RequestStep } from '../authenticate.ts';
+import { callerOf, clientOf, type RequestStep } from '../authenticate.ts';
+import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
-import { tagIn } from '../present.ts';
+import { digestOfTag, sendEnvelope, tagIn } from '../present.ts';
 import { queryFlag, queryNumber } from '../query.ts';
 import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
 
@@ -22,8 +26,11 @@ const WAIT = { least: 0, most: 60, other: 0 };
 /** How late a change is seen. To look costs a few lookups by name where nothing has changed. */
 const LOOK_MS = 1_000;
 
+const CONFIRMATION = { digest: TEXT, outcome: TEXT, message: TEXT } as const;
+
 interface HieraRoutes {
   readonly reader: Reader;
+  readonly operator: Pick<Operator, 'confirm'>;
   readonly kept: KeptAnswers;
   readonly shares: Shares;
   readonly clock: Clock;
@@ -36,7 +43,7 @@ type NodeRequest = Request<{ clientcert: string }>;
 
 /** Returns the routes below `/hiera`. */
 export function hieraRoutes(routes: HieraRoutes): Router {
-  const { reader, kept, shares } = routes;
+  const { reader, operator, kept, shares } = routes;
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, { reader, kept });
   router
@@ -57,12 +64,49 @@ export function hieraRoutes(routes: HieraRoutes): Router {
     .route('/hiera/:clientcert')
     .all(only('GET'))
     .get(waitForChange(routes, recordOf), read({ reader, kept }, recordOf));
+  // Reading it reads a key of that name.
+  router
+    .route('/hiera/:clientcert/applied')
+    .all(only('GET', 'POST'))
+    .post(requireConfirming, ...jsonBody(), confirm(operator));
   addRead<{ clientcert: string; key: string }>('/hiera/:clientcert/:key', (request) => {
     const { clientcert, key } = request.params;
     const body = queryFlag(request, 'info') ? reader.explainedValue(clientcert, key) : reader.value(clientcert, key);
     return { body };
   });
   return router;
+}
+
+function requireConfirming(
+  request: Request<{ clientcert: string }>,
+  _response: Response,
+  next: (failure?: unknown) => void,
+): void {
+  requireConsumer(clientOf(request), request.params.clientcert);
+  next();
+}
+
+function confirm(operator: Pick<Operator, 'confirm'>): RequestHandler<{ clientcert: string }> {
+  return async (request: Request<{ clientcert: string }>, response: Response): Promise<void> => {
+    const { digest: tag, outcome, message = '' } = readFields(request.body, CONFIRMATION);
+    const digest = digestOfTag(tag ?? '');
+    if (digest === undefined) {
+      const { clientcert } = request.params;
+      throw wrongField('digest', `has to be the ETag of GET /hiera/${clientcert}/, without "info", as it was sent`);
+    }
+    const told = { digest, outcome: outcomeNamed(outcome ?? ''), message };
+    sendEnvelope(response, 200, await operator.confirm(callerOf(request), request.params.clientcert, told));
+  };
+}
+
+function outcomeNamed(text: string): ApplyOutcome {
+  const outcome = APPLY_OUTCOMES.find((known) => known === text);
+  if (outcome !== undefined) return outcome;
+  throw wrongField('outcome', `has to be one of ${APPLY_OUTCOMES.join(', ')}${text === '' ? '' : `, not "${text}"`}`);
+}
+
+function wrongField(name: string, fault: string): ServiceError {
+  return new ServiceError('invalid_input', `"${name}" ${fault}`, [{ pointer: `/${name}`, message: fault }]);
 }
 
 /** Returns the handler that has a read with `wait` pass once it would not be answered 304, and after so many seconds. */

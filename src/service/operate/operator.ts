@@ -48,6 +48,7 @@ import type {
   Why,
 } from './answers.ts';
 import { type ClientsSeen, listClients } from './clients-seen.ts';
+import type { Deliveries } from './deliveries.ts';
 import { heldItems } from './held-items.ts';
 import { buildAttention, buildOverview } from './overview.ts';
 import type { WaitFacts } from './server-items.ts';
@@ -69,6 +70,7 @@ interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
   readonly isBefore: (commit: string, head: string) => Promise<boolean>;
   /** When clients were seen. Omitted: none was. */
   readonly seen?: Pick<ClientsSeen, 'of'> | undefined;
+  readonly deliveries: Pick<Deliveries, 'confirm'>;
   /** Resolves with the name of the author of a commit; null where that cannot be read. */
   readonly authorOf: (commit: string) => Promise<string | null>;
 }
@@ -117,6 +119,8 @@ export function createOperator(options: OperatorOptions) {
     ...approvals(options),
     ...suspensions(options),
     ...acknowledgements(options),
+    /** Records what a consumer says of the record of a node; see Deliveries. */
+    confirm: (...told: Parameters<Deliveries['confirm']>): Promise<string> => options.deliveries.confirm(...told),
     /** Returns work that lists all that needs a person, each with all of its instances; undefined before the first good commit. */
     attention: (): Steps<readonly AttentionItem[]> | undefined => (isShown(options) ? attentionOf(options) : undefined),
     ...serverOperations(options),
