@@ -200,6 +200,7 @@ interface ReadsParts extends ShownStore, Pick<OutsideParts, 'source' | 'clock' |
 export function wireReads({ ledger, current, source, clock, log, deleteBudget, notReadyReason }: ReadsParts) {
   const views = {
     ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
+    invalidSince: (name: string) => current.invalidSince(name),
     notReadyReason,
   };
   const stallsOf = stallsIn(ledger, clock);
@@ -231,6 +232,7 @@ function tellOutside(
     noticed: () => ({
       silent: reconciler.answers.silent(),
       slow: reconciler.slowEntries(),
+      unchecked: reconciler.checks.schedule.failing,
       isOfSilent: (server) => reconciler.answers.explains(server),
       unheardSince: (tags) => reconciler.presence.unheardSince(tags),
       ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],

@@ -78,7 +78,7 @@ async function record(
   const changes = [...synced, ...beginningChanges(ledger, now)];
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
-  await ledger.commit(changes, cause, () => current.set(desired));
+  await ledger.commit(changes, cause, () => current.set(desired, now));
   return changes;
 }
 

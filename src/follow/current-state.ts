@@ -1,5 +1,6 @@
 // Holds the active desired state, and the newest commit where it is not followed. Only the follower sets them, the desired
 // state once it is durable; beside a leader, the standby follower. The functions tell what reconciling asks of it: records, secrets, registered proxies.
+import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { nodeAtMoment } from '../desired/node-records.ts';
 import { compileSecrets, type Secrets } from '../hiera/secrets.ts';
@@ -9,11 +10,18 @@ import type { NodeRecord } from '../model/record.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { RegisteredProxy } from '../reconcile/waits/proxy-presence.ts';
 
+/** Since when the newest version of an instance is invalid, RFC 3339. `sinceStart`: the process has started then, and it may have been so before. */
+interface InvalidSince {
+  readonly since: string;
+  readonly sinceStart?: true;
+}
+
 /** The desired state that readers see. */
 export class CurrentState {
   #desired: DesiredState | undefined;
   #version = 0;
   #refused: RefusedCommit | undefined;
+  #invalid: ReadonlyMap<string, InvalidSince> = new Map();
   #watchers: (() => void)[] = [];
 
   /** Returns the active desired state, or undefined before the first valid commit. */
@@ -41,8 +49,15 @@ export class CurrentState {
     return this.#refused;
   }
 
-  /** Sets the active desired state. That of the same commit, judged again, does not make a refused newer commit valid. */
-  set(desired: DesiredState): void {
+  /** Returns since when the newest version of an instance is invalid, as this process has seen it; undefined where it is not. */
+  invalidSince(instance: string): InvalidSince | undefined {
+    return this.#invalid.get(instance);
+  }
+
+  /** Sets the active desired state, at a time. That of the same commit, judged again, does not make a refused newer commit valid. */
+  set(desired: DesiredState, now: number): void {
+    const began: InvalidSince = { since: momentOf(now), ...(this.#desired === undefined ? { sinceStart: true } : {}) };
+    this.#invalid = new Map([...desired.invalid].map((name) => [name, this.#invalid.get(name) ?? began]));
     if (desired.commit !== this.#desired?.commit) this.#refused = undefined;
     this.#desired = desired;
     this.#version += 1;

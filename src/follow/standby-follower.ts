@@ -192,9 +192,9 @@ export class StandbyFollower {
   }
 
   #show(desired: DesiredState): void {
-    const { current, log } = this.#options;
+    const { current, clock, log } = this.#options;
     if (current.get()?.commit !== desired.commit) log.info({ commit: desired.commit }, 'commit shown');
-    current.set(desired);
+    current.set(desired, clock.now());
   }
 
   /** The same that failed is not tried again at once: neither is Git asked, nor a large commit derived, every second. */

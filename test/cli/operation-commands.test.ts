@@ -943,7 +943,7 @@ describe('as people run them', () => {
       `  held:shop, since ${item?.since}`,
       `    ${item?.reason}`,
       `    do: treeline approve ${item?.digest}; where it is not meant, revert ${commit}`,
-      '  invalid:stacks/instances/office.yaml',
+      `  invalid:stacks/instances/office.yaml, since ${item?.since}`,
       `    the newest version of office is wrong: ${mistake} [unknown_template]`,
       '    do: correct stacks/instances/office.yaml, and push',
       '',

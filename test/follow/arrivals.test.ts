@@ -38,7 +38,7 @@ class Scene {
   }
 
   follow(commit: string): void {
-    this.current.set({ ...DESIRED, commit });
+    this.current.set({ ...DESIRED, commit }, 0);
     this.current.catchUp();
   }
 

@@ -77,13 +77,13 @@ it.each([
   const watched = await watchLab(lab);
   lab.broken(HANGS);
   if (template !== undefined) await lab.site.repository.commit({ [TEMPLATE]: template });
-  const told = () => watched.seen('provider:lab', 'TreelineProviderFails', SILENT_SECONDS);
+  const told = () => watched.seen('provider:lab', 'TreelineProviderSilent', SILENT_SECONDS);
   await expect.poll(async () => (await told()).reason, { timeout: 240_000 }).toContain('has answered nothing since');
   const { action, instances } = await told();
   expect(instances).toEqual(['office', 'shop']);
   lab.broken();
   await follow(watched, action);
-  await watched.ended('provider:lab', 'TreelineProviderFails');
+  await watched.ended('provider:lab', 'TreelineProviderSilent');
   await watched.running.untilDone(await lab.site.repository.head(), 'shop', 'office');
   expect(watched.told()).toEqual(beganAndEnded('provider:lab'));
 });
@@ -233,10 +233,10 @@ it.each([
   const serial = readFileSync(join(site.folder, 'north/serial'), 'utf8');
   if (how === 'removed') await site.repository.commit({ [`clients/${serial}.yaml`]: null });
   else await revoke(serial);
-  const { servers: concerned } = await watched.seen('proxies:lab', 'TreelineInstanceStuck', secondsMax);
+  const { servers: concerned } = await watched.seen('proxies:lab', 'TreelineProxySilent', secondsMax);
   expect(concerned.count).toBe(4);
   await start('south');
-  await watched.ended('proxies:lab', 'TreelineInstanceStuck');
+  await watched.ended('proxies:lab', 'TreelineProxySilent');
   expect(watched.told()).toEqual(beganAndEnded('proxies:lab'));
 });
 
@@ -267,10 +267,10 @@ it('a provider whose calls take long', async () => {
   const watched = await watchLab(lab);
   lab.broken('sleep 28');
   await lab.site.repository.commit({ [TEMPLATE]: templateText('large') });
-  const { reason } = await watched.seen('provider:lab', 'TreelineInstanceStuck', 60);
+  const { reason } = await watched.seen('provider:lab', 'TreelineProviderSilent', 60);
   expect(reason).toContain('"lab" is slow: since ');
   lab.broken();
-  await watched.ended('provider:lab', 'TreelineInstanceStuck');
+  await watched.ended('provider:lab', 'TreelineProviderSilent');
   await watched.running.untilDone(await lab.site.repository.head(), 'shop', 'office');
   expect(watched.told()).toEqual(beganAndEnded('provider:lab'));
 });

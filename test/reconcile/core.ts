@@ -21,7 +21,7 @@ import { RowRequests } from '../../src/reconcile/row-requests.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/waits/sweep.ts';
 import type { Publisher } from '../../src/repository/publisher.ts';
 import type { Explainer } from '../../src/service/explain/explainer.ts';
-import type { HeldItem, Order, Outage } from '../../src/service/operate/answers.ts';
+import type { HeldItem, Order, Outages } from '../../src/service/operate/answers.ts';
 import type { Operator } from '../../src/service/operate/operator.ts';
 import type { Reader } from '../../src/service/read/reader.ts';
 import { allowed } from '../support/allowed.ts';
@@ -102,8 +102,8 @@ export class Core {
   readonly operator: Operator;
   readonly reader: Reader;
   readonly current: CurrentState;
-  /** Why commit statuses cannot be sent. */
-  statusFailure: Outage | undefined;
+  /** What fails outside. */
+  outages: Outages = {};
   readonly explainer: Explainer;
   readonly lines: JsonMap[] = [];
   /** False: another process leads. */
@@ -138,7 +138,7 @@ export class Core {
       registry: createProviderRegistry(execution.providers, () => this.provider, proxied),
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
       random: () => 0.5,
-      outages: () => ({ statuses: this.statusFailure }),
+      outages: () => this.outages,
       leads: () => this.leads,
     });
     this.ledger = core.ledger;

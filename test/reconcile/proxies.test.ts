@@ -100,8 +100,11 @@ describe('servers at rest', () => {
         action: expect.stringMatching(/treeline client list$/),
       },
     ]);
+    const why = () => core.operator.why(core.order.by, 'shop');
+    expect(why()).toMatchObject({ status: 'Done', summary: attention()[0]?.reason });
+    expect(why().waiting).toMatchObject([{ resource: null, state: 'Outage', since: attention()[0]?.since }]);
     agentOf(core).actions(LAB, 10);
-    expect(attention()).toEqual([]);
+    expect([attention(), why().waiting]).toEqual([[], []]);
     core.source.commit({ 'clients/B1.yaml': null });
     await core.poll();
     expect(attention()).toMatchObject([

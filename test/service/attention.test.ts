@@ -141,12 +141,18 @@ describe('what needs a person', () => {
     const [item, ...others] = attention(core);
     expect(others).toEqual([]);
     expect(item).toMatchObject({
-      ...{ id: 'invalid:stacks/templates/shop.yaml', instances: ['other', 'shop'], servers: NO_SERVERS, since: null },
+      ...{ id: 'invalid:stacks/templates/shop.yaml', instances: ['other', 'shop'], servers: NO_SERVERS },
+      since: expect.stringMatching(MOMENT),
       reason: expect.stringMatching(
         /^the newest version of 2 instances is wrong: stacks\/templates\/shop\.yaml:1:\d+: /,
       ),
       action: 'correct stacks/templates/shop.yaml, and push',
     });
+    const { since } = item ?? {};
+    await core.pass(60_000);
+    core.source.commit({ 'stacks/instances/app.yaml': 'stackTemplate: app\ndescription: x\n' });
+    await core.poll();
+    expect(attention(core), 'since when, whatever is followed meanwhile').toMatchObject([{ since }]);
     const proxy: Client = { ...core.order.by, role: 'proxy' };
     expect(attention(core, proxy)[0]?.reason).toContain('only administrators and automation endpoints are shown');
   });
@@ -185,13 +191,14 @@ describe('what needs a person', () => {
     const core = await coreOn(stack('shop'));
     core.source.commit({ 'tree.yaml': 'name: [global]\n' });
     await core.poll();
-    core.statusFailure = { reason: 'it answers 500', since: '2026-11-20T10:00:00.000Z' };
+    const statuses = { reason: 'it answers 500', since: '2026-11-20T10:00:00.000Z' };
+    core.outages = { statuses };
     expect(attention(core)).toMatchObject([
       { id: 'commit:wrong', instances: [], servers: NO_SERVERS, action: 'treeline problems; correct that, then push' },
       {
         id: 'statuses:unsent',
         reason: 'commit statuses are not sent: it answers 500',
-        since: core.statusFailure.since,
+        since: statuses.since,
       },
     ]);
     const proxy: Client = { ...core.order.by, role: 'proxy' };
@@ -365,6 +372,29 @@ describe('what keeps many servers at once', () => {
     await expect(core.operator.retry({ ...core.order }, { provider: 'lab' })).rejects.toThrow('nothing to try again');
   });
 
+  it('is one item for the servers at rest of an instance whose checks fail, where their entry answers others', async () => {
+    const core = await coreOn({ ...stack('app', 2), ...stack('shop', 3) }, undefined, { drift: 'report' });
+    core.provider.script = ({ operation, resource }) =>
+      operation === 'check' && resource.startsWith('shop')
+        ? Promise.resolve(answerOf('failed', { message: 'no such console' }))
+        : undefined;
+    for (let round = 0; round < 4; round += 1) await core.pass(4_000_000);
+    expect(overview(core).counts).toEqual({ done: 5 });
+    expect(attention(core)).toEqual([
+      {
+        ...{ id: 'unchecked:shop', kind: 'unchecked', instances: ['shop'], acknowledged: null },
+        servers: { count: 3, examples: ['shop-1', 'shop-2', 'shop-3'] },
+        reason: expect.stringMatching(/^shop-1: it could not be checked since \S+Z: no such console; others: 2$/),
+        since: expect.stringMatching(MOMENT),
+        action: expect.stringMatching(/treeline retry --resource shop-1$/),
+      },
+    ]);
+    core.provider.script = () => undefined;
+    await core.operator.retry({ ...core.order }, { instance: 'shop' });
+    await core.settle();
+    expect(ids(core)).toEqual([]);
+  });
+
   it('is one item for all servers whose proxies do not ask, by their tags', async () => {
     const proxied = { hasProxied: true, entries: [] };
     const clients = { 'clients/B1.yaml': 'role: proxy\ntags: [lab]\n' };
@@ -418,8 +448,15 @@ describe('a certificate that ends', () => {
     const view = { now: NOW } as AttentionFacts['view'];
     const named = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
     const facts = {
-      ...{ held: [], needing: new Map(), mistakesOf: () => [], refused: undefined },
-      noticed: { silent: [], slow: [], isOfSilent: () => false, unheardSince: () => undefined, ending: named },
+      ...{ held: [], needing: new Map(), mistakesOf: () => [], refused: undefined, checkFailureOf: () => undefined },
+      noticed: {
+        silent: [],
+        slow: [],
+        isOfSilent: () => false,
+        unheardSince: () => undefined,
+        unchecked: new Set<string>(),
+        ending: named,
+      },
     };
     const desired = { invalid: new Set<string>() } as unknown as AttentionFacts['view']['desired'];
     return finish(attentionIn(client, { ...facts, leader: undefined, lag: undefined, view: { ...view, desired } }));

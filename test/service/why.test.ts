@@ -249,7 +249,7 @@ describe('an instance as a whole', () => {
       status: 'Invalid',
       waiting: [
         {
-          ...{ resource: null, state: 'Invalid', since: null, until: null },
+          ...{ resource: null, state: 'Invalid', since: expect.stringMatching(MOMENT), until: null },
           reason: expect.stringMatching(/^stacks\/instances\/shop\.yaml:1:16: .*"shoop".* \[unknown_template\]$/),
           action: 'correct stacks/instances/shop.yaml, and push',
         },
@@ -302,6 +302,29 @@ describe('an instance as a whole', () => {
     expect(JSON.stringify([why(core, 'shop', proxy), finish(core.operator.overview(proxy))])).not.toContain('nonsense');
   });
 
+  it('does not look content while what it depends on is away, but to proxies', async () => {
+    const core = await coreOn(stack('shop', { db: '' }), undefined, { drift: 'report' });
+    const since = '2026-11-20T10:13:56.000Z';
+    const statuses = { reason: 'the forge answered 500', since };
+    core.outages = { repository: { reason: 'no route', since, sinceStart: true }, statuses };
+    expect(why(core)).toMatchObject({ status: 'Done', summary: expect.stringContaining('cannot be followed') });
+    expect(why(core).waiting).toEqual([
+      {
+        ...{ resource: null, state: 'Outage', since, until: null },
+        reason: expect.stringMatching(/^the repository cannot be followed, .*: no route \(the controller has started/),
+        action: 'correct that; it is read again by itself',
+      },
+    ]);
+    expect(why(core, 'shop', { ...core.order.by, role: 'proxy' }).waiting).toEqual([]);
+    expect(finish(core.operator.overview(core.order.by)).instances).toMatchObject([{ summary: 'its server is done' }]);
+    core.outages = {};
+    core.provider.script = () => Promise.resolve(answerOf('retryable', { message: 'the site is down' }));
+    for (let round = 0; round < 4; round += 1) await core.pass(4_000_000);
+    expect(why(core).waiting[0]).toMatchObject({
+      ...{ state: 'Outage', reason: expect.stringContaining('"lab" has answered nothing since') },
+    });
+  });
+
   it('names no place where there is none: nothing is left', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
     const commit = core.source.commit({ 'stacks/instances/shop.yaml': null });
@@ -321,8 +344,9 @@ describe('everything', () => {
   it('is shown with why commit statuses cannot be sent, but for proxies', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
     expect(finish(core.operator.overview(core.order.by))).not.toHaveProperty('statuses');
-    core.statusFailure = { reason: 'the forge answered 500', since: '2026-11-20T10:13:56.000Z' };
-    expect(finish(core.operator.overview(core.order.by)).statuses).toEqual(core.statusFailure);
+    const statuses = { reason: 'the forge answered 500', since: '2026-11-20T10:13:56.000Z' };
+    core.outages = { statuses };
+    expect(finish(core.operator.overview(core.order.by)).statuses).toEqual(statuses);
     expect(finish(core.operator.overview({ ...core.order.by, role: 'proxy' }))).not.toHaveProperty('statuses');
   });
 

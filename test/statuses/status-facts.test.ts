@@ -43,7 +43,7 @@ it('tells of no commit whose servers are not all counted yet, and asks to be rea
   const desired = new TextRepository().commit(FILES);
   const lastRecord = (): null => null;
   const rows = finish(syncChanges(ledger, { desired, place: PLACE, before: undefined, now: NOW, lastRecord }));
-  await ledger.commit(rows, undefined, () => current.set(desired));
+  await ledger.commit(rows, undefined, () => current.set(desired, 0));
   expect(pauses).toBeGreaterThan(1);
   expect(told).toEqual([]);
   const before = changes;

@@ -33,6 +33,7 @@ export class CheckSchedule {
   /** Servers that this process has passed over. The others were at rest when it started: their checks are spread. */
   readonly #known = new Set<string>();
   readonly #startedAt: number;
+  readonly #failing = new Set<string>();
 
   constructor(options: CheckScheduleOptions) {
     this.#options = options;
@@ -71,6 +72,11 @@ export class CheckSchedule {
     return plan?.isShown === true ? plan.failure : undefined;
   }
 
+  /** The servers that {@link failureOf} tells something of. */
+  get failing(): ReadonlySet<string> {
+    return this.#failing;
+  }
+
   /** Follows what a pass has decided: the row, null if it is removed, and what is next. */
   follow(server: string, row: ServerRow | null, next: Next): void {
     const before = this.#plans.get(server);
@@ -80,6 +86,7 @@ export class CheckSchedule {
     else this.#known.add(server);
     if (provider === null) {
       this.#plans.delete(server);
+      this.#failing.delete(server);
       return;
     }
     const isRoutine = (next.kind === 'check' || next.kind === 'capacity') && next.isRoutine === true;
@@ -99,6 +106,8 @@ export class CheckSchedule {
     plan.isRunning = false;
     if (answer === undefined) return;
     recordEnd(plan, answer, this.#options.clock.now());
+    if (plan.isShown) this.#failing.add(server);
+    else this.#failing.delete(server);
     this.#planNext(plan);
   }
 
@@ -124,6 +133,7 @@ export class CheckSchedule {
   #add(server: string, provider: string, isKnown: boolean): CheckPlan {
     const plan = newPlan(provider, isKnown ? undefined : this.#startedAt);
     this.#plans.set(server, plan);
+    this.#failing.delete(server);
     return plan;
   }
 

@@ -48,8 +48,8 @@ export interface PropertyDifference {
 export interface WaitingItem {
   /** The server; null where it concerns the instance as a whole. */
   readonly resource: string | null;
-  /** The server's state; else the status that follows from it, or that the newest commit is not followed. */
-  readonly state: State | InstanceStatus | 'Not followed';
+  /** The server's state; else the status that follows from it, that the newest commit is not followed, or that something is away. */
+  readonly state: State | InstanceStatus | 'Not followed' | 'Outage';
   /** The cause of the wait, for a person. */
   readonly reason: string;
   /** RFC 3339, with milliseconds; null where it is not recorded. */
@@ -97,13 +97,17 @@ export interface UnfollowedCommit {
   readonly action: string;
 }
 
-/** Something outside that fails at the moment. */
-export interface Outage {
-  readonly reason: string;
+/** The beginning of something, as this process has seen it. */
+export interface Since {
   /** RFC 3339, with milliseconds. */
   readonly since: string;
   /** The controller has started then, and has seen it no other way; it may have failed before. Omitted otherwise. */
   readonly sinceStart?: true;
+}
+
+/** Something outside that fails at the moment. */
+export interface Outage extends Since {
+  readonly reason: string;
 }
 
 /** The kinds of causes that need a person, in the order in which they are listed. */
@@ -122,6 +126,7 @@ export const ATTENTION_KINDS = [
   'lost',
   'blocked',
   'drifted',
+  'unchecked',
   'entry',
   'certificate',
   'statuses',

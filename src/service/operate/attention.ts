@@ -3,7 +3,6 @@ import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
-import { tagWords } from '../../machine/responsibility.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { ServerRow } from '../../model/rows.ts';
@@ -14,11 +13,11 @@ import {
   type AttentionItem,
   type AttentionKind,
   type HeldItem,
-  type Outage,
-  type OutageName,
+  type Since,
 } from './answers.ts';
 import { isApprovedAlready } from './held-items.ts';
-import { answering, retrying, unblocking } from './server-items.ts';
+import { reasonSince, type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
+import { answering, retrying, unblocking, uncheckedWords } from './server-items.ts';
 import {
   correcting,
   type KnownReplicas,
@@ -34,7 +33,9 @@ const INSTANCES_MAX = 100;
 const EXAMPLES_MAX = 5;
 
 /** What the items are made of. */
-export interface AttentionFacts extends Pick<WhyFacts, 'refused' | 'outages' | 'noticed'>, KnownReplicas {
+export interface AttentionFacts
+  extends Pick<WhyFacts, 'refused' | 'outages' | 'noticed' | 'invalidSince' | 'checkFailureOf'>,
+    KnownReplicas {
   readonly view: View<ProgressFacts>;
   readonly held: readonly HeldItem[];
   /** By cause, the names of the servers that need a person; see RowIndex. */
@@ -59,7 +60,7 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
   const found = new Map<string, AttentionItem>();
   const add = (item: NewItem): unknown => found.set(item.id, acknowledgedIn(item, by, facts.view));
   for (const item of [
-    ...(by.role === 'proxy' ? [] : [...outageItems(facts), ...leaderItems(facts)]),
+    ...(by.role === 'proxy' ? [] : [...tellOutages(facts.outages).map(outsideItem), ...leaderItems(facts)]),
     ...commitItems(by, facts),
   ])
     add(item);
@@ -78,6 +79,7 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
     if (item !== undefined) add(item);
     yield;
   }
+  for (const item of by.role === 'proxy' ? [] : yield* uncheckedItems(facts, covered)) add(item);
   const order = (yield* sortNames([...found.keys()])).flatMap((id) => found.get(id) ?? []);
   const byKind = Map.groupBy(order, ({ kind }) => kind);
   const sorted = ATTENTION_KINDS.flatMap((kind) => byKind.get(kind) ?? []);
@@ -118,55 +120,15 @@ function kindIn(id: string): AttentionKind {
 }
 
 /** Returns an item that concerns no instance in particular. */
-function outsideItem(id: string, { reason, since, sinceStart }: Outage, action: string | null): NewItem {
-  const words = sinceStart ? `${reason} (the controller has started then; it may have been so before)` : reason;
-  return { id, instances: [], servers: NO_SERVERS, reason: words, since, action };
-}
-
-/** What an outage means, and what to do. */
-interface OutageWords {
-  readonly id: string;
-  readonly means: string;
-  readonly action: string;
-}
-
-const BY_ITSELF = 'correct that; it is tried again by itself';
-const OUTAGES: Readonly<Record<OutageName, OutageWords>> = {
-  store: { id: 'store:unsaved', means: 'nothing is saved, so nothing new begins', action: BY_ITSELF },
-  copied: {
-    ...{ id: 'copied:store', means: 'two controllers may work on these servers' },
-    action: 'stop one of the two; where that is the other one, start this one again',
-  },
-  repository: {
-    ...{ id: 'repository:unread', means: 'the repository cannot be followed, and newer commits are not known' },
-    action: 'correct that; it is read again by itself',
-  },
-  statuses: {
-    ...{ id: 'statuses:unsent', means: 'commit statuses are not sent' },
-    action: 'correct that; they are sent again by themselves',
-  },
-  notifications: {
-    ...{ id: 'notifications:unsent', means: 'a subscriber is not told' },
-    action: 'correct that; treeline notifications shows what waits, and it is sent again by itself',
-  },
-  audit: {
-    ...{ id: 'audit:unwritten', means: 'the audit log loses lines' },
-    action: 'make room for it, or correct its path',
-  },
-};
-
-function outageItems({ outages = {} }: AttentionFacts): NewItem[] {
-  return Object.entries(OUTAGES).flatMap(([name, { id, means, action }]) => {
-    const outage = outages[name as OutageName];
-    return outage === undefined ? [] : [outsideItem(id, { ...outage, reason: `${means}: ${outage.reason}` }, action)];
-  });
+function outsideItem({ id, reason, since, action }: ToldOutage): NewItem {
+  return { id, instances: [], servers: NO_SERVERS, reason, since, action };
 }
 
 function leaderItems({ leader, lag }: AttentionFacts): NewItem[] {
   if (leader !== null) return [];
   const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
-  const item = outsideItem('leader:none', { reason, since: '' }, 'start a replica, or have it reach the database');
-  return [{ ...item, since: lag?.since ?? null }];
+  const action = 'start a replica, or have it reach the database';
+  return [outsideItem({ id: 'leader:none', reason, since: lag?.since ?? null, action })];
 }
 
 /** Several commits that are not followed one after the other, for causes of one kind, are one item: the branch stands still. */
@@ -174,7 +136,7 @@ function commitItems(by: Viewer, { refused }: AttentionFacts): NewItem[] {
   const newest = unfollowed(by, refused);
   if (newest === null) return [];
   const reason = `the newest commit ${newest.commit} is not followed: ${newest.reason}`;
-  return [outsideItem(`commit:${refused?.hold?.kind ?? 'wrong'}`, { ...newest, reason }, newest.action)];
+  return [outsideItem({ ...newest, id: `commit:${refused?.hold?.kind ?? 'wrong'}`, reason })];
 }
 
 function heldItem(item: HeldItem, { view: { rows } }: AttentionFacts): NewItem {
@@ -192,22 +154,31 @@ function instancesOf(servers: readonly string[], rows: RowsAtMoment): readonly s
   return [...found].sort(compareNames);
 }
 
+interface Mistaken {
+  readonly problem: Problem | undefined;
+  readonly instances: string[];
+  /** Of the one that is so for the longest time. */
+  began: Since | undefined;
+}
+
 /** Instances whose first mistake is in the same file are one cause: a wrong template stops all that use it. */
-function* invalidItems(by: Viewer, { view, mistakesOf }: AttentionFacts): Steps<readonly NewItem[]> {
-  const byFile = new Map<string, { readonly problem: Problem | undefined; readonly instances: string[] }>();
+function* invalidItems(by: Viewer, { view, mistakesOf, invalidSince }: AttentionFacts): Steps<readonly NewItem[]> {
+  const byFile = new Map<string, Mistaken>();
   yield* visitAll(yield* sortNames([...view.desired.invalid]), (instance) => {
     const [problem] = mistakesOf(instance);
     const about = problem?.file ?? instance;
-    const known = byFile.get(about);
-    if (known === undefined) byFile.set(about, { problem, instances: [instance] });
-    else known.instances.push(instance);
+    const known = byFile.get(about) ?? { problem, instances: [], began: undefined };
+    byFile.set(about, known);
+    known.instances.push(instance);
+    const began = invalidSince?.(instance);
+    if (began !== undefined && !(known.began && known.began.since <= began.since)) known.began = began;
   });
-  return [...byFile].map(([about, { problem, instances }]): NewItem => {
+  return [...byFile].map(([about, { problem, instances, began }]): NewItem => {
     const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
     const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
     return {
-      ...{ id: `invalid:${about}`, instances, servers: NO_SERVERS, since: null },
-      reason: `the newest version of ${whose} is wrong${text}`,
+      ...{ id: `invalid:${about}`, instances, servers: NO_SERVERS, since: began?.since ?? null },
+      reason: reasonSince({ ...began, reason: `the newest version of ${whose} is wrong${text}` }),
       action: problem === undefined ? null : correcting(problem, view.desired),
     };
   });
@@ -216,13 +187,12 @@ function* invalidItems(by: Viewer, { view, mistakesOf }: AttentionFacts): Steps<
 /** Returns the items of provider entries that answer nothing, or are gone. Their servers are `covered`: they make no items of their own. */
 function* entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<string>): Steps<readonly NewItem[]> {
   const items: NewItem[] = [];
-  for (const { entry, servers, since, reason } of noticed?.silent ?? []) {
-    const item = yield* serversItem(`provider:${entry}`, [...servers], { ...view, isOwn: () => true });
+  for (const entry of noticed?.silent ?? []) {
+    const told = tellSilent(entry);
+    const item = yield* serversItem(told.id, [...entry.servers], { ...view, isOwn: () => true });
     if (item === undefined) continue;
-    for (const name of servers) covered.add(name);
-    const words = `the provider entry "${entry}" has answered nothing since ${since}, the last time: ${reason}`;
-    const action = `correct that, or its entry in the settings; its servers are tried again by themselves, and at once with: treeline retry --provider ${entry}`;
-    items.push({ ...item, since, reason: words, action });
+    for (const name of entry.servers) covered.add(name);
+    items.push({ ...item, ...told });
   }
   const silent = new Set(noticed?.silent.map(({ entry }) => entry));
   for (const { entry, servers, since } of noticed?.slow.filter((one) => !silent.has(one.entry)) ?? []) {
@@ -255,13 +225,32 @@ function* unheardItems({ view, unheard, needing, noticed }: AttentionFacts): Ste
     const all = [...new Set([...names, ...(needing.get(id) ?? [])])];
     const item = yield* serversItem(id, all, { ...view, isOwn: () => true });
     const last = noticed?.unheardSince(tags);
-    if (item === undefined || last === undefined) continue;
-    const since = last === null ? null : momentOf(last);
-    const what = since === null ? 'is registered' : `has asked for work since ${since}`;
-    const reason = `no proxy ${tagWords(tags)} ${what}: nothing is done with its servers, and nothing checks them`;
-    const advice =
-      'see that it runs where it should, and that its certificate is good; who was seen when: treeline client list';
-    items.push({ ...item, reason, since, action: since === null ? 'register a proxy for them, and start it' : advice });
+    if (item !== undefined && last !== undefined) items.push({ ...item, ...tellUnheard(tags, last) });
+  }
+  return items;
+}
+
+/** Servers at rest whose checks fail, though their entry answers others: nobody would see that one of them drifts, or is gone. */
+function* uncheckedItems(
+  { view, noticed, checkFailureOf }: AttentionFacts,
+  covered: ReadonlySet<string>,
+): Steps<readonly NewItem[]> {
+  const byInstance = new Map<string, string[]>();
+  yield* visitAll(noticed?.unchecked ?? [], (name) => {
+    const row = view.rows.server(name);
+    if (row?.state !== 'done' || covered.has(name) || noticed?.isOfSilent(name) === true) return;
+    const names = byInstance.get(row.instance) ?? [];
+    names.push(name);
+    byInstance.set(row.instance, names);
+  });
+  const items: NewItem[] = [];
+  for (const [instance, names] of byInstance) {
+    const item = yield* serversItem(`unchecked:${instance}`, names, { ...view, isOwn: () => true });
+    const [first = ''] = item?.servers.examples ?? [];
+    const failure = checkFailureOf(first);
+    if (item === undefined || failure === undefined) continue;
+    const reason = `${first}: ${uncheckedWords(failure)}${othersIn(names.length)}`;
+    items.push({ ...item, reason, since: momentOf(failure.since), action: answering(first) });
   }
   return items;
 }
@@ -282,7 +271,7 @@ function endingItems({ view: { now }, noticed }: AttentionFacts): NewItem[] {
       const days = Math.floor((ends - now) / DAY_MS);
       const left = now >= ends ? 'has ended' : days === 0 ? 'ends within a day' : `ends in ${countOf(days, 'day')}`;
       const since = momentOf(ends - Math.min(ENDING_MS, (ends - begins) * ENDING_OF_LIFE));
-      return outsideItem(`certificate:${id}`, { reason: `${name} ${left}, at ${momentOf(ends)}`, since }, action);
+      return outsideItem({ id: `certificate:${id}`, reason: `${name} ${left}, at ${momentOf(ends)}`, since, action });
     });
 }
 
@@ -328,8 +317,11 @@ function serversReason(kind: AttentionKind, { name, row }: Example, count: numbe
   if (kind === 'proxies') return `${row.reason?.text}; so many servers wait for one: ${count}`;
   const state = kind === 'failed' && row.state !== 'failed' ? 'has failed, and is tried again' : `is ${row.state}`;
   const reason = reasonText(row.reason);
-  const others = count === 1 ? '' : `; others: ${count - 1}`;
-  return `${name} ${state}${reason === '' ? '' : `: ${reason}`}${others}`;
+  return `${name} ${state}${reason === '' ? '' : `: ${reason}`}${othersIn(count)}`;
+}
+
+function othersIn(count: number): string {
+  return count === 1 ? '' : `; others: ${count - 1}`;
 }
 
 function serversAction(kind: AttentionKind, { name, row }: Example, count: number): string | null {

@@ -80,6 +80,7 @@ interface ProgressOptions extends ViewSources {
   readonly stallsOf: StallsOf;
   /** Returns the wait of a server; undefined where it does not wait. */
   readonly waitOf: (server: string) => ToldWait | undefined;
+  readonly invalidSince?: WhyFacts['invalidSince'];
   /** Returns the proxy that carries out the action of a server. Omitted: no proxy does. */
   readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
   /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
@@ -179,9 +180,10 @@ function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
 }
 
 function whyFacts(options: ProgressOptions): PresentFacts {
-  const { stallsOf, waitOf, checkFailureOf, holderOf } = options;
+  const { stallsOf, waitOf, checkFailureOf, holderOf, invalidSince } = options;
   const refused = options.refused();
   const outside = {
+    invalidSince,
     outages: options.outages?.() ?? {},
     hasEntry: options.hasEntry,
     noticed: options.noticed?.(),

@@ -57,7 +57,9 @@ function* overviewAt(by: Client, { facts, held, needing, orphaned, unheard, mome
   const mistakesOf = yield* mistakesByInstance(view.desired);
   const instances: Overview['instances'][number][] = [];
   yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
-    const { status, summary, counts } = explainWaits(name, by, { ...facts, view, refused, mistakesOf }, 1);
+    // What is away is told once, and not of each.
+    const own = { ...facts, view, refused, mistakesOf, outages: {}, noticed: undefined };
+    const { status, summary, counts } = explainWaits(name, by, own, 1);
     instances.push({ name, status, summary, counts });
   });
   const counts = new StateCounter();

@@ -96,7 +96,8 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
     const state = facts.rows.server(resource)?.state;
     if (failure === undefined || state !== 'done') return [];
     const since = momentOf(failure.since);
-    return [{ resource, state, reason: uncheckedWords(failure), since, until: null, action: null }];
+    const action = answering(resource);
+    return [{ resource, state, reason: uncheckedWords(failure), since, until: null, action }];
   });
 }
 
@@ -105,7 +106,8 @@ export function describeServer(name: string, row: ServerRow, facts: WaitFacts): 
   return row.state === 'done' ? uncheckedItems([name], facts)[0] : describeWaiting(name, row, facts);
 }
 
-function uncheckedWords({ since, isSinceStart, message }: CheckFailure): string {
+/** Returns since when, and why, a server could not be checked. */
+export function uncheckedWords({ since, isSinceStart, message }: CheckFailure): string {
   const when = isSinceStart ? `the controller has started, ${momentOf(since)}` : momentOf(since);
   return `it could not be checked since ${when}${message === '' ? '' : `: ${message}`}`;
 }

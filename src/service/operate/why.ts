@@ -3,6 +3,7 @@
 import { type Steps, visitAll } from '../../base/steps.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
+import { PROXIED } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { SilentEntry, SlowEntry } from '../../reconcile/checks/entry-answers.ts';
@@ -11,14 +12,17 @@ import type { PresentView, ProgressFacts, View } from '../views.ts';
 import type {
   LeadingReplica,
   Outage,
+  OutageName,
   Outages,
   ReplicaFacts,
+  Since,
   StateCounts,
   UnfollowedCommit,
   WaitingItem,
   Why,
 } from './answers.ts';
 import { heldReason, isApprovedAlready } from './held-items.ts';
+import { type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
 import { countStates, serverItems, type WaitFacts } from './server-items.ts';
 
 /** The sources of the answers. */
@@ -33,6 +37,8 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
   /** Returns the first mistakes of an instance. Omitted: they are looked for among all problems. */
   readonly mistakesOf?: (instance: string) => readonly Problem[];
   readonly outages?: Outages;
+  /** See CurrentState. Omitted: it is not known. */
+  readonly invalidSince?: ((instance: string) => Since | undefined) | undefined;
   /** Of the followed commit; null where that is not known. */
   readonly author?: string | null;
   /** Returns whether the settings have a provider entry of that name. Left out: it is not known. */
@@ -48,6 +54,8 @@ export interface Noticed {
   readonly slow: readonly SlowEntry[];
   /** Returns true if the last call of a server had no answer for such an entry, one that is about to be, or was one a moment ago. */
   readonly isOfSilent: (server: string) => boolean;
+  /** Servers at rest whose checks fail: several in a row, or at once where a person asked for one; see `checkFailureOf`. */
+  readonly unchecked: ReadonlySet<string>;
   /** Returns since when no proxy that looks after servers with these tags is heard of; see ProxyPresence. */
   readonly unheardSince: (tags: readonly string[]) => number | null | undefined;
   /** What ends, and when: certificates and revocation lists. */
@@ -109,6 +117,7 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
   const whole = [...suspensions(name, by, facts.view), ...hold(name, facts.view), ...mistakes(name, by, facts)];
   const newest = unfollowed(by, facts.refused);
   if (newest !== null) whole.push(notFollowed(newest));
+  if (by.role !== 'proxy') whole.push(...outagesOf(servers, facts));
   const items = serverItems(servers, waitFactsFor(by, facts), itemsMax);
   const waiting = [...whole, ...items].slice(0, itemsMax);
   const counts = countStates(servers, rows);
@@ -180,12 +189,13 @@ function hold(name: string, { rows }: View<ProgressFacts>): WaitingItem[] {
   return [{ resource: null, state: 'Awaiting approval', reason, since: row.since, until: null, action }];
 }
 
-function mistakes(name: string, by: Client, { view: { desired }, mistakesOf }: WhyFacts): WaitingItem[] {
+function mistakes(name: string, by: Client, { view: { desired }, mistakesOf, invalidSince }: WhyFacts): WaitingItem[] {
   if (!desired.invalid.has(name)) return [];
+  const since = invalidSince?.(name)?.since ?? null;
   const problems = mistakesOf?.(name) ?? mistakesIn(desired, name);
   return problems.map((problem): WaitingItem => {
     const action = correcting(problem, desired);
-    return { resource: null, state: 'Invalid', reason: problemText(problem, by), since: null, until: null, action };
+    return { resource: null, state: 'Invalid', reason: problemText(problem, by), since, until: null, action };
   });
 }
 
@@ -224,6 +234,27 @@ function releaseOf({ commit, hold: held }: RefusedCommit): string {
 function notFollowed({ commit, reason, since, action }: UnfollowedCommit): WaitingItem {
   const words = `the newest commit ${commit} is not followed: ${reason}`;
   return { resource: null, state: 'Not followed', reason: words, since, until: null, action };
+}
+
+/** Those that keep everything from going on. The others are told to nobody who asks of an instance. */
+const STOPPING: readonly OutageName[] = ['store', 'copied', 'repository'];
+
+/** Returns what is away that an instance with these servers depends on, also where all of them are done: nothing would tell otherwise. */
+function outagesOf(servers: readonly string[], { view: { rows }, outages, noticed }: WhyFacts): WaitingItem[] {
+  const told = [...tellOutages(outages, STOPPING)];
+  const silent = new Map(noticed?.silent.map((entry) => [entry.entry, entry]));
+  const unheard = new Map<string, ToldOutage>();
+  for (const name of servers) {
+    const { provider = null, proxyTags = [] } = rows.server(name) ?? {};
+    const last = provider === PROXIED ? noticed?.unheardSince(proxyTags) : undefined;
+    const entry = provider === null ? undefined : silent.get(provider);
+    if (entry !== undefined) told.push(tellSilent(entry));
+    if (entry !== undefined) silent.delete(entry.entry);
+    if (last !== undefined) unheard.set(proxyTags.join(), tellUnheard(proxyTags, last));
+  }
+  return [...told, ...unheard.values()].map(({ reason, since, action }): WaitingItem => {
+    return { resource: null, state: 'Outage', reason, since, until: null, action };
+  });
 }
 
 function summarize([first]: readonly WaitingItem[], counts: StateCounts): string {
