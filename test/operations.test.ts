@@ -111,25 +111,28 @@ describe('the lines of the log', () => {
   });
 });
 
-describe.each(['contrib/treeline.service', 'contrib/treeline-proxy.service'])('%s', (file) => {
+describe.each([
+  ['contrib/treeline.service', operations, schema.properties.shutdownSeconds.default],
+  ['contrib/treeline-proxy.service', operations, schema.properties.shutdownSeconds.default],
+  ['contrib/treeline-render.service', readFileSync(join(ROOT, 'docs/render.md'), 'utf8'), 25],
+])('%s', (file, document, stopSeconds) => {
   const unit = readFileSync(join(ROOT, file), 'utf8');
   const setting = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 
   it('waits longer for a stop than the program may take', () => {
     const requestSeconds = 10;
-    const { default: shutdownSeconds } = schema.properties.shutdownSeconds;
-    expect(Number(setting('TimeoutStopSec'))).toBeGreaterThan(shutdownSeconds + requestSeconds);
+    expect(Number(setting('TimeoutStopSec'))).toBeGreaterThan(stopSeconds + requestSeconds);
   });
 
   it('uses the places of the document', () => {
-    expect(operations).toContain(setting('ExecStart').split(' ')[0]);
-    expect(operations).toContain(setting('ExecStart').split(' ').at(-1));
-    expect(operations).toContain(`/var/lib/${setting('StateDirectory')}`);
+    expect(document).toContain(setting('ExecStart').split(' ')[0]);
+    expect(document).toContain(setting('ExecStart').split(' ').at(-1));
+    expect(document).toContain(`/var/lib/${setting('StateDirectory')}`);
   });
 });
 
-it('is not started again where only a person can help', () => {
-  const unit = readFileSync(join(ROOT, 'contrib/treeline.service'), 'utf8');
+it.each(['treeline', 'treeline-render'])('%s is not started again where only a person can help', (name) => {
+  const unit = readFileSync(join(ROOT, `contrib/${name}.service`), 'utf8');
   expect(/^RestartPreventExitStatus=(.*)$/m.exec(unit)?.[1]).toBe(String(EXIT_FAILED));
 });
 

@@ -1,9 +1,9 @@
-// Sends requests to the controller over TLS with the certificate of the proxy. Connections are kept; new ones use the
+// Sends requests to the controller over TLS with the certificate of a proxy or node. Connections are kept; new ones use the
 // files as they are then, so that a renewed certificate needs no restart.
 import { readFile, stat } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { sendToController } from '../base/controller-request.ts';
+import { type ControllerAnswer, sendToController } from '../base/controller-request.ts';
 import type { Logger } from '../base/log.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { plainText } from '../providers/plain-text.ts';
@@ -35,6 +35,13 @@ export interface SentRequest {
   /** How long the controller may wait before it answers. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A body with the tag that names it. */
+export interface TaggedBody {
+  readonly etag: string;
+  readonly body: JsonMap;
 }
 
 /** The controller, and who the proxy is there. */
@@ -60,18 +67,30 @@ export class ControllerClient {
   }
 
   /** Returns the answer. Throws ControllerRefusal if it is an error, and other errors if there is none. */
-  async send({ path, body, waitMs = 0, signal }: SentRequest): Promise<JsonMap> {
+  async send(request: SentRequest): Promise<JsonMap> {
+    const answer = await this.#ask(request);
+    if (isMap(answer.body)) return answer.body;
+    throw refusalIn(answer);
+  }
+
+  /** Returns what is at a path, undefined if that has the tag `known` still. Throws like {@link send}. */
+  async read(request: SentRequest, known: string | undefined): Promise<TaggedBody | undefined> {
+    const answer = await this.#ask({ ...request, headers: known === undefined ? {} : { 'if-none-match': known } });
+    const { status, body, etag } = answer;
+    if (status === 304 && known !== undefined) return undefined;
+    if (isMap(body) && etag !== undefined) return { etag, body };
+    throw refusalIn(answer);
+  }
+
+  async #ask({ path, body, waitMs = 0, signal, headers }: SentRequest): Promise<ControllerAnswer> {
     const { silenceMs = SILENCE_MS, wholeMs = WHOLE_MS } = this.#options;
-    const answer = await sendToController({
+    return await sendToController({
       url: new URL(`${this.#options.server}${path}`),
       credentials: { agent: await this.#currentAgent() },
       body: body === undefined ? undefined : JSON.stringify(body),
       limits: { silenceMs: waitMs + silenceMs, wholeMs: waitMs + wholeMs, bytesMax: ANSWER_BYTES_MAX },
-      signal,
+      ...{ signal, headers },
     });
-    if (isMap(answer.body)) return answer.body;
-    const message = plainText(answer.message, MESSAGE_LENGTH_MAX);
-    throw new ControllerRefusal(`the controller answered ${answer.status}: ${message}`, answer.status);
   }
 
   /** Ends all connections. */
@@ -102,6 +121,10 @@ export class ControllerClient {
       return this.#agent;
     }
   }
+}
+
+function refusalIn({ status, message }: ControllerAnswer): ControllerRefusal {
+  return new ControllerRefusal(`the controller answered ${status}: ${plainText(message, MESSAGE_LENGTH_MAX)}`, status);
 }
 
 async function readVersion({ cert, key, ca }: ProxyTlsFiles): Promise<string> {

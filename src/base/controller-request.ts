@@ -39,6 +39,7 @@ export interface ControllerAnswer {
   readonly body: unknown;
   /** What the controller says of an error; else the beginning of the text. */
   readonly message: string;
+  readonly etag?: string | undefined;
 }
 
 /** The connection ended after the head of the answer and before its end. */
@@ -77,7 +78,9 @@ export async function sendToController(sending: ControllerRequest): Promise<Cont
       if (size > bytesMax) end(new Error(`the answer has more than ${bytesMax} bytes`));
       else chunks.push(chunk);
     });
-    response.on('end', () => resolve(readAnswer(response.statusCode ?? 0, Buffer.concat(chunks))));
+    response.on('end', () => {
+      resolve({ ...readAnswer(response.statusCode ?? 0, Buffer.concat(chunks)), etag: response.headers.etag });
+    });
     response.on('error', (error) => reject(new BrokenAnswer(error.message, { cause: error })));
   });
   // Rejects first: the end of an answer may arrive with the bytes that were too many.

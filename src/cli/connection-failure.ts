@@ -1,6 +1,7 @@
 // Describes why a controller could not be asked, for the person who called a command: the cause and what to do.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { ControllerRefusal } from '../agents/controller-client.ts';
 import { useFault } from '../api/tls/certificate-use.ts';
 import { CommandFailure } from './command-failure.ts';
 import { fromUserDirectory } from './user-directory.ts';
@@ -75,6 +76,11 @@ export function describeConnectionFailure(
   // An alert of the server, such as "tlsv13 alert certificate required".
   if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) return endedByServer(error, files, given);
   return `${error.message}; check ${given.server}, ${given.ca}, and that the certificate is one that the server lets in`;
+}
+
+/** Returns the same for any error of a request that a program of an operator makes. An answer of the controller has words of its own. */
+export function describeControllerFailure(error: Error, files: Credentials, given: GivenAs): string {
+  return error instanceof ControllerRefusal ? error.message : describeConnectionFailure(error, files, given);
 }
 
 /** Returns why a certificate admits no client, independent of its issuer; undefined where that cannot be seen here. */

@@ -1,8 +1,7 @@
 // `treeline proxy`: runs the actions that a controller leaves to proxies, at a remote site. `treeline proxy check` prints
 // every mistake of its settings.
 import type { Command } from 'commander';
-import { ControllerRefusal } from '../agents/controller-client.ts';
-import { loadProxySettings, type ProxySettings } from '../agents/load-proxy-settings.ts';
+import { loadProxySettings } from '../agents/load-proxy-settings.ts';
 import { startProxy } from '../agents/start-proxy.ts';
 import { createLog } from '../base/log.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
@@ -10,10 +9,10 @@ import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { describeConnectionFailure } from './connection-failure.ts';
+import { describeControllerFailure } from './connection-failure.ts';
 import { printProblems } from './format-problem.ts';
 import { type Format, formatOption } from './output.ts';
-import { runUntilSignalled } from './run-until-signalled.ts';
+import { runUntilSignalled, stopWhenInputEnds } from './run-until-signalled.ts';
 import { checkServerFiles } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
@@ -38,9 +37,9 @@ export function addProxyCommand(program: Command): void {
       const log = createLog(settings.log.level);
       const { tls, providers } = settings;
       await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
-      const running = await expecting([StoreError, LeftoverError], () =>
-        startProxy(settings, { log, describe: (error) => describeFailure(error, settings) }),
-      );
+      const describe = (error: Error): string =>
+        describeControllerFailure(error, tls, { server: 'server', ca: 'tls.ca' });
+      const running = await expecting([StoreError, LeftoverError], () => startProxy(settings, { log, describe }));
       if (stopWithInput) stopWhenInputEnds();
       await runUntilSignalled(running, log);
       // It would keep the process alive.
@@ -53,18 +52,6 @@ export function addProxyCommand(program: Command): void {
     .addOption(formatOption())
     .addHelpText('after', '\nExit code 0: clean, 1: errors, 3: could not run.')
     .action(checkProxySettings);
-}
-
-/** An answer of the controller has words of its own. */
-function describeFailure(error: Error, { tls }: ProxySettings): string {
-  if (error instanceof ControllerRefusal) return error.message;
-  return describeConnectionFailure(error, tls, { server: 'server', ca: 'tls.ca' });
-}
-
-/** Sends this process the signal that stops it. */
-function stopWhenInputEnds(): void {
-  const stop = (): void => void process.kill(process.pid, 'SIGTERM');
-  process.stdin.once('end', stop).once('error', stop).resume();
 }
 
 /** Problems name the file as the person has written it. */

@@ -1,4 +1,4 @@
-// Stops a controller on a signal; a second signal exits at once.
+// Stops a controller, proxy or renderer on a signal; a second signal exits at once.
 import type { Logger } from '../base/log.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -15,6 +15,12 @@ export async function runUntilSignalled(running: { stop(): Promise<void> }, log:
   await running.stop();
   clearInterval(keepAlive);
   log.info('stopped');
+}
+
+/** Sends this process the signal that stops it once its standard input ends. */
+export function stopWhenInputEnds(): void {
+  const stop = (): void => void process.kill(process.pid, 'SIGTERM');
+  process.stdin.once('end', stop).once('error', stop).resume();
 }
 
 function firstSignal(log: Logger): Promise<string> {

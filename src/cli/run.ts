@@ -50,6 +50,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
       return (program) => addCompletionCommand(program, createProgram);
     },
   },
+  { names: ['render'], load: async () => (await import('./render-command.ts')).addRenderCommand },
   { names: ['proxy'], load: async () => (await import('./proxy-command.ts')).addProxyCommand },
 ];
 

@@ -192,9 +192,9 @@ async function readCredentials(
   return { cert, key, ca };
 }
 
-/** Throws CommandFailure where a file of a proxy's settings is missing, or they do not fit together. */
-export async function checkServerFiles(files: ServerOptions): Promise<void> {
-  await readCredentials(files, 'tls.');
+/** Throws CommandFailure where a file of settings is missing, or they do not fit together. `prefix`: what their keys begin with. */
+export async function checkServerFiles(files: ServerOptions, prefix = 'tls.'): Promise<void> {
+  await readCredentials(files, prefix);
 }
 
 function unreachable(url: URL, error: Error, files: ServerOptions): CommandFailure {

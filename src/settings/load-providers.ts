@@ -135,8 +135,8 @@ export function serviceFault(text: string): Fault | undefined {
   return addressFault(text, { what: 'a service', sent: 'records', takesQuery: true, instead });
 }
 
-async function programFault(program: string): Promise<Fault | undefined> {
-  // The command is missing, which is a fault of its own.
+/** Returns why a program, as {@link findProgram} returns it, cannot be started; a missing one is a fault of its own. */
+export async function programFault(program: string): Promise<Fault | undefined> {
   if (program === '') return undefined;
   if (!program.includes('/')) {
     const message = `there is no program ${quote(program)} in the PATH of this process`;

@@ -17,7 +17,7 @@ export class ServingProcess {
   #stderr = '';
 
   /** Starts it. It does not outlive the running test. */
-  constructor(config: string, command: 'serve' | 'proxy' = 'serve') {
+  constructor(config: string, command: 'serve' | 'proxy' | 'render' = 'serve') {
     const arguments_ = [BUNDLED, command, '--config', config];
     this.#child = spawn(process.execPath, arguments_, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#closed = once(this.#child, 'close').then(() => this.#wake());

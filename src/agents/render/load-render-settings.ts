@@ -1,0 +1,173 @@
+// The settings of `treeline render`, complete and with absolute paths. Loading checks them against
+// schemas/render-settings.schema.json, finds programs and owners, and reports all mistakes at once.
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import schema from '../../../schemas/render-settings.schema.json' with { type: 'json' };
+import { quote } from '../../base/wording.ts';
+import { compileSchema } from '../../catalog/schemas.ts';
+import type { Fault } from '../../model/entry.ts';
+import type { LogLevel } from '../../model/settings.ts';
+import { findProgram, programFault } from '../../settings/load-providers.ts';
+import { readSettings } from '../../settings/load-settings.ts';
+import { type PlacedFault, placedFault } from '../../settings/refuse-settings.ts';
+import type { ProxyTlsFiles } from '../load-proxy-settings.ts';
+
+/** The settings of `treeline render`. */
+export interface RenderSettings {
+  /** Address of the controller, without a slash at its end. */
+  readonly server: string;
+  /** Paths of PEM files. */
+  readonly tls: ProxyTlsFiles;
+  readonly node: string;
+  readonly files: readonly RenderedFile[];
+  /** Where commands run: the directory of the settings file. */
+  readonly base: string;
+  /** Where the last record is kept. */
+  readonly directory: string;
+  /** How often the files are looked at. */
+  readonly checkSeconds: number;
+  /** How long one command may take. */
+  readonly timeoutSeconds: number;
+  readonly log: { readonly level: LogLevel };
+}
+
+/** One file that is made of a template. */
+export interface RenderedFile extends ManagedPlace {
+  readonly template: string;
+  /** What runs when the file has changed, and its arguments. */
+  readonly run: Command | null;
+}
+
+/** A program and its arguments. */
+export type Command = readonly [string, ...string[]];
+
+/** Where a file is, and whose. */
+export interface ManagedPlace {
+  readonly path: string;
+  /** The bits of its rights. */
+  readonly mode: number;
+  /** Null: who runs this process. */
+  readonly owner: FileOwner | null;
+}
+
+/** The numbers of a user and a group. */
+type FileOwner = readonly [user: number, group: number];
+
+/** The shape that the schema allows. */
+interface Written
+  extends ProxyTlsFiles,
+    Pick<RenderSettings, 'server' | 'node'>,
+    Partial<Pick<RenderSettings, 'directory' | 'checkSeconds' | 'timeoutSeconds'>> {
+  readonly files: readonly {
+    readonly template: string;
+    readonly path: string;
+    readonly mode?: string;
+    readonly owner?: string;
+    readonly run?: Command;
+  }[];
+  readonly log?: { readonly level?: LogLevel };
+}
+
+const checkShape = compileSchema(schema);
+
+/**
+ * Returns the settings of a file, complete and with absolute paths. Throws SettingsError if the file cannot be read, violates its
+ * schema, or names a program or an owner that is not there, or that only root may name.
+ */
+export async function loadRenderSettings(
+  file: string,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<RenderSettings> {
+  const faults: PlacedFault[] = [];
+  return await readSettings<Written, RenderSettings>(file, {
+    checkShape,
+    async fillIn(written, { base }) {
+      const {
+        server,
+        cert,
+        key,
+        ca,
+        node,
+        directory = 'render-state',
+        checkSeconds = 30,
+        timeoutSeconds = 60,
+      } = written;
+      const place = { base, searchPath: environment.PATH };
+      const files = await Promise.all(
+        written.files.map((each, index) => fillInFile(each, `/files/${index}`, { place, faults })),
+      );
+      faults.push(...findTwice(files));
+      return {
+        ...{ server: server.replace(/\/+$/, ''), node, files, base, checkSeconds, timeoutSeconds },
+        tls: { cert: resolve(base, cert), key: resolve(base, key), ca: resolve(base, ca) },
+        directory: resolve(base, directory),
+        log: { level: written.log?.level ?? 'info' },
+      };
+    },
+    faultsOf: async () => faults,
+  });
+}
+
+interface Filling {
+  readonly place: Parameters<typeof findProgram>[1];
+  /** Gets what is wrong. */
+  readonly faults: PlacedFault[];
+}
+
+async function fillInFile(
+  { template, path, mode = '0644', owner, run }: Written['files'][number],
+  pointer: string,
+  { place, faults }: Filling,
+): Promise<RenderedFile> {
+  const found = owner === undefined ? null : await findOwner(owner);
+  if (found !== null && 'code' in found) faults.push(...placedFault(found, pointer, 'owner'));
+  const program = run && (await findProgram(run[0], place));
+  faults.push(...placedFault(await programFault(program ?? ''), pointer, 'run', 0));
+  return {
+    ...{ template: resolve(place.base, template), path: resolve(place.base, path), mode: Number.parseInt(mode, 8) },
+    owner: found === null || 'code' in found ? null : found,
+    run: run === undefined || program === undefined ? null : [program, ...run.slice(1)],
+  };
+}
+
+function findTwice(files: readonly RenderedFile[]): readonly PlacedFault[] {
+  return files.flatMap(({ path }, index) => {
+    const isTwice = files.slice(0, index).some((other) => other.path === path);
+    const message = `another template makes ${path} already`;
+    const fault: Fault = { code: 'duplicate_file', message, hint: 'name another file' };
+    return placedFault(isTwice ? fault : undefined, `/files/${index}`, 'path');
+  });
+}
+
+/** Returns the numbers of `user` or `user:group`, or why there are none. */
+async function findOwner(text: string): Promise<FileOwner | Fault> {
+  const [name = '', groupName] = text.split(':');
+  const [user, ownGroup] = await findIds('passwd', name);
+  const group = groupName === undefined ? ownGroup : (await findIds('group', groupName))[0];
+  const code = 'wrong_value';
+  if (user === undefined) return { code, message: `there is no user ${quote(name)}`, hint: 'make it first' };
+  if (group === undefined) {
+    const message = groupName === undefined ? `${name} has no group` : `there is no group ${quote(groupName)}`;
+    return { code, message, hint: 'write USER:GROUP, with a group that is there' };
+  }
+  const isOwn = user === process.geteuid?.() && (process.getgroups?.() ?? []).includes(group);
+  if (isOwn || process.geteuid?.() === 0) return [user, group];
+  const message = 'only root may give a file to another owner';
+  return { code, message, hint: 'run treeline render as root, or leave "owner" out' };
+}
+
+/** Returns the number of a user and of its group, or that of a group, as the system knows them by name or number; else nothing. */
+async function findIds(table: 'passwd' | 'group', name: string): Promise<readonly number[]> {
+  try {
+    const { stdout } = await promisify(execFile)('getent', [table, name], { timeout: 10_000 });
+    return stdout
+      .split(':')
+      .slice(2, table === 'passwd' ? 4 : 3)
+      .map(Number);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    // A number need not have a name.
+    return /^\d{1,9}$/.test(name) ? [Number(name)] : [];
+  }
+}

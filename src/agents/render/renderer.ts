@@ -1,0 +1,322 @@
+// The loop of `treeline render`: waits for another record of its node, makes the files right by it, runs the commands of those that
+// changed, and tells the controller. It goes on with the last record while there is no other. docs/render.md.
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, pause } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import { reasonOf, whyUnusable } from '../../base/wording.ts';
+import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
+import { isMap, isSame, type JsonMap, parseJson } from '../../model/json.ts';
+import { endLeftovers } from '../../programs/program-runner.ts';
+import { runProgram } from '../../programs/run-program.ts';
+import { RunningCalls } from '../../programs/running-calls.ts';
+import { plainText } from '../../providers/plain-text.ts';
+import { makeDirectory } from '../../store/files.ts';
+import { lockDirectory } from '../../store/lock.ts';
+import { ControllerClient, ControllerRefusal, type TaggedBody } from '../controller-client.ts';
+import { pauseMs } from '../report-delivery.ts';
+import type { Command, RenderedFile, RenderSettings } from './load-render-settings.ts';
+import { isAsWanted, ManagedFileError, writeManagedFile } from './managed-file.ts';
+import { renderTemplate, TemplateError } from './render-template.ts';
+
+const ONE_RENDERER = 'Two must not share it: stop the other one, or give this one a "directory" of its own.';
+/** An answer that comes sooner was not waited for, as by a controller that does not know how: then it is asked so seldom. */
+const SOON_MS = 1_000;
+const UNWAITED_MS = 5_000;
+/** How long a command may go on when this process stops, and then, asked to end. */
+const STOP_MS = 20_000;
+const GRACE_MS = 5_000;
+const OUTPUT_BYTES_MAX = 1024 * 1024;
+const COMPLAINT_LENGTH_MAX = 1_000;
+const MESSAGE_LENGTH_MAX = 300;
+const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** What is kept on disk. */
+interface Kept {
+  readonly record: TaggedBody;
+  /** Commands that have to run, since their files have changed or are about to. */
+  readonly owed: readonly Command[];
+}
+
+/** The end of one pass. Null: all is well. */
+export interface PassEnd {
+  /** Why the controller gave no record. */
+  readonly unanswered: string | null;
+  /** Why the files are not as they should be, or a command did not do its work. */
+  readonly failed: string | null;
+  /** There is no record, not even an earlier one. */
+  readonly isIdle: boolean;
+}
+
+/** The parts of a renderer. */
+export interface RendererOptions {
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Returns in words, for a person, why the controller could not be asked, and what to do. */
+  readonly describe: (error: Error) => string;
+}
+
+/** Something that may fail for long: it is logged when that begins, changes or ends. */
+const FAILURES = {
+  unanswered: ['the controller gives no record; the last one is used on', 'the controller gives the record again'],
+  failed: ['the files are not as they should be; it is tried again', 'the files are as they should be again'],
+} as const;
+
+/** Makes the files of one node. */
+export class Renderer {
+  readonly #settings: RenderSettings;
+  readonly #options: RendererOptions;
+  readonly #client: ControllerClient;
+  readonly #opened: AsyncDisposableStack;
+  readonly #calls: RunningCalls;
+  /** No more requests and passes. */
+  readonly #stopping = new AbortController();
+  /** Ends running commands. */
+  readonly #ending = new AbortController();
+  readonly #failing = new Map<keyof typeof FAILURES, string>();
+  #kept: Kept | undefined;
+  #told: JsonMap = {};
+  #loop: Promise<void> = Promise.resolve();
+
+  private constructor(
+    settings: RenderSettings,
+    options: RendererOptions,
+    { calls, opened }: { readonly calls: RunningCalls; readonly opened: AsyncDisposableStack },
+  ) {
+    this.#settings = settings;
+    this.#options = options;
+    this.#calls = calls;
+    this.#opened = opened;
+    this.#client = opened.adopt(new ControllerClient({ ...settings, log: options.log }), (it) => it.close());
+  }
+
+  /**
+   * Returns a renderer with what it kept. Throws StoreError if another process has its directory or others may enter it, and
+   * LeftoverError if commands of an earlier one cannot be ended.
+   */
+  static async open(settings: RenderSettings, options: RendererOptions): Promise<Renderer> {
+    const { directory } = settings;
+    await using opened = new AsyncDisposableStack();
+    await makeDirectory(directory);
+    opened.use(lockDirectory(directory, ONE_RENDERER));
+    const calls = new RunningCalls(await endLeftovers(join(directory, 'running'), options.log), options.log);
+    const made = new Renderer(settings, options, { calls, opened: opened.move() });
+    made.#kept = await readKept(made.#file, settings);
+    return made;
+  }
+
+  /** Goes on until it is stopped. */
+  start(): void {
+    const { server, node, files } = this.#settings;
+    this.#options.log.info({ server, node, files: files.length }, 'render started');
+    this.#loop = this.#run();
+  }
+
+  /** Asks no more, waits for a command that runs, in the end by force, and lets the directory go. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const cancel = this.#options.clock.after(STOP_MS, () =>
+      this.#ending.abort(new Error('treeline render is stopping')),
+    );
+    await this.#loop;
+    cancel();
+    await this.#opened.disposeAsync();
+  }
+
+  /** Asks for the record, for so long as it is the one that is kept, makes the files right, and tells the controller. Never throws. */
+  async pass(waitSeconds: number): Promise<PassEnd> {
+    const { signal } = this.#stopping;
+    const unanswered = await this.#fetch(waitSeconds);
+    if (signal.aborted) return { unanswered: null, failed: null, isIdle: this.#kept === undefined };
+    this.#tell('unanswered', unanswered);
+    const failed = this.#kept === undefined ? null : await this.#apply(this.#kept);
+    this.#tell('failed', failed);
+    if (this.#kept !== undefined && unanswered === null) await this.#confirm(this.#kept.record.etag, failed);
+    return { unanswered, failed, isIdle: this.#kept === undefined };
+  }
+
+  get #file(): string {
+    return join(this.#settings.directory, 'record.json');
+  }
+
+  async #run(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#stopping;
+    for (let failures = 0; !signal.aborted; ) {
+      const [begun, known] = [clock.monotonic(), this.#kept?.record.etag];
+      const { unanswered, failed } = await this.pass(failures > 0 ? 0 : this.#settings.checkSeconds);
+      const isWell = unanswered === null && failed === null;
+      failures = isWell ? 0 : failures + 1;
+      const isSoon = clock.monotonic() - begun < SOON_MS;
+      const restMs = isSoon ? (known === this.#kept?.record.etag ? UNWAITED_MS : SOON_MS) : 0;
+      await pause(clock, isWell ? restMs : pauseMs(failures), signal);
+    }
+  }
+
+  #tell(failure: keyof typeof FAILURES, reason: string | null): void {
+    const before = this.#failing.get(failure);
+    if (before === (reason ?? undefined)) return;
+    const { log } = this.#options;
+    const [begun, ended] = FAILURES[failure];
+    if (reason === null) {
+      this.#failing.delete(failure);
+      log.info({}, ended);
+    } else {
+      this.#failing.set(failure, reason);
+      log.warn({ reason }, begun);
+    }
+  }
+
+  /** Returns why no record came, null if one did, or it is the one that is kept. */
+  async #fetch(waitSeconds: number): Promise<string | null> {
+    const { node } = this.#settings;
+    const known = this.#kept?.record.etag;
+    const wait = known === undefined ? 0 : waitSeconds;
+    const request = { path: `/hiera/${encodeURIComponent(node)}/?wait=${wait}`, waitMs: wait * 1000 };
+    try {
+      const record = await this.#client.read({ ...request, signal: this.#stopping.signal }, known);
+      if (record === undefined) return null;
+      await this.#keep({ record, owed: this.#kept?.owed ?? [] });
+      this.#options.log.info({ etag: record.etag }, 'there is another record');
+      return null;
+    } catch (error) {
+      if (error instanceof ManagedFileError || !(error instanceof Error)) return reasonOf(error);
+      return this.#options.describe(error);
+    }
+  }
+
+  async #keep(kept: Kept): Promise<void> {
+    const text = JSON.stringify({ node: this.#settings.node, ...kept });
+    await writeManagedFile({ path: this.#file, mode: 0o600, owner: null }, Buffer.from(text));
+    this.#kept = kept;
+  }
+
+  /** Returns what is not right in the end, null if all is. Everything is rendered before the first file is written. */
+  async #apply({ record }: Kept): Promise<string | null> {
+    const { files } = this.#settings;
+    try {
+      const made = await this.#renderAll(record.body);
+      const changed = new Map<RenderedFile, Uint8Array>();
+      for (const [file, bytes] of made) if (!(await isAsWanted(file, bytes))) changed.set(file, bytes);
+      await this.#owe([...changed.keys()].flatMap(({ run }) => (run === null ? [] : [run])));
+      for (const [file, bytes] of changed) {
+        await writeManagedFile(file, bytes);
+        this.#options.log.info({ file: file.path }, 'written');
+      }
+      return await this.#runOwed(files.flatMap(({ run }) => (run === null ? [] : [run])));
+    } catch (error) {
+      if (error instanceof TemplateError || error instanceof ManagedFileError) return error.message;
+      throw error;
+    }
+  }
+
+  /** Throws TemplateError with all that is wrong. */
+  async #renderAll(record: JsonMap): Promise<ReadonlyMap<RenderedFile, Uint8Array>> {
+    const made = new Map<RenderedFile, Uint8Array>();
+    const faults: string[] = [];
+    for (const file of this.#settings.files) {
+      try {
+        const use = {
+          file: file.template,
+          bytes: await readTemplate(file.template),
+          node: this.#settings.node,
+          record,
+        };
+        made.set(file, Buffer.from(renderTemplate(use)));
+      } catch (error) {
+        if (!(error instanceof TemplateError)) throw error;
+        faults.push(error.message);
+      }
+    }
+    if (faults.length > 0) throw new TemplateError(faults.join('\n'));
+    return made;
+  }
+
+  /** Records commands before their files are written: who is killed in between runs them at the next start. */
+  async #owe(commands: readonly Command[]): Promise<void> {
+    if (commands.length === 0 || this.#kept === undefined) return;
+    const owed = new Map([...this.#kept.owed, ...commands].map((each) => [JSON.stringify(each), each]));
+    await this.#keep({ ...this.#kept, owed: [...owed.values()] });
+  }
+
+  /** Runs what is owed, each command once, in the order of the settings. What these do not name any more is forgotten. */
+  async #runOwed(known: readonly Command[]): Promise<string | null> {
+    const owed = new Set(this.#kept?.owed.map((each) => JSON.stringify(each)));
+    if (owed.size === 0) return null;
+    const failures: string[] = [];
+    const left: Command[] = [];
+    for (const [text, command] of new Map(known.map((each) => [JSON.stringify(each), each]))) {
+      if (!owed.has(text)) continue;
+      const failure = this.#stopping.signal.aborted ? 'treeline render is stopping' : await this.#runCommand(command);
+      if (failure === null) continue;
+      failures.push(failure);
+      left.push(command);
+    }
+    if (this.#kept !== undefined) await this.#keep({ ...this.#kept, owed: left });
+    return failures.length === 0 ? null : failures.join('\n');
+  }
+
+  /** Returns why a command did not do its work, without what it wrote; null if it did. */
+  async #runCommand(command: Command): Promise<string | null> {
+    const { base, node, timeoutSeconds } = this.#settings;
+    const { log } = this.#options;
+    const late = AbortSignal.timeout(timeoutSeconds * 1000);
+    const order = {
+      ...{ command, directory: base, input: '', outputBytesMax: OUTPUT_BYTES_MAX, graceMs: GRACE_MS },
+      environment: { PATH: process.env.PATH ?? SEARCH_PATH, TREELINE_NODE: node },
+      signal: AbortSignal.any([late, this.#ending.signal]),
+      about: { program: command[0] },
+    };
+    try {
+      const { exit, output, complaint } = await runProgram(order, { calls: this.#calls, log });
+      const written = plainText(complaint || output, COMPLAINT_LENGTH_MAX);
+      log[exit === 0 ? 'info' : 'warn']({ command, exit, ...(exit === 0 ? {} : { written }) }, 'a command has run');
+      return exit === 0 ? null : `${command[0]} ended with ${exit}`;
+    } catch (error) {
+      return `${command[0]}: ${late.aborted ? `it did not end within ${timeoutSeconds} s` : reasonOf(error)}`;
+    }
+  }
+
+  /** A confirmation is of no use to the files: where it fails, the next pass tries again. */
+  async #confirm(digest: string, failed: string | null): Promise<void> {
+    const outcome = failed === null ? 'applied' : 'failed';
+    const message = failed === null ? {} : { message: failed.slice(0, MESSAGE_LENGTH_MAX) };
+    const body: JsonMap = { digest, outcome, ...message };
+    if (isSame(body, this.#told)) return;
+    try {
+      const path = `/hiera/${encodeURIComponent(this.#settings.node)}/applied`;
+      await this.#client.send({ path, body, signal: this.#stopping.signal });
+      this.#told = body;
+    } catch (error) {
+      const status = error instanceof ControllerRefusal ? error.status : 0;
+      if (status < 400 || status >= 500 || status === 429) return;
+      // Another try would end the same. An older controller has no such path.
+      this.#told = body;
+      if (status !== 404 && status !== 405)
+        this.#options.log.warn({ err: error }, 'the controller takes no confirmation');
+    }
+  }
+}
+
+async function readTemplate(file: string): Promise<Uint8Array> {
+  try {
+    const { size } = await stat(file);
+    if (size > FILE_BYTES_MAX) throw new Error(`it has ${size} bytes, and ${FILE_BYTES_MAX} are allowed`);
+    return await readFile(file);
+  } catch (error) {
+    throw new TemplateError(`${file} cannot be read: ${whyUnusable(error)}`, { cause: error });
+  }
+}
+
+/** Returns what an earlier process has kept of this node. What is not whole is as if it were not there. */
+async function readKept(file: string, { node }: RenderSettings): Promise<Kept | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  const kept = parseJson(text);
+  if (!isMap(kept) || kept.node !== node || !isMap(kept.record) || !Array.isArray(kept.owed)) return undefined;
+  const { etag, body } = kept.record;
+  if (typeof etag !== 'string' || !isMap(body)) return undefined;
+  return { record: { etag, body }, owed: kept.owed as unknown as readonly Command[] };
+}

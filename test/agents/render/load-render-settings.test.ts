@@ -1,0 +1,102 @@
+// The settings of `treeline render`: defaults, paths, owners, and all mistakes at once with their place.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import schema from '../../../schemas/render-settings.schema.json' with { type: 'json' };
+import { loadRenderSettings } from '../../../src/agents/render/load-render-settings.ts';
+import { SettingsError } from '../../../src/settings/load-settings.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+
+const IS_ROOT = process.geteuid?.() === 0;
+const LEAST = `server: https://treeline.example:8443/
+ca: ca.crt
+cert: node.crt
+key: node.key
+node: web-1
+files: [{ template: app.liquid, path: /etc/app.conf }]
+`;
+
+function fileWith(text: string): string {
+  const file = join(temporaryDirectory(), 'render.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+
+async function problemsOf(text: string): Promise<readonly string[]> {
+  const error: unknown = await loadRenderSettings(fileWith(text)).then(
+    () => new Error('it was accepted'),
+    (reason) => reason,
+  );
+  if (!(error instanceof SettingsError)) throw error;
+  return error.problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
+}
+
+const withFile = (fields: string): string => LEAST.replace('path: /etc/app.conf', `path: /etc/app.conf, ${fields}`);
+
+describe('the settings of treeline render', () => {
+  it('are filled in, and paths become absolute', async () => {
+    const file = fileWith(withFile('mode: "600", run: [sh, -c, exit]'));
+    const base = join(file, '..');
+    expect(await loadRenderSettings(file, { PATH: '/bin' })).toEqual({
+      ...{ server: 'https://treeline.example:8443', node: 'web-1', base, directory: join(base, 'render-state') },
+      tls: { cert: join(base, 'node.crt'), key: join(base, 'node.key'), ca: join(base, 'ca.crt') },
+      files: [
+        {
+          ...{ template: join(base, 'app.liquid'), path: '/etc/app.conf', mode: 0o600, owner: null },
+          run: ['/bin/sh', '-c', 'exit'],
+        },
+      ],
+      ...{ checkSeconds: 30, timeoutSeconds: 60, log: { level: 'info' } },
+    });
+  });
+
+  it.runIf(IS_ROOT).each<[owner: string, numbers: readonly [number, number]]>([
+    ['root', [0, 0]],
+    ['nobody:root', [65_534, 0]],
+    ['"65534:12345"', [65_534, 12_345]],
+    ['"12345:0"', [12_345, 0]],
+  ])('name the owner %s', async (owner, numbers) => {
+    const { files } = await loadRenderSettings(fileWith(withFile(`owner: ${owner}`)));
+    expect(files[0]?.owner).toEqual(numbers);
+  });
+
+  it.each<[text: string, problems: readonly string[]]>([
+    [`${LEAST}fiels: []\n`, ['7: fiels']],
+    [withFile('command: [x]'), ['6: command']],
+    [LEAST.replace('https', 'http'), ['1: has to be an https:// address']],
+    [LEAST.replace('web-1', '../web'), ['5: has to be the name of a node']],
+    [withFile('mode: 0640'), ['6: has to be three octal digits in quotes', '6: 0640 is read as the number 640']],
+    [withFile('mode: "0240"'), ['6: has to be three octal digits in quotes']],
+    [withFile('mode: "4755"'), ['6: has to be three octal digits in quotes']],
+    [withFile('owner: 0'), ['6: has to be a user or user:group in quotes']],
+    [withFile('owner: no-such-user-here'), ['6: there is no user "no-such-user-here"']],
+    [withFile('owner: "root:no-such-group-here"'), ['6: there is no group "no-such-group-here"']],
+    [withFile('owner: "4242424"'), ['6: 4242424 has no group']],
+    [withFile('owner: "-R"'), ['6: has to be a user or user:group in quotes']],
+    [withFile('run: []'), ['6: has to be a list of texts']],
+    [withFile('run: [./nothing]'), ['6: ']],
+    [
+      LEAST.replace(' }]', ' }, { template: b, path: /etc/../etc/app.conf }]'),
+      ['6: another template makes /etc/app.conf already'],
+    ],
+    ['server: https://a\nfiles: [{}]\n', ['1: ca', '1: cert', '1: key', '1: node', '2: path', '2: template']],
+  ])('are refused with their place: %#', async (text, problems) => {
+    const found = await problemsOf(text);
+    expect(found.toSorted()).toEqual(
+      problems.map((problem) => {
+        const [line = '', words = ''] = problem.split(/: (.*)/);
+        return expect.stringMatching(new RegExp(`^${line}:.*${words.replaceAll(/[[\]./]/g, '\\$&')}`));
+      }),
+    );
+  });
+});
+
+it('the schema has a description for every property', () => {
+  const undescribed = (value: object, path: string): string[] =>
+    Object.entries(value).flatMap(([key, each]): string[] => {
+      if (typeof each !== 'object' || each === null) return [];
+      const isProperty = path.endsWith('/properties') && !('description' in each);
+      return [...(isProperty ? [`${path}/${key}`] : []), ...undescribed(each, `${path}/${key}`)];
+    });
+  expect(undescribed(schema, '')).toEqual([]);
+});

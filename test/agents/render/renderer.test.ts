@@ -1,0 +1,146 @@
+// `treeline render` beside a real controller: a process of its own over real TLS, its files, its commands and its exit codes.
+import { X509Certificate } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { treeline } from '../../support/command-line.ts';
+import { PATIENCE, type RunningController, runController } from '../../support/running-controller.ts';
+import { ServingProcess } from '../../support/serving-process.ts';
+import { createSite, type Site } from '../../support/site.ts';
+
+const TIMEOUT_MS = 60_000;
+const LAYER = 'types/role/web.yaml';
+const layer = (more: string): string => `ports: ["80", "443"]\nlevel: info\n${more}`;
+
+interface Scene {
+  readonly site: Site;
+  readonly controller: RunningController;
+  /** What lies in the folder of the rendered files. */
+  readonly folder: string;
+  readonly config: string;
+  read(file: string): string;
+  /** The lines that the commands have written. */
+  runs(): readonly string[];
+}
+
+/** A controller with a hand-written node, its registered client, and two templates. */
+async function openScene(files: string): Promise<Scene> {
+  const site = await createSite({
+    'tree.yaml': 'name: global\ntype: common\n',
+    'types/clientcert/web-1.yaml': 'role: web\n',
+    [LAYER]: layer(''),
+  });
+  const { serialNumber } = new X509Certificate(readFileSync(join(site.folder, 'pki/proxy.crt')));
+  const client = `role: proxy\nserial: "${serialNumber}"\nnode: web-1\n`;
+  await site.repository.commit({ [`clients/${serialNumber}.yaml`]: client });
+  const controller = await runController(site);
+  await expect.poll(async () => (await controller.get('/hiera/web-1/')).status, PATIENCE).toBe(200);
+  const folder = join(site.folder, 'made');
+  mkdirSync(folder);
+  writeFileSync(join(site.folder, 'app.liquid'), '{% for port in ports %}listen {{ port }}\n{% endfor %}');
+  writeFileSync(join(site.folder, 'log.liquid'), 'level={{ level }}\n');
+  const config = join(site.folder, 'render.yaml');
+  writeFileSync(join(site.folder, 'note'), `#!/bin/sh\necho "$@ $TREELINE_NODE" >> made/../runs\ntest ! -e broken\n`);
+  chmodSync(join(site.folder, 'note'), 0o700);
+  writeFileSync(
+    config,
+    `server: https://localhost:${controller.controller.api.port}
+ca: pki/ca.crt
+cert: pki/proxy.crt
+key: pki/proxy.key
+node: web-1
+checkSeconds: 5
+files:
+${files}`,
+  );
+  const runs = join(site.folder, 'runs');
+  writeFileSync(runs, '');
+  return {
+    ...{ site, controller, folder, config },
+    read: (file) => readFileSync(join(folder, file), 'utf8'),
+    runs: () => readFileSync(runs, 'utf8').split('\n').slice(0, -1),
+  };
+}
+
+const FILES = `  - { template: app.liquid, path: made/app.conf, mode: "0640", run: [./note, one] }
+  - { template: log.liquid, path: made/log.conf, run: [./note, one] }
+  - { template: log.liquid, path: made/other.conf, run: [./note, two] }
+`;
+
+it(
+  'follows the record, runs what a change asks for, and goes on without its controller',
+  async () => {
+    const { site, controller, folder, config, read, runs } = await openScene(FILES);
+    const first = new ServingProcess(config, 'render');
+    await expect.poll(runs, PATIENCE).toEqual(['one web-1', 'two web-1']);
+    expect(read('app.conf')).toBe('listen 80\nlisten 443\n');
+    expect(statSync(join(folder, 'app.conf')).mode & 0o777).toBe(0o640);
+    expect(statSync(join(folder, 'log.conf')).mode & 0o777).toBe(0o644);
+    const untouched = statSync(join(folder, 'app.conf')).ino;
+
+    writeFileSync(join(site.folder, 'broken'), '');
+    await site.repository.commit({ [LAYER]: layer('').replace('info', 'debug') });
+    const pushed = performance.now();
+    await expect.poll(() => read('other.conf'), PATIENCE).toBe('level=debug\n');
+    expect(performance.now() - pushed).toBeLessThan(6_000);
+    expect(statSync(join(folder, 'app.conf')).ino).toBe(untouched);
+    expect(await first.logged('the files are not as they should be; it is tried again')).toMatchObject({
+      reason: expect.stringMatching(/note ended with 1\n.*note ended with 1$/),
+    });
+    expect(await first.end('SIGTERM')).toBe(0);
+
+    // What has failed is owed, also across a restart and while there is no controller.
+    await controller.stop();
+    rmSync(join(site.folder, 'broken'));
+    const before = runs().length;
+    writeFileSync(join(folder, 'app.conf'), 'by hand');
+    const second = new ServingProcess(config, 'render');
+    await second.logged('the controller gives no record; the last one is used on');
+    await expect.poll(() => runs().slice(before), PATIENCE).toEqual(['one web-1', 'two web-1']);
+    expect(read('app.conf')).toBe('listen 80\nlisten 443\n');
+    writeFileSync(join(folder, 'log.conf'), 'by hand');
+    await expect.poll(() => read('log.conf'), PATIENCE).toBe('level=debug\n');
+    expect(await second.end('SIGTERM')).toBe(0);
+    const lost = second.lines.filter(({ msg }) => String(msg).startsWith('the controller gives no record'));
+    expect(lost).toHaveLength(1);
+    expect(readdirSync(folder).sort()).toEqual(['app.conf', 'log.conf', 'other.conf']);
+    expect(statSync(join(site.folder, 'render-state/record.json')).mode & 0o777).toBe(0o600);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'makes the files once, and says in its exit code whether they are right',
+  async () => {
+    const { site, controller, config, read, runs } = await openScene(FILES);
+    const once = () => treeline(['render', '--config', config, '--once']);
+    expect(await once()).toMatchObject({ code: 0, stderr: '' });
+    expect(runs()).toEqual(['one web-1', 'two web-1']);
+    expect((await once()).code).toBe(0);
+    expect(runs()).toHaveLength(2);
+
+    writeFileSync(join(site.folder, 'app.liquid'), 'new {{ level }}');
+    writeFileSync(join(site.folder, 'log.liquid'), '\n{{ levle }}');
+    const wrong = await once();
+    expect(wrong).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /log\.liquid:2:4: neither the record of web-1 .* has "levle"; did you mean "level"\?\n/,
+      ),
+    });
+    expect(read('app.conf')).toBe('listen 80\nlisten 443\n');
+    writeFileSync(join(site.folder, 'log.liquid'), 'level={{ level }}\n');
+    await controller.stop();
+    const alone = await once();
+    expect(alone).toMatchObject({ code: 1, stderr: expect.stringMatching(/^treeline: nothing listens there/) });
+    expect(read('app.conf')).toBe('new info');
+    rmSync(join(site.folder, 'render-state/record.json'));
+    expect(await once()).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(
+        /^treeline: there is no record, and none of an earlier time: nothing listens there/,
+      ),
+    });
+  },
+  TIMEOUT_MS,
+);
