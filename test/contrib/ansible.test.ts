@@ -1,0 +1,358 @@
+// contrib/ansible with the real Ansible against a whole controller over mutual TLS. Skipped where Ansible is not installed.
+import { X509Certificate } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { createLog } from '../../src/base/log.ts';
+import { type Controller, startController } from '../../src/compose.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { DeliveryRow } from '../../src/model/rows.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
+import { type ProcessResult, ROOT, run } from '../support/command-line.ts';
+import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
+import { createSiteIn, type Site } from '../support/site-on-disk.ts';
+
+const PLAYBOOK = (process.env.PATH ?? '')
+  .split(delimiter)
+  .map((at) => join(at, 'ansible-playbook'))
+  .find(existsSync);
+const HAS_ANSIBLE = PLAYBOOK !== undefined;
+const PARSER = join(ROOT, 'test/contrib/parse-inventories.py');
+const WHY_SKIPPED = 'skipped: Ansible is not installed here (Debian: apt-get install ansible-core)';
+const PATIENCE = { timeout: 20_000, interval: 25 };
+const EXECUTION = `  providers:
+    - { name: lab, provider: simulated, options: { createMs: 1 } }`;
+/** What Ansible would run, were it taken for a template: it makes a file `ran` where Ansible was started. */
+const HOSTILE = `{{ lookup('pipe', 'touch ran') }}`;
+const OTHER_DELIMITERS = `[% lookup('pipe', 'touch ran') %]`;
+
+const FILES = {
+  'tree.yaml': `name: global
+type: common
+children: [{ name: production, type: environment, children: [{ name: berlin, type: location }] }]
+`,
+  'types/environment/production.yaml': 'log_level: warning\n',
+  'types/location/berlin.yaml': 'ntp_servers: [ntp1.example, ntp2.example]\n',
+  'types/role/web-server.yaml': 'port: 8080\nbackups: true\nProxyTag: berlin\n',
+  'types/clientcert/by-hand.yaml': `motd: "${HOSTILE}"\nwords: ["${OTHER_DELIMITERS}"]\naddress: 192.0.2.7\n`,
+  'types/clientcert/EU-1.yaml': 'description: the first one\n',
+  'stacks/templates/web.yaml': `parameters: { prefix: "" }
+resources:
+  web:
+    type: Platform::ResourceGroup
+    properties:
+      count: "2"
+      resource_def:
+        properties: { name: "<<prefix>>-<<index>>", environment: production, location: berlin, role: web-server }
+  db:
+    type: Platform::Server
+    properties: { name: "<<prefix>>-db", environment: production }
+`,
+  'stacks/instances/shop-eu.yaml': 'stackTemplate: web\nparameters: { prefix: EU }\n',
+  'stacks/instances/one.yaml': 'stackTemplate: web\nparameters: { prefix: one }\n',
+  'stacks/instances/shop_eu.yaml': 'stackTemplate: web\nparameters: { prefix: eu2 }\n',
+};
+
+/** Writes texts in all the ways in which Ansible could take them for templates. */
+const PLAY = `- hosts: by-hand
+  connection: local
+  gather_facts: false
+  tasks:
+    - set_fact: { fact: "{{ treeline.motd }}" }
+    - copy:
+        dest: texts
+        content: "{{ fact }} {{ composed }} {{ treeline.motd }} {{ hostvars['by-hand'].treeline.motd }} {{ treeline.words[0] }}
+          {{ lookup('template', 'other.j2', variable_start_string='[%', variable_end_string='%]') }}"
+`;
+
+const FAILING_PLAY = `- hosts: group_one_web
+  connection: local
+  gather_facts: false
+  tasks:
+    - debug: { var: treeline.port }
+    - fail: {}
+      when: inventory_hostname == 'one-2'
+`;
+
+let site: Site;
+let controller: Controller;
+/** The lines of an inventory file, without what a test changes. */
+let options: Readonly<Record<string, string>>;
+let ask: HttpsClient['request'];
+
+beforeAll(async () => {
+  if (!HAS_ANSIBLE) return;
+  const folder = mkdtempSync(join(tmpdir(), 'treeline-'));
+  site = await createSiteIn(folder, { files: FILES, execution: EXECUTION, provider: 'lab' });
+  controller = await startController(await loadSettings(site.config), { log: createLog('silent') });
+  const pki = (name: string): string => join(folder, 'pki', name);
+  options = {
+    server: `https://127.0.0.1:${controller.api.port}`,
+    ...{ ca: pki('ca.crt'), cert: pki('administrator.crt'), key: pki('administrator.key') },
+  };
+  ask = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator).request;
+  for (const instance of ['one', 'shop-eu', 'shop_eu']) {
+    const isDone = async (): Promise<void> =>
+      expect((await ask(`/stacks/instances/${instance}/status`)).body).toBe('Done');
+    await vi.waitFor(isDone, PATIENCE);
+  }
+});
+afterAll(async () => {
+  if (!HAS_ANSIBLE) return;
+  await controller.stop();
+  rmSync(site.folder, { recursive: true });
+});
+
+/** Returns how often `/hiera/all` was answered, by status. */
+async function answers(): Promise<Readonly<Record<string, number>>> {
+  const scrape = await (await fetch(`http://127.0.0.1:${controller.management.port}/metrics`)).text();
+  const lines = scrape.matchAll(/^treeline_http_requests_total\{(.*\/hiera\/all.*)\} (\d+)/gm);
+  return Object.fromEntries(
+    [...lines].map(([, labels = '', count]) => [/code="(\d+)"/.exec(labels)?.[1], Number(count)]),
+  );
+}
+
+/** Writes the certificate of an authority of its own, or of that of the site; nobody has registered it. */
+async function strangerOf(of?: Site): Promise<Readonly<Record<string, string>>> {
+  const folder = mkdtempSync(join(tmpdir(), 'treeline-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const now = Date.now();
+  const pki = (name: string): string => readFileSync(join(of?.folder ?? '', 'pki', name), 'utf8');
+  const authority = of
+    ? { key: pki('ca.key'), cert: pki('ca.crt') }
+    : await createAuthority({ commonName: 'another', now });
+  const { key, cert } = await issueClientCertificate(authority, { commonName: 'stranger', now });
+  writeFileSync(join(folder, 'key'), key);
+  writeFileSync(join(folder, 'cert'), cert);
+  return { key: join(folder, 'key'), cert: join(folder, 'cert') };
+}
+
+/** Registers the certificate of a proxy that reads its site, and returns the options that name it. */
+async function proxyOfBerlin(): Promise<Readonly<Record<string, string>>> {
+  const [key, cert] = ['key', 'crt'].map((end) => join(site.folder, `pki/proxy.${end}`)) as [string, string];
+  const { serialNumber: serial, fingerprint256: fingerprint } = new X509Certificate(readFileSync(cert));
+  const client = { serial, fingerprint, role: 'proxy', tags: ['berlin'], reads: 'site' };
+  const headers = { 'Content-Type': 'application/json' };
+  expect(await ask('/clients', { method: 'POST', headers, body: JSON.stringify(client) })).toMatchObject({
+    status: 201,
+  });
+  return { key, cert };
+}
+
+/** Returns what is recorded of the records that nodes have, by node. */
+function deliveries(): Readonly<Record<string, Pick<DeliveryRow, 'applied' | 'told'>>> {
+  using store = new DatabaseSync(join(site.state, 'store.sqlite'), { readOnly: true });
+  const rows = store.prepare(`SELECT name, value FROM rows WHERE kind = 'delivery'`).all();
+  return Object.fromEntries(rows.map(({ name, value }) => [name, JSON.parse(String(value))]));
+}
+
+/** Returns the address of a server that accepts connections, and says nothing. */
+async function hung(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+}
+
+interface Ansible {
+  readonly folder: string;
+  /** Runs a program of Ansible in the folder, which is also the home, with the inventory `name`. */
+  run(program: string, args: readonly string[], name?: string): Promise<ProcessResult>;
+  /** Runs ansible-inventory, and returns what it prints, of which it has to warn nobody. */
+  list(): Promise<Listed>;
+  /** Has the plugin parse these inventories in one process, and returns what it says of each. */
+  parse(names: readonly string[]): Promise<readonly string[]>;
+  write(name: string, text: string): void;
+  /** Writes `name`.treeline.yaml. */
+  inventory(name: string, changed?: Readonly<Record<string, string>>, more?: string): void;
+}
+
+interface Listed {
+  readonly _meta: { readonly hostvars: Readonly<Record<string, { readonly treeline: JsonMap }>> };
+  readonly [group: string]: JsonMap;
+}
+
+/** Returns a folder with an inventory `all`, for the running test. */
+function ansible(more = ''): Ansible {
+  const folder = mkdtempSync(join(tmpdir(), 'treeline-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+  const plugins = (kind: string): string => `${kind}_plugins = ${ROOT}/contrib/ansible/${kind}_plugins\n`;
+  write('ansible.cfg', `[defaults]\n${plugins('inventory')}${plugins('callback')}callbacks_enabled = treeline\n`);
+  const inventory: Ansible['inventory'] = (name, changed = {}, text = '') => {
+    const lines = Object.entries({ plugin: 'treeline', ...options, ...changed });
+    write(`${name}.treeline.yaml`, `${lines.map(([key, value]) => `${key}: ${value}\n`).join('')}${text}`);
+  };
+  inventory('all', {}, more);
+  const env = { HOME: folder, ANSIBLE_CONFIG: join(folder, 'ansible.cfg'), PYTHONDONTWRITEBYTECODE: '1' };
+  const runIn: Ansible['run'] = (program, args, name = 'all') =>
+    run(program, ['-i', `${name}.treeline.yaml`, ...args], { cwd: folder, env });
+  const list = async (): Promise<Listed> => {
+    const { code, stdout, stderr } = await runIn('ansible-inventory', ['--list']);
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('Failed')]);
+    return JSON.parse(stdout);
+  };
+  const parse = async (names: readonly string[]): Promise<readonly string[]> => {
+    const [python = ''] = readFileSync(PLAYBOOK ?? '', 'utf8')
+      .replace(/^#!\s*/, '')
+      .split('\n');
+    const { stdout } = await run(python, [PARSER, ...names.map((name) => `${name}.treeline.yaml`)], {
+      cwd: folder,
+      env,
+    });
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  };
+  return { folder, write, inventory, run: runIn, list, parse };
+}
+
+describe.runIf(HAS_ANSIBLE)('the inventory', () => {
+  it('has groups from stacks and selectors, and records as host variables', async () => {
+    const { folder, list, run } = ansible();
+    const before = await answers();
+    const listed = await list();
+    const [graph, host] = await Promise.all([
+      run('ansible-inventory', ['--graph', 'role_web_server']),
+      run('ansible-inventory', ['--host', 'EU-db']),
+    ]);
+    // Each asks. The last answer is kept for its owner alone, and not sent again.
+    expect(await answers()).toEqual({ 200: (before[200] ?? 0) + 1, 304: (before[304] ?? 0) + 2 });
+    const kept = join(folder, '.cache/treeline-ansible');
+    const [file = ''] = readdirSync(kept);
+    expect([kept, join(kept, file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);
+    const { _meta, ...groups } = listed;
+    const { treeline = {} } = _meta.hostvars['eu2-1'] ?? {};
+    expect(treeline).toMatchObject({ name: 'eu2-1', port: 8080, backups: true, stackInstance: ['shop_eu'] });
+    expect(treeline).toMatchObject({ log_level: 'warning', ntp_servers: ['ntp1.example', 'ntp2.example'] });
+    const { all, ...hosts } = Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, group.hosts]));
+    expect(hosts).toEqual({
+      ungrouped: ['by-hand'],
+      instance_one: ['one-1', 'one-2', 'one-db'],
+      group_one_web: ['one-1', 'one-2'],
+      group_one_db: ['one-db'],
+      role_web_server: ['EU-1', 'EU-2', 'eu2-1', 'eu2-2', 'one-1', 'one-2'],
+      environment_production: ['EU-1', 'EU-2', 'EU-db', 'eu2-1', 'eu2-2', 'eu2-db', 'one-1', 'one-2', 'one-db'],
+      location_berlin: ['EU-1', 'EU-2', 'eu2-1', 'eu2-2', 'one-1', 'one-2'],
+      // Ansible would call both instances shop_eu: a play for one must not run on the servers of the other.
+      instance_shop_eu_b10be52a: ['EU-1', 'EU-2', 'EU-db'],
+      instance_shop_eu_4ec90cbd: ['eu2-1', 'eu2-2', 'eu2-db'],
+      group_shop_eu_web_e2948413: ['EU-1', 'EU-2'],
+      group_shop_eu_web_809b8d72: ['eu2-1', 'eu2-2'],
+      group_shop_eu_db_61dc7b4d: ['EU-db'],
+      group_shop_eu_db_08372f15: ['eu2-db'],
+    });
+    expect(graph.stderr.replaceAll(/\s+/g, ' ')).toContain(
+      'several groups would be called instance_shop_eu: instance shop-eu is instance_shop_eu_',
+    );
+    expect(graph.stdout).toMatch(/^@role_web_server:\n {2}\|--EU-1\n {2}\|--EU-2\n/);
+    expect(JSON.parse(host.stdout)).toMatchObject({ treeline: { name: 'EU-db', description: 'db of shop-eu' } });
+    writeFileSync(join(kept, file), readFileSync(join(kept, file), 'utf8').replace('8080', '8081'));
+    expect(await list()).toEqual(listed);
+  });
+
+  it('composes variables and groups of records as other inventories do', async () => {
+    const { list } = ansible(`strict: true
+compose: { ansible_host: treeline.address | default(treeline.name) }
+groups: { open: (treeline.port | default(0)) == 8080 }
+keyed_groups: [{ prefix: level, key: treeline.log_level | default("none") }]
+`);
+    const { _meta, ...groups } = await list();
+    expect(_meta.hostvars).toMatchObject({
+      'by-hand': { ansible_host: { __ansible_unsafe: '192.0.2.7' } },
+      'EU-1': { ansible_host: 'EU-1' },
+    });
+    expect(groups).toMatchObject({
+      open: { hosts: ['EU-1', 'EU-2', 'eu2-1', 'eu2-2', 'one-1', 'one-2'] },
+      level_none: { hosts: ['by-hand'] },
+    });
+  });
+
+  it('brings texts as texts: Ansible runs none as a template', async () => {
+    const { folder, write, run } = ansible('compose: { composed: treeline.motd }\n');
+    write('other.j2', '[% treeline.words[0] %]');
+    write('play.yaml', PLAY);
+    const { code, stdout, stderr } = await run('ansible-playbook', ['play.yaml']);
+    expect([code, stdout, stderr]).toEqual([0, expect.stringContaining('failed=0'), expect.anything()]);
+    const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
+    expect(read('texts')).toBe(`${`${HOSTILE} `.repeat(4)}${OTHER_DELIMITERS} ${OTHER_DELIMITERS}`);
+    expect(existsSync(join(folder, 'ran'))).toBe(false);
+  });
+});
+
+describe.runIf(HAS_ANSIBLE)('the callback', () => {
+  it('confirms for each host the record that it was given', { timeout: 60_000 }, async () => {
+    const { inventory, write, run } = ansible();
+    inventory('site', await proxyOfBerlin());
+    write('play.yaml', FAILING_PLAY);
+    const play = (more: readonly string[], name?: string): Promise<ProcessResult> =>
+      run('ansible-playbook', ['play.yaml', ...more], name);
+    expect(await play([], 'site')).toMatchObject({ code: 2, stderr: expect.not.stringContaining('confirmed') });
+    const { headers } = await ask('/hiera/one-1');
+    expect(deliveries()).toEqual({
+      'one-1': expect.objectContaining({
+        applied: expect.objectContaining({ digest: headers.etag?.slice(1, -1) }),
+        told: null,
+      }),
+      'one-2': expect.objectContaining({
+        applied: null,
+        told: expect.objectContaining({
+          outcome: 'failed',
+          message: 'Ansible: 1 ok, 0 changed, 1 failures, 0 unreachable',
+        }),
+      }),
+    });
+    const before = deliveries();
+    const [part, administrator] = await Promise.all([play(['--tags', 'never'], 'site'), play([])]);
+    expect(part.stdout).toContain('treeline: a part of the playbook has run; nothing is confirmed');
+    expect(administrator.stderr.replaceAll(/\s+/g, ' ')).toMatch(
+      /2 of 2 hosts are not confirmed; one-1: .* 403 not_allowed/,
+    );
+    expect(deliveries()).toEqual(before);
+    await play(['--check'], 'site');
+    expect(deliveries()['one-1']).toMatchObject({ applied: before['one-1']?.applied, told: { outcome: 'noop' } });
+  });
+});
+
+describe.runIf(HAS_ANSIBLE)('an inventory that cannot be read', () => {
+  it('says why', async () => {
+    const { inventory, parse } = ansible();
+    const faults: Readonly<Record<string, readonly [changed: Readonly<Record<string, string>>, message: string]>> = {
+      unregistered: [await strangerOf(site), 'answered 403 client_not_registered: '],
+      'of-another-authority': [await strangerOf(), 'ended the TLS connection; does it trust'],
+      'with-another-authority': [{ ca: (await strangerOf()).cert ?? '' }, 'is not trusted: '],
+      'without-controller': [{ server: 'https://127.0.0.1:1' }, 'cannot ask https://127.0.0.1:1: '],
+      hanging: [{ server: await hung(), timeout: '1' }, 'has not answered within 1 s'],
+      'of-another-kind': [
+        { sever: 'https://x' },
+        'there is no option "sever"; those of the plugin are ca, cache_directory, ',
+      ],
+      'without-tls': [{ server: 'http://127.0.0.1:1' }, 'server is the address of a controller, https://'],
+      'without-authorities': [{ ca: '/nowhere' }, 'cannot read certificates from /nowhere: '],
+      'without-key': [{ key: '/nowhere' }, 'with the key /nowhere: '],
+    };
+    for (const [name, [changed]] of Object.entries(faults)) inventory(name, changed);
+    const started = performance.now();
+    expect(await parse(Object.keys(faults))).toEqual(
+      Object.values(faults).map(([, message]) => expect.stringContaining(message)),
+    );
+    expect(performance.now() - started).toBeLessThan(15_000);
+  });
+
+  it('ends Ansible, which would go on with the hosts of others', async () => {
+    const { inventory, write, run } = ansible();
+    inventory('wrong', { server: 'https://127.0.0.1:1' });
+    write('hosts', 'static-1\n');
+    const { code, stdout, stderr } = await run('ansible-inventory', ['-i', 'hosts', '--list'], 'wrong');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('cannot ask https://127.0.0.1:1: ');
+  });
+});
+
+it.skipIf(HAS_ANSIBLE)(WHY_SKIPPED, () => undefined);
