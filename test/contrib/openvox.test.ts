@@ -1,5 +1,5 @@
 // contrib/openvox against a real controller, with the real Puppet: a catalog, what it costs, what fails, and how; the node
-// classifier. Skipped where there is no Puppet.
+// classifier; what a run confirms. Skipped where there is no Puppet.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -28,6 +28,7 @@ const RECORDS = {
   'hierarchy.yaml': 'merge: { packages: unique, classes: unique }\n',
   'types/common/global.yaml': `packages: [curl, chrony]
 log_level: info
+motd: Grüße, 日本
 profile::web::port: 80
 greeting: "on %{facts.os.family} at %{lookup('log_level')} with %{lookup('packages.0')}"
 `,
@@ -69,27 +70,30 @@ only_below: a file
 "profile::web::tls": true
 `;
 
+/** Puppet takes a second to start, and many on a machine that does much else. */
+const STARTING = { timeout: 120_000 };
+
 interface Rig {
   readonly site: Site;
   readonly running: RunningController;
   readonly puppet: PuppetSite;
   /** Options of the backend that let it in, and what replaces them. */
   environment(name: string, options?: Readonly<Record<string, string>>, uri?: string): void;
-  /** How many reads of records were answered, by status. */
-  reads(): Promise<Readonly<Record<string, number>>>;
+  /** How many reads of records were answered, by status; or requests to another route. */
+  reads(route?: string): Promise<Readonly<Record<string, number>>>;
   enc(node: string, variables?: Readonly<Record<string, string>>): Promise<Ended>;
 }
 
-/** Returns a controller that Puppet's certificate may read; the environment `production` has Treeline above a file. */
-async function createRig(): Promise<Rig> {
+/** Returns a controller that lets the certificate of Puppet in; the environment `production` has Treeline above a file. */
+async function createRig(asks: 'automation-endpoint' | 'proxy' = 'automation-endpoint', fields = ''): Promise<Rig> {
   const site = await createSite(RECORDS);
-  const { serial, role } = registrationOf(site, 'automation-endpoint');
-  const head = await site.repository.commit({ [`clients/${serial}.yaml`]: `role: ${role}\n` });
+  const { serial } = registrationOf(site, asks);
+  const head = await site.repository.commit({ [`clients/${serial}.yaml`]: `role: ${asks}\n${fields}` });
   const running = await runController(site);
   await running.untilDone(head);
   const puppet = createPuppetSite(['web-1', 'nobody']);
   const pki = (name: string): string => join(site.folder, 'pki', name);
-  const own = { ca: pki('ca.crt'), cert: pki('automation-endpoint.crt'), key: pki('automation-endpoint.key') };
+  const own = { ca: pki('ca.crt'), cert: pki(`${asks}.crt`), key: pki(`${asks}.key`) };
   const server = `https://localhost:${running.controller.api.port}`;
   const environment: Rig['environment'] = (name, options = {}, uri = server) =>
     puppet.addEnvironment(name, {
@@ -104,12 +108,13 @@ hierarchy:
   environment('production');
   return {
     ...{ site, running, puppet, environment },
-    async reads() {
+    async reads(route = '/hiera/:clientcert') {
       const answer = await fetch(`http://127.0.0.1:${running.controller.management.port}/metrics`);
       const lines = (await answer.text()).matchAll(
-        /^treeline_http_requests_total\{route="\/hiera\/:clientcert",role="[\w-]+",code="(\d+)"\} (\d+)$/gm,
+        /^treeline_http_requests_total\{route="(.+)",role="[\w-]+",code="(\d+)"\} (\d+)$/gm,
       );
-      return Object.fromEntries([...lines].map(([, code = '', count]) => [code, Number(count)]));
+      const ofRoute = [...lines].filter(([, name]) => name === route);
+      return Object.fromEntries(ofRoute.map(([, , code = '', count]) => [code, Number(count)]));
     },
     enc: (node, variables = {}) =>
       runProgram([join(MODULE, 'bin/treeline-enc'), node], {
@@ -123,6 +128,14 @@ interface Compiled {
   readonly titles?: readonly string[];
   readonly error?: string;
   readonly seconds: number;
+}
+
+/** Returns the titles of the notifications of a catalog, as Puppet prints it after what it logs. */
+function titlesIn(output: string): readonly string[] {
+  const { resources } = JSON.parse(output.slice(output.indexOf('{'))) as {
+    readonly resources: readonly { readonly type: string; readonly title: string }[];
+  };
+  return resources.filter(({ type }) => type === 'Notify').map(({ title }) => title);
 }
 
 /** Starts a process that compiles one catalog after the other, as a Puppet server does. */
@@ -152,22 +165,16 @@ async function startSilentServer(): Promise<number> {
 
 it.skipIf(HAS_PUPPET)(WHY_SKIPPED, () => undefined);
 
-describe.skipIf(!HAS_PUPPET)('the Hiera backend', () => {
-  it('gives a real catalog its values by one request, and what the record lacks comes from the next level', async () => {
+describe.skipIf(!HAS_PUPPET)('the Hiera backend', STARTING, () => {
+  it('gives a real catalog its values, what the record lacks from the next level; --explain says what gave them', async () => {
     const { puppet, reads } = await createRig();
-    const { code, stdout, stderr } = await puppet.puppet('catalog', 'compile', 'web-1', '--facts_terminus', 'yaml');
-    expect([stderr, code]).toEqual(['', 0]);
-    const catalog = JSON.parse(stdout.slice(stdout.indexOf('{')));
-    const notified = catalog.resources.filter(({ type }: { type: string }) => type === 'Notify');
-    expect(notified.map(({ title }: { title: string }) => title).sort()).toEqual([...NOTIFIED].sort());
-    expect(await reads()).toEqual({ 200: 1 });
-  });
-
-  it('tells with --explain which object and file gave each value, and which it was laid over', async () => {
-    const { puppet, reads } = await createRig();
-    const args = ['lookup', 'nowhere', 'greeting', '--node', 'web-1', '--facts_terminus', 'yaml', '--explain'];
-    const { code, stdout } = await puppet.puppet(...args);
-    expect([code, stdout.match(/(?<=^ +)(?:Treeline|overrides|joins)\b.*/gm)]).toEqual([
+    const [compiled, explained] = await Promise.all([
+      puppet.puppet('catalog', 'compile', 'web-1', '--facts_terminus', 'yaml'),
+      puppet.puppet('lookup', 'nowhere', 'greeting', '--node', 'web-1', '--facts_terminus', 'yaml', '--explain'),
+    ]);
+    expect([compiled.stderr, compiled.code]).toEqual(['', 0]);
+    expect(titlesIn(compiled.stdout)).toEqual(NOTIFIED);
+    expect([explained.code, explained.stdout.match(/(?<=^ +)(?:Treeline|overrides|joins)\b.*/gm)]).toEqual([
       0,
       [
         'Treeline: the record of web-1 has no key lookup_options',
@@ -176,10 +183,11 @@ describe.skipIf(!HAS_PUPPET)('the Hiera backend', () => {
         'overrides common global (types/common/global.yaml:2): "info"',
         'Treeline: role web (types/role/web.yaml:2) sets packages for web-1 (merge: unique)',
         'joins common global (types/common/global.yaml:1): ["curl","chrony"]',
-        'Treeline: common global (types/common/global.yaml:4) sets greeting for web-1 (merge: first)',
+        'Treeline: common global (types/common/global.yaml:5) sets greeting for web-1 (merge: first)',
       ],
     ]);
-    expect(await reads()).toEqual({ 200: 2 });
+    // One of the catalog, two of the explanation.
+    expect(await reads()).toEqual({ 200: 3 });
   });
 
   it('asks once a catalog, which costs a 304 while the record is the same', async () => {
@@ -220,7 +228,7 @@ describe.skipIf(!HAS_PUPPET)('the Hiera backend', () => {
     await fails(/answers 403: No client is registered with serial \w+/, 'stranger', 'web-1');
     await fails(/certificate verify failed.*has to be signed by .*\/ca, and to name that host/, 'wrong_ca', 'web-1');
     await fails(/cannot be reached.*Connection refused/, 'down', 'web-1');
-    await fails(/has not answered within 1.2 s/, 'hung', 'web-1');
+    await fails(/has not answered within 1.5 s/, 'hung', 'web-1');
     await fails(/is not like https:/, 'plain', 'web-1');
     await fails(/unknown options in hiera.yaml: proxy/, 'mistyped', 'web-1');
     await fails(
@@ -234,31 +242,22 @@ describe.skipIf(!HAS_PUPPET)('the Hiera backend', () => {
   });
 });
 
-describe.skipIf(!HAS_PUPPET)('the node classifier', () => {
-  it('prints classes, parameters and the environment of a record', async () => {
-    const { enc } = await createRig();
+describe.skipIf(!HAS_PUPPET)('the node classifier', STARTING, () => {
+  it('prints classes, parameters and the environment of a record; or nothing, fails, and says why', async () => {
+    const { enc, running } = await createRig();
     const [web, db] = await Promise.all([enc('web-1'), enc('db-1')]);
     expect([web.stderr, web.code, db.stderr, db.code]).toEqual(['', 0, '', 0]);
     expect(load(web.stdout)).toEqual({
       classes: ['role::web'],
       parameters: {
-        ...{
-          cpus: 4,
-          greeting: "on %{facts.os.family} at %{lookup('log_level')} with %{lookup('packages.0')}",
-          log_level: 'debug',
-          role: 'web',
-        },
-        ...{ packages: ['nginx', 'curl', 'chrony'], stackInstance: [], type: 'clientcert', description: '' },
-        last_stack_update: expect.any(String),
+        ...{ cpus: 4, greeting: expect.stringMatching(/^on %\{facts/), log_level: 'debug', motd: 'Grüße, 日本' },
+        ...{ packages: ['nginx', 'curl', 'chrony'], role: 'web', stackInstance: [], type: 'clientcert' },
+        ...{ description: '', last_stack_update: expect.any(String) },
       },
       environment: 'production',
     });
     expect(load(db.stdout)).toMatchObject({ classes: ['ntp', 'profile::db'], parameters: { name_of_rack: 'b7' } });
     expect(load(db.stdout)).not.toHaveProperty('environment');
-  });
-
-  it('prints nothing and fails, and says why, where it is not certain', async () => {
-    const { enc, running } = await createRig();
     const silent = `https://localhost:${await startSilentServer()}`;
     const [unknown, unset, hung, named] = await Promise.all([
       enc('nobody'),
@@ -271,7 +270,26 @@ describe.skipIf(!HAS_PUPPET)('the node classifier', () => {
     expect(hung.seconds).toBeLessThan(15);
     expect(unknown.stderr).toMatch(/answers 404: There is no node "nobody"/);
     expect(unset.stderr).toBe('treeline-enc: set TREELINE_KEY\n');
-    expect(hung.stderr).toMatch(/has not answered within 1.2 s/);
+    expect(hung.stderr).toMatch(/has not answered within 1.5 s/);
     expect(named.stderr).toMatch(/cannot be reached|verify failed/);
+  });
+});
+
+describe.skipIf(!HAS_PUPPET)('the report processor', STARTING, () => {
+  it('confirms what became of the record from which a catalog was compiled, by the process that got the report', async () => {
+    const { puppet, reads } = await createRig('proxy', 'node: web-1\n');
+    const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];
+    puppet.addEnvironment('production', {
+      'manifests/site.pp': `exec { 'test -e ${flag}': path => '/usr/bin:/bin' }\nnotify { lookup('log_level'): }\n`,
+    });
+    const options = ['--reports', 'treeline', '--facts_terminus', 'yaml', '--certname', 'web-1'];
+    const compiled = await puppet.puppet('catalog', 'compile', 'web-1', ...options);
+    writeFileSync(file, compiled.stdout.slice(compiled.stdout.indexOf('{')));
+    const apply = (): Promise<Ended> => puppet.puppet('apply', '--catalog', file, ...options);
+
+    await apply();
+    writeFileSync(flag, '');
+    expect((await apply()).stderr).toBe('');
+    expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });
   });
 });

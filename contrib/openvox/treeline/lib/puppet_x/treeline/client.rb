@@ -57,7 +57,8 @@ module PuppetX
       def send_request(request)
         request['Accept'] = 'application/json'
         request['Accept-Encoding'] = 'identity'
-        work = Thread.new { exchange(request) }
+        http = connection
+        work = Thread.new { exchange(http, request) }
         work.report_on_exception = false
         raise Failure, "Treeline at #{uri} has not answered within #{Client::SECONDS_MAX} s" if work.join(Client::SECONDS_MAX).nil?
 
@@ -66,10 +67,8 @@ module PuppetX
         work&.kill
       end
 
-      def exchange(request)
-        connection.start do |http|
-          http.request(request) { |response| return read_answer(response) }
-        end
+      def exchange(http, request)
+        http.start { http.request(request) { |response| return read_answer(response) } }
       rescue OpenSSL::SSL::SSLError => e
         raise Failure, "There is no trusted connection to Treeline at #{uri}: #{e.message}. #{advice_on(e.message)}"
       rescue SystemCallError, SocketError, IOError, Net::ProtocolError => e
@@ -77,9 +76,9 @@ module PuppetX
       end
 
       def advice_on(message)
-        return "Its certificate has to be signed by #{ca}, and to name that host" if message.include?('verify failed')
+        return "Its certificate has to be signed by #{ca}, and to name that host" if message.match?(/verify failed|hostname/)
 
-        "It has to trust the authority of #{cert}, and that certificate must be neither expired nor revoked"
+        "It has to trust the authority of #{cert}, which has to be of the key #{key}, and neither expired nor revoked"
       end
 
       def connection
@@ -91,7 +90,8 @@ module PuppetX
         http.verify_hostname = true if http.respond_to?(:verify_hostname=)
         http.cert, *chain = certificates
         http.extra_chain_cert = chain if !chain.empty? && http.respond_to?(:extra_chain_cert=)
-        http.key = key_of(http.cert)
+        # Without a password, OpenSSL would ask the terminal for that of a key which has one.
+        http.key = read('key') { |pem| OpenSSL::PKey.read(pem, '') }
         http.cert_store = authorities
         http.max_retries = 0
         http
@@ -121,15 +121,6 @@ module PuppetX
         end
       end
 
-      # An empty password: without one, OpenSSL asks the terminal for that of a key which has one.
-      def key_of(certificate)
-        read('key') do |pem|
-          OpenSSL::PKey.read(pem, '').tap do |pair|
-            raise OpenSSL::PKey::PKeyError, "it does not belong to #{cert}" unless certificate.check_private_key(pair)
-          end
-        end
-      end
-
       def read(option)
         path = self[option]
         raise Failure, "there is no path of a file for #{option}" unless path.is_a?(String)
@@ -142,7 +133,7 @@ module PuppetX
       def read_answer(response)
         return nil if response.is_a?(Net::HTTPNotModified)
 
-        text = +''
+        text = String.new
         response.read_body do |piece|
           text << piece
           raise Failure, "Treeline at #{uri} answers with more than #{Client::BYTES_MAX} bytes" if text.bytesize > Client::BYTES_MAX
@@ -162,7 +153,7 @@ module PuppetX
     end
 
     # Puppet waits for this while it compiles.
-    Client::SECONDS_MAX = 1.2
+    Client::SECONDS_MAX = 1.5
     Client::BYTES_MAX = 8 * 1024 * 1024
   end
 end
