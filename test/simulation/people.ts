@@ -7,7 +7,7 @@ import type { Order, Target } from '../../src/service/operate/answers.ts';
 import { allowed } from '../support/allowed.ts';
 import type { Deed, Edit } from './actions.ts';
 import { askToCheck, askToReplace, askToRetain } from './ask-servers.ts';
-import { edited, merged } from './edit-files.ts';
+import { edited, isGone, merged } from './edit-files.ts';
 import { COMPARE_MS } from './simulated-settings.ts';
 import {
   fieldsOf,
@@ -18,6 +18,7 @@ import {
   pathOf,
   type Shape,
   serversOf,
+  TEMPLATE,
 } from './stacks.ts';
 import type { World } from './world.ts';
 
@@ -285,9 +286,10 @@ function put(world: World, instance: string, set: Partial<Shape>): void {
   );
 }
 
-/** The template was never removed; while something else stands in its place, the one that is in force counts. */
+/** Unless the template was removed, something else stands in its place, and the one that is in force counts. */
 function watchRefusal(world: World, { template }: Shape, error: unknown): void {
   if (!(error instanceof ServiceError) || template !== PLAIN.template) return;
+  if (isGone(world.git.at(world.git.head).files, TEMPLATE)) return;
   if (!error.message.includes(`there is no stack template "${template}"`)) return;
   world.fail('no write is refused because of what cannot be read', error.message);
 }

@@ -16,14 +16,14 @@ const REPORT_MS_MAX = 70_000;
 const UNSEEN_MS_MAX = 90_000;
 
 interface Check {
-  readonly site: string;
   readonly time: number;
   readonly isAbsent: boolean;
 }
 
 export class CreateWatch {
   readonly #facts: Facts;
-  readonly #checks = new Map<string, Check>();
+  /** The last check of each server, by site: what another site answers says nothing of this one. */
+  readonly #checks = new Map<string, Map<string, Check>>();
   /** By server, how many reports of checks have come late in a row, since the last action on it. */
   readonly #slow = new Map<string, number>();
   /** When each server was found absent last. */
@@ -67,7 +67,8 @@ export class CreateWatch {
     }
     if (!isAbsent) this.#noteTaken(site, resource);
     this.#untold.delete(resource);
-    this.#checks.set(resource, { site, time: this.#facts.scheduler.now, isAbsent });
+    const checks = this.#checks.get(resource) ?? new Map<string, Check>();
+    this.#checks.set(resource, checks.set(site, { time: this.#facts.scheduler.now, isAbsent }));
     // What is there later was made later.
     const isNowhere = this.#facts.sites.every((one) => one.find(resource) === undefined);
     if (isAbsent && isNowhere && !this.#lost.has(resource)) this.#facts.orphans.delete(resource);
@@ -183,10 +184,9 @@ export class CreateWatch {
   }
 
   #whyNot(site: string, resource: string, action: string): string | undefined {
-    const check = this.#checks.get(resource);
+    const check = this.#checks.get(resource)?.get(site);
     const { scheduler, wall } = this.#facts;
-    if (check === undefined) return 'was never checked';
-    if (check.site !== site) return `was checked at ${check.site}`;
+    if (check === undefined) return 'was never checked there';
     const isRepeated = this.#creates.get(resource) === action && this.#unsure.has(resource);
     if (!check.isAbsent && !isRepeated && !this.#isRest(site, resource)) return 'was there when it was checked';
     const isRemote = this.#facts.sites.some(({ options }) => options.name === site && options.isRemote === true);
