@@ -55,7 +55,7 @@ export interface Played {
    * not know them, so that they are a stranger's until a person adopts them.
    */
   readonly made: ReadonlySet<string>;
-  /** By server that the delete budget alone holds at the end, the names of all that it held when it began to. */
+  /** By server that the delete budget alone has held, the names of all that it held when it began to. */
   readonly heldWith: HeldWith;
   /** The names of all servers of which a site was asked a delete: one that is still there has the site to thank, which did not delete it. */
   readonly condemned: ReadonlySet<string>;
@@ -133,6 +133,8 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
     await rest(world);
     const first = serversIn(world);
     for (const step of steps) {
+      // Commits that come while the remote is away are not followed one by one.
+      if (step.kind === 'remote' && way === 'one by one') continue;
       // What allows something is asked by somebody who sees what everybody else has done so far.
       if (isAllowing(step) || hasTrailer(step)) await rest(world);
       else if (isRequest(step)) await comeUp(world);
@@ -292,11 +294,11 @@ function identityOf({ site, name, builtAt }: Found): string {
   return `${name} at ${site} since ${builtAt}`;
 }
 
-/** Returns the servers that the delete budget alone holds now, each with all that it held when it began to hold this one. */
+/** Returns the servers that the delete budget alone has held, now or before, each with all that it held when it began to hold this one. */
 function heldByBudget(world: World, before: HeldWith): HeldWith {
   const rows = [...(world.core?.ledger.list('held').values() ?? [])].filter(({ isHandOver }) => isHandOver !== true);
   const held = new Set(rows.flatMap(({ servers }) => servers));
-  return new Map([...held].map((name) => [name, before.get(name) ?? held]));
+  return new Map([...[...held].map((name) => [name, held] as const), ...before]);
 }
 
 /**
