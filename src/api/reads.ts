@@ -2,15 +2,15 @@
 // the router is asked. docs/decisions/0032-reads.md.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
-import { systemClock } from '../base/clock.ts';
 import type { Shares } from '../base/shares.ts';
-import { createSlices } from '../base/slices.ts';
 import type { Steps } from '../base/steps.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { type PiecedAnswer, writeAnswer } from './answer.ts';
 import { askerOf } from './authenticate.ts';
+import { clientTurns } from './client-turns.ts';
 import { only } from './only.ts';
 import { PACKED_BYTES_MIN, type Pack } from './pack.ts';
+import { fingerprintOf } from './peer.ts';
 import { sendAnswer, sendRead } from './present.ts';
 
 const MIB = 1024 * 1024;
@@ -139,8 +139,6 @@ interface ListReads extends Reads {
   readonly questionOf?: (request: Request) => string | undefined;
 }
 
-const inSlices = createSlices(systemClock);
-
 /**
  * Returns a handler for GET and HEAD that sends what the work results in which `make` returns, of the moment of that call. What `make`
  * throws becomes the answer instead. A list is made once for all who wait for it.
@@ -157,7 +155,7 @@ export function readList<Params>(
     const version = kept?.version();
     const steps = make(request);
     const commit = reader.commit();
-    const answer = await inSlices(steps);
+    const answer = await clientTurns.make(fingerprintOf(request), steps);
     if (version !== undefined) kept?.keep(request.url, version, answer);
     return { commit, answer };
   }

@@ -53,6 +53,8 @@ export interface Core {
   readonly writer: Writer;
   readonly commits: CommitWait;
   readonly follower: Follower;
+  /** Whether a commit is followed, or a write on its way to one. */
+  isBusy(): boolean;
   /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
   stopWaiting(): Promise<void>;
 }
@@ -152,7 +154,8 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const requests = new RowRequests({ ...shared, reconciler, reviews });
   const { writes, publisher } = outside;
   const written = { writes, source, publisher, leads, current, follower, requests };
-  const { writer, commits, stop: stopWriting } = wireWrites({ ...shared, ...written, safety, review, inSlices });
+  const wired = wireWrites({ ...shared, ...written, safety, review, inSlices });
+  const { writer, commits } = wired;
   const operator = createOperator({
     ...{ ...views, stallsOf, inSlices },
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
@@ -168,10 +171,11 @@ export function wireCore(outside: OutsideParts): WiredCore {
   });
   const stopWaiting = (): Promise<void> => {
     work?.stop();
-    return stopWriting();
+    return wired.stop();
   };
   const agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });
-  const core = { reader, operator, explainer, writer, commits, follower, stopWaiting };
+  const isBusy = (): boolean => follower.isBusy || wired.isBusy();
+  const core = { reader, operator, explainer, writer, commits, follower, isBusy, stopWaiting };
   return { ...core, ledger, current, reconciler, agent, started: Promise.all([signed, corrected]) };
 }
 

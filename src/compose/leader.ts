@@ -2,6 +2,7 @@
 import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
 import { carryOutForwarded } from '../api/carry-out.ts';
+import { clientTurns } from '../api/client-turns.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
@@ -54,14 +55,8 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const outside = {
     ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ deliveries, source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
-    ...{
-      ...signs,
-      copied,
-      leads,
-      seen,
-      certificates: parts.certificates,
-      outages: () => ({ statuses: reporter?.failure, notifications: notifier?.failure }),
-    },
+    ...{ ...signs, copied, leads, seen, certificates: parts.certificates },
+    outages: () => ({ statuses: reporter?.failure, notifications: notifier?.failure }),
     leader: database && (() => database.lease.leader() ?? null),
   };
   const core = await startCore(outside, settings.shutdownSeconds * 1000);
@@ -72,6 +67,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   notifier = openNotifications(settings, { ...shown, attention, clock, log, random: Math.random });
   const { agent, follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, attention, clock }));
+  opened.defer(clientTurns.giveWay(core.isBusy));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
   const known = { streams, judge, audit, seen, deliveries, clock, log, metrics };
   const answers = { ...known, replica: settings.replica.name };

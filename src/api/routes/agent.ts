@@ -1,9 +1,7 @@
 // Routes of docs/rest.md, agent: proxies ask for actions, claim them, and report how they ended.
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Agent, AgentAction } from '../../agents/agent.ts';
-import { systemClock } from '../../base/clock.ts';
 import type { Shares } from '../../base/shares.ts';
-import { createSlices } from '../../base/slices.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Answer } from '../../model/call-result.ts';
 import { isMap, type JsonMap } from '../../model/json.ts';
@@ -11,8 +9,10 @@ import { ServiceError } from '../../model/service-error.ts';
 import { type AnswerText, cutText } from '../answer.ts';
 import { askerOf, callerOf, clientOf, type RequestStep, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
+import { clientTurns } from '../client-turns.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
+import { fingerprintOf } from '../peer.ts';
 import { sendEnvelope, sendJson, sendText } from '../present.ts';
 import { queryNumber } from '../query.ts';
 
@@ -26,8 +26,6 @@ const ACTIONS_BYTES_MAX = 8 * 1024 * 1024;
 export const REPORT_BYTES_MAX = (1024 + 64) * 1024;
 /** 1,000 outputs, 1,000 observed properties, and the fields that hold them. */
 const KEYS_MAX = 2010;
-
-const inSlices = createSlices(systemClock);
 
 /** The parts that the routes of proxies use. */
 export interface AgentRoutes {
@@ -50,7 +48,7 @@ export function agentRoutes({ agent, shares, readAnswer, authenticate }: AgentRo
   async function list(request: Request, response: Response): Promise<void> {
     const limit = queryNumber(request, 'limit', LIMIT);
     const answer = await shares.run(askerOf(request, response), () => {
-      return inSlices(writeActions(agent.actions(clientOf(request), limit)));
+      return clientTurns.make(fingerprintOf(request), writeActions(agent.actions(clientOf(request), limit)));
     });
     requireAllowed(request);
     if (answer === undefined) return;

@@ -47,6 +47,11 @@ export class WriteQueue {
     return this.#parts.mode;
   }
 
+  /** Whether a write waits for its answer. */
+  get isBusy(): boolean {
+    return this.#draining !== undefined;
+  }
+
   /**
    * Resolves when the write is on the remote and followed here. `beforePush` notes what the repository cannot say, once
    * the write may go onto the branch and before it does, and returns what takes that back. Throws ServiceError.
