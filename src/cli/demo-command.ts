@@ -15,8 +15,8 @@ import { lockDirectory } from '../store/lock.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
+import { hasProgram, LAB_PROXY, RENDERED_SERVER, startProgram, updateProgram } from './demo/demo-program.ts';
 import { instructions } from './demo/instructions.ts';
-import { hasProxy, proxyFolderIn, startLabProxy, updateProxySettings } from './demo/lab-proxy.ts';
 import { ensureLocalServerProgram, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
 import { DEMO_FOLDER, ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
@@ -71,10 +71,10 @@ async function runDemo(folder: string): Promise<void> {
       return { controller: started, sites: places };
     },
   });
-  const proxy = hasProxy(folder) ? await startLabProxy(folder, log) : undefined;
+  const programs = await Promise.all(programsIn(folder).map((program) => startProgram(folder, program, log)));
   const stop = async (): Promise<void> => {
-    // First, so that the controller still gets its reports.
-    await proxy?.stop();
+    // First, so that the controller still gets their reports.
+    await Promise.all(programs.map((program) => program.stop()));
     await controller.stop();
     for (const { servers } of sites) await servers.stop();
   };
@@ -86,6 +86,7 @@ async function runDemo(folder: string): Promise<void> {
     repository,
     log: logFile,
     hasPage: settings.management.dashboard,
+    rendered: hasProgram(folder, RENDERED_SERVER) ? join(folder, RENDERED_SERVER.folder, 'shop.conf') : undefined,
     credentials,
     sites: shown,
   };
@@ -93,10 +94,16 @@ async function runDemo(folder: string): Promise<void> {
   await running;
 }
 
+function programsIn(demo: string) {
+  return [LAB_PROXY, RENDERED_SERVER].filter((program) => hasProgram(demo, program));
+}
+
 /** Writes the programs of all places that have servers: that of the controller, and that of the proxy where there is one. */
 async function writeSites(demo: string, credentials: DemoCredentials, url: string): Promise<readonly Site[]> {
-  const folders = hasProxy(demo) ? [demo, proxyFolderIn(demo)] : [demo];
-  if (hasProxy(demo)) await updateProxySettings(demo, url);
+  const folders = hasProgram(demo, LAB_PROXY) ? [demo, join(demo, LAB_PROXY.folder)] : [demo];
+  // Its settings name the program of its servers.
+  for (const folder of folders) await ensureLocalServerProgram(folder);
+  for (const program of programsIn(demo)) await updateProgram(demo, program, url);
   return await Promise.all(
     folders.map(async (folder) => ({ folder, servers: await writeLocalServerProgram(folder, credentials, url) })),
   );

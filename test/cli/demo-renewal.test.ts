@@ -36,13 +36,13 @@ it('keeps certificates until a month before they end, then issues and registers 
   const now = Date.now();
   const first = await start(now);
   expect(first.log).toEqual(['Start from the sample repository']);
-  expect(first.clients).toHaveLength(5);
+  expect(first.clients).toHaveLength(6);
   expect(await start(now + 300 * DAY_MS)).toEqual(first);
 
   const renewed = await start(now + 340 * DAY_MS);
   expect(renewed.authority).toBe(first.authority);
   expect(renewed.administrator).not.toBe(first.administrator);
   expect(renewed.log).toEqual(['Renew the demo clients', 'Start from the sample repository']);
-  expect(renewed.clients).toHaveLength(5);
+  expect(renewed.clients).toHaveLength(6);
   expect(renewed.clients).not.toEqual(first.clients);
 });

@@ -24,6 +24,7 @@ export const DEMO_CLIENT_ROLES = {
   proxy: 'proxy',
   'local-servers': 'proxy',
   'lab-proxy': 'proxy',
+  'stage-web-1': 'proxy',
 } as const satisfies Readonly<Record<string, Role>>;
 
 /** The name of a client of the demo, also of its files. */
@@ -39,7 +40,11 @@ export const DEMO_CLIENT_TAGS: Readonly<Record<DemoClient, readonly string[]>> =
   proxy: ['lab'],
   'local-servers': ['none'],
   'lab-proxy': ['lab'],
+  'stage-web-1': ['none'],
 };
+
+/** The demo's clients that read one node, and which. */
+export const DEMO_CLIENT_NODES: Partial<Readonly<Record<DemoClient, string>>> = { 'stage-web-1': 'stage-web-1' };
 
 /** The names of the demo's clients. */
 export const DEMO_CLIENT_NAMES = Object.keys(DEMO_CLIENT_ROLES) as readonly DemoClient[];

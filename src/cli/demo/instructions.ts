@@ -14,7 +14,7 @@ const INSTALLED = process.env.npm_command === 'exec' ? 'npx treeline' : 'treelin
 const COMMAND = extname(import.meta.filename) === '.ts' ? 'npm run -s treeline --' : INSTALLED;
 const CLONE = 'my-stacks';
 /** The files that the demo has made, where its folder may hold other files too. */
-const OWN_FILES = 'pki, stacks.git, state, lab, local-server* and treeline.*';
+const OWN_FILES = 'pki, stacks.git, state, lab, stage-web-1, local-server* and treeline.*';
 const STAGING = 'stacks/instances/shop/shop-staging.yaml';
 const GIT_TIMEOUT_MS = 5_000;
 const SHOWN_SERVERS: readonly string[] = ['orders-db', 'prod-web-4', 'stage-web-1'];
@@ -29,6 +29,8 @@ interface DemoPlaces {
   readonly log: string;
   /** The management listener serves the page. */
   readonly hasPage: boolean;
+  /** The file that is made of the record of a server, if there is one. */
+  readonly rendered: string | undefined;
   readonly credentials: DemoCredentials;
   /** First that of the controller, then that of the proxy, if there is one. */
   readonly sites: readonly ShownSite[];
@@ -53,6 +55,7 @@ export async function instructions(controller: Controller, places: DemoPlaces, f
     `  repository  ${shortest(from, repository)}`,
     `  log         ${shortest(from, log)}`,
     ...serverLines(places, from),
+    ...renderedLines(places, from),
     '',
     'In a second terminal, in this folder, say who asks (an administrator):',
     ...clientLines(url, places.credentials, from),
@@ -86,6 +89,15 @@ function siteLines(title: string, site: ShownSite | undefined, from: string): re
     ({ name, url }) => `  ${name.padEnd(SERVER_WIDTH)} ${url}`,
   );
   return ['', title, ...lines, `  all: ${programOf(site, from)} list`];
+}
+
+function renderedLines({ rendered }: DemoPlaces, from: string): readonly string[] {
+  if (rendered === undefined) return [];
+  return [
+    '',
+    'A file of stage-web-1 follows its record, by treeline render:',
+    `  cat ${quote(shortest(from, rendered))}`,
+  ];
 }
 
 /** Returns the program as a person types it: a path that has a slash. */

@@ -10,7 +10,7 @@ import { loadSettings, SettingsError } from '../../settings/load-settings.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { filesOf } from '../credential-files.ts';
 import { changeSettings } from './change-settings.ts';
-import { writeProxySettings } from './lab-proxy.ts';
+import { LAB_PROXY, RENDERED_SERVER, writeProgram } from './demo-program.ts';
 import { canRunLocalServers } from './local-servers.ts';
 
 const LOCAL = `  # Servers are processes of this machine. Those of the location lab match no entry below, so they are left to the proxy
@@ -57,7 +57,8 @@ export async function ensureSettings(folder: string): Promise<Settings> {
   if (!existsSync(file)) {
     const isLocal = canRunLocalServers();
     // First: a demo whose start was interrupted between the two has the file that is written last, or writes both again.
-    if (isLocal) await writeProxySettings(folder);
+    if (isLocal) await writeProgram(folder, LAB_PROXY);
+    await writeProgram(folder, RENDERED_SERVER);
     await writeFile(file, TEXT + (isLocal ? LOCAL : SIMULATED));
   }
   return await loadSettings(file);

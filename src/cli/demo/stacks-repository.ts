@@ -13,7 +13,13 @@ import { canonicalSerial } from '../../model/serial.ts';
 import { CommandFailure } from '../command-failure.ts';
 import type { CredentialFiles } from '../credential-files.ts';
 import { writeSchemas } from '../schemas-command.ts';
-import { DEMO_CLIENT_NAMES, DEMO_CLIENT_ROLES, DEMO_CLIENT_TAGS, type DemoClient } from './credentials.ts';
+import {
+  DEMO_CLIENT_NAMES,
+  DEMO_CLIENT_NODES,
+  DEMO_CLIENT_ROLES,
+  DEMO_CLIENT_TAGS,
+  type DemoClient,
+} from './credentials.ts';
 
 const DEMO_CLIENTS = 'clients/demo';
 /** The sample's administrator, whose certificate does not exist. With it the demo's own administrator could remove itself. */
@@ -69,7 +75,7 @@ async function registerClients(work: string, clients: Readonly<Record<DemoClient
 }
 
 function clientFile(name: DemoClient, serial: string, fingerprint: string): string {
-  const tags = DEMO_CLIENT_TAGS[name];
+  const [tags, node] = [DEMO_CLIENT_TAGS[name], DEMO_CLIENT_NODES[name]];
   return [
     '# yaml-language-server: $schema=../../schemas/client.schema.json',
     '# One of the clients that the demo made certificates for, below .treeline/pki.',
@@ -78,6 +84,7 @@ function clientFile(name: DemoClient, serial: string, fingerprint: string): stri
     `serial: "${serial}"`,
     `fingerprint: "${fingerprint}"`,
     'tenant: demo',
+    ...(node === undefined ? [] : [`node: ${node}`]),
     ...(tags.length === 0 ? [] : [`tags: [${tags.join(', ')}]`]),
     '',
   ].join('\n');
