@@ -5,8 +5,10 @@ import {
   EVENT_ID,
   type Event,
   floatCoreTag,
+  floatYaml11Tag,
   getScalarValue,
   intCoreTag,
+  intYaml11Tag,
   NOT_RESOLVED,
   nullCoreTag,
   parseEvents,
@@ -71,6 +73,10 @@ const EVENTS_MAX = 50_000;
 
 /** The core schema of YAML 1.2 for plain scalars, in the order in which its tags are tried. */
 const PLAIN_TAGS = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];
+type PlainTag = (typeof PLAIN_TAGS)[number];
+
+/** Numbers of YAML 1.1: `0644` is 420. Its words for true and false are tried by {@link plainValue11}. */
+const PLAIN_TAGS_11 = [nullCoreTag, intYaml11Tag, floatYaml11Tag];
 
 /** Reads a file's bytes, or a text that is known to be right UTF-8. Never throws for what stands in the file. */
 export function parseYaml(file: string, source: Uint8Array | string): YamlDocument {
@@ -235,12 +241,80 @@ function readScalar(reader: EventReader, event: ScalarEvent, pointer: string): J
   return value;
 }
 
-function plainValue(text: string): Json {
-  for (const tag of PLAIN_TAGS) {
+function plainValue(text: string, tags: readonly PlainTag[] = PLAIN_TAGS): Json {
+  for (const tag of tags) {
     const value = tag.resolve(text, false, tag.tagName);
     if (value !== NOT_RESOLVED) return value;
   }
   return text;
+}
+
+/** Returns what the YAML readers of Ruby and Python make of a plain text: they follow YAML 1.1, but take `y` and `n` for texts. */
+function plainValue11(text: string): Json {
+  if (/^(?:yes|true|on)$/i.test(text)) return true;
+  return /^(?:no|false|off)$/i.test(text) ? false : plainValue(text, PLAIN_TAGS_11);
+}
+
+/** An event of a file of another tool, in the order of the text. `end` closes the last map or list that is open. */
+export interface ForeignEvent {
+  readonly kind: 'document' | 'map' | 'list' | 'scalar' | 'alias' | 'end';
+  /** From 1; that of the event before where it has no text. */
+  readonly line: number;
+  /** Of a scalar. */
+  readonly value: Exclude<Json, object> | null;
+  /** As written, such as `!vault`; '' where there is none. */
+  readonly tag: string;
+  /** Of an alias the anchor that it names; '' where there is none. */
+  readonly anchor: string;
+  /** A plain `<<`. */
+  readonly isMergeKey: boolean;
+}
+
+const EVENT_KINDS: Readonly<Record<Event['type'], ForeignEvent['kind']>> = {
+  [EVENT_ID.DOCUMENT]: 'document',
+  [EVENT_ID.SEQUENCE]: 'list',
+  [EVENT_ID.MAPPING]: 'map',
+  [EVENT_ID.SCALAR]: 'scalar',
+  [EVENT_ID.ALIAS]: 'alias',
+  [EVENT_ID.POP]: 'end',
+};
+
+/**
+ * Returns the events of a text that another tool reads as YAML, with anchors, aliases and tags as they are: JSON by the core
+ * schema, all else by YAML 1.1. Aliases are not resolved, so that the result is as large as the text. Where it is no YAML, or has
+ * too many events, it returns the line and the reason.
+ */
+export function foreignEvents(
+  text: string,
+  { isJson, eventsMax }: { readonly isJson: boolean; readonly eventsMax: number },
+): readonly ForeignEvent[] | { readonly line: number; readonly reason: string } {
+  const placeOf = indexLines(text);
+  let events: readonly Event[];
+  try {
+    events = parseEvents(text, { maxDepth: DEPTH_MAX });
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    return { line: placeOf(error.mark?.position ?? 0).line, reason: `it is no YAML: ${error.reason}` };
+  }
+  if (events.length > eventsMax) return { line: 1, reason: `it holds more than ${eventsMax} keys and values` };
+  let at = 0;
+  return events.map((event) => {
+    at = findOffset(text, event) ?? at;
+    const isPlain = event.type === EVENT_ID.SCALAR && event.style === SCALAR_STYLE.PLAIN;
+    const written = event.type === EVENT_ID.SCALAR ? getScalarValue(text, event) : '';
+    const plain = isJson ? plainValue(written) : plainValue11(written);
+    const value = isPlain && typeof plain !== 'object' ? plain : isPlain ? null : written;
+    const [tag, anchor] = propertiesOf(text, event);
+    const isMergeKey = isPlain && written === '<<';
+    return { kind: EVENT_KINDS[event.type], line: placeOf(at).line, value, tag, anchor, isMergeKey };
+  });
+}
+
+function propertiesOf(text: string, event: Event): readonly [tag: string, anchor: string] {
+  if (event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.POP) return ['', ''];
+  const anchor = event.anchorStart === -1 ? '' : text.slice(event.anchorStart, event.anchorEnd);
+  if (event.type === EVENT_ID.ALIAS || event.tagStart === -1) return ['', anchor];
+  return [text.slice(event.tagStart, event.tagEnd), anchor];
 }
 
 /** Reports anchors, aliases and tags, which stand before a node or in its place. */

@@ -33,6 +33,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['validate'], load: async () => (await import('./validate-command.ts')).addValidateCommand },
   { names: ['plan'], load: async () => (await import('./plan-command.ts')).addPlanCommand },
   { names: ['explain'], load: async () => (await import('./explain-command.ts')).addExplainCommand },
+  { names: ['import'], load: async () => (await import('./import-command.ts')).addImportCommand },
   { names: ['schemas'], load: async () => (await import('./schemas-command.ts')).addSchemasCommand },
   { names: ['status'], load: async () => (await import('./status-command.ts')).addStatusCommand },
   { names: ['why'], load: async () => (await import('./why-command.ts')).addWhyCommand },

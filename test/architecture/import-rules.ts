@@ -19,9 +19,9 @@ export const PURE: readonly string[] = [
 /** The files of base/ that are pure too. */
 const PURE_BASE = ['invariant', 'lists', 'pattern', 'steps', 'wording'].map((name) => `base/${name}.ts`);
 
-/** Returns true for a file of a pure stage, or one that pure stages use. */
+/** Returns true for a file of a pure stage, or one that pure stages use; what only commands use is pure in import/. */
 export function isPure(path: string): boolean {
-  return PURE.includes(folderOf(path)) || PURE_BASE.includes(path.replace(/^src\//, ''));
+  return PURE.includes(folderOf(path)) || folderOf(path) === 'import' || PURE_BASE.includes(path.replace(/^src\//, ''));
 }
 
 const ANYTHING = 'anything';
@@ -38,6 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   desired: ['model', 'catalog', 'expand', 'hiera', 'machine', ...PURE_BASE],
   'derive.ts': ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired', ...PURE_BASE],
   plan: ['model', 'catalog', 'expand', 'hiera', 'machine', 'desired', 'derive.ts', ...PURE_BASE],
+  import: ['model', 'catalog', 'yaml-edit', 'hiera', 'desired', 'derive.ts', ...PURE_BASE],
   settings: [
     'model',
     'catalog',

@@ -1,0 +1,178 @@
+// `treeline import`: writes a stacks repository from what describes the servers now, and proves that every server keeps its
+// configuration. Writes over nothing, and touches no server. See docs/import.md.
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { countOf, grouped, quote } from '../base/wording.ts';
+import { derive, problemsOf } from '../derive.ts';
+import { SELECTOR_TYPES, type SelectorType } from '../import/infer-selectors.ts';
+import { ImportError, type LeftOut } from '../import/inventory.ts';
+import { type DifferingKey, proveImport } from '../import/prove-import.ts';
+import { writeRepository } from '../import/write-repository.ts';
+import { isError, type Problem } from '../model/problem.ts';
+import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
+import { formatProblem } from './format-problem.ts';
+import { readSources, SOURCE_KINDS, type SourceKind } from './import/read-sources.ts';
+import { type Format, formatOption, printAs, tableLines, visibleLine } from './output.ts';
+import { writeSchemas } from './schemas-command.ts';
+import { fromUserDirectory, readStacksDirectory } from './user-directory.ts';
+
+interface Options {
+  readonly out: string;
+  readonly kind?: SourceKind;
+  readonly nodes?: string;
+  readonly playbooks?: string;
+  readonly layer: ReadonlyMap<SelectorType, string>;
+  readonly adopt?: true;
+  readonly format: Format;
+}
+
+/** What `--format json` prints. */
+interface Report {
+  readonly nodes: number;
+  readonly keys: number;
+  readonly files: Readonly<Record<string, number>>;
+  readonly leftOut: readonly LeftOut[];
+  readonly problems: readonly Problem[];
+  readonly differing: number;
+  readonly differences: readonly DifferingKey[];
+}
+
+const HELP = `
+Sources are a Hiera 5 tree (hiera.yaml, or the folder that has it), an inventory
+of Ansible (a file or folder), a Terraform state, or a table (.csv). Of a key
+that several give a server, the last one counts. Secrets are never imported.
+
+Exit code 0: every server has in its record what the sources say, but for what
+is listed as not imported; 1: keys differ, or the files have errors; 3: could
+not run.
+
+Examples:
+  treeline import control-repo --nodes nodes.csv --out stacks
+  treeline import inventories/production inventories/staging --out stacks
+  treeline import terraform.tfstate --layer role=tags::Service --out stacks --adopt`;
+
+/** Adds the command. Exit code 0: no key differs; 1: keys differ, or the files have errors; 3: could not run. */
+export function addImportCommand(program: Command): void {
+  program
+    .command('import')
+    .description('write a stacks repository from Hiera, Ansible, Terraform or a table, and prove that no value is lost')
+    .argument('<source...>', 'what describes the servers now')
+    .requiredOption('--out <directory>', 'where to write; it is empty, or not there yet')
+    .addOption(new Option('--kind <kind>', 'what the sources are (default: as they look)').choices(SOURCE_KINDS))
+    .option(
+      '--nodes <file>',
+      'the nodes of a Hiera tree and their facts, CSV or YAML (default: those with a file of their own)',
+    )
+    .option('--playbooks <directory>', "where Ansible's playbooks are, for the group_vars and host_vars beside them")
+    .option(
+      '--layer <type=key>',
+      'what selects a layer: a fact, group, column or key; may be repeated',
+      addLayer,
+      new Map(),
+    )
+    .option('--adopt', 'take over the servers that exist already, instead of asking first')
+    .addOption(formatOption())
+    .addHelpText('after', HELP)
+    .action(async (sources: readonly string[], options: Options) => {
+      await expecting([ImportError], () => runImport(sources, options));
+    });
+}
+
+function addLayer(given: string, layers: ReadonlyMap<SelectorType, string>): ReadonlyMap<SelectorType, string> {
+  const at = given.indexOf('=');
+  const type = SELECTOR_TYPES.find((one) => one === given.slice(0, at));
+  if (type === undefined || at === given.length - 1) {
+    throw new InvalidArgumentError(`Write TYPE=KEY, with one of these types: ${SELECTOR_TYPES.join(', ')}.`);
+  }
+  return new Map([...layers, [type, given.slice(at + 1)]]);
+}
+
+async function runImport(sources: readonly string[], options: Options): Promise<void> {
+  const directory = fromUserDirectory(options.out);
+  requireEmpty(directory, options.out);
+  const { kind, nodes, playbooks, layer, adopt = false, format } = options;
+  const inventory = await readSources(sources, { kind, nodes, playbooks, progress: tellProgress });
+  if (inventory.nodes.size === 0) {
+    const reasons = leftOutLines(inventory.leftOut);
+    throw new CommandFailure(['no server was found in the sources', ...reasons].join('\n'));
+  }
+  const { files, selections } = writeRepository(inventory, { layers: layer, adopt });
+  tellProgress(`writing ${countOf(files.size, 'file')}`);
+  for (const [path, text] of files) writeNew(join(directory, path), text);
+  await writeSchemas(join(directory, 'schemas'));
+  tellProgress('comparing the records with the sources');
+  const derivation = derive(await readStacksDirectory(directory));
+  const proof = proveImport(inventory, selections, derivation);
+  const problems = problemsOf(derivation).filter(isError);
+  const report = { ...proof, files: countFiles(files.keys()), leftOut: inventory.leftOut, problems };
+  printAs(format, report, () => textReport(report, options.out));
+  if (proof.differing > 0 || problems.length > 0) process.exitCode = EXIT_PROBLEMS;
+}
+
+function requireEmpty(directory: string, shown: string): void {
+  const found = statSync(directory, { throwIfNoEntry: false });
+  if (found === undefined) return;
+  if (!found.isDirectory()) throw new CommandFailure(`${shown} is a file, and --out names a folder`);
+  if (readdirSync(directory).some((name) => name !== '.git')) {
+    throw new CommandFailure(`${shown} is not empty, and nothing is written over: name another folder with --out`);
+  }
+}
+
+/** Nothing that is there is opened, also where somebody writes at the same time. */
+function writeNew(path: string, text: string): void {
+  if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text, { flag: 'wx' });
+}
+
+function tellProgress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`${visibleLine(line)}\n`);
+}
+
+/** Returns how many files there are in each folder of the layout. */
+function countFiles(paths: Iterable<string>): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const path of paths) {
+    const folder = path
+      .split('/')
+      .slice(0, 2)
+      .join('/')
+      .replace(/\.yaml$/, '');
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return Object.fromEntries([...counts].sort());
+}
+
+const LINES_MAX = 200;
+const VALUE_WIDTH_MAX = 60;
+
+function textReport(report: Report, out: string): string {
+  const { nodes, keys, files, leftOut, problems, differences, differing } = report;
+  const wrote = tableLines(Object.entries(files).map(([folder, count]) => [folder, grouped(count)]));
+  const differ = differences
+    .slice(0, LINES_MAX)
+    .map(({ node, key, file, line, source, record }) => [
+      file === null ? '' : `${file}:${line}`,
+      node,
+      key,
+      source === null ? '(no value)' : quote([source].flat()[0] === source ? source : [...[source].flat()]),
+      record === null ? '(no value)' : quote([record].flat()[0] === record ? record : [...[record].flat()]),
+    ]);
+  return [
+    `wrote to ${out}:`,
+    ...wrote,
+    ...leftOutLines(leftOut),
+    ...problems.slice(0, LINES_MAX).map((problem) => formatProblem(problem)),
+    ...(differ.length === 0 ? [] : ['different (source, server, key, value in the source, value in the record):']),
+    ...tableLines(differ, VALUE_WIDTH_MAX),
+    `${grouped(differing)} differing ${differing === 1 ? 'key' : 'keys'} on ${countOf(nodes, 'node')}; ${countOf(keys, 'key')} compared`,
+  ].join('\n');
+}
+
+function leftOutLines(leftOut: readonly LeftOut[]): readonly string[] {
+  if (leftOut.length === 0) return [];
+  const rows = leftOut.slice(0, LINES_MAX).map(({ file, line, key, reason }) => [`${file}:${line}`, key, reason]);
+  const more = leftOut.length - rows.length;
+  const last = more > 0 ? [`    and ${grouped(more)} more: --format json lists all`] : [];
+  return [`not imported: ${countOf(leftOut.length, 'value')}`, ...tableLines(rows, VALUE_WIDTH_MAX), ...last];
+}

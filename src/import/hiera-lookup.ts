@@ -1,0 +1,216 @@
+// Looks keys up in the data files of a Hiera 5 tree for one node, as Puppet does: levels from specific to general, merging by
+// lookup_options, and interpolation as far as the facts of the node are known. Follows Puppet's documentation of Hiera 5.
+import { entryOf, faultAt, itemsOf, type Located, locatedText, plainJson, textAt } from './foreign-yaml.ts';
+
+/** What is known of a node: facts by their dotted names, without `facts.`. */
+export type NodeContext = ReadonlyMap<string, string | readonly string[]>;
+
+/** A data file that a level of the hierarchy selects. */
+export interface DataFile {
+  readonly root: Located;
+  /** The file is of one node. */
+  readonly isOwn: boolean;
+}
+
+/** A text of `%{…}`, or the first fact in it that is not known. */
+type Interpolated = { readonly text: string } | { readonly fault: string };
+
+const EXPRESSION = /%\{([^}]*)\}/g;
+const CALL = /^(lookup|hiera|alias|literal|scope)\(\s*(?:'([^']*)'|"([^"]*)")\s*\)$/;
+/** A key that refers to itself, by however many others. */
+const DEPTH_MAX = 20;
+const LOOKUP_OPTIONS = 'lookup_options';
+
+/** Returns the value of a fact as `%{name}` asks for it. */
+export function factOf(context: NodeContext, expression: string): string | readonly string[] | undefined {
+  const name = expression.replace(/^::/, '').replace(/^(?:facts|server_facts)\./, '');
+  return context.get(name);
+}
+
+/** Returns a text in which facts are replaced, as in the path of a level. */
+export function interpolateFacts(text: string, context: NodeContext): Interpolated {
+  let fault: string | undefined;
+  const replaced = text.replaceAll(EXPRESSION, (_written, inner: string) => {
+    const fact = factOf(context, inner.trim());
+    if (typeof fact !== 'string') fault ??= `it needs the fact ${inner.trim()}, which is not given`;
+    return typeof fact === 'string' ? fact : '';
+  });
+  return fault === undefined ? { text: replaced } : { fault };
+}
+
+const interpolated = new WeakMap<Located, boolean>();
+
+/** Tells whether a value holds an expression; most hold none, and are shared by all nodes. */
+function isInterpolated(located: Located): boolean {
+  const known = interpolated.get(located);
+  if (known !== undefined) return known;
+  interpolated.set(located, false);
+  const found =
+    located.kind === 'scalar'
+      ? typeof located.value === 'string' && located.value.includes('%{')
+      : located.kind === 'list'
+        ? located.items.some(isInterpolated)
+        : [...located.entries].some(([key, value]) => key.includes('%{') || isInterpolated(value));
+  interpolated.set(located, found);
+  return found;
+}
+
+/** Looks keys up for one node. */
+export class HieraLookup {
+  readonly #files: readonly DataFile[];
+  readonly #context: NodeContext;
+  #options: Located | undefined;
+
+  /** `files` are those of the node, from specific to general. */
+  constructor(files: readonly DataFile[], context: NodeContext) {
+    this.#files = files;
+    this.#context = context;
+    const found = files.flatMap(({ root }) => entryOf(root, LOOKUP_OPTIONS) ?? []);
+    this.#options = found.length < 2 ? found[0] : mergeMaps(found, (_key, values) => values[0] ?? nullOf(found[0]));
+  }
+
+  /** Yields every key of the node with its value, and whether it was written for this node alone. */
+  *variables(): Generator<readonly [key: string, value: Located, isOwn: boolean]> {
+    const seen = new Set<string>([LOOKUP_OPTIONS]);
+    for (const { root, isOwn } of this.#files) {
+      if (root.kind !== 'map') continue;
+      for (const key of root.entries.keys()) {
+        if (seen.has(key)) continue;
+        seen.add(key);
+        const value = this.#valueOf(key, 0);
+        if (value !== undefined) yield [key, value, isOwn];
+      }
+    }
+  }
+
+  #valueOf(key: string, depth: number): Located | undefined {
+    const found = this.#files.flatMap(({ root }) => entryOf(root, key) ?? []);
+    const [first] = found;
+    if (first === undefined) return undefined;
+    const options = this.#optionsOf(key);
+    const strategy = entryOf(options, 'merge');
+    if (locatedText(entryOf(options, 'convert_to')) === 'Sensitive')
+      return faultAt(first, 'it is a secret (Sensitive)');
+    const name = locatedText(strategy) ?? locatedText(entryOf(strategy, 'strategy')) ?? 'first';
+    const extra = strategy?.kind === 'map' ? [...strategy.entries.keys()].filter((one) => one !== 'strategy') : [];
+    if (extra.length > 0) return faultAt(first, `lookup_options merge it with ${extra.join(' and ')}`);
+    if (name === 'first') return this.#interpolate(first, depth);
+    const values = found.map((value) => this.#interpolate(value, depth));
+    return mergeBy(name, values) ?? faultAt(first, `lookup_options merge it by "${name}", and it does not fit`);
+  }
+
+  /** An option for the key itself comes before one for a pattern. */
+  #optionsOf(key: string): Located | undefined {
+    if (this.#options?.kind !== 'map') return undefined;
+    const exact = this.#options.entries.get(key);
+    if (exact !== undefined) return exact;
+    for (const [pattern, options] of this.#options.entries) if (isMatch(pattern, key)) return options;
+    return undefined;
+  }
+
+  #interpolate(located: Located, depth: number): Located {
+    if (!isInterpolated(located)) return located;
+    if (depth > DEPTH_MAX) return faultAt(located, 'it refers to itself');
+    if (located.kind === 'list')
+      return { ...located, items: located.items.map((item) => this.#interpolate(item, depth)) };
+    if (located.kind === 'map') {
+      const entries = [...located.entries].map(([key, value]): readonly [string, Located] => {
+        const name = this.#replace(key, depth);
+        return 'fault' in name ? [key, faultAt(value, name.fault)] : [name.text, this.#interpolate(value, depth)];
+      });
+      return { ...located, entries: new Map(entries) };
+    }
+    const [, alias] = /^%\{\s*alias\(\s*['"]([^'"]*)['"]\s*\)\s*\}$/.exec(String(located.value)) ?? [];
+    if (alias !== undefined) return this.#dig(alias, depth) ?? faultAt(located, `there is no key "${alias}"`);
+    const replaced = this.#replace(String(located.value), depth);
+    return 'fault' in replaced ? faultAt(located, replaced.fault) : textAt(replaced.text, located);
+  }
+
+  #replace(text: string, depth: number): Interpolated {
+    let fault: string | undefined;
+    const replaced = text.replaceAll(EXPRESSION, (_written, inner: string) => {
+      const one = this.#expression(inner.trim(), depth);
+      if ('fault' in one) fault ??= one.fault;
+      return 'fault' in one ? '' : one.text;
+    });
+    return fault === undefined ? { text: replaced } : { fault };
+  }
+
+  #expression(inner: string, depth: number): Interpolated {
+    if (inner === '' || inner === "''" || inner === '""') return { text: '' };
+    const [, name, single, double = ''] = CALL.exec(inner) ?? [];
+    const argument = single ?? double;
+    if (name === 'literal') return { text: argument };
+    if (name === undefined || name === 'scope')
+      return interpolateFacts(`%{${name === undefined ? inner : argument}}`, this.#context);
+    const value = this.#dig(argument, depth);
+    if (value?.kind === 'scalar' && value.fault !== undefined) return { fault: value.fault };
+    const text = locatedText(value);
+    return text === undefined ? { fault: `it needs the key "${argument}", which has no text` } : { text };
+  }
+
+  /** `a.b` is the entry `b` of the key `a`. */
+  #dig(path: string, depth: number): Located | undefined {
+    const [key = '', ...below] = path.split('.');
+    let value = this.#valueOf(key, depth + 1);
+    for (const part of below) value = value?.kind === 'list' ? value.items[Number(part)] : entryOf(value, part);
+    return value;
+  }
+}
+
+/** Patterns of lookup_options begin with `^`. Those that can take long are not tried. */
+function isMatch(pattern: string, key: string): boolean {
+  if (!pattern.startsWith('^') || /[+*{][^|]*[+*{]/.test(pattern.replaceAll('.*', ''))) return false;
+  try {
+    return new RegExp(pattern).test(key);
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+function nullOf(at: Located | undefined): Located {
+  return { kind: 'scalar', value: null, file: at?.file ?? '', line: at?.line ?? 1 };
+}
+
+/** Returns values, specific first, merged by a strategy of Hiera; undefined where they do not fit it. */
+function mergeBy(strategy: string, values: readonly Located[]): Located | undefined {
+  const [first] = values;
+  if (first === undefined) return undefined;
+  if (strategy === 'unique') return values.some(({ kind }) => kind === 'map') ? undefined : uniqueOf(values);
+  if (values.some(({ kind }) => kind !== 'map')) return strategy === 'deep' ? deepOf(values) : undefined;
+  if (strategy === 'hash') return mergeMaps(values, (_key, [one]) => one ?? first);
+  return strategy === 'deep' ? deepOf(values) : undefined;
+}
+
+function uniqueOf(values: readonly Located[]): Located | undefined {
+  const [first] = values;
+  const items = new Map<string, Located>();
+  for (const item of values.flatMap(itemsOf)) {
+    const id = JSON.stringify(plainJson(item));
+    if (!items.has(id)) items.set(id, item);
+  }
+  return first && { kind: 'list', items: [...items.values()], file: first.file, line: first.line };
+}
+
+function deepOf(values: readonly Located[]): Located {
+  const [first] = values;
+  const alike = values.filter(({ kind }) => kind === first?.kind);
+  if (first?.kind === 'map') return mergeMaps(alike, (_key, ones) => deepOf(ones));
+  return (first?.kind === 'list' ? uniqueOf(alike) : first) ?? nullOf(first);
+}
+
+function mergeMaps(maps: readonly Located[], merge: (key: string, values: readonly Located[]) => Located): Located {
+  const keys = new Set(maps.flatMap((map) => (map.kind === 'map' ? [...map.entries.keys()] : [])));
+  const entries = new Map<string, Located>();
+  for (const key of keys)
+    entries.set(
+      key,
+      merge(
+        key,
+        maps.flatMap((map) => entryOf(map, key) ?? []),
+      ),
+    );
+  const [{ file, line } = { file: '', line: 1 }] = maps;
+  return { kind: 'map', entries, file, line };
+}

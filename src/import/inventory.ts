@@ -1,0 +1,204 @@
+// Collects what sources say of servers as flat keys, as records have them, each with its file and line; and what of it cannot be
+// imported, with the reason. docs/import.md has the rule by which maps and lists become keys.
+import { quote } from '../base/wording.ts';
+import { isMap, type Json } from '../model/json.ts';
+import { DESCRIBING_FIELDS, isStructural, isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts';
+import { nameFault } from '../model/names.ts';
+import type { RecordValue } from '../model/record.ts';
+import { type Located, plainJson, type SourceLine } from './foreign-yaml.ts';
+
+/** The value of a key. */
+export interface SourceValue extends SourceLine {
+  readonly value: RecordValue;
+  /** As JSON: equal values have equal texts. */
+  readonly text: string;
+  /** It was written for this server alone, and not for a group. */
+  readonly isOwn: boolean;
+}
+
+/** A server of the sources. */
+export interface SourceNode {
+  readonly name: string;
+  readonly values: Map<string, SourceValue>;
+  /** What may select its layers: facts, groups, columns. */
+  readonly facets: Map<string, string>;
+}
+
+/** Something that is not imported. `key` is empty for a file or a server as a whole. */
+export interface LeftOut extends SourceLine {
+  readonly key: string;
+  readonly reason: string;
+}
+
+/** What a source says of one server. */
+export interface SourceServer extends SourceLine {
+  readonly name: string;
+  readonly variables: Iterable<readonly [key: string, value: Located, isOwn: boolean]>;
+  readonly facets: Iterable<readonly [name: string, value: string]>;
+}
+
+/** The sources cannot be imported at all. */
+export class ImportError extends Error {
+  override readonly name = 'ImportError';
+}
+
+const NODES_MAX = 20_000;
+const VALUES_MAX = 8_000_000;
+const LEFT_OUT_MAX = 100_000;
+const DEPTH_MAX = 64;
+
+/** Keys whose values are secrets; also written to hierarchy.yaml, so that none is committed later. */
+export const SECRET_KEY =
+  '(?i)(?:password|passwd|passphrase|secret|token|private_?key|secret_?key|api_?key|credentials?|_pass|_pw)$';
+const SECRET_KEY_PATTERN = new RegExp(SECRET_KEY.slice('(?i)'.length), 'i');
+/** Encrypted values, keys, password hashes, tokens of well-known forms, and addresses with a password. */
+const SECRET_VALUE =
+  /ENC\[[A-Z0-9]+,|\$ANSIBLE_VAULT|-----BEGIN [A-Z ]*PRIVATE KEY|^\$(?:1|2[abxy]|5|6|y|gy|7)\$|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\b(?:ghp|gho|glpat|xox[abp])[-_][\w-]{16,}|:\/\/[^/\s:@]+:[^/\s@]+@/;
+
+const SECRET = 'it looks like a secret: keep it in a secret store, and write a reference';
+
+/** Keys or list items of a flattened value. */
+type Flat = readonly (readonly [key: string, value: SourceValue | LeftOut])[];
+
+/** The servers of all sources, by name. */
+export class Inventory {
+  readonly nodes = new Map<string, SourceNode>();
+  readonly #folded = new Map<string, string>();
+  readonly #leftOut = new Map<string, LeftOut>();
+  /** Thousands of servers share a value; it is flattened once. */
+  readonly #flat = {
+    own: new WeakMap<Located, Map<string, Flat>>(),
+    shared: new WeakMap<Located, Map<string, Flat>>(),
+  };
+  #values = 0;
+
+  /** What is not imported, in the order of files and lines. */
+  get leftOut(): readonly LeftOut[] {
+    return [...this.#leftOut.values()].sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
+  }
+
+  /** Notes what is not imported, once a place and key. */
+  leave({ file, line }: SourceLine, key: string, reason: string): void {
+    const id = `${file}\n${line}\n${key}`;
+    if (this.#leftOut.has(id)) return;
+    if (this.#leftOut.size >= LEFT_OUT_MAX)
+      throw new ImportError(`more than ${LEFT_OUT_MAX} values cannot be imported`);
+    this.#leftOut.set(id, { file, line, key, reason });
+  }
+
+  /** Adds what one source says of a server. A key that an earlier source gave it has the new value. */
+  add({ name, variables, facets, ...at }: SourceServer): void {
+    const node = this.#nodeAt(name, at);
+    if (node === undefined) return;
+    const found = new Map<string, SourceValue>();
+    for (const [top, value, isOwn] of variables) {
+      for (const [key, one] of this.#flatten(top, value, isOwn)) {
+        const other = found.get(key);
+        if ('reason' in one) this.leave(one, key, one.reason);
+        else if (other !== undefined) this.leave(one, key, `${other.file}:${other.line} makes the same key`);
+        else if (!isNameOf(node, key, one)) this.#note(found, key, one);
+      }
+    }
+    for (const [key, value] of found) node.values.set(key, value);
+    for (const [facet, value] of facets) node.facets.set(facet, value);
+  }
+
+  #note(found: Map<string, SourceValue>, key: string, value: SourceValue): void {
+    const fault = fieldFault(key, value.value);
+    if (fault !== undefined) {
+      this.leave(value, key, fault);
+      return;
+    }
+    this.#values += 1;
+    if (this.#values > VALUES_MAX) throw new ImportError(`the servers have more than ${VALUES_MAX} values together`);
+    found.set(key, value);
+  }
+
+  #nodeAt(name: string, at: SourceLine): SourceNode | undefined {
+    const known = this.nodes.get(name);
+    if (known !== undefined) return known;
+    const twin = this.#folded.get(name.toLowerCase());
+    const fault = name === 'all' ? 'is kept for the list of all records' : nameFault(name);
+    if (fault !== undefined || twin !== undefined) {
+      const why = fault === undefined ? `differs from ${quote(twin ?? '')} in case only` : fault;
+      this.leave(at, '', `the name ${quote(name)} ${why}`);
+      return undefined;
+    }
+    if (this.nodes.size >= NODES_MAX) throw new ImportError(`the sources have more than ${NODES_MAX} servers`);
+    const node = { name, values: new Map(), facets: new Map() };
+    this.#folded.set(name.toLowerCase(), name);
+    this.nodes.set(name, node);
+    return node;
+  }
+
+  #flatten(key: string, value: Located, isOwn: boolean): Flat {
+    const cache = isOwn ? this.#flat.own : this.#flat.shared;
+    const known = cache.get(value) ?? new Map<string, Flat>();
+    cache.set(value, known);
+    const flat = known.get(key) ?? [...flatten(key, value, isOwn)];
+    known.set(key, flat);
+    return flat;
+  }
+}
+
+/** The name of a server is part of every record. */
+function isNameOf({ name }: SourceNode, key: string, { value }: SourceValue): boolean {
+  return key === 'name' && value === name;
+}
+
+/** Fields of every object that are no keys, but for the description of a server. */
+function fieldFault(key: string, value: RecordValue): string | undefined {
+  if (key === 'description') return typeof value === 'string' && value !== '' ? undefined : 'a description is a text';
+  if (DESCRIBING_FIELDS.has(key)) return `${quote(key)} is a field of every object, and no key: name it otherwise`;
+  return isStructural(key) ? `${quote(key)} says how a server is handled, and is no key: name it otherwise` : undefined;
+}
+
+/** A word that can follow `::` in a key. */
+const KEY_PART = /^[A-Za-z0-9_-]+(?:::[A-Za-z0-9_-]+)*$/;
+
+/** Yields the keys that a value becomes; a map with words as keys becomes a key for each of them. */
+function* flatten(key: string, located: Located, isOwn: boolean, depth = 0): Generator<Flat[number]> {
+  const { file, line } = located;
+  const leave = (reason: string): Flat[number] => [key, { file, line, key, reason }];
+  const keyFault = recordKeyFault(key);
+  if (keyFault !== undefined) return yield leave(`the key ${keyFault}`);
+  if (SECRET_KEY_PATTERN.test(key)) return yield leave(SECRET);
+  if (located.kind === 'map' && isOfWords(located.entries) && depth < DEPTH_MAX) {
+    for (const [part, value] of located.entries) yield* flatten(`${key}::${part}`, value, isOwn, depth + 1);
+    return;
+  }
+  const plain = plainJson(located);
+  if ('fault' in plain) return yield leave(plain.fault);
+  if (plain.json === null) return yield leave('it is null, and a record has no such value');
+  if (hasSecret(plain.json)) return yield leave(SECRET);
+  const value = recordValueOf(plain.json);
+  const fault = valueFault(value);
+  if (fault !== undefined) return yield leave(fault);
+  yield [key, { file, line, value, text: JSON.stringify(value), isOwn }];
+}
+
+function isOfWords(entries: ReadonlyMap<string, unknown>): boolean {
+  return entries.size > 0 && [...entries.keys()].every((key) => KEY_PART.test(key));
+}
+
+/** What no record can hold is written as JSON text: other maps, and items of lists that are no texts. */
+function recordValueOf(json: Exclude<Json, null>): RecordValue {
+  if (Array.isArray(json)) return json.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+  return typeof json === 'object' ? JSON.stringify(json) : json;
+}
+
+function valueFault(value: RecordValue): string | undefined {
+  for (const text of Array.isArray(value) ? value : [value]) {
+    if (typeof text !== 'string') continue;
+    const fault = isWellFormed(text) ? textLengthFault(text) : 'holds a character that no file can hold';
+    if (fault !== undefined) return `it ${fault}`;
+  }
+  return undefined;
+}
+
+function hasSecret(json: Json): boolean {
+  if (typeof json === 'string') return SECRET_VALUE.test(json);
+  if (Array.isArray(json)) return json.some(hasSecret);
+  if (!isMap(json)) return false;
+  return Object.entries(json).some(([key, value]) => SECRET_KEY_PATTERN.test(key) || hasSecret(value));
+}

@@ -1,0 +1,178 @@
+// Reads servers from a table of comma-separated values, and from a state of Terraform; and the nodes with their facts that
+// `--nodes` names.
+import { entryOf, itemsOf, type Located, locatedText, parseForeign, type SourceLine, textAt } from './foreign-yaml.ts';
+import { ImportError, type Inventory } from './inventory.ts';
+import type { KnownNode } from './read-hiera.ts';
+
+const NAME_COLUMNS = ['name', 'hostname', 'host', 'fqdn', 'certname', 'server', 'node'];
+const ROWS_MAX = 100_000;
+
+interface Row extends SourceLine {
+  readonly name: string;
+  readonly cells: ReadonlyMap<string, string>;
+}
+
+/** Adds the rows of a table. The first row has the keys; a cell without text is no value. */
+export function readCsv(file: string, text: string, inventory: Inventory): void {
+  for (const { name, cells, ...at } of rowsOf(file, text)) {
+    const variables = [...cells].map(([key, value]) => [key, textAt(value, at), true] as const);
+    inventory.add({ name, variables, facets: cells, ...at });
+  }
+}
+
+function rowsOf(file: string, text: string): readonly Row[] {
+  const [header, ...records] = recordsOf(text.replace(/^\uFEFF/, ''), file);
+  const columns = (header?.cells ?? []).map((cell) => cell.trim());
+  const found = NAME_COLUMNS.map((name) => columns.findIndex((column) => column.toLowerCase() === name));
+  const nameAt = found.find((index) => index !== -1);
+  if (nameAt === undefined) {
+    throw new ImportError(`${file} has no column for the name of a server: ${NAME_COLUMNS.join(', ')}`);
+  }
+  return records.map(({ cells, line }) => {
+    const pairs = columns.flatMap((column, index) => {
+      const cell = cells[index]?.trim() ?? '';
+      return index === nameAt || column === '' || cell === '' ? [] : [[column, cell] as const];
+    });
+    return { name: cells[nameAt]?.trim() ?? '', cells: new Map(pairs), file, line };
+  });
+}
+
+/** Splits a table as RFC 4180 has it; the header tells whether commas, semicolons or tabs part the cells. */
+function recordsOf(
+  text: string,
+  file: string,
+): readonly { readonly cells: readonly string[]; readonly line: number }[] {
+  const [header = ''] = text.split(/\r?\n/, 1);
+  const separator = [';', '\t'].find((one) => header.includes(one) && !header.includes(',')) ?? ',';
+  const records: { cells: string[]; line: number }[] = [];
+  let line = 1;
+  let cells: string[] = [];
+  let begin = line;
+  const cell = new RegExp(
+    `(?:"((?:[^"]|"")*)"|([^"${separator}\\r\\n][^${separator}\\r\\n]*)?)(${separator}|\\r?\\n|$)`,
+    'y',
+  );
+  while (cell.lastIndex < text.length || cells.length > 0) {
+    const [all, quoted, bare = '', end] = cell.exec(text) ?? [];
+    if (all === undefined)
+      throw new ImportError(`${file}:${line}: a quoted cell is not closed, or goes on after its end`);
+    cells.push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
+    line += all.split('\n').length - 1;
+    if (end === separator) continue;
+    if (cells.some((one) => one !== '')) records.push({ cells, line: begin });
+    if (records.length > ROWS_MAX) throw new ImportError(`${file} has more than ${ROWS_MAX} rows`);
+    [cells, begin] = [[], line];
+    if (end === '') break;
+  }
+  return records;
+}
+
+/** Returns nodes and their facts: of a table, or of YAML or JSON as a map of names, or a list of maps with a name. */
+export function readNodes(file: string, text: string): readonly KnownNode[] {
+  if (file.endsWith('.csv')) {
+    return rowsOf(file, text).map(({ name, cells, line }) => {
+      const facts = [...cells].map(([key, value]) => [key.replace(/^facts\./, ''), value] as const);
+      return { name, facts: new Map(facts), file, line };
+    });
+  }
+  const root = parseForeign(file, text);
+  const named: readonly (readonly [string | undefined, Located])[] =
+    root.kind === 'map'
+      ? [...root.entries]
+      : itemsOf(root).map((item) => [locatedText(entryOf(item, 'certname') ?? entryOf(item, 'name') ?? item), item]);
+  return named.map(([name, located]) => {
+    if (name === undefined) throw new ImportError(`${file}:${located.line}: a node has no name`);
+    return { name, facts: new Map(factsIn(located, '')), file, line: located.line };
+  });
+}
+
+function* factsIn(located: Located, name: string): Generator<readonly [string, string | readonly string[]]> {
+  const below = (key: string): string => (name === '' || name === 'facts' ? key : `${name}.${key}`);
+  if (located.kind === 'map') for (const [key, value] of located.entries) yield* factsIn(value, below(key));
+  if (located.kind === 'list') {
+    yield [name, located.items.flatMap((item) => locatedText(item) ?? [])];
+    for (const [index, item] of located.items.entries()) yield* factsIn(item, below(String(index)));
+  }
+  const text = locatedText(located);
+  if (text !== undefined && name !== '') yield [name, text];
+}
+
+/** Resource types of Terraform that are servers. */
+const SERVERS =
+  /^(?:aws_instance|aws_spot_instance_request|google_compute_instance|azurerm_(?:linux_|windows_)?virtual_machine|openstack_compute_instance_v2|digitalocean_droplet|hcloud_server|linode_instance|vultr_(?:instance|server)|scaleway_(?:instance_)?server|vsphere_virtual_machine|libvirt_domain|proxmox_vm_qemu|proxmox_virtual_environment_vm|oci_core_instance|exoscale_compute(?:_instance)?|upcloud_server|ovh_cloud_project_instance|alicloud_instance|ibm_is_instance|ibm_compute_vm_instance|opentelekomcloud_compute_instance_v2|yandex_compute_instance|ionoscloud_server|virtualbox_vm|lxd_instance|incus_instance|nutanix_virtual_machine|vcd_vm|vcd_vapp_vm|cloudstack_instance|equinix_metal_device|metal_device|packet_device)$/;
+
+interface StateServer extends SourceLine {
+  readonly resource: string;
+  readonly key: string;
+  readonly attributes: ReadonlyMap<string, Located>;
+}
+
+/** Adds the servers of a state, version 4. Attributes without a value are no keys. Throws ImportError for another version. */
+export function readTerraform(file: string, text: string, inventory: Inventory): void {
+  const root = parseForeign(file, text);
+  const version = locatedText(entryOf(root, 'version'));
+  if (version !== '4') throw new ImportError(`${file} is no Terraform state of version 4 (${version ?? 'no version'})`);
+  const servers = itemsOf(entryOf(root, 'resources')).flatMap((resource) => [...serversOf(resource)]);
+  const counts = Map.groupBy(servers, ownName);
+  for (const server of servers) {
+    const { resource, key, attributes, file: _file, line } = server;
+    const own = ownName(server);
+    const isShared = own === '' || (counts.get(own)?.length ?? 0) > 1;
+    const name = isShared ? [own || resource, key].filter((part) => part !== '').join('-') : own;
+    const variables = [...attributes].flatMap(([attribute, value]) =>
+      attribute === 'name' || isUnset(value) ? [] : [[attribute, value, true] as const],
+    );
+    const texts = variables.flatMap(([attribute, value]) => textsIn(attribute, value));
+    inventory.add({ name, variables, facets: [...texts, ['resource', resource]], file, line });
+  }
+}
+
+function* serversOf(resource: Located): Generator<StateServer> {
+  const type = locatedText(entryOf(resource, 'type')) ?? '';
+  if (locatedText(entryOf(resource, 'mode')) !== 'managed' || !SERVERS.test(type)) return;
+  for (const instance of itemsOf(entryOf(resource, 'instances'))) {
+    const attributes = entryOf(instance, 'attributes');
+    if (attributes?.kind !== 'map') continue;
+    const sensitive = new Set(itemsOf(entryOf(instance, 'sensitive_attributes')).flatMap(firstStep));
+    yield {
+      resource: locatedText(entryOf(resource, 'name')) ?? type,
+      key: locatedText(entryOf(instance, 'index_key')) ?? '',
+      attributes: new Map(
+        [...attributes.entries].map(([key, value]) => [
+          key,
+          sensitive.has(key)
+            ? { kind: 'scalar', value: null, fault: 'Terraform calls it sensitive', file: value.file, line: value.line }
+            : value,
+        ]),
+      ),
+      file: instance.file,
+      line: instance.line,
+    };
+  }
+}
+
+/** A path into the attributes: `[{ "type": "get_attr", "value": "password" }]`. */
+function firstStep(path: Located): readonly string[] {
+  return locatedText(entryOf(itemsOf(path)[0], 'value'))?.split('\n') ?? [];
+}
+
+function ownName({ attributes }: StateServer): string {
+  const tags = attributes.get('tags');
+  const named = [entryOf(tags, 'Name'), attributes.get('name'), attributes.get('hostname'), attributes.get('label')];
+  return (named.flatMap((one) => locatedText(one) ?? []).find((one) => one !== '') ?? '').replaceAll(
+    /[^A-Za-z0-9._-]+/g,
+    '-',
+  );
+}
+
+/** A provider writes every attribute that it has; null, and empty texts, lists and maps are those that nobody set. */
+function isUnset(located: Located): boolean {
+  if (located.kind === 'scalar') return located.fault === undefined && (located.value === null || located.value === '');
+  return located.kind === 'list' ? located.items.length === 0 : located.entries.size === 0;
+}
+
+function textsIn(key: string, located: Located): readonly (readonly [string, string])[] {
+  if (located.kind === 'map') return [...located.entries].flatMap(([part, value]) => textsIn(`${key}::${part}`, value));
+  const text = locatedText(located);
+  return text === undefined ? [] : [[key, text]];
+}

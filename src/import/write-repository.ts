@@ -1,0 +1,132 @@
+// Writes what was inferred as the files of a stacks repository: the tree, the hierarchy, templates, instances and the objects of
+// the layers.
+import type { FileType } from '../catalog/catalog.ts';
+import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
+import { writeYaml } from '../yaml-edit/write-yaml.ts';
+import { inferInstances, writeStacks } from './infer-instances.ts';
+import { inferLayers, type LayerObjects, ROOT_NAME, type SelectingNode } from './infer-layers.ts';
+import { inferSelectors, type SelectedNames, type SelectorType } from './infer-selectors.ts';
+import { ImportError, type Inventory, SECRET_KEY } from './inventory.ts';
+
+/** How an inventory becomes a repository. */
+export interface WriteOptions {
+  /** The fact, group, column or key that selects the object of a type. */
+  readonly layers: ReadonlyMap<SelectorType, string>;
+  /** Servers that exist already are taken over. */
+  readonly adopt: boolean;
+}
+
+/** The files of a repository by path, and what the servers of each name select. */
+export interface WrittenRepository {
+  readonly files: ReadonlyMap<string, string>;
+  readonly selections: ReadonlyMap<string, SelectedNames>;
+}
+
+/** Returns the files. Throws ImportError where the chosen layers form no tree. */
+export function writeRepository(inventory: Inventory, { layers, adopt }: WriteOptions): WrittenRepository {
+  const { selections, facets } = inferSelectors(inventory, layers);
+  const planned = inferInstances(selections);
+  // Where servers select a configuration themselves, instances have none of their own.
+  const isFree = ![...selections.values()].some((selection) => selection.has('configuration'));
+  const instanceOf = new Map(
+    planned.flatMap(({ name, runs }) => runs.flatMap(({ names }) => names.map((node) => [node, name] as const))),
+  );
+  const nodes = [...inventory.nodes.values()].map((node): SelectingNode => {
+    const selection = selections.get(node.name) ?? new Map();
+    const instance = instanceOf.get(node.name);
+    return {
+      node,
+      selection: isFree && instance !== undefined ? new Map([...selection, ['configuration', instance]]) : selection,
+    };
+  });
+  const objects = inferLayers(nodes, facets);
+  const configured = new Set(
+    planned.map(({ name }) => name).filter((name) => isFree && objects.has(`configuration/${name}`)),
+  );
+  const { templates, instances } = writeStacks(planned, { configured, adopt });
+  const files = new Map<string, string>();
+  const write = (path: string, type: FileType, object: JsonMap): void => {
+    const up = '../'.repeat(path.split('/').length - 1) || './';
+    files.set(path, writeYaml(object, `# yaml-language-server: $schema=${up}schemas/${type}.schema.json`));
+  };
+  write('tree.yaml', 'tree', treeOf([...selections.values()]));
+  write('hierarchy.yaml', 'hierarchy', { secrets: { keys: [SECRET_KEY], reference: '^secret/[A-Za-z0-9/_.-]+$' } });
+  for (const [name, object] of templates) write(`stacks/templates/${name}.yaml`, 'stack-template', object);
+  for (const [name, object] of instances) write(`stacks/instances/${name}.yaml`, 'stack-instance', object);
+  for (const [type, name, object] of withSelected(objects, selections))
+    write(`types/${type}/${name}.yaml`, type as FileType, object);
+  return { files, selections };
+}
+
+/** Yields the objects with their keys sorted. One that is selected has to exist, but for a node of the tree. */
+function* withSelected(
+  objects: LayerObjects,
+  selections: ReadonlyMap<string, SelectedNames>,
+): Generator<readonly [type: string, name: string, object: JsonMap]> {
+  const needed = new Set<string>();
+  for (const selection of selections.values()) {
+    for (const type of ['shape', 'role', 'configuration'] as const) {
+      const name = selection.get(type) ?? '';
+      if (name !== '') needed.add(`${type}/${name}`);
+    }
+  }
+  for (const address of [...new Set([...objects.keys(), ...needed])].sort(compareNames)) {
+    const at = address.indexOf('/');
+    const [type, name] = [address.slice(0, at), address.slice(at + 1)];
+    const keys = [...(objects.get(address) ?? [])].sort(([a], [b]) => compareNames(a, b));
+    const object = emptyMap<Json>();
+    if (keys.length === 0) object.description = `Servers of the ${type} ${name}`;
+    for (const [key, value] of keys) object[key] = value;
+    yield [type, name, object];
+  }
+}
+
+interface TreeBranch {
+  readonly type: string;
+  readonly children: Map<string, TreeBranch>;
+}
+
+/** Returns the tree of all places that servers stand in. A place that lies on the way to another one needs no branch of its own. */
+function treeOf(selections: readonly SelectedNames[]): JsonMap {
+  const paths = new Map<string, readonly (readonly [string, string])[]>();
+  for (const selection of selections) {
+    const path = (['environment', 'location', 'zone'] as const).flatMap((type) => {
+      const name = selection.get(type) ?? '';
+      return name === '' ? [] : [[type, name] as const];
+    });
+    paths.set(JSON.stringify(path), path);
+  }
+  const all = [...paths.values()].sort((a, b) => b.length - a.length);
+  const covered = new Set<string>();
+  const root: TreeBranch = { type: 'common', children: new Map() };
+  for (const path of all) {
+    if (path.length < 3 && covered.has(JSON.stringify(path))) continue;
+    for (const part of partsOf(path)) covered.add(JSON.stringify(part));
+    let at = root;
+    for (const [type, name] of path) at = childOf(at, type, name);
+  }
+  return nodeOf(ROOT_NAME, root);
+}
+
+/** Yields every selection of levels of a path. */
+function partsOf<Step>(path: readonly Step[]): readonly (readonly Step[])[] {
+  const [first, ...rest] = path;
+  if (first === undefined) return [[]];
+  const below = partsOf(rest);
+  return [...below, ...below.map((part) => [first, ...part])];
+}
+
+function childOf(parent: TreeBranch, type: string, name: string): TreeBranch {
+  const known = parent.children.get(name) ?? { type, children: new Map<string, TreeBranch>() };
+  if (known.type !== type) {
+    throw new ImportError(`${name} is the name of a ${known.type} and of a ${type}: choose another fact with --layer`);
+  }
+  parent.children.set(name, known);
+  return known;
+}
+
+function nodeOf(name: string, { type, children }: TreeBranch): JsonMap {
+  const below = [...children].sort(([a], [b]) => compareNames(a, b)).map(([child, branch]) => nodeOf(child, branch));
+  return { name, type, ...(below.length === 0 ? {} : { children: below }) };
+}

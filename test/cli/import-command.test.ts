@@ -1,0 +1,178 @@
+// Tests `treeline import` as a person runs it: what it prints, writes and refuses, for each kind of source; and that the servers
+// of an imported estate come under a real controller without any action.
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { compareNames } from '../../src/model/names.ts';
+import type { Settings } from '../../src/model/settings.ts';
+import { type ProcessResult, treeline } from '../support/command-line.ts';
+import { runController } from '../support/running-controller.ts';
+import { createSite } from '../support/site.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const HOSTS = `[web]
+web-[01:03].example.com
+[db]
+db.example.com backup="/var/backup" db_password=hunter2
+[production:children]
+web
+db
+`;
+const FILES = {
+  'inventory/hosts': HOSTS,
+  'inventory/group_vars/all.yml': 'ntp: [one, two]\nurl: "{{ base }}/x"\n',
+  'inventory/group_vars/web.yml': 'port: 80\nlimits: { open_files: 4096 }\n',
+  'inventory/host_vars/web-02.example.com.yml': 'port: 8080\n',
+  'group_vars/web.yml': 'workers: 4\n',
+};
+
+/** Returns a directory with these files. */
+function directoryOf(files: Readonly<Record<string, string>>): string {
+  const directory = temporaryDirectory();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), text);
+  }
+  return directory;
+}
+
+function importIn(cwd: string, ...args: readonly string[]): Promise<ProcessResult> {
+  return treeline(['import', ...args], { cwd });
+}
+
+/** Returns the files of a stacks repository by path, without the schemas. */
+function filesOf(directory: string): Readonly<Record<string, string>> {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = entries.map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1));
+  const own = paths.filter((path) => !path.startsWith('schemas/')).sort(compareNames);
+  return Object.fromEntries(own.map((path) => [path, readFileSync(join(directory, path), 'utf8')]));
+}
+
+describe('treeline import', () => {
+  it('writes a repository, lists what it does not import, and proves the rest', async () => {
+    const directory = directoryOf(FILES);
+    const { code, stdout, stderr } = await importIn(directory, 'inventory', '--playbooks', '.', '--out', 'stacks');
+    expect({ code, stderr, stdout }).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: `wrote to stacks:
+    hierarchy         1
+    stacks/instances  2
+    stacks/templates  2
+    tree              1
+    types/clientcert  2
+    types/common      1
+    types/role        2
+not imported: 2 values
+    inventory/group_vars/all.yml:2  url          it is a template of Jinja, which only Ansible evaluates
+    inventory/hosts:4               db_password  it looks like a secret: keep it in a secret store, and write a reference
+0 differing keys on 4 nodes; 14 keys compared
+`,
+    });
+    const files = filesOf(join(directory, 'stacks'));
+    expect(Object.values(files).join('')).not.toContain('hunter2');
+    expect(files['types/role/web.yaml']).toContain('limits::open_files: 4096\nport: 80\nworkers: 4\n');
+    const checked = await treeline(['validate', 'stacks'], { cwd: directory });
+    expect([checked.code, checked.stdout]).toEqual([0, expect.stringMatching(/ 0 errors, 1 warning\n$/)]);
+    const explained = await treeline(['explain', 'web-02.example.com', 'port', '--dir', 'stacks'], { cwd: directory });
+    expect(explained.stdout).toMatch(/^port = 8080\n/);
+    const again = await importIn(directory, 'inventory', '--out', 'stacks');
+    expect([again.code, again.stderr]).toEqual([
+      3,
+      'treeline: stacks is not empty, and nothing is written over: name another folder with --out\n',
+    ]);
+    expect(filesOf(join(directory, 'stacks'))).toEqual(files);
+  });
+
+  it('reads trees of Hiera, states of Terraform and tables, and several at once', async () => {
+    const instance = { attributes: { name: 'web-1', server_type: 'cx22', location: 'nbg1' } };
+    const directory = directoryOf({
+      'control/hiera.yaml':
+        'version: 5\nhierarchy: [{ name: n, path: "%{trusted.certname}.yaml" }, { name: c, path: c.yaml }]\n',
+      'control/data/c.yaml': 'role: "%{facts.role}"\n',
+      'terraform.tfstate': JSON.stringify({
+        version: 4,
+        resources: [{ mode: 'managed', type: 'hcloud_server', name: 'web', instances: [instance] }],
+      }),
+      'nodes.csv': 'certname,role\nweb-1,web\nweb-2,web\n',
+      'more.csv': 'name,rack\nweb-1,r1\nweb-2,r2\n',
+    });
+    const sources = ['control', 'terraform.tfstate', 'more.csv', '--nodes', 'nodes.csv', '--layer', 'zone=rack'];
+    const { code, stdout } = await importIn(directory, ...sources, '--out', 'stacks', '--format', 'json');
+    expect({ code, report: JSON.parse(stdout) }).toMatchObject({
+      code: 0,
+      report: { nodes: 2, differing: 0, keys: 6, leftOut: [], problems: [], differences: [] },
+    });
+    expect(filesOf(join(directory, 'stacks'))['tree.yaml']).toContain('name: r1\n');
+  });
+
+  it.each<[what: string, args: readonly string[], message: string]>([
+    ['no place to write to', ['inventory'], "required option '--out <directory>' not specified"],
+    [
+      'a file in its place',
+      ['inventory', '--out', 'inventory/hosts'],
+      'inventory/hosts is a file, and --out names a folder',
+    ],
+    ['a source that is not there', ['nowhere', '--out', 'o'], 'nowhere is not there'],
+    ['a kind that is none', ['inventory', '--out', 'o', '--kind', 'chef'], "argument 'chef' is invalid"],
+    [
+      'a layer that is none',
+      ['inventory', '--out', 'o', '--layer', 'rack=x'],
+      'Write TYPE=KEY, with one of these types',
+    ],
+    ['a layer that nothing selects', ['inventory', '--out', 'o', '--layer', 'role=x'], 'no server has "x"'],
+    ['no servers', ['inventory/group_vars', '--out', 'o'], 'no server was found in the sources'],
+    [
+      'another kind',
+      ['inventory/hosts', '--out', 'o', '--kind', 'terraform'],
+      'inventory/hosts is no Terraform state of version 4',
+    ],
+    [
+      'bytes that are no text',
+      ['binary.csv', '--out', 'o'],
+      'binary.csv cannot be read: it is no text in UTF-8, or too large',
+    ],
+  ])('refuses %s', async (_what, args, message) => {
+    const directory = directoryOf(FILES);
+    writeFileSync(join(directory, 'binary.csv'), Buffer.from([0xff, 0xfe, 0x41]));
+    const { code, stdout, stderr } = await importIn(directory, ...args);
+    expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: '', stderr: expect.stringContaining(message) });
+    expect(readdirSync(directory)).not.toContain('o');
+  });
+});
+
+/** A site on which every server is there, and whatever else is asked for fails. It notes the calls. */
+const PROGRAM = `#!/bin/sh
+call=$(cat)
+printf '%s\\n' "$call" >> "$CALLS"
+case "$call" in
+  *'"operation":"check"'*) printf '{"outcome":"done","message":"","outputs":{},"observed":{}}' ;;
+  *) printf '{"outcome":"failed","message":"nothing may be changed"}' ;;
+esac
+`;
+
+it('with --adopt, brings the servers under a controller without one action', async () => {
+  const directory = directoryOf({ ...FILES, program: PROGRAM });
+  const imported = await importIn(directory, 'inventory', '--out', 'stacks', '--adopt');
+  expect(imported.code).toBe(0);
+  const [program, calls] = [join(directory, 'program'), join(directory, 'calls')];
+  chmodSync(program, 0o755);
+  const site = await createSite(filesOf(join(directory, 'stacks')));
+  const environment = { CALLS: calls, PATH: process.env.PATH ?? '' };
+  const exec = { implementation: 'exec', command: [program], directory, environment } as const;
+  const onProgram = (settings: Settings): Settings => {
+    const providers = settings.execution.providers.map((entry) => ({ ...entry, ...exec }));
+    return { ...settings, execution: { ...settings.execution, providers } };
+  };
+  const running = await runController(site, onProgram);
+  await running.untilDone(await site.repository.head(), 'web', 'db');
+  expect(Object.values({ ...(await running.states('web')), ...(await running.states('db')) })).toEqual(
+    Array(4).fill('done'),
+  );
+  const asked = readFileSync(calls, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).operation);
+  expect(new Set(asked)).toEqual(new Set(['check']));
+  expect((await running.get('/hiera/web-02.example.com/port')).body).toBe(8080);
+});

@@ -1,0 +1,143 @@
+// Tests the readers of tables, of Terraform states, and of the nodes for a Hiera tree.
+import { describe, expect, it, test } from 'vitest';
+import { readCsv, readNodes, readTerraform } from '../../src/import/read-tables.ts';
+import { importOf, inventoryOf, leftOutOf, valuesOf } from './imported.ts';
+
+describe('a table', () => {
+  it('has a server a row and a key a column', () => {
+    const text = '\uFEFFhostname,Location,cpus,note\r\nweb-1,fra,4,"one, ""two""\nthree"\r\nweb-2,fra,,\r\n\r\n';
+    const inventory = inventoryOf((one) => readCsv('t.csv', text, one));
+    expect(valuesOf(inventory, 'web-1')).toEqual({ Location: 'fra', cpus: '4', note: 'one, "two"\nthree' });
+    expect(valuesOf(inventory, 'web-2')).toEqual({ Location: 'fra' });
+    expect(inventory.nodes.get('web-2')?.values.get('Location')).toMatchObject({ file: 't.csv', line: 4 });
+  });
+
+  test.each([';', '\t'])('may have other separators', (separator) => {
+    const inventory = inventoryOf((one) => readCsv('t.csv', `name${separator}a\nx${separator}1`, one));
+    expect(valuesOf(inventory, 'x')).toEqual({ a: '1' });
+  });
+
+  it('that cannot be read says where', () => {
+    expect(() => inventoryOf((one) => readCsv('t.csv', 'a,b\n1,2\n', one))).toThrow('t.csv has no column for the name');
+    expect(() => inventoryOf((one) => readCsv('t.csv', 'name,b\nx,1\ny,"2\n', one))).toThrow(
+      't.csv:3: a quoted cell is not closed',
+    );
+  });
+
+  it('becomes groups of like servers, with what differs in their own files', () => {
+    const rows = [1, 2, 3, 5].map((index) => `web-${index},production,web,medium,4,192.0.2.${index}`);
+    const text = `name,environment,role,shape,cpus,ip\n${rows.join('\n')}\nprod-db,production,db,large,16,192.0.2.9\n`;
+    const { files, proof, problems } = importOf((one) => readCsv('t.csv', text, one));
+    expect({ problems, differing: proof.differing, keys: proof.keys }).toEqual({
+      problems: [],
+      differing: 0,
+      keys: 25,
+    });
+    expect(
+      files['stacks/instances/web.yaml'],
+    ).toBe(`# yaml-language-server: $schema=../../schemas/stack-instance.schema.json
+stackTemplate: web
+parameters:
+  count: "4"
+stackTemplateSubstractions:
+  resources:
+    web:
+      index:
+        - "4"
+`);
+    expect(files['types/shape/medium.yaml']).toContain('\ncpus: "4"\n');
+    expect(
+      files['types/clientcert/web-5.yaml'],
+    ).toBe(`# yaml-language-server: $schema=../../schemas/clientcert.schema.json
+ip: 192.0.2.5
+`);
+    expect(files['tree.yaml']).toContain('children:\n  - name: production\n    type: environment\n');
+  });
+});
+
+test('nodes and their facts come from a table, a map, or a list', () => {
+  const facts = (file: string, text: string) =>
+    readNodes(file, text).map(({ name, facts }) => [name, Object.fromEntries(facts)]);
+  expect(facts('n.csv', 'certname,facts.os.family,role\na,Debian,web\n')).toEqual([
+    ['a', { 'os.family': 'Debian', role: 'web' }],
+  ]);
+  expect(
+    facts('n.yaml', 'a: { facts: { os: { family: Debian } }, trusted: { extensions: { pp_role: web } } }\nb:\n'),
+  ).toEqual([
+    ['a', { 'os.family': 'Debian', 'trusted.extensions.pp_role': 'web' }],
+    ['b', {}],
+  ]);
+  expect(facts('n.json', '[{ "certname": "a", "disks": ["sda", "sdb"], "up": true }]')).toEqual([
+    ['a', { certname: 'a', disks: ['sda', 'sdb'], 'disks.0': 'sda', 'disks.1': 'sdb', up: 'true' }],
+  ]);
+  expect(() => readNodes('n.yaml', '- { role: web }\n')).toThrow('n.yaml:1: a node has no name');
+});
+
+describe('a Terraform state', () => {
+  const instance = (attributes: object, more: object = {}) => ({ schema_version: 1, attributes, ...more });
+  const STATE = {
+    version: 4,
+    terraform_version: '1.9.0',
+    resources: [
+      {
+        mode: 'managed',
+        type: 'aws_instance',
+        name: 'web',
+        instances: [0, 1].map((index) =>
+          instance(
+            {
+              ...{
+                ami: 'ami-1',
+                instance_type: 't3.small',
+                availability_zone: 'eu-1a',
+                private_ip: `10.0.0.${index}`,
+                password_data: '',
+              },
+              ...{
+                tags: { Name: 'web', Environment: 'prod' },
+                ebs: [{ size: 8 }],
+                timeouts: null,
+                user_data: 'x',
+                key: { a: true },
+              },
+            },
+            { index_key: index, sensitive_attributes: [[{ type: 'get_attr', value: 'user_data' }]] },
+          ),
+        ),
+      },
+      {
+        mode: 'managed',
+        type: 'hcloud_server',
+        name: 'one',
+        instances: [instance({ name: 'only-one', server_type: 'cx22', location: 'nbg1', type: 'x' })],
+      },
+      { mode: 'managed', type: 'aws_vpc', name: 'main', instances: [instance({ cidr: '10.0.0.0/8' })] },
+      { mode: 'data', type: 'aws_instance', name: 'other', instances: [instance({ ami: 'x' })] },
+    ],
+  };
+
+  it('has servers of many types with their attributes', () => {
+    const text = JSON.stringify(STATE, null, 1);
+    const { inventory, files, proof, problems } = importOf((one) => readTerraform('s.tfstate', text, one));
+    expect([...inventory.nodes.keys()]).toEqual(['web-0', 'web-1', 'only-one']);
+    expect(valuesOf(inventory, 'web-1')).toEqual({
+      ...{ ami: 'ami-1', instance_type: 't3.small', availability_zone: 'eu-1a', private_ip: '10.0.0.1' },
+      ...{ 'tags::Name': 'web', 'tags::Environment': 'prod', ebs: ['{"size":8}'], 'key::a': true },
+    });
+    expect(leftOutOf(inventory).map((line) => line.replace(/^s\.tfstate:\d+ /, ''))).toEqual([
+      'user_data: Terraform calls it sensitive',
+      'user_data: Terraform calls it sensitive',
+      'type: "type" is a field of every object, and no key: name it otherwise',
+    ]);
+    expect({ problems, differing: proof.differing }).toEqual({ problems: [], differing: 0 });
+    expect(files['stacks/instances/web.yaml']).toContain('count: "2"\n');
+    expect(files['stacks/templates/web.yaml']).toContain('zone: eu-1a\n');
+    expect(files['tree.yaml']).toContain('name: nbg1\n');
+    expect(files['types/shape/t3.small.yaml']).toContain('instance_type: t3.small\n');
+  });
+
+  it('of another version is refused', () => {
+    const read = () => inventoryOf((one) => readTerraform('s.tfstate', '{ "version": 3 }', one));
+    expect(read).toThrow('s.tfstate is no Terraform state of version 4 (3)');
+  });
+});
