@@ -16,6 +16,8 @@ const GATHER_MS = 20;
 const BEAT_MS = 15_000;
 /** How soon a client whose stream has ended is to ask again. */
 const RETRY_MS = 2_000;
+/** An id is about the milliseconds of its time. A replica that is behind may be asked for what comes after a later one, and its clock differ. */
+const AHEAD_MAX = 10 * 60_000;
 /** No more of it is read, encoded and written at once: a client that reads nothing holds one page. */
 const PAGE_EVENTS = 100;
 const PAGE_LENGTH = 64 * 1024;
@@ -125,7 +127,10 @@ export class EventStreams {
 
   async #serve(request: StreamRequest): Promise<void> {
     const { response } = request;
-    const sent = request.after ?? (await this.#findNewest());
+    const newest = await this.#findNewest();
+    const { after = newest } = request;
+    const isAhead = after > Math.max(newest, this.#sources.clock.now()) + AHEAD_MAX;
+    const sent = isAhead ? newest : after;
     // Its end was told already.
     if (response.destroyed || this.#isClosed) return void response.destroy();
     const stream = { ...request, sent, commit: undefined, isGapTold: false, isBeatDue: false, isUnread: false };
@@ -137,7 +142,7 @@ export class EventStreams {
     });
     response.writeHead(200, EVENT_STREAM);
     // Who is cut off before the first event resumes here all the same.
-    response.write(`retry: ${RETRY_MS}\nid: ${sent}\n\n`);
+    response.write(`retry: ${RETRY_MS}\nid: ${sent}\n\n${isAhead ? messageOf('gap', { after }) : ''}`);
     this.#streams.add(stream);
     this.#cancelBeat ??= this.#sources.clock.after(BEAT_MS, () => this.#beat());
     this.#wake();

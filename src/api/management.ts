@@ -4,7 +4,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type Clock, within } from '../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
 import { reasonOf } from '../base/wording.ts';
-import { isForPage } from './page/dashboard.ts';
+import { isForPage, isLoopbackName } from './page/dashboard.ts';
 
 /** What is asked. */
 interface Told {
@@ -27,6 +27,13 @@ interface Answer {
 
 /** Prometheus gives up after 10 s by default. */
 const METRICS_MS_MAX = 8_000;
+/**
+ * What comes over loopback may come from a browser of this machine, whose page somebody else has pointed here by a name of his own. Over a
+ * network Prometheus asks by any name, and who reaches the listener may read it.
+ */
+const LOOPBACK = /^(?:::1$|(?:::ffff:)?127\.)/;
+const FOREIGN =
+  'On this machine, ask for the metrics as localhost, 127.0.0.1 or [::1]: other names may be of a stranger';
 
 /** Returns the management listener, which answers from now on. Throws where the address is taken. */
 export async function createManagement({ host, port, ...told }: ListenAddress & Told): Promise<Listening> {
@@ -63,10 +70,12 @@ function answerTo({
     ['/leaderz', () => health(leads())],
     ['/metrics', () => answerMetrics(metrics, clock)],
   ]);
-  return async ({ method, url = '/' }) => {
-    const answer = answers.get(url.split('?', 1)[0] ?? '');
+  return async ({ method, url = '/', headers: { host = '' }, socket: { localAddress = '' } }) => {
+    const path = url.split('?', 1)[0] ?? '';
+    const answer = answers.get(path);
     if (answer === undefined) return envelope(404, 'There is only /livez, /readyz, /leaderz and /metrics here');
     if (method !== 'GET' && method !== 'HEAD') return envelope(405, 'Only GET and HEAD are possible here');
+    if (path === '/metrics' && LOOPBACK.test(localAddress) && !isLoopbackName(host)) return envelope(403, FOREIGN);
     return await answer();
   };
 }

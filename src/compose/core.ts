@@ -156,6 +156,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const written = { writes, source, publisher, leads, current, follower, requests };
   const wired = wireWrites({ ...shared, ...written, safety, review, inSlices });
   const { writer, commits } = wired;
+  const authorOf = keepAuthors(source);
   const operator = createOperator({
     ...{ ...views, stallsOf, inSlices },
     waitOf: (server) => toldWait(reconciler.waitsOf(server)),
@@ -166,8 +167,8 @@ export function wireCore(outside: OutsideParts): WiredCore {
     ...tellOutside(outside, { ledger, current, follower, reconciler }),
     hasEntry: (name) => registry.byName(name) !== undefined,
     isBefore: (commit, head) => follower.isBefore(commit, head),
-    authorOf: (commit) => authorIn(source, commit),
-    followedAuthor: watchAuthor({ source, current, log }),
+    authorOf,
+    followedAuthor: watchAuthor(authorOf, { current, log }),
   });
   const stopWaiting = (): Promise<void> => {
     work?.stop();
@@ -296,14 +297,17 @@ function openHistory({ source, log, clock }: Pick<OutsideParts, 'source' | 'log'
 }
 
 /** Returns a function that returns the author of the followed commit; null until that is read. */
-function watchAuthor({ source, current, log }: Pick<OutsideParts, 'source' | 'log'> & Pick<ShownStore, 'current'>) {
+function watchAuthor(
+  authorOf: (commit: string) => Promise<string | null>,
+  { current, log }: Pick<OutsideParts, 'log'> & Pick<ShownStore, 'current'>,
+) {
   let known: { readonly commit: string; author: string | null } = { commit: '', author: null };
   current.watch(() => {
     const commit = current.get()?.commit;
     if (commit === undefined || commit === known.commit) return;
     const next = { commit, author: null as string | null };
     known = next;
-    authorIn(source, commit).then(
+    authorOf(commit).then(
       (author) => {
         next.author = author;
       },
@@ -313,14 +317,25 @@ function watchAuthor({ source, current, log }: Pick<OutsideParts, 'source' | 'lo
   return (): string | null => (known.commit === current.get()?.commit ? known.author : null);
 }
 
-async function authorIn(source: Source, commit: string): Promise<string | null> {
-  try {
-    return (await source.describe(commit)).author;
-  } catch (error) {
-    // A lost commit, or a copy that is being repaired.
-    if (error instanceof SourceError) return null;
-    throw error;
-  }
+/** Commits whose authors are known. */
+const AUTHORS_MAX = 100;
+
+/** Returns a function that resolves with the author of a commit, which Git is asked for once; null where that cannot be read. */
+function keepAuthors(source: Source): (commit: string) => Promise<string | null> {
+  const known = new Map<string, string>();
+  return async (commit) => {
+    try {
+      const author = known.get(commit) ?? (await source.describe(commit)).author;
+      known.set(commit, author);
+      const [oldest] = known.keys();
+      if (known.size > AUTHORS_MAX && oldest !== undefined) known.delete(oldest);
+      return author;
+    } catch (error) {
+      // A lost commit, or a copy that is being repaired.
+      if (error instanceof SourceError) return null;
+      throw error;
+    }
+  };
 }
 
 /** Returns what the operator asks about checks of servers at rest. */

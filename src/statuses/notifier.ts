@@ -51,9 +51,14 @@ const GIVE_UP_MS = 72 * 3_600_000;
 const WAITING_MAX = 1_000;
 /** Events of one subscriber that are over and still shown. */
 const OVER_MAX = 100;
-/** After that many requests to one subscriber, or that long, other work comes first: what is new is recorded, and told to the others. */
+/** So many requests to one subscriber are one run of its loop. */
 const SENDS_MAX = 50;
-const SENDS_MS = 2_000;
+
+/** What is sent to one subscriber, at its own pace. */
+interface Delivery extends Subscriber {
+  readonly loop: WokenLoop;
+  readonly pause: Pause;
+}
 
 type NamedEvent = readonly [id: string, row: NotificationRow];
 
@@ -61,14 +66,19 @@ type NamedEvent = readonly [id: string, row: NotificationRow];
 export class Notifier {
   readonly #options: NotifierOptions;
   readonly #errors: RepeatedErrors;
+  /** Records what is to be told. */
   readonly #loop: WokenLoop;
+  readonly #deliveries: readonly Delivery[];
   /** When it is not new any more, by the monotonic clock. */
   readonly #knowsAt: number;
   /** Instances that a commit gave something to do since the last look, with that commit. */
   #begun = new Map<string, string>();
   /** The causes that were seen since what was told of them was recorded last. */
   #seen = new Set<string>();
-  readonly #pauses = new Map<string, Pause>();
+  /** The ids of what is being sent: how that ends is recorded, and nothing else of it meanwhile. */
+  readonly #sending = new Set<string>();
+  /** What is sent could be recorded last: else the same would be sent again and again. */
+  #isRecording = false;
   /** What is told of a store that takes nothing. It is recorded as soon as that takes something: its end is told then as well. */
   #unrecorded: readonly Change[] = [];
 
@@ -77,7 +87,13 @@ export class Notifier {
     this.#options = options;
     this.#errors = new RepeatedErrors(clock);
     this.#knowsAt = clock.monotonic() + NEW_MS;
-    this.#loop = new WokenLoop({ clock, work: (signal) => this.#work(signal) });
+    this.#loop = new WokenLoop({ clock, work: () => this.#work() });
+    this.#deliveries = options.subscribers.map((subscriber): Delivery => {
+      const pause = new Pause();
+      const work = (signal: AbortSignal): Promise<boolean> => this.#deliver({ ...subscriber, loop, pause }, signal);
+      const loop = new WokenLoop({ clock, work });
+      return { ...subscriber, loop, pause };
+    });
     for (const row of ledger.list('server').values()) this.#onRow(row);
     ledger.watch((change) => this.#onChange(change));
     for (const on of ['onBegin', 'onOver'] as const) attention[on](() => this.#loop.wakeWithin(GATHER_MS));
@@ -88,13 +104,14 @@ export class Notifier {
   get failure(): { readonly reason: string; readonly since: string } | undefined {
     const now = this.#options.clock.now();
     const lasts = ({ failures, since }: Pause): boolean => failures > 0 && now - Date.parse(since) >= TOLD_AFTER_MS;
-    const [first] = [...this.#pauses].filter(([, pause]) => lasts(pause));
-    return first && { reason: `${first[0]}: ${first[1].reason}`, since: first[1].since };
+    const first = this.#deliveries.find(({ pause }) => lasts(pause));
+    return first && { reason: `${first.name}: ${first.pause.reason}`, since: first.pause.since };
   }
 
   /** Records and sends what is due, within some seconds. The rest is sent after the next start. */
-  stop(): Promise<void> {
-    return this.#loop.stop();
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    await Promise.all(this.#deliveries.map(({ loop }) => loop.stop()));
   }
 
   #onChange({ kind, expected, value }: Change): void {
@@ -110,23 +127,25 @@ export class Notifier {
   }
 
   /** Never throws. */
-  async #work(signal: AbortSignal): Promise<boolean> {
-    const { subscribers, log } = this.#options;
+  async #work(): Promise<boolean> {
     try {
       await this.#record();
-      // Where one cannot be recorded, the requests to others still go on: the next begin after them.
-      const ended = await Promise.allSettled(subscribers.map((one) => this.#deliver(one, signal)));
-      for (const one of ended) if (one.status === 'rejected') throw one.reason;
-      return ended.some((one) => one.status === 'fulfilled' && one.value);
+      this.#isRecording = true;
     } catch (error) {
-      const told = this.#errors.fieldsToLog(error);
-      if (told) log.error({ err: error, ...told }, 'notifications could not be recorded; it is tried again');
-      await this.#tellUnrecorded(signal);
-      this.#loop.wakeWithin(AGAIN_MS);
-      return false;
-    } finally {
-      this.#loop.wakeWithin(REVIEW_MS);
+      this.#fails(error);
+      this.#holdUnrecorded();
     }
+    for (const { loop } of this.#deliveries) loop.wake();
+    this.#loop.wakeWithin(REVIEW_MS);
+    return false;
+  }
+
+  #fails(error: unknown): void {
+    this.#isRecording = false;
+    const told = this.#errors.fieldsToLog(error);
+    if (told)
+      this.#options.log.error({ err: error, ...told }, 'notifications could not be recorded; it is tried again');
+    this.#loop.wakeWithin(AGAIN_MS);
   }
 
   /** Records what is to be told, together with what it begins or ends. */
@@ -159,29 +178,28 @@ export class Notifier {
     }
   }
 
-  /** Tells that nothing can be recorded. Never throws. */
-  async #tellUnrecorded(signal: AbortSignal): Promise<void> {
+  /** Has it told that nothing can be recorded. */
+  #holdUnrecorded(): void {
     const { ledger, attention, subscribers: targets, clock } = this.#options;
     const item = attention.items()?.get(UNSAVED);
-    const isTold = this.#unrecorded.length > 0 || ledger.read('alert', UNSAVED) !== undefined;
-    if (item !== undefined && !isTold) {
-      const facts = { items: [item], alerts: new Map(), targets, isNew: false, hasSeen: () => true, now: clock.now() };
-      const { alerts, events } = attentionEvents(facts);
-      const begun = [...alerts].map(([name, value]): Change => ({ kind: 'alert', name, value, expected: undefined }));
-      this.#unrecorded = [...begun, ...this.#notificationsOf(events)];
-    }
-    this.#unrecorded = await Promise.all(this.#unrecorded.map((change) => this.#sendUnrecorded(change, signal)));
+    if (item === undefined || this.#unrecorded.length > 0 || ledger.read('alert', UNSAVED) !== undefined) return;
+    const facts = { items: [item], alerts: new Map(), targets, isNew: false, hasSeen: () => true, now: clock.now() };
+    const { alerts, events } = attentionEvents(facts);
+    const begun = [...alerts].map(([name, value]): Change => ({ kind: 'alert', name, value, expected: undefined }));
+    this.#unrecorded = [...begun, ...this.#notificationsOf(events)];
   }
 
-  async #sendUnrecorded(change: Change, signal: AbortSignal): Promise<Change> {
-    if (change.kind !== 'notification' || change.value?.state !== 'waiting') return change;
-    const { name: id, value: row } = change;
-    const send = this.#options.subscribers.find(({ name }) => name === row.target)?.send;
-    if (send === undefined) return change;
-    const { isAccepted, answer } = await send(id, row, signal);
-    const triedAt = momentOf(this.#options.clock.now());
-    const state = isAccepted ? 'delivered' : 'waiting';
-    return { ...change, value: { ...row, state, attempts: row.attempts + 1, triedAt, answer } };
+  /** Sends to a subscriber what cannot be recorded. It is recorded meanwhile where that is possible again, and then it is sent once more. */
+  async #sendUnrecorded({ name: target, send }: Subscriber, signal: AbortSignal): Promise<void> {
+    for (const { kind, name: id, value: row } of this.#unrecorded) {
+      if (kind !== 'notification' || row?.target !== target || row.state !== 'waiting') continue;
+      const { isAccepted, answer } = await send(id, row, signal);
+      const triedAt = momentOf(this.#options.clock.now());
+      const state = isAccepted ? 'delivered' : 'waiting';
+      const value = { ...row, state, attempts: row.attempts + 1, triedAt, answer } as const;
+      const told: Change = { kind, name: id, value, expected: undefined };
+      this.#unrecorded = this.#unrecorded.map((change) => (change.name === id ? told : change));
+    }
   }
 
   #progressOf(instance: string): { readonly servers: number; readonly isAtRest: boolean } {
@@ -214,8 +232,14 @@ export class Notifier {
       const over = rows.filter(([, { state }]) => state !== 'waiting').slice(0, -OVER_MAX);
       const gone = names.has(target) ? over : rows;
       const tooMany = names.has(target)
-        ? rows.filter(([, { state }]) => state === 'waiting').slice(0, -WAITING_MAX)
+        ? rows
+            .filter(([, { state }]) => state === 'waiting')
+            .slice(0, -WAITING_MAX)
+            .filter(([id]) => !this.#sending.has(id))
         : [];
+      const told = tooMany.length > 0 && this.#errors.fieldsToLog(`${target}: too many wait`);
+      const fields = { subscriber: target, count: tooMany.length };
+      if (told) this.#options.log.error({ ...fields, ...told }, 'notifications are given up: too many wait');
       return [
         ...gone.map(([name, expected]): Change => ({ kind: 'notification', name, value: null, expected })),
         ...tooMany.map(([name, expected]): Change => {
@@ -226,23 +250,35 @@ export class Notifier {
     });
   }
 
-  /** Sends to one subscriber what waits, the oldest first. Returns true if there may be more at once. */
-  async #deliver({ name, send }: Subscriber, signal: AbortSignal): Promise<boolean> {
+  /** Sends to one subscriber what waits, the oldest first. Returns true if there may be more at once. Never throws. */
+  async #deliver(delivery: Delivery, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#sendUnrecorded(delivery, signal);
+      return this.#isRecording && (await this.#sendWaiting(delivery, signal));
+    } catch (error) {
+      this.#fails(error);
+      return false;
+    }
+  }
+
+  async #sendWaiting({ name, send, loop, pause }: Delivery, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
-    const pause = this.#pauses.get(name) ?? new Pause();
-    this.#pauses.set(name, pause);
-    const end = clock.monotonic() + SENDS_MS;
     let count = 0;
-    for (; count < SENDS_MAX && clock.monotonic() < end && !signal.aborted; count += 1) {
+    for (; count < SENDS_MAX && !signal.aborted; count += 1) {
       const due = pause.firstDue(this.#waitingFor(name), clock.monotonic());
       if (due === undefined) break;
       const [id, row] = due;
-      const attempt = await send(id, row, signal);
-      if (!attempt.isAccepted && signal.aborted) return false;
-      await this.#conclude(due, { pause, ...attempt });
+      this.#sending.add(id);
+      try {
+        const attempt = await send(id, row, signal);
+        if (!attempt.isAccepted && signal.aborted) return false;
+        await this.#conclude(due, { pause, ...attempt });
+      } finally {
+        this.#sending.delete(id);
+      }
     }
     const next = pause.nextMs(this.#waitingFor(name), clock.monotonic());
-    if (next !== undefined) this.#loop.wakeWithin(next);
+    if (next !== undefined) loop.wakeWithin(next);
     return count === SENDS_MAX;
   }
 

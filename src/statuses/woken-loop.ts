@@ -31,7 +31,14 @@ export class WokenLoop {
     const at = clock.monotonic() + ms;
     if (this.#isStopping || (this.#timer !== undefined && this.#timer.at <= at)) return;
     this.#timer?.cancel();
-    this.#timer = { at, cancel: clock.after(ms, () => this.#wake()) };
+    this.#timer = { at, cancel: clock.after(ms, () => this.#run()) };
+  }
+
+  /** Has the work done now, and again after a run that is under way. */
+  wake(): void {
+    if (this.#isStopping) return;
+    this.#timer?.cancel();
+    this.#run();
   }
 
   /** Has the work done once more, within some seconds, and never again. */
@@ -45,16 +52,16 @@ export class WokenLoop {
     cancel();
   }
 
-  #wake(): void {
+  #run(): void {
     this.#timer = undefined;
     this.#isWoken = this.#running !== undefined;
-    this.#running ??= this.#run().finally(() => {
+    this.#running ??= this.#work().finally(() => {
       this.#running = undefined;
       if (this.#isWoken) this.wakeWithin(0);
     });
   }
 
-  async #run(): Promise<void> {
+  async #work(): Promise<void> {
     if (await this.#options.work(this.#abort.signal)) this.#isWoken = true;
   }
 }

@@ -50,6 +50,11 @@ export class EventLog {
   #dropped: KeptEvent[] = [];
   #count = 0;
   #lastId = 0;
+  /** All events; those that are dropped are taken out once they are as many as the others. */
+  #all: ListedEvent[] = [];
+  #isSorted = true;
+  /** Id of the newest event of any instance that was dropped. */
+  #newestDropped = 0;
 
   constructor(limits: EventLimits = EVENT_LIMITS) {
     this.#limits = limits;
@@ -77,6 +82,9 @@ export class EventLog {
   add(events: readonly StoredEvent[]): void {
     for (const event of events) this.#add(event);
     if (this.#count > this.#limits.ofAll) this.#dropOldest(Math.floor(this.#limits.ofAll * KEPT_SHARE));
+    if (this.#all.length > 2 * this.#count + this.#limits.ofInstance) {
+      this.#all = this.#all.filter((listed) => this.#isHeld(listed));
+    }
   }
 
   /** Adds events that were read from a file. */
@@ -97,32 +105,36 @@ export class EventLog {
   /** Returns the oldest events of a range; none for an instance that has none. */
   page(instance: string, { after, limit }: EventRange): EventPage {
     const { events, dropped } = this.#tracks.get(instance) ?? { events: [], dropped: 0 };
-    const first = findFirst(events, after);
+    const first = findFirst(events, after, ({ id }) => id);
     return { events: events.slice(first, first + limit), isGap: dropped > after };
   }
 
   /** Returns the oldest events of a range, of several instances or of all. */
   list({ after, limit, instances }: ListedRange): ListedPage {
-    let listed: ListedEvent[] = [];
-    let isGap = false;
-    /** Later ones are not among the first. */
-    let last = Number.POSITIVE_INFINITY;
-    for (const instance of instances ?? this.#tracks.keys()) {
-      const { events = [], dropped = 0 } = this.#tracks.get(instance) ?? {};
-      isGap ||= dropped > after;
-      // Of most instances there is nothing: who follows asks for the newest.
-      if ((events.at(-1)?.id ?? 0) <= after) continue;
-      const first = findFirst(events, after);
-      for (const event of events.slice(first, first + limit)) {
-        if (event.id > last) break;
-        listed.push({ instance, event });
-      }
-      // To sort all of them would keep everything else waiting, for each page of one who reads from the beginning.
-      if (listed.length <= 2 * limit) continue;
-      listed = firstOf(listed, limit);
-      last = listed.at(-1)?.event.id ?? 0;
+    const events: ListedEvent[] = [];
+    const inOrder = this.#inOrder();
+    for (let at = findFirst(inOrder, after, idOf); at < inOrder.length && events.length < limit; at += 1) {
+      const listed = inOrder[at] as ListedEvent;
+      if ((instances === undefined || instances.has(listed.instance)) && this.#isHeld(listed)) events.push(listed);
     }
-    return { events: firstOf(listed, limit), isGap, newest: this.#lastId };
+    const dropped = instances === undefined ? this.#newestDropped : this.#newestDroppedOf(instances);
+    return { events, isGap: dropped > after, newest: this.#lastId };
+  }
+
+  #newestDroppedOf(instances: ReadonlySet<string>): number {
+    return Math.max(0, ...[...instances].map((instance) => this.#tracks.get(instance)?.dropped ?? 0));
+  }
+
+  #isHeld({ instance, event }: ListedEvent): boolean {
+    const oldest = this.#tracks.get(instance)?.events[0];
+    return oldest !== undefined && oldest.id <= event.id;
+  }
+
+  /** Returns all events by id, among them some that were dropped. A file has them by instance. */
+  #inOrder(): readonly ListedEvent[] {
+    if (!this.#isSorted) this.#all.sort((a, b) => a.event.id - b.event.id);
+    this.#isSorted = true;
+    return this.#all;
   }
 
   /** The instances that have events, or had some. */
@@ -146,6 +158,8 @@ export class EventLog {
       return;
     }
     track.events.push(event);
+    this.#isSorted &&= this.#all.length === 0 || event.id > this.#lastId;
+    this.#all.push({ instance, event });
     this.#count += 1;
     this.#lastId = Math.max(this.#lastId, event.id);
     this.#drop(track, track.events.length - this.#limits.ofInstance);
@@ -160,9 +174,10 @@ export class EventLog {
     for (const track of this.#tracks.values()) this.#drop(track, track.events.length - Math.max(1, level));
     if (this.#count <= max) return;
     // There are more instances than events may be: those go about which nothing was told for longest.
-    const idOf = ({ events }: Track): number => events.at(-1)?.id ?? 0;
-    for (const [instance, track] of [...this.#tracks].sort(([, a], [, b]) => idOf(a) - idOf(b))) {
+    const newestIn = ({ events }: Track): number => events.at(-1)?.id ?? 0;
+    for (const [instance, track] of [...this.#tracks].sort(([, a], [, b]) => newestIn(a) - newestIn(b))) {
       if (this.#count <= max) return;
+      this.#newestDropped = Math.max(this.#newestDropped, newestIn(track));
       this.#count -= track.events.length;
       this.#tracks.delete(instance);
       this.#dropped.push([instance, ALL_EVENTS, null]);
@@ -173,19 +188,24 @@ export class EventLog {
     if (count <= 0) return;
     const dropped = track.events.splice(0, count);
     track.dropped = Math.max(track.dropped, dropped.at(-1)?.id ?? 0);
+    this.#newestDropped = Math.max(this.#newestDropped, track.dropped);
     this.#dropped.push([track.instance, track.dropped, null]);
     this.#count -= dropped.length;
   }
 
   /** Drops what was dropped where it is kept. */
   #dropKept(track: Track, dropped: number): void {
-    const gone = track.events.splice(0, findFirst(track.events, dropped));
+    const gone = track.events.splice(
+      0,
+      findFirst(track.events, dropped, ({ id }) => id),
+    );
     this.#count -= gone.length;
     if (dropped === ALL_EVENTS) {
       this.#tracks.delete(track.instance);
       return;
     }
     track.dropped = Math.max(track.dropped, dropped);
+    this.#newestDropped = Math.max(this.#newestDropped, dropped);
     this.#lastId = Math.max(this.#lastId, dropped);
   }
 
@@ -207,18 +227,17 @@ export class EventLog {
   }
 }
 
-/** Returns the oldest events, sorted. */
-function firstOf(events: ListedEvent[], limit: number): ListedEvent[] {
-  return events.sort((a, b) => a.event.id - b.event.id).slice(0, limit);
+function idOf({ event }: ListedEvent): number {
+  return event.id;
 }
 
 /** Returns the index of the first event with a greater id; their number where there is none. */
-function findFirst(events: readonly InstanceEvent[], after: number): number {
+function findFirst<Item>(events: readonly Item[], after: number, idIn: (item: Item) => number): number {
   let low = 0;
   let high = events.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((events[middle]?.id ?? 0) > after) high = middle;
+    if (idIn(events[middle] as Item) > after) high = middle;
     else low = middle + 1;
   }
   return low;

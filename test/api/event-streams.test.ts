@@ -111,6 +111,22 @@ describe('a client that connects again', () => {
   });
 });
 
+test('an id that no event can have is told as a gap, and one that another replica may have sent already is not', async () => {
+  const scene = await Scene.start();
+  await scene.record({ reason: 'before' });
+  const [far, near] = [scene.clock.now() + 3_600_000, scene.clock.now() + 60_000];
+  const ahead = await scene.read('/events', { headers: { 'Last-Event-ID': String(far) } });
+  const behind = await scene.read(`/events?after=${near}`);
+  await scene.record({ reason: 'next' });
+  expect(await scene.reasons(ahead, 1)).toEqual(['next']);
+  expect(ahead.data('gap')).toEqual([{ after: far }]);
+  expect(Number(ahead.messages[0]?.id)).toBeLessThan(near);
+  scene.clock.advance(120_000);
+  await scene.record({ reason: 'later' });
+  expect(await scene.reasons(behind, 1)).toEqual(['later']);
+  expect(behind.data('gap')).toEqual([]);
+});
+
 test('several instances can be named; what concerns every instance concerns them too', async () => {
   const scene = await Scene.start();
   const stream = await scene.read('/events?instance=shop&instance=mail');

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createManagement } from '../../src/api/management.ts';
@@ -58,6 +60,30 @@ test('leaderz says at each answer whether this process leads, and nothing else c
   expect(await Promise.all(['/livez', '/readyz'].map(async (path) => (await ask(path)).status))).toEqual([200, 200]);
   leads = true;
   expect((await ask('/leaderz')).status).toBe(200);
+});
+
+test('metrics are told to no page that has pointed a name of its own at this machine; over a network any name will do', async () => {
+  metrics = async () => 'treeline_up 1';
+  const asked = async (port: number, host: string, headers: string, path = '/metrics') => {
+    const socket = connect(port, host);
+    socket.end(`GET ${path} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
+    return (await text(socket)).split('\r\n', 1)[0]?.split(' ')[1];
+  };
+  const { port } = management;
+  for (const name of ['evil.example.org', '10.0.0.5:9080', 'localhost.evil.example.org', '127.0.0.1@evil'])
+    expect([name, await asked(port, '127.0.0.1', `Host: ${name}\r\n`)]).toEqual([name, '403']);
+  for (const name of ['localhost', '127.0.0.1:1', '[::1]:9080'])
+    expect([name, await asked(port, '127.0.0.1', `Host: ${name}\r\n`)]).toEqual([name, '200']);
+  expect(await asked(port, '127.0.0.1', 'Host: evil.example.org\r\n', '/livez')).toBe('200');
+  const own = Object.values(networkInterfaces())
+    .flatMap((all = []) => all)
+    .find(({ family, internal }) => family === 'IPv4' && !internal);
+  if (own === undefined) return;
+  const told = { ready: () => ready, leads: () => leads, metrics: () => metrics(), clock: systemClock };
+  const open = await createManagement({ host: '0.0.0.0', port: 0, ...told });
+  expect(await asked(open.port, own.address, 'Host: treeline.example.org\r\n')).toBe('200');
+  expect(await asked(open.port, '127.0.0.1', 'Host: treeline.example.org\r\n')).toBe('403');
+  await open.close();
 });
 
 test.each([

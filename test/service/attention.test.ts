@@ -177,6 +177,8 @@ describe('what needs a person', () => {
       { ...held, commit: core.current.get()?.commit, author: 'A Person' },
     ]);
     expect(await authored('proxy')).toEqual([{ ...held, author: null }]);
+    core.source.describe = () => Promise.reject(new Error('Git is asked again'));
+    expect(await authored('administrator')).toMatchObject([{ author: 'A Person' }]);
     expect(attention(core)).toEqual([
       {
         ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since, reason: held?.reason },

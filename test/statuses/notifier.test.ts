@@ -172,6 +172,29 @@ describe('a subscriber that is away', () => {
     expect(told.notifier.failure).toBeUndefined();
   });
 
+  it('keeps no other one waiting while it takes long to answer, and is sent one at a time', async () => {
+    const told = new NotifyingCore({ slow: ['held'], quick: ['held'] });
+    await told.commit(shopFiles({ a: 'size: small' }));
+    const answers: PromiseWithResolvers<Attempt>[] = [];
+    told.answer = (to) => {
+      if (to === 'quick') return ACCEPTED;
+      const answer = Promise.withResolvers<Attempt>();
+      answers.push(answer);
+      return answer.promise;
+    };
+    await told.needs('held:a');
+    await told.needs('held:a', 'held:b');
+    await told.needs('held:b');
+    expect([told.told('quick').length, told.told('slow').length]).toEqual([3, 1]);
+    for (let count = 1; count <= 3; count += 1) {
+      answers.shift()?.resolve(ACCEPTED);
+      await told.core.pass(1_000);
+      expect(told.told('slow')).toHaveLength(Math.min(count + 1, 3));
+    }
+    expect(told.told('slow')).toEqual(told.told('quick'));
+    expect(told.rows().filter(({ state }) => state !== 'delivered')).toEqual([]);
+  });
+
   it('is asked ever more rarely, keeps no other one waiting, and after three days it is given up', async () => {
     const told = new NotifyingCore({ away: ['held'], there: ['held'] });
     await told.commit(shopFiles({ a: 'size: small' }));
@@ -296,6 +319,8 @@ describe('what is recorded', () => {
     await told.core.pass(60_000);
     const states = Object.groupBy(told.rows(), ({ state }) => state);
     expect(states.waiting).toHaveLength(1_000);
+    const lines = told.lines.filter(({ msg }) => msg === 'notifications are given up: too many wait');
+    expect(lines).toMatchObject([{ level: 50, subscriber: 'ops', count: 100 }]);
   });
 
   it('is kept where the store fails, and told when it does not', async () => {

@@ -104,6 +104,25 @@ describe('a page of the events of all instances', () => {
     }
   });
 
+  it('is the same after a restart, which reads it by instance, without what was dropped meanwhile; a gap is told', () => {
+    const limits = { ofInstance: 3, ofAll: 40 };
+    const small = new EventLog(limits);
+    for (let round = 0; round < 50; round += 1) {
+      add(small, `i${(round * 7) % 9}`, 1 + (round % 5));
+      for (const each of [small, restored(small, limits)]) {
+        const names = [...each.instances];
+        const held = names.flatMap((instance) => each.page(instance, ALL).events.map((event) => ({ instance, event })));
+        held.sort((a, b) => a.event.id - b.event.id);
+        const after = (held[4] ?? held.at(-1))?.event.id ?? 0;
+        expect(each.list(ALL).events).toEqual(held);
+        expect(each.list({ after, limit: 5 })).toEqual({
+          ...{ events: held.slice(5, 10), newest: held.at(-1)?.event.id },
+          isGap: names.some((name) => each.page(name, { after, limit: 0 }).isGap),
+        });
+      }
+    }
+  });
+
   it('is found without sorting all of them: who reads from the beginning would keep all others waiting', () => {
     const [cheapest = 0] = Array.from({ length: 10 }, () => timeOf(() => log.list({ after: 0, limit: 100 }))).sort(
       (a, b) => a - b,

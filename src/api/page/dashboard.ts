@@ -9,8 +9,12 @@ import { PAGE_API, servePage } from './page.ts';
 /** The reads that the page asks; none of them shows a client's fingerprint. */
 const READS =
   /^\/(?:operations\/(?:status|held|clients|servers(?:\/[^/]+)?|explain\/[^/]+)|stacks\/instances\/[^/]+\/(?:why|events)|events)\/?$/;
-/** Any other name would be one that somebody else has pointed at this machine, and its pages would read this one. */
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
+
+/** Tells whether a Host names this machine. Somebody else may have pointed any other name here, and its pages would read this one. */
+export function isLoopbackName(host: string): boolean {
+  return LOOPBACK.test(host);
+}
 
 /** Tells whether a request of the management listener is for the page. */
 export function isForPage({ url = '/' }: IncomingMessage): boolean {
@@ -34,7 +38,7 @@ export function createDashboard(handler: RequestListener): RequestListener {
 
 function refuseStrangers({ method, headers }: IncomingMessage): void {
   const { host = '', origin } = headers;
-  if (!LOOPBACK.test(host)) {
+  if (!isLoopbackName(host)) {
     const message = `The page is for this machine: ask for it as localhost or 127.0.0.1, and not as "${host}"`;
     throw new ServiceError('not_allowed', message);
   }
