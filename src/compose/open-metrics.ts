@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { Metrics, type SetGauge } from '../base/metrics.ts';
 import { productVersion } from '../base/product-files.ts';
 import { createSlices } from '../base/slices.ts';
+import { type Steps, visitAll } from '../base/steps.ts';
 import { registeredProxies } from '../follow/current-state.ts';
 import { METRICS } from '../model/metrics.ts';
 import type { Settings } from '../model/settings.ts';
@@ -94,21 +95,21 @@ export function measureLeader(
     for (const [kind, count] of reconciler.countWaits()) set('treeline_waits', { kind }, count);
     set('treeline_repository_outage_seconds', {}, secondsSince(follower.failure?.since, clock.now()));
     set('treeline_store_outage_seconds', {}, secondsSince(store.failure?.since, clock.now()));
-    measureAttention([...(attention.items()?.values() ?? [])], set);
-    return undefined;
+    return measureAttention(attention.items()?.values() ?? [], set);
   });
 }
 
-function measureAttention(items: readonly AttentionItem[], set: SetGauge): void {
-  for (const kind of METRICS.treeline_attention.labels.kind) {
-    const alike = items.filter((item) => item.kind === kind);
-    const known = alike.filter(({ acknowledged }) => acknowledged !== null).length;
-    set('treeline_attention', { kind, acknowledged: 'false' }, alike.length - known);
-    set('treeline_attention', { kind, acknowledged: 'true' }, known);
-  }
-  for (const { kind, instances, acknowledged } of items) {
-    if (acknowledged !== null) continue;
+function* measureAttention(items: Iterable<AttentionItem>, set: SetGauge): Steps<void> {
+  const counts = new Map(METRICS.treeline_attention.labels.kind.map((kind) => [kind, { open: 0, known: 0 }]));
+  yield* visitAll(items, ({ kind, instances, acknowledged }) => {
+    const count = counts.get(kind);
+    if (count !== undefined) count[acknowledged === null ? 'open' : 'known'] += 1;
+    if (acknowledged !== null) return;
     for (const instance of instances) set('treeline_instance_attention', { instance, kind }, 1);
+  });
+  for (const [kind, { open, known }] of counts) {
+    set('treeline_attention', { kind, acknowledged: 'false' }, open);
+    set('treeline_attention', { kind, acknowledged: 'true' }, known);
   }
 }
 

@@ -3,6 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { createSlices, type RunInSlices } from '../base/slices.ts';
+import { finish } from '../base/steps.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import { momentOf } from '../base/wording.ts';
 import { isAtRest } from '../machine/drift.ts';
@@ -65,6 +67,7 @@ type NamedEvent = readonly [id: string, row: NotificationRow];
 /** A running notifier. */
 export class Notifier {
   readonly #options: NotifierOptions;
+  readonly #inSlices: RunInSlices;
   readonly #errors: RepeatedErrors;
   /** Records what is to be told. */
   readonly #loop: WokenLoop;
@@ -85,6 +88,7 @@ export class Notifier {
   constructor(options: NotifierOptions) {
     const { clock, ledger, attention } = options;
     this.#options = options;
+    this.#inSlices = createSlices(clock);
     this.#errors = new RepeatedErrors(clock);
     this.#knowsAt = clock.monotonic() + NEW_MS;
     this.#loop = new WokenLoop({ clock, work: () => this.#work() });
@@ -158,12 +162,13 @@ export class Notifier {
     const begun = this.#begun;
     this.#begun = new Map();
     const [stored, now] = [ledger.list('alert'), clock.now()];
-    const { alerts, events } = newEvents({
+    const work = newEvents({
       ...{ items: [...items.values()], alerts: stored, commit, begun, targets: subscribers, now },
       progressOf: (instance) => this.#progressOf(instance),
       isNew: clock.monotonic() < this.#knowsAt,
       hasSeen: (id) => this.#seen.has(id),
     });
+    const { alerts, events } = await this.#inSlices(work);
     for (const id of items.keys()) this.#seen.add(id);
     const changes = [...alerts].map(([name, value]): Change => {
       return { kind: 'alert', name, value, expected: stored.get(name) };
@@ -184,7 +189,7 @@ export class Notifier {
     const item = attention.items()?.get(UNSAVED);
     if (item === undefined || this.#unrecorded.length > 0 || ledger.read('alert', UNSAVED) !== undefined) return;
     const facts = { items: [item], alerts: new Map(), targets, isNew: false, hasSeen: () => true, now: clock.now() };
-    const { alerts, events } = attentionEvents(facts);
+    const { alerts, events } = finish(attentionEvents(facts));
     const begun = [...alerts].map(([name, value]): Change => ({ kind: 'alert', name, value, expected: undefined }));
     this.#unrecorded = [...begun, ...this.#notificationsOf(events)];
   }
@@ -229,19 +234,18 @@ export class Notifier {
     const all = [...this.#options.ledger.list('notification')].sort(byTime);
     const byTarget = Map.groupBy(all, ([, { target }]) => target);
     return [...byTarget].flatMap(([target, rows]): readonly Change[] => {
-      const over = rows.filter(([, { state }]) => state !== 'waiting').slice(0, -OVER_MAX);
-      const gone = names.has(target) ? over : rows;
-      const tooMany = names.has(target)
-        ? rows
-            .filter(([, { state }]) => state === 'waiting')
-            .slice(0, -WAITING_MAX)
-            .filter(([id]) => !this.#sending.has(id))
-        : [];
+      if (!names.has(target)) return rows.map(removal);
+      const { waiting = [], over = [] } = Object.groupBy(rows, ([, { state }]) =>
+        state === 'waiting' ? 'waiting' : 'over',
+      );
+      const tooMany = waiting
+        .filter(([id]) => !this.#sending.has(id))
+        .slice(0, Math.max(0, waiting.length - WAITING_MAX));
       const told = tooMany.length > 0 && this.#errors.fieldsToLog(`${target}: too many wait`);
       const fields = { subscriber: target, count: tooMany.length };
       if (told) this.#options.log.error({ ...fields, ...told }, 'notifications are given up: too many wait');
       return [
-        ...gone.map(([name, expected]): Change => ({ kind: 'notification', name, value: null, expected })),
+        ...over.slice(0, -OVER_MAX).map(removal),
         ...tooMany.map(([name, expected]): Change => {
           const answer = `${WAITING_MAX} later ones wait too`;
           return { kind: 'notification', name, value: { ...expected, state: 'given up', answer }, expected };
@@ -361,6 +365,10 @@ class Pause {
 /** Returns an id that no other event has. Of those that are recorded together, the first sorts first. */
 function newId(index: number): string {
   return `msg_${String(index).padStart(5, '0')}_${randomUUID()}`;
+}
+
+function removal([name, expected]: NamedEvent): Change {
+  return { kind: 'notification', name, value: null, expected };
 }
 
 function byTime([a, before]: NamedEvent, [b, after]: NamedEvent): number {

@@ -430,6 +430,34 @@ describe('what keeps many servers at once', () => {
   });
 });
 
+it('is found in short steps, also where each of many instances has a cause of its own', () => {
+  const names = Array.from({ length: 3_000 }, (_, index) => `i${index}`);
+  let reads = 0;
+  const read = (): undefined => {
+    reads += 1;
+  };
+  const rows = { server: () => undefined, read };
+  const desired = { invalid: new Set(names), clients: new Map(), places: new Map() };
+  const held = names.map((instance) => {
+    return { kind: 'deletes', digest: instance, instance, reason: '', since: '', resources: [], commit: null } as const;
+  });
+  const steps = attentionIn(
+    { role: 'administrator' },
+    {
+      ...{ held, needing: new Map(), mistakesOf: () => [], refused: undefined, checkFailureOf: () => undefined },
+      ...{ leader: undefined, lag: undefined, view: { rows, desired, now: 0 } as unknown as AttentionFacts['view'] },
+    },
+  );
+  for (let longest = 0; ; reads = 0) {
+    const { done, value } = steps.next();
+    longest = Math.max(longest, reads);
+    if (!done) continue;
+    expect(value).toHaveLength(6_000);
+    expect(longest).toBeLessThanOrEqual(200);
+    return;
+  }
+});
+
 describe('a certificate that ends', () => {
   const DAY = 86_400_000;
   const NOW = Date.parse('2026-11-20T10:00:00.000Z');

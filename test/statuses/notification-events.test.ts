@@ -1,5 +1,6 @@
 // Which events follow from what is told already and what is there now.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { AlertRow } from '../../src/model/rows.ts';
 import { NOTIFICATION_KINDS, type NotificationKind } from '../../src/model/settings.ts';
 import type { AttentionItem } from '../../src/service/operate/answers.ts';
@@ -25,11 +26,20 @@ function target(
 }
 
 function look(facts: Partial<NotificationFacts>): NewEvents {
-  return newEvents({
-    ...{ items: [], alerts: new Map([FOLLOWED]), commit: 'aaa', begun: new Map(), targets: [target('ops')], now: NOW },
-    ...{ progressOf: () => ({ servers: 2, isAtRest: true }), isNew: false, hasSeen: () => false },
-    ...facts,
-  });
+  return finish(
+    newEvents({
+      ...{
+        items: [],
+        alerts: new Map([FOLLOWED]),
+        commit: 'aaa',
+        begun: new Map(),
+        targets: [target('ops')],
+        now: NOW,
+      },
+      ...{ progressOf: () => ({ servers: 2, isAtRest: true }), isNew: false, hasSeen: () => false },
+      ...facts,
+    }),
+  );
 }
 
 /** The alerts after a look. */

@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { RunInSlices } from '../../base/slices.ts';
-import type { Steps } from '../../base/steps.ts';
+import { type Steps, visitAll } from '../../base/steps.ts';
 import { RepeatedErrors, throttleLog } from '../../base/throttles.ts';
 import type { AttentionItem } from './answers.ts';
 import { shortened } from './attention.ts';
@@ -99,7 +99,7 @@ export class AttentionWatch {
     try {
       const steps = attention();
       const items = steps && (await inSlices(steps));
-      if (items !== undefined && !this.#isStopped) this.#compare(items.map(shortened));
+      if (items !== undefined && !this.#isStopped) await inSlices(this.#compare(items));
     } catch (error) {
       const told = this.#errors.fieldsToLog(error);
       if (told) log.error({ err: error, ...told }, 'what needs a person cannot be found');
@@ -109,17 +109,20 @@ export class AttentionWatch {
     if (!this.#isStopped) this.#plan(Math.max(this.#isWoken ? SETTLE_MS : RESYNC_MS, this.#restMs));
   }
 
-  #compare(items: readonly AttentionItem[]): void {
-    const before = this.#items;
-    const present = new Map(items.map((item) => [item.id, item]));
+  *#compare(items: readonly AttentionItem[]): Steps<void> {
+    const before = this.#items ?? new Map<string, AttentionItem>();
+    const present = new Map<string, AttentionItem>();
+    yield* visitAll(items, (item) => present.set(item.id, shortened(item)));
     this.#items = present;
-    for (const [id, item] of before ?? []) if (!present.has(id) && this.#begun.delete(id)) this.#tell('over', item);
-    for (const item of items) {
-      const wasAcknowledged = before?.get(item.id)?.acknowledged != null;
-      if (item.acknowledged !== null || (this.#begun.has(item.id) && !wasAcknowledged)) continue;
+    yield* visitAll(before, ([id, item]) => {
+      if (!present.has(id) && this.#begun.delete(id)) this.#tell('over', item);
+    });
+    yield* visitAll(present.values(), (item) => {
+      const wasAcknowledged = before.get(item.id)?.acknowledged != null;
+      if (item.acknowledged !== null || (this.#begun.has(item.id) && !wasAcknowledged)) return;
       this.#begun.add(item.id);
       this.#tell('begin', item);
-    }
+    });
   }
 
   #tell(what: 'begin' | 'over', item: AttentionItem): void {

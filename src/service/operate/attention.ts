@@ -50,6 +50,9 @@ export interface AttentionFacts
 /** With all instances that it concerns. */
 type NewItem = Omit<AttentionItem, 'kind' | 'acknowledged'>;
 
+/** Of one kind, by id: `known` is acknowledged. */
+type SortedItems = Readonly<Record<'open' | 'known', AttentionItem[]>>;
+
 const NO_SERVERS: AttentionItem['servers'] = { count: 0, examples: [] };
 
 /**
@@ -64,11 +67,13 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
     ...commitItems(by, facts),
   ])
     add(item);
-  for (const item of facts.held) if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
-  for (const item of yield* invalidItems(by, facts)) add(item);
+  yield* visitAll(facts.held, (item) => {
+    if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
+  });
+  yield* visitAll(yield* invalidItems(by, facts), add);
   const covered = new Set<string>();
-  for (const item of by.role === 'proxy' ? [] : yield* entryItems(facts, covered)) add(item);
-  for (const item of by.role === 'proxy' ? [] : yield* unheardItems(facts)) add(item);
+  yield* visitAll(by.role === 'proxy' ? [] : yield* entryItems(facts, covered), add);
+  yield* visitAll(by.role === 'proxy' ? [] : yield* unheardItems(facts), add);
   for (const item of by.role === 'proxy' ? [] : endingItems(facts)) add(item);
   const isTold = (id: string, name: string): boolean =>
     covered.has(name) || (kindIn(id) === 'lost' && facts.noticed?.isOfSilent(name) === true);
@@ -79,14 +84,15 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
     if (item !== undefined) add(item);
     yield;
   }
-  for (const item of by.role === 'proxy' ? [] : yield* uncheckedItems(facts, covered)) add(item);
-  const order = (yield* sortNames([...found.keys()])).flatMap((id) => found.get(id) ?? []);
-  const byKind = Map.groupBy(order, ({ kind }) => kind);
-  const sorted = ATTENTION_KINDS.flatMap((kind) => byKind.get(kind) ?? []);
-  return [
-    ...sorted.filter((item) => item.acknowledged === null),
-    ...sorted.filter((item) => item.acknowledged !== null),
-  ];
+  yield* visitAll(by.role === 'proxy' ? [] : yield* uncheckedItems(facts, covered), add);
+  const byKind = new Map(ATTENTION_KINDS.map((kind) => [kind, { open: [], known: [] } as SortedItems]));
+  yield* visitAll(yield* sortNames([...found.keys()]), (id) => {
+    const item = found.get(id);
+    const items = byKind.get(kindIn(id));
+    if (item !== undefined) items?.[item.acknowledged === null ? 'open' : 'known'].push(item);
+  });
+  const sorted = [...byKind.values()];
+  return [...sorted.flatMap(({ open }) => open), ...sorted.flatMap(({ known }) => known)];
 }
 
 /** Returns as many of the items as are shown, and the number of the others. */
@@ -173,15 +179,17 @@ function* invalidItems(by: Viewer, { view, mistakesOf, invalidSince }: Attention
     const began = invalidSince?.(instance);
     if (began !== undefined && !(known.began && known.began.since <= began.since)) known.began = began;
   });
-  return [...byFile].map(([about, { problem, instances, began }]): NewItem => {
+  const items: NewItem[] = [];
+  yield* visitAll(byFile, ([about, { problem, instances, began }]) => {
     const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
     const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
-    return {
+    items.push({
       ...{ id: `invalid:${about}`, instances, servers: NO_SERVERS, since: began?.since ?? null },
       reason: reasonSince({ ...began, reason: `the newest version of ${whose} is wrong${text}` }),
       action: problem === undefined ? null : correcting(problem, view.desired),
-    };
+    });
   });
+  return items;
 }
 
 /** Returns the items of provider entries that answer nothing, or are gone. Their servers are `covered`: they make no items of their own. */
