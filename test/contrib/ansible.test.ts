@@ -3,26 +3,20 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
-import type { JsonMap } from '../../src/model/json.ts';
 import type { DeliveryRow } from '../../src/model/rows.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
-import { type ProcessResult, ROOT, run } from '../support/command-line.ts';
+import { createAnsible, HAS_ANSIBLE, listAnswers, type PluginOptions, WHY_SKIPPED } from '../support/ansible.ts';
+import type { ProcessResult } from '../support/command-line.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const PLAYBOOK = (process.env.PATH ?? '')
-  .split(delimiter)
-  .map((at) => join(at, 'ansible-playbook'))
-  .find(existsSync);
-const HAS_ANSIBLE = PLAYBOOK !== undefined;
-const PARSER = join(ROOT, 'test/contrib/parse-inventories.py');
-const WHY_SKIPPED = 'skipped: Ansible is not installed here (Debian: apt-get install ansible-core)';
 const PATIENCE = { timeout: 20_000, interval: 25 };
 const EXECUTION = `  providers:
     - { name: lab, provider: simulated, options: { createMs: 1 } }`;
@@ -80,8 +74,8 @@ const FAILING_PLAY = `- hosts: group_one_web
 
 let site: Site;
 let controller: Controller;
-/** The lines of an inventory file, without what a test changes. */
-let options: Readonly<Record<string, string>>;
+/** An administrator's. */
+let options: PluginOptions;
 let ask: HttpsClient['request'];
 
 beforeAll(async () => {
@@ -107,19 +101,9 @@ afterAll(async () => {
   rmSync(site.folder, { recursive: true });
 });
 
-/** Returns how often `/hiera/all` was answered, by status. */
-async function answers(): Promise<Readonly<Record<string, number>>> {
-  const scrape = await (await fetch(`http://127.0.0.1:${controller.management.port}/metrics`)).text();
-  const lines = scrape.matchAll(/^treeline_http_requests_total\{(.*\/hiera\/all.*)\} (\d+)/gm);
-  return Object.fromEntries(
-    [...lines].map(([, labels = '', count]) => [/code="(\d+)"/.exec(labels)?.[1], Number(count)]),
-  );
-}
-
 /** Writes the certificate of an authority of its own, or of that of the site; nobody has registered it. */
-async function strangerOf(of?: Site): Promise<Readonly<Record<string, string>>> {
-  const folder = mkdtempSync(join(tmpdir(), 'treeline-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+async function strangerOf(of?: Site): Promise<PluginOptions> {
+  const folder = temporaryDirectory();
   const now = Date.now();
   const pki = (name: string): string => readFileSync(join(of?.folder ?? '', 'pki', name), 'utf8');
   const authority = of
@@ -132,7 +116,7 @@ async function strangerOf(of?: Site): Promise<Readonly<Record<string, string>>> 
 }
 
 /** Registers the certificate of a proxy that reads its site, and returns the options that name it. */
-async function proxyOfBerlin(): Promise<Readonly<Record<string, string>>> {
+async function proxyOfBerlin(): Promise<PluginOptions> {
   const [key, cert] = ['key', 'crt'].map((end) => join(site.folder, `pki/proxy.${end}`)) as [string, string];
   const { serialNumber: serial, fingerprint256: fingerprint } = new X509Certificate(readFileSync(cert));
   const client = { serial, fingerprint, role: 'proxy', tags: ['berlin'], reads: 'site' };
@@ -159,71 +143,17 @@ async function hung(): Promise<string> {
   return `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
-interface Ansible {
-  readonly folder: string;
-  /** Runs a program of Ansible in the folder, which is also the home, with the inventory `name`. */
-  run(program: string, args: readonly string[], name?: string): Promise<ProcessResult>;
-  /** Runs ansible-inventory, and returns what it prints, of which it has to warn nobody. */
-  list(): Promise<Listed>;
-  /** Has the plugin parse these inventories in one process, and returns what it says of each. */
-  parse(names: readonly string[]): Promise<readonly string[]>;
-  write(name: string, text: string): void;
-  /** Writes `name`.treeline.yaml. */
-  inventory(name: string, changed?: Readonly<Record<string, string>>, more?: string): void;
-}
-
-interface Listed {
-  readonly _meta: { readonly hostvars: Readonly<Record<string, { readonly treeline: JsonMap }>> };
-  readonly [group: string]: JsonMap;
-}
-
-/** Returns a folder with an inventory `all`, for the running test. */
-function ansible(more = ''): Ansible {
-  const folder = mkdtempSync(join(tmpdir(), 'treeline-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
-  const plugins = (kind: string): string => `${kind}_plugins = ${ROOT}/contrib/ansible/${kind}_plugins\n`;
-  write('ansible.cfg', `[defaults]\n${plugins('inventory')}${plugins('callback')}callbacks_enabled = treeline\n`);
-  const inventory: Ansible['inventory'] = (name, changed = {}, text = '') => {
-    const lines = Object.entries({ plugin: 'treeline', ...options, ...changed });
-    write(`${name}.treeline.yaml`, `${lines.map(([key, value]) => `${key}: ${value}\n`).join('')}${text}`);
-  };
-  inventory('all', {}, more);
-  const env = { HOME: folder, ANSIBLE_CONFIG: join(folder, 'ansible.cfg'), PYTHONDONTWRITEBYTECODE: '1' };
-  const runIn: Ansible['run'] = (program, args, name = 'all') =>
-    run(program, ['-i', `${name}.treeline.yaml`, ...args], { cwd: folder, env });
-  const list = async (): Promise<Listed> => {
-    const { code, stdout, stderr } = await runIn('ansible-inventory', ['--list']);
-    expect([code, stderr]).toEqual([0, expect.not.stringContaining('Failed')]);
-    return JSON.parse(stdout);
-  };
-  const parse = async (names: readonly string[]): Promise<readonly string[]> => {
-    const [python = ''] = readFileSync(PLAYBOOK ?? '', 'utf8')
-      .replace(/^#!\s*/, '')
-      .split('\n');
-    const { stdout } = await run(python, [PARSER, ...names.map((name) => `${name}.treeline.yaml`)], {
-      cwd: folder,
-      env,
-    });
-    return stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-  };
-  return { folder, write, inventory, run: runIn, list, parse };
-}
-
 describe.runIf(HAS_ANSIBLE)('the inventory', () => {
   it('has groups from stacks and selectors, and records as host variables', async () => {
-    const { folder, list, run } = ansible();
-    const before = await answers();
+    const { folder, list, run } = createAnsible(options);
+    const before = await listAnswers(controller);
     const listed = await list();
     const [graph, host] = await Promise.all([
       run('ansible-inventory', ['--graph', 'role_web_server']),
       run('ansible-inventory', ['--host', 'EU-db']),
     ]);
     // Each asks. The last answer is kept for its owner alone, and not sent again.
-    expect(await answers()).toEqual({ 200: (before[200] ?? 0) + 1, 304: (before[304] ?? 0) + 2 });
+    expect(await listAnswers(controller)).toEqual({ 200: (before[200] ?? 0) + 1, 304: (before[304] ?? 0) + 2 });
     const kept = join(folder, '.cache/treeline-ansible');
     const [file = ''] = readdirSync(kept);
     expect([kept, join(kept, file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);
@@ -258,11 +188,14 @@ describe.runIf(HAS_ANSIBLE)('the inventory', () => {
   });
 
   it('composes variables and groups of records as other inventories do', async () => {
-    const { list } = ansible(`strict: true
+    const { list } = createAnsible(
+      options,
+      `strict: true
 compose: { ansible_host: treeline.address | default(treeline.name) }
 groups: { open: (treeline.port | default(0)) == 8080 }
 keyed_groups: [{ prefix: level, key: treeline.log_level | default("none") }]
-`);
+`,
+    );
     const { _meta, ...groups } = await list();
     expect(_meta.hostvars).toMatchObject({
       'by-hand': { ansible_host: { __ansible_unsafe: '192.0.2.7' } },
@@ -275,7 +208,7 @@ keyed_groups: [{ prefix: level, key: treeline.log_level | default("none") }]
   });
 
   it('brings texts as texts: Ansible runs none as a template', async () => {
-    const { folder, write, run } = ansible('compose: { composed: treeline.motd }\n');
+    const { folder, write, run } = createAnsible(options, 'compose: { composed: treeline.motd }\n');
     write('other.j2', '[% treeline.words[0] %]');
     write('play.yaml', PLAY);
     const { code, stdout, stderr } = await run('ansible-playbook', ['play.yaml']);
@@ -288,7 +221,7 @@ keyed_groups: [{ prefix: level, key: treeline.log_level | default("none") }]
 
 describe.runIf(HAS_ANSIBLE)('the callback', () => {
   it('confirms for each host the record that it was given', { timeout: 60_000 }, async () => {
-    const { inventory, write, run } = ansible();
+    const { inventory, write, run } = createAnsible(options);
     inventory('site', await proxyOfBerlin());
     write('play.yaml', FAILING_PLAY);
     const play = (more: readonly string[], name?: string): Promise<ProcessResult> =>
@@ -322,8 +255,8 @@ describe.runIf(HAS_ANSIBLE)('the callback', () => {
 
 describe.runIf(HAS_ANSIBLE)('an inventory that cannot be read', () => {
   it('says why', async () => {
-    const { inventory, parse } = ansible();
-    const faults: Readonly<Record<string, readonly [changed: Readonly<Record<string, string>>, message: string]>> = {
+    const { inventory, parse } = createAnsible(options);
+    const faults: Readonly<Record<string, readonly [changed: PluginOptions, message: string]>> = {
       unregistered: [await strangerOf(site), 'answered 403 client_not_registered: '],
       'of-another-authority': [await strangerOf(), 'ended the TLS connection; does it trust'],
       'with-another-authority': [{ ca: (await strangerOf()).cert ?? '' }, 'is not trusted: '],
@@ -346,7 +279,7 @@ describe.runIf(HAS_ANSIBLE)('an inventory that cannot be read', () => {
   });
 
   it('ends Ansible, which would go on with the hosts of others', async () => {
-    const { inventory, write, run } = ansible();
+    const { inventory, write, run } = createAnsible(options);
     inventory('wrong', { server: 'https://127.0.0.1:1' });
     write('hosts', 'static-1\n');
     const { code, stdout, stderr } = await run('ansible-inventory', ['-i', 'hosts', '--list'], 'wrong');
