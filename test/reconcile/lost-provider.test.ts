@@ -58,3 +58,22 @@ it('an unwanted one waits for the settings', async () => {
   const item = core.operator.why(core.order.by, 'shop').waiting.find(({ resource }) => resource === 'shop-db');
   expect(item?.action).toBe('correct execution.providers in the settings, and start the controller again');
 });
+
+it('its entry is asked once where a commit gives the server to proxies meanwhile', async () => {
+  const core = new Core({
+    hasProxied: true,
+    entries: [{ name: 'lab', match: { kind: null, properties: { size: 'small' } } }],
+  });
+  core.provider.script = ({ operation }) => (operation === 'create' ? new Promise(() => undefined) : undefined);
+  core.source.commit(shopFiles({ db: 'size: small' }));
+  await core.poll();
+  expect(core.states()).toEqual({ 'shop-db': 'creating' });
+  // Who asks without end gets no further answer.
+  core.provider.script = () => (core.calls('check').length > 5 ? new Promise(() => undefined) : undefined);
+  core.source.commit(shopFiles({ db: 'size: large, ProxyTag: lab' }));
+  await core.poll();
+  core.provider.calls.length = 0;
+  await core.pass(120_000);
+  expect(core.calls('check')).toEqual(['shop-db']);
+  expect(core.ledger.server('shop-db')).toMatchObject({ state: 'blocked', reason: { code: 'provider_changed' } });
+});

@@ -94,6 +94,8 @@ export class ServerChecks {
   /** Returns the tags of the proxies that the next check of a server may ask; none for that of a provider entry. */
   #responsible(server: string): readonly string[] {
     const row = this.#options.ledger.server(server);
+    // Only the entry whose action was lost can tell how that ended, also where proxies are to have the server now.
+    if (row?.state === 'unknown' && row.provider !== null && row.provider !== PROXIED) return [];
     const tags = this.#tagsOf(server);
     return (row && responsibleTags(row, tags)) ?? tags;
   }
