@@ -80,6 +80,7 @@ const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
       'status',
       'held',
       'clients',
+      'delivered',
       'problems',
       'recorded',
       'servers',
@@ -143,7 +144,16 @@ interface StandbyOptions
   /** What is answered from the rows. */
   readonly operator: Pick<
     Operator,
-    'events' | 'listEvents' | 'notifications' | 'recorded' | 'overview' | 'server' | 'servers' | 'why'
+    | 'askedCommit'
+    | 'delivered'
+    | 'events'
+    | 'listEvents'
+    | 'notifications'
+    | 'recorded'
+    | 'overview'
+    | 'server'
+    | 'servers'
+    | 'why'
   >;
   readonly leader: FollowedLeader;
 }

@@ -37,6 +37,7 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['schemas'], load: async () => (await import('./schemas-command.ts')).addSchemasCommand },
   { names: ['status'], load: async () => (await import('./status-command.ts')).addStatusCommand },
   { names: ['why'], load: async () => (await import('./why-command.ts')).addWhyCommand },
+  { names: ['delivered'], load: async () => (await import('./delivered-command.ts')).addDeliveredCommand },
   { names: ['events'], load: async () => (await import('./events-command.ts')).addEventsCommand },
   { names: ['client'], load: async () => (await import('./client-command.ts')).addClientCommand },
   { names: ['pki'], load: async () => (await import('./pki-command.ts')).addPkiCommand },

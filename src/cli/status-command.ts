@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import type { AttentionItem, Overview, Why } from '../service/operate/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
+import { waitUntilDelivered } from './delivered-command.ts';
 import {
   belowHeading,
   type Format,
@@ -29,6 +30,7 @@ interface Options extends ServerOptions {
   readonly exitCode?: true;
   readonly problems?: true;
   readonly wait?: string;
+  readonly delivered?: true;
   readonly watch?: true;
   readonly timeout: number;
 }
@@ -46,6 +48,10 @@ export function addStatusCommand(program: Command): void {
       '--wait <commit>',
       'first wait until that commit is followed and nothing is in progress: an id, 7 digits of it, or HEAD',
     )
+    .option(
+      '--delivered',
+      'with --wait: wait too until all nodes that report run the record of that commit or a later one',
+    )
     .addOption(new Option('--timeout <seconds>', 'how long --wait waits').argParser(secondsOf).default(TIMEOUT_SECONDS))
     .option('--watch', 'show it again every two seconds, until Ctrl-C; where the output is no terminal, what changes')
     .option('--exit-code', 'end with 1 where something needs a person, and nobody has acknowledged it')
@@ -53,6 +59,8 @@ export function addStatusCommand(program: Command): void {
     .addOption(formatOption())
     .addHelpText('after', '\nWith --wait, exit code 0: all is done, 1: it is not, 3: could not run.');
   addServerOptions(command).action(async (instance: string | undefined, options: Options) => {
+    if (options.delivered && options.wait === undefined)
+      throw new CommandFailure('--delivered goes with --wait COMMIT; what is delivered now: treeline delivered');
     const isGone = options.wait === undefined ? false : await wait(instance, { ...options, wait: options.wait });
     if (isGone) print(`${instance}: gone`);
     else if (options.watch) await watch(instance, options);
@@ -68,13 +76,26 @@ export function addStatusCommand(program: Command): void {
 
 /** Waits, sets the exit code, and returns whether the named instance is gone. */
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
-  const { isDone, reason } = await waitUntilSettled(options, {
-    ...{ commit: await findCommit(options, options.wait), instance, timeoutMs: options.timeout * 1000 },
-    progress: (line) => void process.stderr.write(`${visibleLine(line)}\n`),
-  });
-  if (!isDone) process.exitCode = EXIT_NOT_DONE;
+  const timeoutMs = options.timeout * 1000;
+  const deadline = performance.now() + timeoutMs;
+  const commit = await findCommit(options, options.wait);
+  const progress = (line: string): void => void process.stderr.write(`${visibleLine(line)}\n`);
+  const { isDone, reason } = await waitUntilSettled(options, { commit, instance, timeoutMs, progress });
+  if (!isDone) endNotDone(reason);
+  if (!isDone || (instance !== undefined && (await isGone(instance, options)))) return isDone;
+  if (options.delivered) {
+    const missing = await waitUntilDelivered(options, { commit, instance, deadline, progress });
+    if (missing !== undefined) endNotDone(missing);
+  }
+  return false;
+}
+
+function endNotDone(reason: string | undefined): void {
+  process.exitCode = EXIT_NOT_DONE;
   if (reason !== undefined) process.stderr.write(`treeline: ${visible(reason)}\n`);
-  if (instance === undefined || !isDone) return false;
+}
+
+async function isGone(instance: string, options: Options): Promise<boolean> {
   const { instances } = (await getFrom(options, '/operations/status')) as Overview;
   return !instances.some(({ name }) => name === instance);
 }

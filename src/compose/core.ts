@@ -207,6 +207,7 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
     ...{ desired: () => current.get(), refused: () => current.refused, rows: ledger, now: () => clock.now() },
     invalidSince: (name: string) => current.invalidSince(name),
     notReadyReason,
+    isAncestor: (ancestor: string, descendant: string) => isAncestorIn(source, ancestor, descendant),
   };
   const stallsOf = stallsIn(ledger, clock);
   const safety = (): Safety => readSafety(ledger, { budget: deleteBudget, now: clock.now() });
@@ -315,6 +316,16 @@ function watchAuthor(
     );
   });
   return (): string | null => (known.commit === current.get()?.commit ? known.author : null);
+}
+
+async function isAncestorIn(source: Source, ancestor: string, descendant: string): Promise<boolean> {
+  try {
+    return await source.isAncestor(ancestor, descendant, true);
+  } catch (error) {
+    // One that a rewritten history has lost includes nothing that is asked for.
+    if (error instanceof SourceError) return false;
+    throw error;
+  }
 }
 
 /** Commits whose authors are known. */

@@ -1,6 +1,8 @@
-// The way of a record to its node: which of its records a node has confirmed, and how far that is behind. Pure; see docs/concepts.md,
-// delivered.
+// The way of a record to its node: which of its records a node has confirmed, and how far
+// that is from the present one. Pure; see docs/concepts.md, delivered.
+
 import type { ApplyOutcome, DeliveryRow, RecordMark, RecordVersion } from '../model/rows.ts';
+import type { DeliveryState } from '../model/state.ts';
 
 /** So many records of a node are known, the present one included; the one that it has applied besides, however old it is. */
 const RECORDS_MAX = 4;
@@ -75,9 +77,6 @@ function rowOf({ digest, incarnation, commit: from, time: since }: PresentRecord
   return { records: [{ digest, from, since }], incarnation, fetched: null, applied: null, told: null };
 }
 
-/** How far a record has come. `behind`: what was confirmed last is older, or nothing was. */
-export type DeliveryState = 'delivered' | 'behind' | 'failed';
-
 /** The way of a record, judged for a commit. */
 export interface DeliveryJudgement {
   readonly state: DeliveryState;
@@ -103,5 +102,5 @@ export function judgeDelivery(
   if (isThere && hasFailed) return { state: 'failed', since: told.time, before: null };
   if (isThere) return { state: 'delivered', since: applied?.time ?? null, before: null };
   const before = applied === null ? null : (next?.from ?? null);
-  return { state: hasFailed ? 'failed' : 'behind', since: next?.since ?? null, before };
+  return { state: hasFailed ? 'failed' : 'outdated', since: next?.since ?? null, before };
 }

@@ -2,7 +2,7 @@
 // test compares both. base/metrics.ts counts and writes them.
 import { ROLES } from './names.ts';
 import { HOLD_KINDS } from './rows.ts';
-import { INSTANCE_STATUSES, STATES } from './state.ts';
+import { DELIVERY_STATES, INSTANCE_STATUSES, STATES } from './state.ts';
 
 /** The values of a label: all that there are, or an open set of which the known ones are shown from the start. */
 export type LabelValues = readonly string[] | { readonly known: readonly string[] };
@@ -63,6 +63,13 @@ export const METRICS = {
     { state: STATES },
   ),
   treeline_instances: gauge('Stack instances by status', { status: INSTANCE_STATUSES }),
+  treeline_nodes_delivered: gauge('Nodes by whether they run the present record, by what their consumers confirm', {
+    state: [...DELIVERY_STATES, 'not reporting'],
+  }),
+  treeline_delivery_oldest_seconds: gauge(
+    'For how long the record of that node is not delivered for which that is longest; 0 where all are that report',
+    {},
+  ),
   treeline_commit_info: gauge(
     '1, with the commit that is followed, and the newest one that was seen',
     { position: ['followed', 'newest'], commit: open() },

@@ -34,3 +34,8 @@ export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 
 /** The operations of a provider. */
 export type Operation = 'check' | 'create' | 'update' | 'delete';
+
+/** How far the record of a node has come. `outdated`: what was confirmed last is older, or nothing was. */
+export const DELIVERY_STATES = ['delivered', 'outdated', 'failed'] as const;
+/** See {@link DELIVERY_STATES}. */
+export type DeliveryState = (typeof DELIVERY_STATES)[number];

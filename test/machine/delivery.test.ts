@@ -52,9 +52,9 @@ class Node {
 }
 
 describe('a record', () => {
-  it('is behind until it is confirmed, and delivered from then on', () => {
+  it('is outdated until it is confirmed, and delivered from then on', () => {
     const node = new Node().fetch('d1');
-    expect(node.judge()).toEqual({ state: 'behind', since: at(1), before: null });
+    expect(node.judge()).toEqual({ state: 'outdated', since: at(1), before: null });
     expect(node.confirm('d1').judge()).toEqual({ state: 'delivered', since: at(1), before: null });
   });
 
@@ -65,15 +65,15 @@ describe('a record', () => {
     expect(node.judge().state).toBe('delivered');
   });
 
-  it('is behind since the commit that changed it, and delivered for the commits before that', () => {
+  it('is outdated since the commit that changed it, and delivered for the commits before that', () => {
     const node = new Node().confirm('d1').follow('d1', 2).follow('d2', 3);
-    expect(node.judge()).toEqual({ state: 'behind', since: at(3), before: 'c3' });
+    expect(node.judge()).toEqual({ state: 'outdated', since: at(3), before: 'c3' });
     expect([1, 2, 3, 4].map((commit) => node.judge(commit).state)).toEqual([
-      ...['delivered', 'delivered', 'behind', 'behind'],
+      ...['delivered', 'delivered', 'outdated', 'outdated'],
     ]);
     node.follow('d3', 4);
-    expect(node.judge()).toEqual({ state: 'behind', since: at(3), before: 'c3' });
-    expect(node.confirm('d2').judge()).toEqual({ state: 'behind', since: at(4), before: 'c4' });
+    expect(node.judge()).toEqual({ state: 'outdated', since: at(3), before: 'c3' });
+    expect(node.confirm('d2').judge()).toEqual({ state: 'outdated', since: at(4), before: 'c4' });
     expect(node.judge(3).state).toBe('delivered');
   });
 
@@ -83,9 +83,9 @@ describe('a record', () => {
     expect(node.follow('d3', 4).judge(3).state).toBe('delivered');
   });
 
-  it('is behind where what was confirmed is not known, without a time', () => {
-    expect(new Node().confirm('d0').judge()).toEqual({ state: 'behind', since: null, before: null });
-    expect(new Node().confirm('d0').judge(1).state).toBe('behind');
+  it('is outdated where what was confirmed is not known, without a time', () => {
+    expect(new Node().confirm('d0').judge()).toEqual({ state: 'outdated', since: null, before: null });
+    expect(new Node().confirm('d0').judge(1).state).toBe('outdated');
   });
 
   it('that was fetched before a commit and confirmed after it is the one before', () => {
@@ -95,7 +95,7 @@ describe('a record', () => {
       { digest: 'd1', by: '0A', time: at(1) },
       { seen: present('d1', 1), present: present('d2', 2) },
     );
-    expect(node.confirm('d1').judge()).toEqual({ state: 'behind', since: at(2), before: 'c2' });
+    expect(node.confirm('d1').judge()).toEqual({ state: 'outdated', since: at(2), before: 'c2' });
     expect(node.judge(1).state).toBe('delivered');
   });
 
@@ -104,14 +104,14 @@ describe('a record', () => {
     for (let commit = 2; commit <= 30; commit += 1) node.follow(`d${commit}`, commit);
     expect(node.row?.records.map(({ digest }) => digest)).toEqual(['d30', 'd29', 'd28', 'd27', 'd1']);
     expect(node.judge(1).state).toBe('delivered');
-    expect(node.judge(2).state).toBe('behind');
+    expect(node.judge(2).state).toBe('outdated');
     expect(node.confirm('d30').row?.records).toHaveLength(4);
   });
 
   it('is nowhere on a server that was made anew', () => {
     const node = new Node().confirm('d1').follow('d1', 2, 2);
     expect(node.row).toMatchObject({ applied: null, incarnation: 2 });
-    expect(node.judge()).toMatchObject({ state: 'behind' });
+    expect(node.judge()).toMatchObject({ state: 'outdated' });
   });
 });
 
@@ -147,7 +147,7 @@ describe('the row', () => {
 
   it('tells of an idle run, which moves nothing', () => {
     const node = new Node().confirm('d1').follow('d2', 2).confirm('d2', 'noop', 'would change 3');
-    expect(node.judge()).toMatchObject({ state: 'behind', before: 'c2' });
+    expect(node.judge()).toMatchObject({ state: 'outdated', before: 'c2' });
     expect(node.row).toMatchObject({ applied: { digest: 'd1' }, told: { outcome: 'noop', message: 'would change 3' } });
   });
 });

@@ -67,6 +67,8 @@ const STEPS: readonly Step[] = [
   ['GET /operations/problems'],
   ['GET /operations/servers?instance=orders-db'],
   ['GET /operations/servers/orders-db'],
+  ['GET /operations/delivered?instance=shop-production&state=failed'],
+  ['GET /operations/delivered?commit=main'],
   ['GET /operations/recorded'],
   // Sorted by serials, which are made for each run.
   ['GET /operations/clients', undefined, { headers: { 'if-none-match': '*' } }],

@@ -70,6 +70,10 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   },
   'GET /operations/servers/:server': { statuses: READ, paths: ['/operations/servers/shop-web'] },
   'GET /operations/held': { statuses: READ },
+  'GET /operations/delivered': {
+    statuses: READ,
+    paths: ['/operations/delivered', `/operations/delivered?instance=shop&state=outdated&commit=${'c'.repeat(40)}`],
+  },
   'GET /operations/recorded': { statuses: READ },
   'GET /operations/clients': { statuses: READ },
   'GET /operations/notifications': { statuses: [200, 200, 403] },

@@ -3,7 +3,7 @@
 import { withResult } from '../../src/base/steps.ts';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { ListedServer, Overview, Why } from '../../src/service/operate/answers.ts';
+import type { Delivered, ListedServer, Overview, Why } from '../../src/service/operate/answers.ts';
 import type { Operator } from '../../src/service/operate/operator.ts';
 import { COMMIT } from './sample-reader.ts';
 
@@ -25,6 +25,8 @@ export const EVENTS: readonly InstanceEvent[] = [3, 4, 5, 6, 7].map((id) => ({
   ...{ reason: 'create begins', commit: COMMIT, client: null, clientName: null },
 }));
 
+const MARK = { time: '2026-11-20T10:13:56.000Z', client: '0A', clientName: 'agent of shop-web' };
+
 const OVERVIEW: Overview = {
   ...{ commit: COMMIT, newest: null, held: [], attention: [], counts: WHY.counts },
   instances: [{ name: 'shop', status: WHY.status, summary: WHY.summary, counts: WHY.counts }],
@@ -33,6 +35,18 @@ const OVERVIEW: Overview = {
 const SERVER: ListedServer = {
   ...{ name: 'shop-web', instance: 'shop', group: 'web', state: 'creating', since: '2026-11-20T10:13:56.000Z' },
   ...{ reason: WHY.waiting[0]?.reason ?? null, attempt: 0, until: '2026-11-20T10:23:56.000Z', action: null },
+};
+
+export const DELIVERED: Delivered = {
+  ...{ commit: null, summary: '1 of 2 nodes still run the record before 5f0c1a2: shop-web', next: null },
+  counts: { delivered: 1, outdated: 0, failed: 1, notReporting: 1 },
+  nodes: [
+    {
+      ...{ name: 'shop-web', instance: 'shop', state: 'failed', since: '2026-11-20T10:13:56.000Z', before: COMMIT },
+      ...{ digest: 'd2', fetched: null, applied: { ...MARK, digest: 'd1' } },
+      told: { ...MARK, digest: 'd2', outcome: 'failed', message: 'no space left' },
+    },
+  ],
 };
 
 export interface SampleOperator extends Operator {
@@ -70,6 +84,8 @@ export function createSampleOperator(): SampleOperator {
       if (name !== SERVER.name) throw new ServiceError('not_found', `There is no server "${name}"`);
       return { ...SERVER, commit: COMMIT, generation: 1, provider: 'lab', properties: [] };
     },
+    askedCommit: async (commit) => ({ commit, isReached: () => false }),
+    delivered: (_by, { asked }) => withResult({ ...DELIVERED, commit: asked?.commit ?? null }),
     held: () => [],
     clients: () => [],
     notifications: () => withResult({ notifications: [] }),

@@ -21,6 +21,7 @@ import type { Client } from '../../src/model/objects.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
 import type { Explainer } from '../../src/service/explain/explainer.ts';
 import type { ClientsSeen } from '../../src/service/operate/clients-seen.ts';
+import type { Deliveries } from '../../src/service/operate/deliveries.ts';
 import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, type Server } from './https-client.ts';
 import { createSampleAgent, type SampleAgent } from './sample-agent.ts';
@@ -45,6 +46,8 @@ export interface TestApi extends HttpsClient {
   readonly commits: SampleCommits;
   readonly authority: Credential;
   readonly identities: Readonly<Record<Role, Credential>>;
+  /** The fetches of records that were noted: serial, node and digest. */
+  readonly fetched: readonly string[];
   /** Every line logged so far. */
   readonly lines: readonly string[];
   register(credential: Credential, fields?: Partial<Client>): Client;
@@ -89,7 +92,12 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   const replica = 'test-1';
   const clients = judgeClients(tls);
   const shown = { replica, clock, log, audit };
-  const handler = createApp({ ...asked, ...shown, streams, judge: clients.judge });
+  const fetched: string[] = [];
+  const deliveries = {
+    noteFetch: ({ serial }: Client, node: string, digest: string) => fetched.push(`${serial} ${node} ${digest}`) > 0,
+    forgetFetch: () => undefined,
+  };
+  const handler = createApp({ ...asked, ...shown, streams, deliveries, judge: clients.judge });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
   const carryOut = carryOutForwarded(handler);
   const server = { port: api.port, ca: authority.cert };
@@ -102,7 +110,7 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
   const { request } = describedClient(createHttpsClient(server, identities.administrator));
-  return { ...asked, sample, api, carryOut, server, tls, authority, identities, lines, register, request };
+  return { ...asked, fetched, sample, api, carryOut, server, tls, authority, identities, lines, register, request };
 }
 
 /** A replica that does not lead; requests are an administrator's where they do not say otherwise. */
@@ -123,17 +131,28 @@ export async function startTestStandby(
     clock = systemClock,
     audit,
     seen,
+    deliveries,
   }: Partial<Pick<TestApi, 'reader' | 'tls'>> & {
     readonly clock?: Clock;
     readonly audit?: AuditLog;
     readonly seen?: ClientsSeen;
+    readonly deliveries?: Pick<Deliveries, 'noteFetch' | 'forgetFetch'>;
   } = {},
 ): Promise<TestStandby> {
   const { explainer, operator, sample } = leader;
   const log = createLog('silent');
   const shown = { replica: 'test-2', clock, log, audit };
   const clients = judgeClients(tls);
-  const parts = { reader, explainer, operator, leader: followed, judge: clients.judge, seen, streams: sample.streams };
+  const parts = {
+    reader,
+    explainer,
+    operator,
+    leader: followed,
+    judge: clients.judge,
+    seen,
+    deliveries,
+    streams: sample.streams,
+  };
   const handler = createStandbyApp({ ...shown, ...parts });
   const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
   const server = { port: api.port, ca: leader.server.ca };

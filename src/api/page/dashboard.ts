@@ -8,7 +8,7 @@ import { PAGE_API, servePage } from './page.ts';
 
 /** The reads that the page asks; none of them shows a client's fingerprint. */
 const READS =
-  /^\/(?:operations\/(?:status|held|clients|servers(?:\/[^/]+)?|explain\/[^/]+)|stacks\/instances\/[^/]+\/(?:why|events)|events)\/?$/;
+  /^\/(?:operations\/(?:status|held|clients|delivered|servers(?:\/[^/]+)?|explain\/[^/]+)|stacks\/instances\/[^/]+\/(?:why|events)|events)\/?$/;
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 
 /** Tells whether a Host names this machine. Somebody else may have pointed any other name here, and its pages would read this one. */

@@ -1,15 +1,18 @@
 // Routes of docs/rest.md, operations.
 import { type Request, type Response, Router } from 'express';
+import { systemClock } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
+import { createSlices } from '../../base/slices.ts';
 import type { Steps } from '../../base/steps.ts';
 import { didYouMean } from '../../base/wording.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { STATES, type State } from '../../model/state.ts';
+import { DELIVERY_STATES, type DeliveryState, STATES, type State } from '../../model/state.ts';
 import type { Explainer } from '../../service/explain/explainer.ts';
 import type { Order, Overview, Target } from '../../service/operate/answers.ts';
+import type { DeliveredQuery } from '../../service/operate/delivered.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import type { ServerQuery } from '../../service/operate/server-list.ts';
 import { WITHHELD } from '../../service/operate/why.ts';
@@ -28,6 +31,8 @@ import { explainRoutes } from './explain.ts';
 
 /** Each is alone while it writes its rows, and passes wait for it. */
 const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
+const OID = /^[0-9a-f]{40}$/;
+const inSlices = createSlices(systemClock);
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
 
 interface OperationRoutes {
@@ -53,6 +58,7 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
   addRecordReads(router, { operator, lists });
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
   addHeldRead(router, { reader, operator, shares });
+  addDeliveredRead(router, { reader, operator, shares });
   addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
 
   /** One operation: who may do it, and what it does with its body. */
@@ -115,6 +121,37 @@ function addHeldRead(router: Router, { reader, operator, shares }: Omit<Operatio
     });
 }
 
+/** Which commits include another one is asked of git. */
+function addDeliveredRead(router: Router, { reader, operator, shares }: Omit<OperationRoutes, 'explainer'>): void {
+  router
+    .route('/operations/delivered')
+    .all(only('GET'))
+    .get(async (request, response) => {
+      const query = readDeliveredQuery(request);
+      const commit = queryText(request, 'commit');
+      if (commit !== undefined && !OID.test(commit))
+        throw new ServiceError('invalid_input', `"commit" is the full id of one commit, not "${commit}"`);
+      const answer = await shares.run(askerOf(request, response), async () => {
+        const asked = commit === undefined ? undefined : await operator.askedCommit(commit);
+        const found = writeInSteps(operator.delivered(clientOf(request), { ...query, asked }));
+        return { commit: reader.commit(), answer: await inSlices(found) };
+      });
+      requireAllowed(request);
+      if (answer !== undefined) sendRead(request, response, answer);
+    });
+}
+
+function readDeliveredQuery(request: Request): DeliveredQuery {
+  const states = (queryText(request, 'state') ?? 'outdated,failed').split(',').map(deliveryStateNamed);
+  return { instance: queryText(request, 'instance') ?? null, states, ...readPage(request) };
+}
+
+function deliveryStateNamed(text: string): DeliveryState {
+  const state = DELIVERY_STATES.find((known) => known === text);
+  if (state !== undefined) return state;
+  throw new ServiceError('invalid_input', `There is no such state "${text}"; they are ${DELIVERY_STATES.join(', ')}`);
+}
+
 /** Adds the reads of what is recorded, for programs. */
 function addRecordReads(router: Router, { operator, lists }: ServerReads): void {
   router
@@ -158,12 +195,24 @@ function overviewFor(request: Request, operator: Operator): Steps<Overview> {
 const SERVERS = { most: 500, usual: 100, nameLengthMax: 250 };
 
 function readServerQuery(request: Request): ServerQuery {
-  const [search, after] = [queryText(request, 'search') ?? '', queryText(request, 'after') ?? ''];
-  if (search.length > SERVERS.nameLengthMax || after.length > SERVERS.nameLengthMax) {
-    throw new ServiceError('invalid_input', `A name has at most ${SERVERS.nameLengthMax} characters`);
-  }
+  const search = readName(request, 'search');
+  return {
+    instance: queryText(request, 'instance') ?? null,
+    states: readStates(request),
+    search,
+    ...readPage(request),
+  };
+}
+
+function readPage(request: Request): { readonly after: string; readonly limit: number } {
   const limit = queryNumber(request, 'limit', { least: 1, most: SERVERS.most, other: SERVERS.usual });
-  return { instance: queryText(request, 'instance') ?? null, states: readStates(request), search, after, limit };
+  return { after: readName(request, 'after'), limit };
+}
+
+function readName(request: Request, parameter: string): string {
+  const text = queryText(request, parameter) ?? '';
+  if (text.length <= SERVERS.nameLengthMax) return text;
+  throw new ServiceError('invalid_input', `A name has at most ${SERVERS.nameLengthMax} characters`);
 }
 
 function readStates(request: Request): readonly State[] {

@@ -1,9 +1,10 @@
 // Defines what operations are asked, and what they answer. See docs/rest.md, operations.
+import type { DeliveryJudgement } from '../../machine/delivery.ts';
 import type { InstanceEvent } from '../../model/instance-event.ts';
 import type { Json, JsonMap } from '../../model/json.ts';
 import type { Client } from '../../model/objects.ts';
 import type { HoldKind, NotificationRow, Reason } from '../../model/rows.ts';
-import type { InstanceStatus, State } from '../../model/state.ts';
+import type { DeliveryState, InstanceStatus, State } from '../../model/state.ts';
 import type { RecordedFacts } from '../../plan/recorded-facts.ts';
 import type { Caller } from '../caller.ts';
 
@@ -191,6 +192,45 @@ export interface ClientSeen extends Pick<Client, 'serial' | 'role' | 'descriptio
   /** When the certificate ends that it has shown last, and when it was seen last; RFC 3339. Null: it was not seen yet. */
   readonly notAfter: string | null;
   readonly lastSeen: string | null;
+}
+
+/** How many nodes there are of each kind; docs/concepts.md, delivered. */
+export type DeliveryCounts = Readonly<Record<DeliveryState | 'notReporting', number>>;
+
+/** Something that a client has, or has told, of a record. */
+interface DeliveryMark {
+  readonly digest: string;
+  /** When that was so first; RFC 3339, with milliseconds. */
+  readonly time: string;
+  /** Serial of the client, and its description; null: it is not registered any more. A proxy is told of itself alone. */
+  readonly client: string | null;
+  readonly clientName: string | null;
+}
+
+/** A node and the way of its record; see DeliveryJudgement. */
+export interface DeliveredNode extends DeliveryJudgement {
+  readonly name: string;
+  /** Null: it is a hand-written clientcert. */
+  readonly instance: string | null;
+  /** That of its present record. */
+  readonly digest: string;
+  readonly fetched: DeliveryMark | null;
+  readonly applied: DeliveryMark | null;
+  /** What was told since then and is no success. A proxy is told no message. */
+  readonly told: (DeliveryMark & { readonly outcome: 'failed' | 'noop'; readonly message: string }) | null;
+}
+
+/** Which nodes run the record that is asked for. */
+export interface Delivered {
+  /** The commit that is asked for; null: the present records. */
+  readonly commit: string | null;
+  /** One sentence. */
+  readonly summary: string;
+  readonly counts: DeliveryCounts;
+  /** Sorted by name. */
+  readonly nodes: readonly DeliveredNode[];
+  /** The name after which the next part begins; null where this is the last one. */
+  readonly next: string | null;
 }
 
 /** Events of an instance. */

@@ -2,13 +2,15 @@
 // has this.
 import type { Metrics, SetGauge } from '../../base/metrics.ts';
 import { type Steps, visitAll } from '../../base/steps.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 import { openRemovals, removalsMax, serverCount } from '../../machine/removals.ts';
 import { fieldOf } from '../../model/json.ts';
 import { type Change, HOLD_KINDS, type ServerRow } from '../../model/rows.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
-import type { InstanceStatus, State } from '../../model/state.ts';
+import { DELIVERY_STATES, type InstanceStatus, type State } from '../../model/state.ts';
 import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
 import { activeView, heldView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
+import { judgeDelivered } from './delivered.ts';
 import { heldItems } from './held-items.ts';
 
 /** What is measured. */
@@ -23,6 +25,7 @@ export function* measureRecorded(sources: MeasuredSources, set: SetGauge): Steps
   const instances = yield* measureServers(sources, set);
   const view = sources.desired() === undefined ? heldView(sources) : activeView(sources);
   if (view !== undefined) yield* measureInstances(view, { instances, stallsOf: sources.stallsOf }, set);
+  if (sources.desired() !== undefined) yield* measureDelivered(activeView(sources), set);
   measureCommits(sources, set);
   measureHeld(sources, set);
   const budget = removalsMax(deleteBudget, serverCount(rows, now()));
@@ -68,6 +71,16 @@ function* measureInstances(
     yield;
   }
   for (const [status, count] of counts) set('treeline_instances', { status }, count);
+}
+
+function* measureDelivered(view: PresentView<DesiredState>, set: SetGauge): Steps<void> {
+  const { nodes, counts } = yield* judgeDelivered(view, { instance: null });
+  for (const state of DELIVERY_STATES) set('treeline_nodes_delivered', { state }, counts[state]);
+  set('treeline_nodes_delivered', { state: 'not reporting' }, counts.notReporting);
+  const late = [...nodes.values()].flatMap(({ judgement: { state, since } }) =>
+    state === 'delivered' ? [] : (since ?? []),
+  );
+  set('treeline_delivery_oldest_seconds', {}, secondsSince(late.sort()[0], view.now));
 }
 
 function measureCommits({ desired, refused, now }: MeasuredSources, set: SetGauge): void {

@@ -31,6 +31,7 @@ import type {
   AttentionItem,
   AuthoredHold,
   ClientSeen,
+  Delivered,
   HeldItem,
   InstanceEvents,
   LeadingReplica,
@@ -48,6 +49,7 @@ import type {
   Why,
 } from './answers.ts';
 import { type ClientsSeen, listClients } from './clients-seen.ts';
+import { type AskedCommit, findDelivered, formerUntils } from './delivered.ts';
 import type { Deliveries } from './deliveries.ts';
 import { heldItems } from './held-items.ts';
 import { buildAttention, buildOverview } from './overview.ts';
@@ -64,7 +66,13 @@ import {
   waitFactsFor,
 } from './why.ts';
 
-interface OperatorOptions extends ServerOperationsOptions, ProgressOptions {
+/** What answers of recorded things are made of. */
+interface RecordOptions extends ViewSources {
+  /** Asks git; see Source. */
+  readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
+}
+
+interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, RecordOptions {
   readonly inSlices: RunInSlices;
   /** See Follower. */
   readonly isBefore: (commit: string, head: string) => Promise<boolean>;
@@ -155,7 +163,7 @@ export function progressReads(options: ProgressOptions) {
 }
 
 /** Returns what needs the rows alone: also a replica that does not lead has it. */
-export function recordReads(options: ViewSources) {
+export function recordReads(options: RecordOptions) {
   const view = (): PresentView<ProgressFacts> => heldView(options) ?? activeView(options);
   return {
     /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
@@ -168,6 +176,22 @@ export function recordReads(options: ViewSources) {
     },
     /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
     recorded: (): Steps<RecordedState> => recordedIn(view(), heldIn(options)),
+    /** Resolves with a commit as one that {@link findDelivered} asks for. Throws `not_found` where it is not followed. */
+    async askedCommit(commit: string): Promise<AskedCommit> {
+      const { desired, rows } = activeView(options);
+      if (!(await options.isAncestor(commit, desired.commit)))
+        throw new ServiceError('not_found', `The commit ${commit} is not followed, nor is one that comes after it`);
+      const reached = new Set<string>();
+      for (const until of formerUntils(rows.list('delivery').values()))
+        if (await options.isAncestor(commit, until)) reached.add(until);
+      return { commit, isReached: (until) => reached.has(until) };
+    },
+    /** Returns work that finds which nodes run the record that is asked for. */
+    delivered(by: Client, query: Parameters<typeof findDelivered>[1]): Steps<Delivered> {
+      const present = activeView(options);
+      if (query.instance !== null) requireInstance(present, query.instance);
+      return findDelivered(by, query, present);
+    },
     /** Returns work that lists what subscribers were told, and are still to be; the oldest first. */
     notifications: (): Steps<{ readonly notifications: readonly SentNotification[] }> =>
       listNotifications([...options.rows.list('notification')]),

@@ -1,21 +1,22 @@
 // The overview: what needs a person first, then every instance, the commits, what is held, and the proxies.
 import { html } from './markup.js';
-import { Action, Ago, CommitId, Copyable, Counts, instanceLink, nodeLink, StateSign, Table } from './parts.js';
+import { Action, Ago, CommitId, Copyable, Counts, instanceLink, nodeLink, Records, StateSign, Table } from './parts.js';
 import { counted, signOf } from './words.js';
 
 /** @typedef {import('../../../service/operate/answers.ts').Overview} Overview */
 /** @typedef {import('../../../service/operate/answers.ts').AttentionItem} AttentionItem */
 /** @typedef {import('../../../service/operate/answers.ts').AuthoredHold} AuthoredHold */
-/** @typedef {{ readonly overview: Overview, readonly held: readonly AuthoredHold[] | undefined, readonly clients: readonly any[] | undefined, readonly now: number }} OverviewProps */
+/** @typedef {import('../../../service/operate/answers.ts').Delivered} Delivered */
+/** @typedef {{ readonly overview: Overview, readonly held: readonly AuthoredHold[] | undefined, readonly clients: readonly any[] | undefined, readonly delivered: Delivered | undefined, readonly now: number }} OverviewProps */
 
 /** More are found by the search. */
 const INSTANCES_MAX = 500;
 
 /** @param {OverviewProps} props */
-export function OverviewView({ overview, held = [], clients, now }) {
+export function OverviewView({ overview, held = [], clients, delivered, now }) {
   return html`<h1 tabindex="-1">Overview</h1>
     <${AttentionList} items=${overview.attention} leftOut=${overview.attentionLeftOut ?? 0} now=${now} />
-    <${Instances} overview=${overview} />
+    <${Instances} overview=${overview} delivered=${delivered} />
     <${Held} held=${held} now=${now} />
     <${Commits} overview=${overview} now=${now} />
     <${Proxies} clients=${clients} now=${now} />`;
@@ -67,8 +68,8 @@ function Item({ item, now }) {
   </li>`;
 }
 
-/** @param {{ readonly overview: Overview }} props */
-function Instances({ overview: { instances, counts } }) {
+/** @param {{ readonly overview: Overview, readonly delivered: Delivered | undefined }} props */
+function Instances({ overview: { instances, counts }, delivered }) {
   const [open, done] = [
     instances.filter(({ status }) => status !== 'Done'),
     instances.filter(({ status }) => status === 'Done'),
@@ -77,6 +78,7 @@ function Instances({ overview: { instances, counts } }) {
   return html`<section aria-labelledby="instances">
     <h2 id="instances">Instances <span class="number">${instances.length.toLocaleString('en')}</span></h2>
     <p><${Counts} counts=${counts} link=${(/** @type {string} */ state) => `/ui/servers?state=${encodeURIComponent(state)}`} /></p>
+    <${Records} delivered=${delivered} />
     ${
       all.length === 0
         ? html`<p class="quiet">There are no stack instances.</p>`

@@ -80,3 +80,12 @@ export function announce(text) {
   const region = document.getElementById('spoken');
   if (region !== null) region.textContent = text;
 }
+
+/** Which nodes run their present record; nothing where none reports that. @param {{ readonly delivered: import('../../../service/operate/answers.ts').Delivered | undefined }} props */
+export function Records({ delivered }) {
+  if (delivered === undefined) return null;
+  const { counts, summary } = delivered;
+  if (counts.delivered + counts.outdated + counts.failed === 0) return null;
+  const [tone, sign] = signOf(counts.failed > 0 ? 'failed' : counts.outdated > 0 ? 'updating' : 'done');
+  return html`<p><span class="state ${tone}"><span class="sign" aria-hidden="true">${sign}</span>Records</span> ${summary}</p>`;
+}

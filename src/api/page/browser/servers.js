@@ -1,7 +1,7 @@
 // Servers: those of one instance with its reasons and events, or those that a search finds; each with what is wanted against what was applied.
 import { html } from './markup.js';
 import { AttentionList } from './overview.js';
-import { Action, Ago, CommitId, Counts, instanceLink, nodeLink, StateSign, Table } from './parts.js';
+import { Action, Ago, CommitId, Counts, instanceLink, nodeLink, Records, StateSign, Table } from './parts.js';
 import { counted, distance, STATE_ORDER, shownValue } from './words.js';
 
 /** @typedef {import('../../../service/operate/answers.ts').ListedServer} ListedServer */
@@ -20,7 +20,7 @@ import { counted, distance, STATE_ORDER, shownValue } from './words.js';
 const EVENTS_SHOWN = 30;
 const INSTANCES_SHOWN = 20;
 
-/** @param {ListProps & { readonly name: string, readonly why: Why, readonly attention: Overview['attention'], readonly events: readonly InstanceEvent[] }} props */
+/** @param {ListProps & { readonly name: string, readonly why: Why, readonly attention: Overview['attention'], readonly events: readonly InstanceEvent[], readonly delivered: import('../../../service/operate/answers.ts').Delivered | undefined }} props */
 export function InstanceDetails(props) {
   const { name, why, attention, events, now, link } = props;
   const whole = why.waiting.filter(({ resource }) => resource === null);
@@ -39,6 +39,7 @@ export function InstanceDetails(props) {
     <section aria-labelledby="servers">
       <h2 id="servers">Servers</h2>
       <p><${Counts} counts=${why.counts} link=${(/** @type {string} */ state) => link({ state, after: '' })} /></p>
+      <${Records} delivered=${props.delivered} />
       <${Filter} ...${props} />
       <${List} ...${props} />
     </section>

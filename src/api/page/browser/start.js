@@ -11,6 +11,8 @@ import { counted, duration } from './words.js';
 /** @typedef {Record<string, string>} Query */
 
 const STATUS = '/operations/status';
+/** Of its answer, the sentence and the counts are shown. */
+const DELIVERED = '/operations/delivered?limit=1';
 const CLIENTS = '/operations/clients';
 const HELD = '/operations/held';
 const SERVERS_A_PAGE = 200;
@@ -54,7 +56,7 @@ function pathsOf({ kind, name }, query) {
   const at = encodeURIComponent(name);
   if (kind === 'nowhere') return {};
   if (kind === 'node') return { explanation: `/operations/explain/${at}/` };
-  if (kind === 'overview') return { status: STATUS, held: HELD, clients: CLIENTS };
+  if (kind === 'overview') return { status: STATUS, held: HELD, clients: CLIENTS, delivered: DELIVERED };
   const { state = '', after = '', search = '', open = '' } = query;
   const asked = { limit: String(SERVERS_A_PAGE), state, after, search, instance: name };
   const list = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== ''));
@@ -63,7 +65,7 @@ function pathsOf({ kind, name }, query) {
   if (open !== '') paths.details = `/operations/servers/${encodeURIComponent(open)}/`;
   if (kind === 'servers') return paths;
   const events = `/stacks/instances/${at}/events?after=${eventsFrom}&limit=${EVENTS_ASKED}`;
-  return { ...paths, why: `/stacks/instances/${at}/why`, events };
+  return { ...paths, why: `/stacks/instances/${at}/why`, events, delivered: `${DELIVERED}&instance=${at}` };
 }
 
 function show() {
@@ -79,7 +81,7 @@ function show() {
 }
 
 /** What a view is shown without until it is there. @param {string} key */
-const isLate = (key) => ['clients', 'details', 'held'].includes(key);
+const isLate = (key) => ['clients', 'delivered', 'details', 'held'].includes(key);
 
 /**
  * @param {View} view
@@ -104,9 +106,9 @@ function contentOf(view, query, paths, of) {
   if (isWaiting) return html`<h1 tabindex="-1">${view.name || titleOf(view)}</h1><p class="quiet">Loading…</p>`;
   if (view.kind === 'node') return html`<${NodeView} key=${view.name} explanation=${of('explanation')} />`;
   if (view.kind === 'overview')
-    return html`<${OverviewView} overview=${status} held=${of('held')?.held} clients=${of('clients')?.clients} now=${now} />`;
+    return html`<${OverviewView} overview=${status} held=${of('held')?.held} clients=${of('clients')?.clients} delivered=${of('delivered')} now=${now} />`;
   if (view.kind === 'servers') return html`<${SearchView} ...${list} instances=${status.instances} />`;
-  return html`<${InstanceDetails} ...${list} name=${view.name} why=${of('why')} attention=${attention} events=${of('events').events} />`;
+  return html`<${InstanceDetails} ...${list} name=${view.name} why=${of('why')} attention=${attention} events=${of('events').events} delivered=${of('delivered')} />`;
 }
 
 /** @param {View} view */

@@ -1,0 +1,97 @@
+// `treeline delivered`: prints which nodes run an older record than the one that is wanted of them, and waits until none does.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { shortOid } from '../base/wording.ts';
+import type { Delivered, DeliveredNode } from '../service/operate/answers.ts';
+import { belowHeading, type Format, formatOption, printAs, visibleLine } from './output.ts';
+import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
+import { findCommit } from './short-ids.ts';
+
+const PAGE = 500;
+const POLL_MS = 1_000;
+
+interface Options extends ServerOptions {
+  readonly format: Format;
+  readonly commit?: string;
+  readonly all?: true;
+}
+
+/** What is asked for. */
+interface Question {
+  /** Full id; undefined: the present records. */
+  readonly commit?: string | undefined;
+  /** Undefined: all instances. */
+  readonly instance?: string | undefined;
+}
+
+/** Adds the command. Exit code 0: printed; 3: could not run. */
+export function addDeliveredCommand(program: Command): void {
+  const command = program
+    .command('delivered')
+    .description('show which nodes run an older record than the present one, by what their consumers have confirmed')
+    .argument('[instance]', 'only its nodes')
+    .option('--commit <commit>', 'ask for the record of that commit or a later one: an id, 7 digits of it, or HEAD')
+    .option('--all', 'show also the nodes that run it')
+    .addOption(formatOption());
+  addServerOptions(command).action(async (instance: string | undefined, options: Options) => {
+    const commit = options.commit === undefined ? undefined : await findCommit(options, options.commit);
+    const states = options.all ? 'outdated,failed,delivered' : 'outdated,failed';
+    const { next, ...answer } = await readDelivered(options, { commit, instance }, states);
+    printAs(options.format, answer, () => [answer.summary, ...answer.nodes.map(formatNode)].join('\n'));
+  });
+}
+
+/** Reads all pages as one. */
+async function readDelivered(
+  server: ServerOptions,
+  { commit, instance }: Question,
+  states: string,
+): Promise<Delivered> {
+  const query = new URLSearchParams({ state: states, limit: String(PAGE) });
+  if (commit !== undefined) query.set('commit', commit);
+  if (instance !== undefined) query.set('instance', instance);
+  const nodes: DeliveredNode[] = [];
+  for (;;) {
+    const page = (await getFrom(server, `/operations/delivered?${query}`)) as Delivered;
+    nodes.push(...page.nodes);
+    if (page.next === null) return { ...page, nodes };
+    query.set('after', page.next);
+  }
+}
+
+function formatNode({ name, state, since, before, applied, told }: DeliveredNode): string {
+  const which = before === null ? '' : `, the record before ${shortOid(before)}`;
+  const how = applied === null && state !== 'delivered' ? ', nothing confirmed' : which;
+  const lines = [`  ${visibleLine(name)}: ${state}${how}${since === null ? '' : `, since ${since}`}`];
+  if (told !== null) lines.push(belowHeading(`${told.outcome} at ${told.time}${told.message && `: ${told.message}`}`));
+  return lines.join('\n');
+}
+
+interface DeliveryWait extends Question {
+  readonly commit: string;
+  /** Of `performance.now()`. */
+  readonly deadline: number;
+  readonly progress: (line: string) => void;
+}
+
+/**
+ * Resolves with undefined once all nodes that report run the record of a commit or a later one; when the time is over, with a sentence that
+ * names those which do not.
+ */
+export async function waitUntilDelivered(
+  server: ServerOptions,
+  { deadline, progress, ...question }: DeliveryWait,
+): Promise<string | undefined> {
+  let told = '';
+  for (;;) {
+    const { summary, counts } = await readDelivered(server, question, 'failed');
+    if (summary !== told) progress(summary);
+    told = summary;
+    if (counts.outdated + counts.failed === 0) return undefined;
+    if (performance.now() >= deadline) {
+      const { nodes } = await readDelivered(server, question, 'outdated,failed');
+      return `not delivered in time: ${summary}\n${nodes.map(formatNode).join('\n')}`;
+    }
+    await sleep(Math.min(POLL_MS, Math.max(0, deadline - performance.now())));
+  }
+}

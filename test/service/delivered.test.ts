@@ -1,0 +1,109 @@
+// Which nodes run the record that is wanted of them, as it is answered: counts, pages, the sentence, and what a proxy is told.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
+import type { DeliveryState } from '../../src/model/state.ts';
+import type { Delivered } from '../../src/service/operate/answers.ts';
+import { findDelivered, formerUntils } from '../../src/service/operate/delivered.ts';
+import { Deliveries, presentRecord } from '../../src/service/operate/deliveries.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
+import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';
+
+const SHOP = 'stacks/instances/sub/shop.yaml';
+const F6 = 'role: proxy\ndescription: of the shop\n';
+const UNTAGGED = { ...PROXY, serial: 'F6', tags: [] };
+const LATE: readonly DeliveryState[] = ['outdated', 'failed'];
+
+let service: Service;
+let clock: ManualClock;
+let deliveries: Deliveries;
+
+beforeEach(async () => {
+  // web-1 to web-9, and printer, which is written by hand.
+  service = await open({ [SHOP]: 'stackTemplate: web\nparameters: { count: "9" }\n', 'clients/F6.yaml': F6 });
+  clock = new ManualClock();
+  const { ledger } = service;
+  deliveries = new Deliveries({ ledger, current: { get: () => service.desired }, clock, inSlices: runAtOnce });
+});
+
+function view() {
+  const { desired, ledger } = service;
+  if (desired === undefined) throw new Error('nothing is followed');
+  return { desired, rows: ledger, now: clock.now() };
+}
+
+async function confirm(node: string, outcome: 'applied' | 'failed' = 'applied', message = ''): Promise<void> {
+  const digest = presentRecord(view(), node)?.digest ?? '';
+  await deliveries.confirm({ by: UNTAGGED, refusal: () => undefined }, node, { digest, outcome, message });
+}
+
+function ask(query: Partial<Parameters<typeof findDelivered>[1]> = {}, by = ADMINISTRATOR): Delivered {
+  return finish(findDelivered(by, { instance: null, states: LATE, after: '', limit: 100, ...query }, view()));
+}
+
+describe('which nodes are delivered', () => {
+  it('is not known where none reports', () => {
+    expect(ask()).toEqual({
+      ...{ commit: null, summary: 'no node reports which record it runs', nodes: [], next: null },
+      counts: { delivered: 0, outdated: 0, failed: 0, notReporting: 10 },
+    });
+  });
+
+  it('is one sentence with the names of some, and all of them in pages', async () => {
+    for (let index = 1; index <= 8; index += 1) await confirm(`web-${index}`);
+    await confirm('printer');
+    expect(ask().summary).toBe('all 9 nodes that report run their present record; 1 more does not report');
+    clock.advance(60_000);
+    await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
+    await deliveries.record();
+    clock.advance(60_000);
+    await confirm('web-8');
+    await confirm('web-7', 'failed', 'no space left');
+    const { summary, counts } = ask();
+    expect(summary).toBe(
+      `7 of 9 nodes still run the record before ${service.desired?.commit.slice(0, 12)}: ` +
+        'web-1, web-2, web-3, web-4, web-5 and 2 more, since 2026-11-20T10:14:56.000Z; on 1 it failed; 1 more does not report',
+    );
+    expect(counts).toEqual({ delivered: 2, outdated: 6, failed: 1, notReporting: 1 });
+    const names: string[] = [];
+    for (let after: string | null = ''; after !== null; ) {
+      const page = ask({ after, limit: 3 });
+      names.push(...page.nodes.map(({ name }) => name));
+      after = page.next;
+    }
+    expect(names).toEqual([1, 2, 3, 4, 5, 6, 7].map((index) => `web-${index}`));
+    expect(ask({ states: ['failed'] }).nodes).toMatchObject([{ name: 'web-7', told: { message: 'no space left' } }]);
+    expect(ask({ instance: 'shop' }).counts).toEqual({ delivered: 1, outdated: 6, failed: 1, notReporting: 1 });
+  });
+
+  it('is told at once after a commit, before it is recorded', async () => {
+    await confirm('web-1');
+    await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
+    expect(ask().nodes).toMatchObject([{ name: 'web-1', state: 'outdated', before: service.desired?.commit }]);
+  });
+
+  it('is asked for a commit', async () => {
+    await confirm('web-1');
+    await deliveries.record();
+    const first = service.desired?.commit ?? '';
+    await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
+    await deliveries.record();
+    expect(formerUntils(service.ledger.list('delivery').values())).toEqual([first]);
+    const at = (commit: string, reached: readonly string[]) =>
+      ask({ asked: { commit, isReached: (until) => reached.includes(until) } });
+    expect(at(first, [first]).counts).toMatchObject({ delivered: 1, outdated: 0 });
+    expect(at(first, [first]).summary).toMatch(
+      /^all 1 nodes that report run their record of commit \d or a later one;/,
+    );
+    expect(at('later', []).counts).toMatchObject({ delivered: 0, outdated: 1 });
+  });
+
+  it('names clients to all but other proxies', async () => {
+    await confirm('web-1', 'failed', 'the key of the vault is 1234');
+    const [seen] = ask().nodes;
+    expect(seen?.told).toMatchObject({ client: 'F6', clientName: 'of the shop' });
+    expect(ask({}, UNTAGGED).nodes[0]?.told).toMatchObject({ client: 'F6', message: '' });
+    const [hidden] = ask({}, PROXY).nodes;
+    expect(hidden?.told).toMatchObject({ client: null, clientName: null, message: '' });
+  });
+});
