@@ -3,11 +3,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
+import { writeManagedFile } from './render/managed-file.ts';
 
 /** The file of a claim that is not on disk: nothing of it was begun. */
 export const NO_FILE = 'none';
@@ -91,15 +92,8 @@ export class ClaimedWork {
   }
 
   async #write({ id, lease, answer, file }: KeptClaim): Promise<void> {
-    const path = join(this.#directory, file);
-    await writeSynced(`${path}.new`, JSON.stringify({ id, lease, answer }));
-    await rename(`${path}.new`, path);
-    const directory = await open(this.#directory);
-    try {
-      await directory.sync();
-    } finally {
-      await directory.close();
-    }
+    const place = { path: join(this.#directory, file), mode: 0o600, owner: null };
+    await writeManagedFile(place, Buffer.from(JSON.stringify({ id, lease, answer })));
   }
 }
 

@@ -1,10 +1,12 @@
-// Describes why a controller could not be asked, for the person who called a command: the cause and what to do.
+// Reads the certificate with which a controller is asked, and describes why it could not be: the cause and what to do.
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
 import { ControllerRefusal } from '../agents/controller-client.ts';
 import { useFault } from '../api/tls/certificate-use.ts';
+import { reasonOf } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
-import { fromUserDirectory } from './user-directory.ts';
+import { fromUserDirectory, readNamedFile } from './user-directory.ts';
 
 /** The files of a request as the person named them, or their texts. */
 interface Credentials {
@@ -97,8 +99,29 @@ function faultOfClient(file: string): string | undefined {
 /** What to do about a certificate that admits no client. */
 export const RENEWAL = 'have its authority issue another for clients ("treeline client new"), and register that';
 
+/** Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong. */
+export async function readCredentials(files: Credentials, prefix = '--'): Promise<Credentials> {
+  const [cert = '', key = '', ca = ''] = await Promise.all(
+    (['cert', 'key', 'ca'] as const).map(async (name) => String(await readNamedFile(files[name], `${prefix}${name}`))),
+  );
+  checkCredentials(files, { cert, key, ca });
+  try {
+    createSecureContext({ cert, key, ca });
+  } catch (error) {
+    throw new CommandFailure(`${files.cert}, ${files.key} and ${files.ca} cannot be used: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+  return { cert, key, ca };
+}
+
+/** Throws CommandFailure where a file of settings is missing, or they do not fit together. `prefix`: what their keys begin with. */
+export async function checkServerFiles(files: Credentials, prefix = 'tls.'): Promise<void> {
+  await readCredentials(files, prefix);
+}
+
 /** Throws CommandFailure, which names the file, where a text is no certificate or no key, or the key is that of another. */
-export function checkCredentials(files: Credentials, texts: Credentials): void {
+function checkCredentials(files: Credentials, texts: Credentials): void {
   const certificate = certificateIn(files.cert, texts.cert);
   certificateIn(files.ca, texts.ca);
   if (!certificate.checkPrivateKey(keyIn(files.key, texts.key))) {

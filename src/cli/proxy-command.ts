@@ -9,11 +9,10 @@ import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, expecting } from './command-failure.ts';
-import { describeControllerFailure } from './connection-failure.ts';
+import { checkServerFiles, describeControllerFailure } from './connection-failure.ts';
 import { printProblems } from './format-problem.ts';
 import { type Format, formatOption } from './output.ts';
 import { runUntilSignalled, stopWhenInputEnds } from './run-until-signalled.ts';
-import { checkServerFiles } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 /** Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: could not run. */
@@ -33,7 +32,7 @@ export function addProxyCommand(program: Command): void {
     .action(async ({ config, stopWithInput }: { readonly config?: string; readonly stopWithInput?: true }) => {
       if (config === undefined) throw new CommandFailure('say where the settings of the proxy are: --config FILE');
       const settings = await expecting([SettingsError], () => loadProxySettings(fromUserDirectory(config)));
-      await checkServerFiles({ ...settings.tls, server: settings.server });
+      await checkServerFiles(settings.tls);
       const log = createLog(settings.log.level);
       const { tls, providers } = settings;
       await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
@@ -57,8 +56,8 @@ export function addProxyCommand(program: Command): void {
 /** Problems name the file as the person has written it. */
 async function checkProxySettings(file: string, { format }: { readonly format: Format }): Promise<void> {
   try {
-    const { tls, server } = await loadProxySettings(fromUserDirectory(file));
-    await checkServerFiles({ ...tls, server });
+    const { tls } = await loadProxySettings(fromUserDirectory(file));
+    await checkServerFiles(tls);
     printProblems([], format);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

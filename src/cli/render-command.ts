@@ -9,9 +9,8 @@ import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
-import { describeControllerFailure } from './connection-failure.ts';
+import { checkServerFiles, describeControllerFailure } from './connection-failure.ts';
 import { runUntilSignalled, stopWhenInputEnds } from './run-until-signalled.ts';
-import { checkServerFiles } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 /** As the command line gives them. */
@@ -42,8 +41,8 @@ export function addRenderCommand(program: Command): void {
 
 async function render({ config, once, stopWithInput }: Options): Promise<void> {
   const settings = await expecting([SettingsError], () => loadRenderSettings(fromUserDirectory(config)));
-  const { tls, server } = settings;
-  await checkServerFiles({ ...tls, server }, '');
+  const { tls } = settings;
+  await checkServerFiles(tls, '');
   const log = createLog(settings.log.level);
   await warnOfOpenFiles(log, { secrets: [{ setting: 'key', path: tls.key }], providers: [] });
   const describe = (error: Error): string => describeControllerFailure(error, tls, { server: 'server', ca: 'ca' });

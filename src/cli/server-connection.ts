@@ -1,12 +1,10 @@
 // Connects to a running controller: it finds the address and the client certificate, and sends requests.
-import { createSecureContext } from 'node:tls';
 import { type Command, Option } from 'commander';
 import { BrokenAnswer, sendToController } from '../base/controller-request.ts';
-import { reasonOf } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
-import { checkCredentials, describeConnectionFailure } from './connection-failure.ts';
+import { describeConnectionFailure, readCredentials } from './connection-failure.ts';
 import { findDemo } from './demo/settings-file.ts';
-import { fromUserDirectory, readNamedFile } from './user-directory.ts';
+import { fromUserDirectory } from './user-directory.ts';
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 /** How long the server may be silent, from the start of the request. An answer that comes slowly is waited for. */
@@ -171,30 +169,6 @@ function addressOf(server: string, path: string): URL {
   }
   // The address may have a path of its own, where a proxy passes only what lies below it.
   return new URL(`${server.replace(/\/+$/, '')}${path}`);
-}
-
-/** Returns the texts of the files. Tried here, as a request throws in the words of the TLS library where one is wrong. */
-async function readCredentials(
-  files: ServerOptions,
-  prefix = '--',
-): Promise<Pick<ServerOptions, 'cert' | 'key' | 'ca'>> {
-  const [cert = '', key = '', ca = ''] = await Promise.all(
-    (['cert', 'key', 'ca'] as const).map(async (name) => String(await readNamedFile(files[name], `${prefix}${name}`))),
-  );
-  checkCredentials(files, { cert, key, ca });
-  try {
-    createSecureContext({ cert, key, ca });
-  } catch (error) {
-    throw new CommandFailure(`${files.cert}, ${files.key} and ${files.ca} cannot be used: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
-  return { cert, key, ca };
-}
-
-/** Throws CommandFailure where a file of settings is missing, or they do not fit together. `prefix`: what their keys begin with. */
-export async function checkServerFiles(files: ServerOptions, prefix = 'tls.'): Promise<void> {
-  await readCredentials(files, prefix);
 }
 
 function unreachable(url: URL, error: Error, files: ServerOptions): CommandFailure {

@@ -27,6 +27,9 @@ export async function isAsWanted(place: ManagedPlace, bytes: Uint8Array): Promis
     const isOwned = owner === null || (found.uid === owner[0] && found.gid === owner[1]);
     if (!isOwned || (found.mode & RIGHTS) !== mode || found.size !== bytes.length) return false;
     return (await handle.readFile()).equals(bytes);
+  } catch (error) {
+    if (error instanceof ManagedFileError) throw error;
+    throw new ManagedFileError(`${path} cannot be read: ${whyUnusable(error)}`, { cause: error });
   } finally {
     await handle.close();
   }

@@ -34,8 +34,8 @@ const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 /** What is kept on disk. */
 interface Kept {
   readonly record: TaggedBody;
-  /** Commands that have to run, since their files have changed or are about to. */
-  readonly owed: readonly Command[];
+  /** Commands, as JSON, that have to run, since their files have changed or are about to. */
+  readonly owed: readonly string[];
 }
 
 /** The end of one pass. Null: all is well. */
@@ -73,7 +73,7 @@ export class Renderer {
   readonly #stopping = new AbortController();
   /** Ends running commands. */
   readonly #ending = new AbortController();
-  readonly #failing = new Map<keyof typeof FAILURES, string>();
+  readonly #failing = new Map<keyof typeof FAILURES, string | null>();
   #kept: Kept | undefined;
   #told: JsonMap = {};
   #loop: Promise<void> = Promise.resolve();
@@ -130,7 +130,7 @@ export class Renderer {
     if (signal.aborted) return { unanswered: null, failed: null, isIdle: this.#kept === undefined };
     this.#tell('unanswered', unanswered);
     const failed = this.#kept === undefined ? null : await this.#apply(this.#kept);
-    this.#tell('failed', failed);
+    if (!signal.aborted) this.#tell('failed', failed);
     if (this.#kept !== undefined && unanswered === null) await this.#confirm(this.#kept.record.etag, failed);
     return { unanswered, failed, isIdle: this.#kept === undefined };
   }
@@ -154,17 +154,11 @@ export class Renderer {
   }
 
   #tell(failure: keyof typeof FAILURES, reason: string | null): void {
-    const before = this.#failing.get(failure);
-    if (before === (reason ?? undefined)) return;
-    const { log } = this.#options;
+    if ((this.#failing.get(failure) ?? null) === reason) return;
+    this.#failing.set(failure, reason);
     const [begun, ended] = FAILURES[failure];
-    if (reason === null) {
-      this.#failing.delete(failure);
-      log.info({}, ended);
-    } else {
-      this.#failing.set(failure, reason);
-      log.warn({ reason }, begun);
-    }
+    if (reason === null) this.#options.log.info({}, ended);
+    else this.#options.log.warn({ reason }, begun);
   }
 
   /** Returns why no record came, null if one did, or it is the one that is kept. */
@@ -198,12 +192,12 @@ export class Renderer {
       const made = await this.#renderAll(record.body);
       const changed = new Map<RenderedFile, Uint8Array>();
       for (const [file, bytes] of made) if (!(await isAsWanted(file, bytes))) changed.set(file, bytes);
-      await this.#owe([...changed.keys()].flatMap(({ run }) => (run === null ? [] : [run])));
+      await this.#owe(runsOf([...changed.keys()]));
       for (const [file, bytes] of changed) {
         await writeManagedFile(file, bytes);
         this.#options.log.info({ file: file.path }, 'written');
       }
-      return await this.#runOwed(files.flatMap(({ run }) => (run === null ? [] : [run])));
+      return await this.#runOwed(runsOf(files));
     } catch (error) {
       if (error instanceof TemplateError || error instanceof ManagedFileError) return error.message;
       throw error;
@@ -216,13 +210,8 @@ export class Renderer {
     const faults: string[] = [];
     for (const file of this.#settings.files) {
       try {
-        const use = {
-          file: file.template,
-          bytes: await readTemplate(file.template),
-          node: this.#settings.node,
-          record,
-        };
-        made.set(file, Buffer.from(renderTemplate(use)));
+        const bytes = await readTemplate(file.template);
+        made.set(file, Buffer.from(renderTemplate({ file: file.template, bytes, node: this.#settings.node, record })));
       } catch (error) {
         if (!(error instanceof TemplateError)) throw error;
         faults.push(error.message);
@@ -233,33 +222,30 @@ export class Renderer {
   }
 
   /** Records commands before their files are written: who is killed in between runs them at the next start. */
-  async #owe(commands: readonly Command[]): Promise<void> {
-    if (commands.length === 0 || this.#kept === undefined) return;
-    const owed = new Map([...this.#kept.owed, ...commands].map((each) => [JSON.stringify(each), each]));
-    await this.#keep({ ...this.#kept, owed: [...owed.values()] });
+  async #owe(runs: readonly string[]): Promise<void> {
+    if (runs.length === 0 || this.#kept === undefined) return;
+    await this.#keep({ ...this.#kept, owed: [...new Set([...this.#kept.owed, ...runs])] });
   }
 
   /** Runs what is owed, each command once, in the order of the settings. What these do not name any more is forgotten. */
-  async #runOwed(known: readonly Command[]): Promise<string | null> {
-    const owed = new Set(this.#kept?.owed.map((each) => JSON.stringify(each)));
-    if (owed.size === 0) return null;
-    const failures: string[] = [];
-    const left: Command[] = [];
-    for (const [text, command] of new Map(known.map((each) => [JSON.stringify(each), each]))) {
-      if (!owed.has(text)) continue;
-      const failure = this.#stopping.signal.aborted ? 'treeline render is stopping' : await this.#runCommand(command);
-      if (failure === null) continue;
-      failures.push(failure);
-      left.push(command);
+  async #runOwed(known: readonly string[]): Promise<string | null> {
+    if (this.#kept === undefined || this.#kept.owed.length === 0) return null;
+    const { owed } = this.#kept;
+    const failures = new Map<string, string>();
+    for (const run of new Set(known)) {
+      const isSkipped = !owed.includes(run);
+      const failure = isSkipped ? null : await this.#runCommand(JSON.parse(run) as Command);
+      if (failure !== null) failures.set(run, failure);
     }
-    if (this.#kept !== undefined) await this.#keep({ ...this.#kept, owed: left });
-    return failures.length === 0 ? null : failures.join('\n');
+    await this.#keep({ ...this.#kept, owed: [...failures.keys()] });
+    return failures.size === 0 ? null : [...failures.values()].join('\n');
   }
 
   /** Returns why a command did not do its work, without what it wrote; null if it did. */
   async #runCommand(command: Command): Promise<string | null> {
     const { base, node, timeoutSeconds } = this.#settings;
     const { log } = this.#options;
+    if (this.#stopping.signal.aborted) return 'treeline render is stopping';
     const late = AbortSignal.timeout(timeoutSeconds * 1000);
     const order = {
       ...{ command, directory: base, input: '', outputBytesMax: OUTPUT_BYTES_MAX, graceMs: GRACE_MS },
@@ -280,8 +266,7 @@ export class Renderer {
   /** A confirmation is of no use to the files: where it fails, the next pass tries again. */
   async #confirm(digest: string, failed: string | null): Promise<void> {
     const outcome = failed === null ? 'applied' : 'failed';
-    const message = failed === null ? {} : { message: failed.slice(0, MESSAGE_LENGTH_MAX) };
-    const body: JsonMap = { digest, outcome, ...message };
+    const body: JsonMap = { digest, outcome, message: plainText(failed ?? '', MESSAGE_LENGTH_MAX) };
     if (isSame(body, this.#told)) return;
     try {
       const path = `/hiera/${encodeURIComponent(this.#settings.node)}/applied`;
@@ -296,6 +281,10 @@ export class Renderer {
         this.#options.log.warn({ err: error }, 'the controller takes no confirmation');
     }
   }
+}
+
+function runsOf(files: readonly RenderedFile[]): readonly string[] {
+  return files.flatMap(({ run }) => (run === null ? [] : [JSON.stringify(run)]));
 }
 
 async function readTemplate(file: string): Promise<Uint8Array> {
@@ -318,5 +307,5 @@ async function readKept(file: string, { node }: RenderSettings): Promise<Kept | 
   if (!isMap(kept) || kept.node !== node || !isMap(kept.record) || !Array.isArray(kept.owed)) return undefined;
   const { etag, body } = kept.record;
   if (typeof etag !== 'string' || !isMap(body)) return undefined;
-  return { record: { etag, body }, owed: kept.owed as unknown as readonly Command[] };
+  return { record: { etag, body }, owed: kept.owed.map(String) };
 }

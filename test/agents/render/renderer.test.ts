@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { createAuthority } from '../../../src/base/development-pki.ts';
 import { treeline } from '../../support/command-line.ts';
 import { PATIENCE, type RunningController, runController } from '../../support/running-controller.ts';
 import { ServingProcess } from '../../support/serving-process.ts';
@@ -140,6 +141,62 @@ it(
       stderr: expect.stringMatching(
         /^treeline: there is no record, and none of an earlier time: nothing listens there/,
       ),
+    });
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'gives a command its time and no more, shares its directory with nobody, and says why the controller gives nothing',
+  async () => {
+    const { site, config, runs } = await openScene(
+      '  - { template: app.liquid, path: made/app.conf, run: [sh, -c, "echo begun >> runs; sleep 1; echo ended >> runs"] }\n',
+    );
+    const text = readFileSync(config, 'utf8');
+    const variant = (name: string, change: (text: string) => string): string => {
+      const file = join(site.folder, name);
+      writeFileSync(file, `${change(text)}directory: ${name}-state\n`);
+      return file;
+    };
+    const once = (file: string) => treeline(['render', '--config', file, '--once']);
+    const authority = await createAuthority({ commonName: 'another', now: Date.now() });
+    writeFileSync(join(site.folder, 'other.crt'), authority.cert);
+    const tries = Promise.all([
+      once(
+        variant(
+          'slow',
+          (it) => `${it.replace('made/app', 'made/slow').replace(/echo.*runs/, 'sleep 60')}timeoutSeconds: 1\n`,
+        ),
+      ),
+      once(variant('unknown', (it) => it.replaceAll('pki/proxy', 'pki/local-servers'))),
+      once(variant('foreign', (it) => it.replace('pki/ca.crt', 'other.crt'))),
+      once(variant('wrong', (it) => it.replace('node:', 'nodes:'))),
+    ]);
+
+    const service = new ServingProcess(config, 'render');
+    await expect.poll(runs, PATIENCE).toEqual(['begun']);
+    const second = once(config);
+    const ended = service.end('SIGTERM');
+    expect(await second).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/is in use by process \d+\. Two must/),
+    });
+    expect(await ended).toBe(0);
+    expect(runs()).toEqual(['begun', 'ended']);
+
+    const [slow, unknown, foreign, wrong] = await tries;
+    expect(slow).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^treeline: .*sh: it did not end within 1 s\n$/),
+    });
+    expect(unknown).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/answered 403: No client is registered with/),
+    });
+    expect(foreign).toMatchObject({ code: 3, stderr: expect.stringMatching(/other\.crt is not the authority/) });
+    expect(wrong).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/wrong:5:1: .*"nodes".*did you mean "node"/),
     });
   },
   TIMEOUT_MS,
