@@ -1,15 +1,16 @@
 // `treeline import`: writes a stacks repository from what describes the servers now, and proves that every server keeps its
 // configuration. Writes over nothing, and touches no server. See docs/import.md.
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { countOf, grouped, quote } from '../base/wording.ts';
 import { derive, problemsOf } from '../derive.ts';
 import { SELECTOR_TYPES, type SelectorType } from '../import/infer-selectors.ts';
 import { ImportError, type LeftOut } from '../import/inventory.ts';
-import { type DifferingKey, proveImport } from '../import/prove-import.ts';
+import { type Proof, proveImport } from '../import/prove-import.ts';
 import { writeRepository } from '../import/write-repository.ts';
 import { isError, type Problem } from '../model/problem.ts';
+import type { RecordValue } from '../model/record.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
 import { readSources, SOURCE_KINDS, type SourceKind } from './import/read-sources.ts';
@@ -28,14 +29,11 @@ interface Options {
 }
 
 /** What `--format json` prints. */
-interface Report {
-  readonly nodes: number;
-  readonly keys: number;
+interface Report extends Proof {
+  /** How many files each folder of the layout has. */
   readonly files: Readonly<Record<string, number>>;
   readonly leftOut: readonly LeftOut[];
   readonly problems: readonly Problem[];
-  readonly differing: number;
-  readonly differences: readonly DifferingKey[];
 }
 
 const HELP = `
@@ -99,7 +97,11 @@ async function runImport(sources: readonly string[], options: Options): Promise<
   }
   const { files, selections } = writeRepository(inventory, { layers: layer, adopt });
   tellProgress(`writing ${countOf(files.size, 'file')}`);
-  for (const [path, text] of files) writeNew(join(directory, path), text);
+  for (const [path, text] of files) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    // Nothing that is there is opened, also where somebody writes at the same time.
+    writeFileSync(join(directory, path), text, { flag: 'wx' });
+  }
   await writeSchemas(join(directory, 'schemas'));
   tellProgress('comparing the records with the sources');
   const derivation = derive(await readStacksDirectory(directory));
@@ -119,28 +121,13 @@ function requireEmpty(directory: string, shown: string): void {
   }
 }
 
-/** Nothing that is there is opened, also where somebody writes at the same time. */
-function writeNew(path: string, text: string): void {
-  if (!existsSync(dirname(path))) mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text, { flag: 'wx' });
-}
-
 function tellProgress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${visibleLine(line)}\n`);
 }
 
-/** Returns how many files there are in each folder of the layout. */
-function countFiles(paths: Iterable<string>): Readonly<Record<string, number>> {
-  const counts = new Map<string, number>();
-  for (const path of paths) {
-    const folder = path
-      .split('/')
-      .slice(0, 2)
-      .join('/')
-      .replace(/\.yaml$/, '');
-    counts.set(folder, (counts.get(folder) ?? 0) + 1);
-  }
-  return Object.fromEntries([...counts].sort());
+function countFiles(paths: Iterable<string>): Report['files'] {
+  const folders = Map.groupBy(paths, (path) => /^[^/.]+(?:\/[^/]+(?=\/))?/.exec(path)?.[0] ?? path);
+  return Object.fromEntries([...folders].map(([folder, { length }]) => [folder, length] as const).sort());
 }
 
 const LINES_MAX = 200;
@@ -149,15 +136,10 @@ const VALUE_WIDTH_MAX = 60;
 function textReport(report: Report, out: string): string {
   const { nodes, keys, files, leftOut, problems, differences, differing } = report;
   const wrote = tableLines(Object.entries(files).map(([folder, count]) => [folder, grouped(count)]));
-  const differ = differences
-    .slice(0, LINES_MAX)
-    .map(({ node, key, file, line, source, record }) => [
-      file === null ? '' : `${file}:${line}`,
-      node,
-      key,
-      source === null ? '(no value)' : quote([source].flat()[0] === source ? source : [...[source].flat()]),
-      record === null ? '(no value)' : quote([record].flat()[0] === record ? record : [...[record].flat()]),
-    ]);
+  const shown = (value: RecordValue | null): string => (value === null ? '(no value)' : quote(value));
+  const differ = differences.slice(0, LINES_MAX).map(({ node, key, file, line, source, record }) => {
+    return [file === null ? '' : `${file}:${line}`, node, key, shown(source), shown(record)];
+  });
   return [
     `wrote to ${out}:`,
     ...wrote,

@@ -1,21 +1,20 @@
 // Groups servers that select the same and are named by numbers, makes an instance of each group, and finds the templates that like
 // instances share: what differs between them is a parameter.
 import { emptyMap, type JsonMap } from '../model/json.ts';
+import { SELECTORS } from '../model/keys.ts';
 import { compareNames, nameFault, RESOURCE_GROUP, SERVER } from '../model/names.ts';
-import { SELECTOR_TYPES, type SelectedNames } from './infer-selectors.ts';
+import type { SelectedNames, SelectingNode } from './infer-selectors.ts';
+import type { SourceNode, SourceValue } from './inventory.ts';
 
 /** Servers that one resource makes. */
-type Run =
-  | { readonly kind: 'server'; readonly names: readonly [string] }
-  | {
-      readonly kind: 'group';
-      readonly names: readonly string[];
-      readonly prefix: string;
-      readonly suffix: string;
-      readonly start: string;
-      /** Indexes between the first and the last that have no server. */
-      readonly retired: readonly string[];
-    };
+interface Run {
+  readonly kind: 'server' | 'group';
+  readonly names: readonly string[];
+  /** What tells it from others of its template: the name, or its parts, the number of members and the first index. */
+  readonly values: Readonly<Record<string, string>>;
+  /** Of a group: indexes between the first and the last that have no server. */
+  readonly retired: readonly string[];
+}
 
 /** An instance to write, and what its servers select. */
 export interface PlannedInstance {
@@ -23,6 +22,8 @@ export interface PlannedInstance {
   readonly selection: SelectedNames;
   /** One group, or one server; or several servers that are not named alike. */
   readonly runs: readonly Run[];
+  /** Keys whose values differ between the members of its group in the index only, with that as a placeholder, and the prefix of the names as another. */
+  readonly indexed: Readonly<Record<string, string>>;
 }
 
 /** The objects of templates and instances, by name. */
@@ -39,24 +40,55 @@ const LISTED_MAX = 250;
 const DIGITS_MAX = 9;
 
 /** Returns the instances, sorted by name. */
-export function inferInstances(selections: ReadonlyMap<string, SelectedNames>): readonly PlannedInstance[] {
-  const alike = Map.groupBy([...selections], ([, selection]) => JSON.stringify([...selection]));
+export function inferInstances(nodes: readonly SelectingNode[]): readonly PlannedInstance[] {
+  const alike = Map.groupBy(nodes, ({ selection }) => JSON.stringify([...selection]));
+  const byName = new Map(nodes.map(({ node }) => [node.name, node]));
   const used = new Set<string>();
-  const planned = [...alike.values()].flatMap((nodes) => {
-    const selection = nodes[0]?.[1] ?? new Map();
-    const runs = runsOf(nodes.map(([name]) => name).sort(compareNames));
+  const planned = [...alike.values()].flatMap((same) => {
+    const selection: SelectedNames = same[0]?.selection ?? new Map();
+    const runs = runsOf(same.map(({ node }) => node.name).sort(compareNames));
     const singles = runs.filter(({ kind }) => kind === 'server');
     const groups = runs.filter(({ kind }) => kind === 'group');
     const lists = Array.from({ length: Math.ceil(singles.length / LISTED_MAX) }, (_, index) =>
       singles.slice(index * LISTED_MAX, (index + 1) * LISTED_MAX),
     );
-    return [...groups.map((run) => [run]), ...lists].map((own) => ({
-      name: unique(nameOf(own, selection), selection.get('environment'), used),
-      selection,
-      runs: own,
-    }));
+    return [...groups.map((run) => [run]), ...lists].map((own): PlannedInstance => {
+      const name = unique(nameOf(own, selection), selection.get('environment'), used);
+      return { name, selection, runs: own, indexed: indexedValues(own, byName) };
+    });
   });
   return planned.sort((a, b) => compareNames(a.name, b.name));
+}
+
+/** Returns the texts with placeholders that give the members of a group their values; none for other servers. */
+function indexedValues(
+  [run]: readonly Run[],
+  nodes: ReadonlyMap<string, SourceNode>,
+): Readonly<Record<string, string>> {
+  if (run?.kind !== 'group') return {};
+  const { prefix = '', suffix = '' } = run.values;
+  const members = run.names.flatMap((name) => {
+    const index = name.slice(prefix.length, name.length - suffix.length);
+    return { index, values: nodes.get(name)?.values ?? new Map<string, SourceValue>() };
+  });
+  const [first] = members;
+  const found = emptyMap<string>();
+  for (const [key, { value }] of first?.values ?? []) {
+    if (typeof value !== 'string' || value.includes('<<') || key === 'description' || SELECTORS.has(key)) continue;
+    const text = withPlaceholders(value, first?.index ?? '', prefix);
+    const gives = (index: string): string => text.replaceAll('<<prefix>>', prefix).replaceAll('<<index>>', index);
+    if (text.includes('<<index>>') && members.every(({ index, values }) => values.get(key)?.value === gives(index))) {
+      found[key] = text;
+    }
+  }
+  return found;
+}
+
+/** The name of the server where it is in the text, else the last number that is its index. */
+function withPlaceholders(text: string, index: string, prefix: string): string {
+  const whole = `${prefix}${index}`;
+  if (prefix !== '' && text.includes(whole)) return text.replaceAll(whole, '<<prefix>><<index>>');
+  return text.replace(new RegExp(`(?<!\\d)${index}(?!\\d)(?!.*(?<!\\d)${index}(?!\\d))`, 's'), '<<index>>');
 }
 
 /** Returns the names as groups of those that differ in a number only, and single servers. */
@@ -71,7 +103,9 @@ function runsOf(names: readonly string[]): readonly Run[] {
     const fitting = members.filter(({ digits }) => String(Number(digits)).padStart(width, '0') === digits);
     const runs = splitAtHoles(fitting.sort((a, b) => Number(a.digits) - Number(b.digits))).map(runOf);
     const grouped = new Set(runs.flatMap((run) => run?.names ?? []));
-    const singles = alike.filter((name) => !grouped.has(name)).map((name): Run => ({ kind: 'server', names: [name] }));
+    const singles = alike
+      .filter((name) => !grouped.has(name))
+      .map((name): Run => ({ kind: 'server', names: [name], values: { name }, retired: [] }));
     return [...runs.filter((run) => run !== undefined), ...singles];
   });
 }
@@ -115,18 +149,23 @@ function runOf(members: readonly Member[]): Run | undefined {
   for (let index = Number(start); index < Number(last.digits); index++)
     if (!present.has(index)) retired.push(String(index));
   if (retired.length >= members.length) return undefined;
-  return { kind: 'group', names: members.map(({ name }) => name), prefix, suffix, start, retired };
+  const values = { prefix, suffix, count: String(members.length), index_start: start };
+  return { kind: 'group', names: members.map(({ name }) => name), values, retired };
 }
 
 /** A group is named like its servers, several servers by their role and place. */
 function nameOf([first, second]: readonly Run[], selection: SelectedNames): string {
-  const hostOf = (name: string): string => name.split('.', 1)[0] ?? name;
   const places = ['role', 'environment', 'location'] as const;
-  const of = places.flatMap((type) => selection.get(type) || []).join('-') || 'servers';
-  if (first === undefined || second !== undefined) return of;
-  if (first.kind === 'server') return hostOf(first.names[0]);
-  const name = first.prefix.replace(/[-_.]+$/, '') || hostOf(first.suffix).replace(/^[-_]+/, '');
-  return nameFault(name) === undefined ? name : of;
+  const together = places.flatMap((type) => selection.get(type) || []).join('-') || 'servers';
+  if (first === undefined || second !== undefined) return together;
+  const { name, prefix = '', suffix = '' } = first.values;
+  if (name !== undefined) return hostOf(name);
+  const stem = prefix.replace(/[-_.]+$/, '') || hostOf(suffix).replace(/^[-_]+/, '');
+  return nameFault(stem) === undefined ? stem : together;
+}
+
+function hostOf(name: string): string {
+  return name.split('.', 1)[0] ?? name;
 }
 
 /** Returns a name that is not used yet, and uses it. Files differ in more than case. */
@@ -153,112 +192,96 @@ export function writeStacks(
   const templates = new Map<string, JsonMap>();
   const instances = new Map<string, JsonMap>();
   const used = new Set<string>();
-  const alike = Map.groupBy(planned, ({ name, selection, runs: [run, more] }) =>
-    JSON.stringify(more === undefined ? [run?.kind, selection.get('role'), [...selection.keys()]] : name),
+  const alike = Map.groupBy(planned, ({ name, selection, runs: [run, more], indexed }) =>
+    JSON.stringify(more === undefined ? [run?.kind, selection.get('role'), [...selection.keys()], indexed] : name),
   );
-  for (const group of [...alike.values()].sort((a, b) => kindOrder(a) - kindOrder(b))) {
+  const order = ([first]: readonly PlannedInstance[]): number =>
+    isList(first) ? 2 : first?.runs[0]?.kind === 'group' ? 0 : 1;
+  for (const group of [...alike.values()].sort((a, b) => order(a) - order(b))) {
     const shared = sharedTemplate(group, configured);
-    const template = unique(templateName(group), shared.suffix, used);
+    const [first] = group;
+    const kind = first?.runs[0]?.kind ?? 'server';
+    const name = isList(first) ? first?.name : first?.selection.get('role') || (kind === 'group' ? 'servers' : kind);
+    const template = unique(name ?? kind, kind, used);
     templates.set(template, shared.template);
-    for (const [name, fields] of shared.instances) {
-      instances.set(name, { stackTemplate: template, ...(adopt ? { adopt } : {}), ...fields });
+    for (const [instance, fields] of shared.instances) {
+      instances.set(instance, { stackTemplate: template, ...(adopt ? { adopt } : {}), ...fields });
     }
   }
   return { templates, instances };
 }
 
-function kindOrder([first]: readonly PlannedInstance[]): number {
-  if (first === undefined || first.runs.length > 1) return 2;
-  return first.runs[0]?.kind === 'group' ? 0 : 1;
-}
-
-function templateName(group: readonly PlannedInstance[]): string {
-  const [first] = group;
-  if (first === undefined || first.runs.length > 1) return first?.name ?? 'servers';
-  return first.selection.get('role') || (first.runs[0]?.kind === 'group' ? 'servers' : 'server');
+function isList(planned: PlannedInstance | undefined): boolean {
+  return (planned?.runs.length ?? 0) > 1;
 }
 
 interface SharedTemplate {
   readonly template: JsonMap;
-  /** What tells it from another one of its name. */
-  readonly suffix: string;
   /** The fields of each instance. */
   readonly instances: readonly (readonly [name: string, fields: JsonMap])[];
 }
 
+/** What the instances have in common is written out, the rest are parameters; how many servers there are, or how one is called, always is. */
 function sharedTemplate(group: readonly PlannedInstance[], configured: ReadonlySet<string>): SharedTemplate {
   const [first] = group;
-  const [run] = first?.runs ?? [];
-  const key = first?.selection.get('role') || 'server';
-  const selectors = group.map((one) => selectorsOf(one, group, configured));
-  if (first === undefined || run === undefined || first.runs.length > 1) {
-    return {
-      template: { resources: listed(first?.runs ?? [], selectors[0] ?? {}) },
-      suffix: 'servers',
-      instances: [[first?.name ?? '', {}]],
-    };
-  }
-  const values = group.map(({ runs: [one] }, index) => ({
-    ...(one === undefined ? {} : valuesOf(one)),
-    ...selectors[index],
+  const isConfigured = group.some(({ name }) => configured.has(name));
+  const selected = group.map(({ name, selection }) => ({
+    ...Object.fromEntries(selection),
+    // An instance without a configuration of its own says so where others of its template have one.
+    ...(isConfigured ? { configuration: configured.has(name) ? name : '' } : {}),
   }));
-  const always = run.kind === 'group' ? ['count'] : ['name'];
-  const names = Object.keys(values[0] ?? {}).filter(
-    (name) => always.includes(name) || values.some((one) => one[name] !== values[0]?.[name]),
+  const values = group.map(
+    ({ runs: [run] }, index): Readonly<Record<string, string>> => ({ ...run?.values, ...selected[index] }),
   );
-  const write = (name: string): string => (names.includes(name) ? `<<${name}>>` : (values[0]?.[name] ?? ''));
-  const own = Object.fromEntries(Object.keys(selectors[0] ?? {}).map((name) => [name, write(name)]));
-  const parameters = Object.fromEntries(names.map((name) => [name, '']));
+  const parameters = Object.keys(values[0] ?? {}).filter(
+    (name) =>
+      !isList(first) && (['count', 'name'].includes(name) || values.some((one) => one[name] !== values[0]?.[name])),
+  );
+  const role = first?.selection.get('role') || 'server';
+  const hosts = Map.groupBy(first?.runs ?? [], ({ names: [name = ''] }) => hostOf(name));
+  const resources = (first?.runs ?? []).map((run): readonly [string, JsonMap] => {
+    const own: Readonly<Record<string, string>> = { ...run.values, ...selected[0] };
+    const write = (name: string): string => (parameters.includes(name) ? `<<${name}>>` : (own[name] ?? ''));
+    const properties = Object.fromEntries(Object.keys(selected[0] ?? {}).map((name) => [name, write(name)]));
+    const [name = ''] = run.names;
+    const listed = (hosts.get(hostOf(name))?.length ?? 0) > 1 ? name : hostOf(name);
+    return [
+      isList(first) ? listed : role,
+      resourceOf(run, { ...properties, ...indexedProperties(first, write) }, write),
+    ];
+  });
+  const defaults =
+    parameters.length === 0 ? {} : { parameters: Object.fromEntries(parameters.map((name) => [name, ''])) };
   return {
-    template: { parameters, resources: { [key]: resourceOf(run, own, write) } },
-    suffix: run.kind === 'group' ? 'group' : 'single',
-    instances: group.map(({ name, runs: [one] }, index) => {
-      const given = Object.fromEntries(names.map((parameter) => [parameter, values[index]?.[parameter] ?? '']));
-      const retired =
-        one?.kind === 'group' && one.retired.length > 0 ? { resources: { [key]: { index: one.retired } } } : undefined;
-      return [name, { parameters: given, ...(retired === undefined ? {} : { stackTemplateSubstractions: retired }) }];
+    template: { ...defaults, resources: Object.fromEntries(resources) },
+    instances: group.map(({ name, runs: [run] }, index) => {
+      const given = Object.fromEntries(parameters.map((parameter) => [parameter, values[index]?.[parameter] ?? '']));
+      const retired = run?.retired ?? [];
+      return [
+        name,
+        {
+          ...(parameters.length === 0 ? {} : { parameters: given }),
+          ...(retired.length === 0
+            ? {}
+            : { stackTemplateSubstractions: { resources: { [role]: { index: retired } } } }),
+        },
+      ];
     }),
   };
 }
 
-function resourceOf(run: Run, own: JsonMap, write: (name: string) => string): JsonMap {
-  if (run.kind === 'server') return { type: SERVER, properties: { name: write('name'), ...own } };
+/** They are configuration as all else: a change of one starts no action. */
+function indexedProperties(planned: PlannedInstance | undefined, write: (name: string) => string): JsonMap {
+  const indexed = Object.entries(planned?.indexed ?? {});
+  if (indexed.length === 0) return {};
+  const written = indexed.map(([key, text]) => [key, text.replaceAll('<<prefix>>', write('prefix'))]);
+  return { ...Object.fromEntries(written), configuration_only: indexed.map(([key]) => key) };
+}
+
+function resourceOf({ kind }: Run, own: JsonMap, write: (name: string) => string): JsonMap {
+  if (kind === 'server') return { type: SERVER, properties: { name: write('name'), ...own } };
   const start = write('index_start');
   const properties = { name: `${write('prefix')}<<index>>${write('suffix')}`, ...own };
   const from = start === '1' ? {} : { index_start: start };
   return { type: RESOURCE_GROUP, properties: { count: write('count'), ...from, resource_def: { properties } } };
-}
-
-function valuesOf(run: Run): Readonly<Record<string, string>> {
-  if (run.kind === 'server') return { name: run.names[0] };
-  return { prefix: run.prefix, suffix: run.suffix, count: String(run.names.length), index_start: run.start };
-}
-
-/** An instance without a configuration of its own says so where others of its template have one. */
-function selectorsOf(
-  one: PlannedInstance,
-  group: readonly PlannedInstance[],
-  configured: ReadonlySet<string>,
-): Readonly<Record<string, string>> {
-  const selected = SELECTOR_TYPES.flatMap((type) => {
-    const name = one.selection.get(type);
-    return name === undefined ? [] : [[type, name] as const];
-  });
-  const isConfigured = group.some(({ name }) => configured.has(name));
-  return {
-    ...Object.fromEntries(selected),
-    ...(isConfigured ? { configuration: configured.has(one.name) ? one.name : '' } : {}),
-  };
-}
-
-/** Servers that are not named alike stand in one template, each by itself. */
-function listed(runs: readonly Run[], selectors: Readonly<Record<string, string>>): JsonMap {
-  const resources = emptyMap();
-  const hosts = Map.groupBy(runs, ({ names: [name = ''] }) => name.split('.', 1)[0] ?? '');
-  for (const { names } of runs) {
-    const [name = ''] = names;
-    const [host = ''] = name.split('.', 1);
-    resources[(hosts.get(host)?.length ?? 0) > 1 ? name : host] = { type: SERVER, properties: { name, ...selectors } };
-  }
-  return resources;
 }

@@ -1,17 +1,18 @@
 // Finds the smallest layers that give every server its values: where most servers of an environment, a role or all have the same
 // value, it stands in that layer once, and the others override it. No layer gives a server a key that it does not have.
+import { SELECTORS } from '../model/keys.ts';
 import { compareNames } from '../model/names.ts';
 import type { RecordValue } from '../model/record.ts';
-import { SELECTOR_TYPES, type SelectedNames } from './infer-selectors.ts';
-import type { SourceNode, SourceValue } from './inventory.ts';
+import { SELECTOR_TYPES, type SelectingNode } from './infer-selectors.ts';
+import type { SourceValue } from './inventory.ts';
 
 /** The keys of each object, by `<type>/<name>`. */
 export type LayerObjects = ReadonlyMap<string, ReadonlyMap<string, RecordValue>>;
 
-/** A server with what it selects. */
-export interface SelectingNode {
-  readonly node: SourceNode;
-  readonly selection: SelectedNames;
+/** A server as it takes part in its layers. */
+export interface LayeredNode extends SelectingNode {
+  /** The keys that its properties hold. */
+  readonly written: Readonly<Record<string, unknown>>;
 }
 
 /** A level of the hierarchy: the object of each server, by index, and how many servers each object has. */
@@ -36,7 +37,7 @@ export const ROOT_NAME = 'global';
  * Returns the objects of all layers. Keys that select layers are properties, and in none; `facets` are other keys by which servers
  * select, and stand in the objects that they select, such as `instance_type` in a shape.
  */
-export function inferLayers(nodes: readonly SelectingNode[], facets: ReadonlyMap<string, string>): LayerObjects {
+export function inferLayers(nodes: readonly LayeredNode[], facets: ReadonlyMap<string, string>): LayerObjects {
   const levels = [
     levelOf(
       'common',
@@ -72,11 +73,11 @@ function levelOf(type: string, objects: Level['objects']): Level {
   return { type, objects, sizes };
 }
 
-function holdersByKey(nodes: readonly SelectingNode[]): readonly (readonly [string, readonly Holder[]])[] {
+function holdersByKey(nodes: readonly LayeredNode[]): readonly (readonly [string, readonly Holder[]])[] {
   const found = new Map<string, Holder[]>();
-  for (const [index, { node }] of nodes.entries()) {
+  for (const [index, { node, written }] of nodes.entries()) {
     for (const [key, value] of node.values) {
-      if ((SELECTOR_TYPES as readonly string[]).includes(key)) continue;
+      if (SELECTORS.has(key) || Object.hasOwn(written, key)) continue;
       const holders = found.get(key) ?? [];
       holders.push({ index, value, inherited: undefined });
       found.set(key, holders);

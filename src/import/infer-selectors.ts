@@ -2,8 +2,7 @@
 // groups, columns and values.
 import { quote } from '../base/wording.ts';
 import { nameFault } from '../model/names.ts';
-import type { Inventory, SourceNode } from './inventory.ts';
-import { ImportError } from './inventory.ts';
+import { ImportError, type Inventory, type SourceNode } from './inventory.ts';
 
 /** The types that a server selects by its properties, in the order of the layers. */
 export const SELECTOR_TYPES = ['environment', 'location', 'zone', 'shape', 'role', 'configuration'] as const;
@@ -12,6 +11,12 @@ export type SelectorType = (typeof SELECTOR_TYPES)[number];
 
 /** What a server selects. An empty name selects nothing, and is in the record. */
 export type SelectedNames = ReadonlyMap<SelectorType, string>;
+
+/** A server with what it selects. */
+export interface SelectingNode {
+  readonly node: SourceNode;
+  readonly selection: SelectedNames;
+}
 
 /** What facts, columns and tags are called that tell the same: the last part of their name, the best first. */
 const OTHER_NAMES: Readonly<Record<SelectorType, readonly string[]>> = {
@@ -31,13 +36,13 @@ const OTHER_NAMES: Readonly<Record<SelectorType, readonly string[]>> = {
   ],
   zone: ['zones', 'availability_zone', 'az', 'network_zone', 'pp_zone', 'pp_network'],
   shape: ['instance_type', 'machine_type', 'server_type', 'flavor_name', 'flavor', 'vm_size', 'size', 'plan'],
-  role: ['roles', 'pp_role', 'server_role', 'node_role', 'function', 'service', 'resource'],
+  role: ['roles', 'pp_role', 'puppet_role', 'server_role', 'node_role', 'host_role', 'function', 'service', 'resource'],
   configuration: [],
 };
 
 /** What servers select, and by which of their keys: those say the same as the layer. */
 interface Selectors {
-  readonly selections: ReadonlyMap<string, SelectedNames>;
+  readonly nodes: readonly SelectingNode[];
   readonly facets: ReadonlyMap<string, SelectorType>;
 }
 
@@ -52,17 +57,15 @@ export function inferSelectors(inventory: Inventory, chosen: ReadonlyMap<Selecto
     if (nodes.some((node) => facetOf(node, facet) !== undefined)) continue;
     throw new ImportError(`no server has ${quote(facet)}, of which --layer makes its ${type}`);
   }
-  const selections = new Map(
-    nodes.map((node): [string, SelectedNames] => {
-      const selected = SELECTOR_TYPES.flatMap((type): readonly (readonly [SelectorType, string])[] => {
-        const name = ownSelector(node, type, inventory) ?? selectable(facetOf(node, facets.get(type) ?? ''));
-        return name === undefined ? [] : [[type, name]];
-      });
-      return [node.name, new Map(selected)];
-    }),
-  );
+  const selecting = nodes.map((node): SelectingNode => {
+    const selected = SELECTOR_TYPES.flatMap((type): readonly (readonly [SelectorType, string])[] => {
+      const name = ownSelector(node, type, inventory) ?? selectable(facetOf(node, facets.get(type) ?? ''));
+      return name === undefined ? [] : [[type, name]];
+    });
+    return { node, selection: new Map(selected) };
+  });
   return {
-    selections,
+    nodes: selecting,
     facets: new Map([...facets].flatMap(([type, facet]) => (facet === undefined ? [] : [[facet, type]]))),
   };
 }

@@ -7,7 +7,7 @@ import { SELECTOR_TYPES, type SelectedNames } from './infer-selectors.ts';
 import type { Inventory, SourceNode } from './inventory.ts';
 
 /** A key whose value in the record is another than in the source; null: it has none there. */
-export interface DifferingKey {
+interface DifferingKey {
   readonly node: string;
   readonly key: string;
   /** Of the source; null where it does not have the key. */

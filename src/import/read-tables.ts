@@ -1,6 +1,15 @@
 // Reads servers from a table of comma-separated values, and from a state of Terraform; and the nodes with their facts that
 // `--nodes` names.
-import { entryOf, itemsOf, type Located, locatedText, parseForeign, type SourceLine, textAt } from './foreign-yaml.ts';
+import {
+  entryOf,
+  faultAt,
+  itemsOf,
+  type Located,
+  locatedText,
+  parseForeign,
+  type SourceLine,
+  textAt,
+} from './foreign-yaml.ts';
 import { ImportError, type Inventory } from './inventory.ts';
 import type { KnownNode } from './read-hiera.ts';
 
@@ -99,7 +108,7 @@ function* factsIn(located: Located, name: string): Generator<readonly [string, s
 
 /** Resource types of Terraform that are servers. */
 const SERVERS =
-  /^(?:aws_instance|aws_spot_instance_request|google_compute_instance|azurerm_(?:linux_|windows_)?virtual_machine|openstack_compute_instance_v2|digitalocean_droplet|hcloud_server|linode_instance|vultr_(?:instance|server)|scaleway_(?:instance_)?server|vsphere_virtual_machine|libvirt_domain|proxmox_vm_qemu|proxmox_virtual_environment_vm|oci_core_instance|exoscale_compute(?:_instance)?|upcloud_server|ovh_cloud_project_instance|alicloud_instance|ibm_is_instance|ibm_compute_vm_instance|opentelekomcloud_compute_instance_v2|yandex_compute_instance|ionoscloud_server|virtualbox_vm|lxd_instance|incus_instance|nutanix_virtual_machine|vcd_vm|vcd_vapp_vm|cloudstack_instance|equinix_metal_device|metal_device|packet_device)$/;
+  /^(?:aws_instance|aws_spot_instance_request|google_compute_instance|azurerm_(?:linux_|windows_)?virtual_machine|openstack_compute_instance_v2|digitalocean_droplet|hcloud_server|linode_instance|vultr_(?:instance|server)|scaleway_(?:instance_)?server|vsphere_virtual_machine|libvirt_domain|proxmox_vm_qemu|proxmox_lxc|proxmox_virtual_environment_(?:vm|container)|oci_core_instance|exoscale_compute(?:_instance)?|upcloud_server|ovh_cloud_project_instance|alicloud_instance|ibm_is_instance|ibm_compute_vm_instance|opentelekomcloud_compute_instance_v2|yandex_compute_instance|ionoscloud_server|virtualbox_vm|(?:lxd|incus)_(?:instance|container)|nutanix_virtual_machine|vcd_vm|vcd_vapp_vm|cloudstack_instance|equinix_metal_device|metal_device|packet_device)$/;
 
 interface StateServer extends SourceLine {
   readonly resource: string;
@@ -134,21 +143,27 @@ function* serversOf(resource: Located): Generator<StateServer> {
     const attributes = entryOf(instance, 'attributes');
     if (attributes?.kind !== 'map') continue;
     const sensitive = new Set(itemsOf(entryOf(instance, 'sensitive_attributes')).flatMap(firstStep));
+    const known = [...attributes.entries].map(([key, value]): readonly [string, Located] => {
+      if (sensitive.has(key)) return [key, faultAt(value, 'Terraform calls it sensitive')];
+      return [key, isUnset(value) ? value : withoutScripts(key, value)];
+    });
     yield {
       resource: locatedText(entryOf(resource, 'name')) ?? type,
       key: locatedText(entryOf(instance, 'index_key')) ?? '',
-      attributes: new Map(
-        [...attributes.entries].map(([key, value]) => [
-          key,
-          sensitive.has(key)
-            ? { kind: 'scalar', value: null, fault: 'Terraform calls it sensitive', file: value.file, line: value.line }
-            : value,
-        ]),
-      ),
+      attributes: new Map(known),
       file: instance.file,
       line: instance.line,
     };
   }
+}
+
+/** What a machine runs at its first start is written with passwords in it more often than not. */
+function withoutScripts(key: string, value: Located): Located {
+  if (/user_?data|custom_?data|startup[-_]script|cloud_?init/i.test(key)) {
+    return faultAt(value, 'what runs at the first start often holds secrets: keep it with the provider');
+  }
+  if (value.kind !== 'map') return value;
+  return { ...value, entries: new Map([...value.entries].map(([part, one]) => [part, withoutScripts(part, one)])) };
 }
 
 /** A path into the attributes: `[{ "type": "get_attr", "value": "password" }]`. */

@@ -5,7 +5,7 @@ import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import { writeYaml } from '../yaml-edit/write-yaml.ts';
 import { inferInstances, writeStacks } from './infer-instances.ts';
-import { inferLayers, type LayerObjects, ROOT_NAME, type SelectingNode } from './infer-layers.ts';
+import { inferLayers, type LayeredNode, type LayerObjects, ROOT_NAME } from './infer-layers.ts';
 import { inferSelectors, type SelectedNames, type SelectorType } from './infer-selectors.ts';
 import { ImportError, type Inventory, SECRET_KEY } from './inventory.ts';
 
@@ -25,26 +25,23 @@ export interface WrittenRepository {
 
 /** Returns the files. Throws ImportError where the chosen layers form no tree. */
 export function writeRepository(inventory: Inventory, { layers, adopt }: WriteOptions): WrittenRepository {
-  const { selections, facets } = inferSelectors(inventory, layers);
-  const planned = inferInstances(selections);
+  const { nodes, facets } = inferSelectors(inventory, layers);
+  const selections = new Map(nodes.map(({ node, selection }) => [node.name, selection]));
+  const planned = inferInstances(nodes);
   // Where servers select a configuration themselves, instances have none of their own.
-  const isFree = ![...selections.values()].some((selection) => selection.has('configuration'));
-  const instanceOf = new Map(
-    planned.flatMap(({ name, runs }) => runs.flatMap(({ names }) => names.map((node) => [node, name] as const))),
+  const isFree = !nodes.some(({ selection }) => selection.has('configuration'));
+  const instances = new Map(
+    planned.flatMap((one) => one.runs.flatMap(({ names }) => names.map((name) => [name, one]))),
   );
-  const nodes = [...inventory.nodes.values()].map((node): SelectingNode => {
-    const selection = selections.get(node.name) ?? new Map();
-    const instance = instanceOf.get(node.name);
-    return {
-      node,
-      selection: isFree && instance !== undefined ? new Map([...selection, ['configuration', instance]]) : selection,
-    };
+  const layered = nodes.map(({ node, selection }): LayeredNode => {
+    const { name = '', indexed = {} } = instances.get(node.name) ?? {};
+    return { node, selection: isFree ? new Map([...selection, ['configuration', name]]) : selection, written: indexed };
   });
-  const objects = inferLayers(nodes, facets);
+  const objects = inferLayers(layered, facets);
   const configured = new Set(
     planned.map(({ name }) => name).filter((name) => isFree && objects.has(`configuration/${name}`)),
   );
-  const { templates, instances } = writeStacks(planned, { configured, adopt });
+  const stacks = writeStacks(planned, { configured, adopt });
   const files = new Map<string, string>();
   const write = (path: string, type: FileType, object: JsonMap): void => {
     const up = '../'.repeat(path.split('/').length - 1) || './';
@@ -52,33 +49,31 @@ export function writeRepository(inventory: Inventory, { layers, adopt }: WriteOp
   };
   write('tree.yaml', 'tree', treeOf([...selections.values()]));
   write('hierarchy.yaml', 'hierarchy', { secrets: { keys: [SECRET_KEY], reference: '^secret/[A-Za-z0-9/_.-]+$' } });
-  for (const [name, object] of templates) write(`stacks/templates/${name}.yaml`, 'stack-template', object);
-  for (const [name, object] of instances) write(`stacks/instances/${name}.yaml`, 'stack-instance', object);
-  for (const [type, name, object] of withSelected(objects, selections))
-    write(`types/${type}/${name}.yaml`, type as FileType, object);
+  for (const [name, object] of stacks.templates) write(`stacks/templates/${name}.yaml`, 'stack-template', object);
+  for (const [name, object] of stacks.instances) write(`stacks/instances/${name}.yaml`, 'stack-instance', object);
+  for (const [address, object] of withSelected(objects, selections)) {
+    write(`types/${address}.yaml`, address.split('/', 1)[0] as FileType, object);
+  }
   return { files, selections };
 }
 
-/** Yields the objects with their keys sorted. One that is selected has to exist, but for a node of the tree. */
+/** Yields the objects by address, keys sorted. One that is selected has to exist, but for a node of the tree. */
 function* withSelected(
   objects: LayerObjects,
   selections: ReadonlyMap<string, SelectedNames>,
-): Generator<readonly [type: string, name: string, object: JsonMap]> {
-  const needed = new Set<string>();
+): Generator<readonly [address: string, object: JsonMap]> {
+  const needed = new Set(objects.keys());
   for (const selection of selections.values()) {
     for (const type of ['shape', 'role', 'configuration'] as const) {
-      const name = selection.get(type) ?? '';
-      if (name !== '') needed.add(`${type}/${name}`);
+      if (selection.get(type)) needed.add(`${type}/${selection.get(type)}`);
     }
   }
-  for (const address of [...new Set([...objects.keys(), ...needed])].sort(compareNames)) {
-    const at = address.indexOf('/');
-    const [type, name] = [address.slice(0, at), address.slice(at + 1)];
+  for (const address of [...needed].sort(compareNames)) {
     const keys = [...(objects.get(address) ?? [])].sort(([a], [b]) => compareNames(a, b));
     const object = emptyMap<Json>();
-    if (keys.length === 0) object.description = `Servers of the ${type} ${name}`;
+    if (keys.length === 0) object.description = `Servers of the ${address.replace('/', ' ')}`;
     for (const [key, value] of keys) object[key] = value;
-    yield [type, name, object];
+    yield [address, object];
   }
 }
 

@@ -43,14 +43,20 @@ function typesIn(files: Readonly<Record<string, string>>): Readonly<Record<strin
 }
 
 describe('groups', () => {
-  const runsOf = (...names: string[]) =>
-    inferInstances(new Map(names.map((name) => [name, new Map() as SelectedNames]))).flatMap(({ name, runs }) =>
-      runs.map((run) =>
-        run.kind === 'server'
-          ? `${name}: ${run.names[0]}`
-          : `${name}: ${run.prefix}|${run.start}+${run.names.length}|${run.suffix} -${run.retired}`,
+  const runsOf = (...names: string[]) => {
+    const { nodes } = inventoryOf((inventory) =>
+      addAll(
+        inventory,
+        names.map((name) => ({ name })),
       ),
     );
+    const selecting = [...nodes.values()].map((node) => ({ node, selection: new Map() as SelectedNames }));
+    return inferInstances(selecting).flatMap(({ name, runs }) =>
+      runs.map(({ names: [first], values: { prefix, index_start: start, count, suffix }, retired }) =>
+        prefix === undefined ? `${name}: ${first}` : `${name}: ${prefix}|${start}+${count}|${suffix} -${retired}`,
+      ),
+    );
+  };
 
   test.each<[names: string, runs: readonly string[]]>([
     ['web1 web2 web3', ['web: web|1+3| -']],
@@ -96,6 +102,55 @@ describe('templates', () => {
     expect(problems).toEqual([]);
     expect(files['stacks/templates/servers.yaml']).toContain('  alpha:\n    type: Platform::Server\n');
     expect(files['stacks/templates/servers.yaml']).toContain('  beta.example.org:\n');
+  });
+});
+
+describe('values that differ in the number of the server', () => {
+  const web = (name: string, index: number) => ({
+    name,
+    facets: { role: 'web' },
+    isOwn: true,
+    values: {
+      ip: `10.0.0.${index}`,
+      id: `${name}!`,
+      host: name,
+      port: 8000 + index,
+      list: [`${index}`],
+      odd: `${index}<<x>>`,
+      even: index === 2 || index === 9 ? 'two' : `${index}`,
+    },
+  });
+
+  it('are properties of the group, which start no action', () => {
+    const { files, proof, problems } = imported([8, 9, 10, 11].map((index) => web(`web-${index}`, index)));
+    expect({ problems, differing: proof.differing }).toEqual({ problems: [], differing: 0 });
+    expect(files['stacks/templates/web.yaml']).toContain(`          role: web
+          ip: 10.0.0.<<index>>
+          id: web-<<index>>!
+          host: web-<<index>>
+          configuration_only:
+            - ip
+            - id
+            - host
+`);
+    expect(files['types/clientcert/web-10.yaml']?.split('\n').slice(1, -1)).toEqual([
+      'even: "10"',
+      'list:',
+      '  - "10"',
+      'odd: 10<<x>>',
+      'port: 8010',
+    ]);
+  });
+
+  it('are shared by groups of other names, and none where one differs', () => {
+    const servers = ['a', 'b'].flatMap((prefix) => [1, 2].map((index) => web(`${prefix}-${index}`, index)));
+    const { files, proof } = imported(servers);
+    expect(proof.differing).toBe(0);
+    expect(Object.keys(files).filter((path) => path.startsWith('stacks/templates/'))).toEqual([
+      'stacks/templates/web.yaml',
+    ]);
+    expect(files['stacks/templates/web.yaml']).toContain('host: <<prefix>><<index>>\n');
+    expect(files['stacks/templates/web.yaml']).not.toContain('even:');
   });
 });
 
@@ -150,7 +205,7 @@ describe('layers', () => {
       [1, 2, 3].map((index) => ({
         name: `${prefix}-${index}`,
         facets: { role: 'web' },
-        values: { port: prefix === 'a' ? 80 : 81, own: `${prefix}${index}` },
+        values: { port: prefix === 'a' ? 80 : 81, own: `${prefix}${index * 7}` },
       })),
     );
     const { files, proof, problems } = imported([...servers, { name: 'c-1', facets: { role: 'web' }, values: {} }]);
@@ -158,7 +213,7 @@ describe('layers', () => {
     expect(typesIn(files)).toMatchObject({
       'configuration/a': 'port: 80',
       'configuration/b': 'port: 81',
-      'clientcert/a-1': 'own: a1',
+      'clientcert/a-1': 'own: a7',
     });
     expect(files['stacks/instances/a.yaml']).toContain('configuration: a\n');
   });
@@ -171,7 +226,11 @@ describe('layers', () => {
       ),
     ).nodes;
     const objects = inferLayers(
-      [...nodes.values()].map((node) => ({ node, selection: new Map([['role', 'web']]) as SelectedNames })),
+      [...nodes.values()].map((node) => ({
+        node,
+        selection: new Map([['role', 'web']]) as SelectedNames,
+        written: {},
+      })),
       new Map(),
     );
     expect([...objects.keys()]).toEqual(['clientcert/prod-web-1', 'clientcert/prod-web-2', 'clientcert/prod-web-3']);
@@ -299,6 +358,6 @@ test('the records equal the sources, whatever these say', () => {
         if (!(error instanceof Error && error.name === 'ImportError')) throw error;
       }
     }),
-    { numRuns: countRuns(100) },
+    { numRuns: countRuns(50) },
   );
 });

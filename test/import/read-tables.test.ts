@@ -25,7 +25,7 @@ describe('a table', () => {
   });
 
   it('becomes groups of like servers, with what differs in their own files', () => {
-    const rows = [1, 2, 3, 5].map((index) => `web-${index},production,web,medium,4,192.0.2.${index}`);
+    const rows = [1, 2, 3, 5].map((index) => `web-${index},production,web,medium,4,192.0.2.${index * 7}`);
     const text = `name,environment,role,shape,cpus,ip\n${rows.join('\n')}\nprod-db,production,db,large,16,192.0.2.9\n`;
     const { files, proof, problems } = importOf((one) => readCsv('t.csv', text, one));
     expect({ problems, differing: proof.differing, keys: proof.keys }).toEqual({
@@ -49,7 +49,7 @@ stackTemplateSubstractions:
     expect(
       files['types/clientcert/web-5.yaml'],
     ).toBe(`# yaml-language-server: $schema=../../schemas/clientcert.schema.json
-ip: 192.0.2.5
+ip: 192.0.2.35
 `);
     expect(files['tree.yaml']).toContain('children:\n  - name: production\n    type: environment\n');
   });
@@ -109,7 +109,16 @@ describe('a Terraform state', () => {
         mode: 'managed',
         type: 'hcloud_server',
         name: 'one',
-        instances: [instance({ name: 'only-one', server_type: 'cx22', location: 'nbg1', type: 'x' })],
+        instances: [
+          instance({
+            name: 'only-one',
+            server_type: 'cx22',
+            location: 'nbg1',
+            type: 'x',
+            user_data: 'pw',
+            metadata: { 'startup-script': 'pw' },
+          }),
+        ],
       },
       { mode: 'managed', type: 'aws_vpc', name: 'main', instances: [instance({ cidr: '10.0.0.0/8' })] },
       { mode: 'data', type: 'aws_instance', name: 'other', instances: [instance({ ami: 'x' })] },
@@ -128,6 +137,8 @@ describe('a Terraform state', () => {
       'user_data: Terraform calls it sensitive',
       'user_data: Terraform calls it sensitive',
       'type: "type" is a field of every object, and no key: name it otherwise',
+      'user_data: what runs at the first start often holds secrets: keep it with the provider',
+      'metadata::startup-script: what runs at the first start often holds secrets: keep it with the provider',
     ]);
     expect({ problems, differing: proof.differing }).toEqual({ problems: [], differing: 0 });
     expect(files['stacks/instances/web.yaml']).toContain('count: "2"\n');

@@ -1,6 +1,6 @@
 // Reads the files of the sources of an import from disk, within limits, and gives them to the reader of their kind. Follows no
 // symbolic link out of a source.
-import { type Dirent, existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { countOf } from '../../base/wording.ts';
@@ -37,137 +37,105 @@ const DEPTH_MAX = 32;
 
 /** Returns the servers of all sources. Throws CommandFailure for a source that cannot be read, ImportError for one that cannot be used. */
 export async function readSources(sources: readonly string[], options: SourceOptions): Promise<Inventory> {
+  const { nodes, playbooks, progress } = options;
   const inventory = new Inventory();
-  const budget = { files: 0, bytes: 0 };
-  const known = options.nodes === undefined ? [] : await readKnownNodes(options.nodes, inventory, budget);
+  const reader = new SourceReader(inventory);
+  const known = nodes === undefined ? [] : readNodes(nodes, reader.requiredText(nodes));
   for (const source of sources) {
-    const kind = options.kind ?? (await kindOf(source));
-    const reader = new SourceReader(inventory, budget);
-    await READERS[kind](source, reader, { ...options, known });
-    options.progress(`${source} (${kind}): ${countOf(inventory.nodes.size, 'server')} so far`);
+    const kind = options.kind ?? kindOf(source);
+    if (kind === 'csv') readCsv(source, reader.requiredText(source), inventory);
+    if (kind === 'hiera') await readTree(source, reader, known);
+    if (kind === 'ansible') await readHostsAt(source, reader, playbooks);
+    for (const path of kind === 'terraform' ? statesOf(source) : [])
+      readTerraform(path, reader.requiredText(path), inventory);
+    progress(`${source} (${kind}): ${countOf(inventory.nodes.size, 'server')} so far`);
   }
   return inventory;
 }
 
-async function readKnownNodes(path: string, inventory: Inventory, budget: Budget): Promise<readonly KnownNode[]> {
-  const reader = new SourceReader(inventory, budget);
-  return readNodes(path, await reader.requiredText(path));
+async function readTree(source: string, reader: SourceReader, known: readonly KnownNode[]): Promise<void> {
+  const file = isFolder(source) ? join(source, HIERA_FILE) : source;
+  const files = new Map([[file, reader.requiredText(file)], ...(await reader.below(dirname(file), HIERA_DATA))]);
+  readHiera(file, files, reader.inventory, known);
 }
 
-type Read = (
-  source: string,
-  reader: SourceReader,
-  options: SourceOptions & { readonly known: readonly KnownNode[] },
-) => Promise<void>;
+async function readHostsAt(source: string, reader: SourceReader, playbooks: string | undefined): Promise<void> {
+  const files = new Map(isFolder(source) ? await reader.below(source) : [[source, reader.requiredText(source)]]);
+  const beside = isFolder(source) ? [] : [dirname(source)];
+  for (const folder of playbooks === undefined ? beside : [...beside, playbooks]) {
+    for (const name of ['group_vars', 'host_vars']) {
+      const found = isFolder(join(folder, name)) ? await reader.below(join(folder, name)) : [];
+      for (const [path, text] of found) files.set(path, text);
+    }
+  }
+  const prefix = playbooks === undefined ? undefined : join(playbooks, '/').replace(/^\.\//, '');
+  readAnsible(files, reader.inventory, prefix);
+}
 
-const READERS: Readonly<Record<SourceKind, Read>> = {
-  async hiera(source, reader, { known }) {
-    const file = isFolder(source) ? join(source, HIERA_FILE) : source;
-    await reader.requiredText(file);
-    readHiera(file, await reader.below(dirname(file), (path) => HIERA_DATA.test(path)), reader.inventory, known);
-  },
-  async ansible(source, reader, { playbooks }) {
-    const files = new Map(isFolder(source) ? await reader.below(source, () => true) : []);
-    if (!isFolder(source)) files.set(source, await reader.requiredText(source));
-    const beside = isFolder(source) ? [] : [dirname(source)];
-    for (const folder of playbooks === undefined ? beside : [...beside, playbooks]) {
-      for (const name of ['group_vars', 'host_vars']) {
-        const found = isFolder(join(folder, name)) ? await reader.below(join(folder, name), () => true) : [];
-        for (const [path, text] of found) files.set(path, text);
-      }
-    }
-    readAnsible(
-      files,
-      reader.inventory,
-      playbooks === undefined ? undefined : join(playbooks, '/').replace(/^\.\//, ''),
-    );
-  },
-  async terraform(source, reader) {
-    const states = isFolder(source)
-      ? (await readdir(fromUserDirectory(source))).filter((name) => STATE.test(name))
-      : [''];
-    for (const name of states.sort()) {
-      const path = join(source, name);
-      readTerraform(path, await reader.requiredText(path), reader.inventory);
-    }
-  },
-  async csv(source, reader) {
-    readCsv(source, await reader.requiredText(source), reader.inventory);
-  },
-};
+function statesOf(source: string): readonly string[] {
+  if (!isFolder(source)) return [source];
+  const names = readdirSync(fromUserDirectory(source)).filter((name) => STATE.test(name));
+  return names.sort().map((name) => join(source, name));
+}
 
 function isFolder(source: string): boolean {
   return statSync(fromUserDirectory(source), { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-async function kindOf(source: string): Promise<SourceKind> {
+function kindOf(source: string): SourceKind {
   const path = fromUserDirectory(source);
   if (!existsSync(path)) throw new CommandFailure(`${source} is not there`);
   if (basename(path) === HIERA_FILE || existsSync(join(path, HIERA_FILE))) return 'hiera';
   if (path.endsWith('.csv')) return 'csv';
-  if (STATE.test(path)) return 'terraform';
-  if (isFolder(source) && (await readdir(path)).some((name) => STATE.test(name))) return 'terraform';
-  return 'ansible';
+  return STATE.test(path) || (isFolder(source) && statesOf(source).length > 0) ? 'terraform' : 'ansible';
 }
 
-interface Budget {
-  files: number;
-  bytes: number;
-}
-
+/** Reads files, all sources together within limits. */
 class SourceReader {
   readonly inventory: Inventory;
-  readonly #budget: Budget;
+  #files = 0;
+  #bytes = 0;
 
-  constructor(inventory: Inventory, budget: Budget) {
+  constructor(inventory: Inventory) {
     this.inventory = inventory;
-    this.#budget = budget;
   }
 
   /** Returns the text of a file that the person named. */
-  async requiredText(path: string): Promise<string> {
+  requiredText(path: string): string {
     if (!existsSync(fromUserDirectory(path))) throw new CommandFailure(`${path} is not there`);
     const text = this.#textOf(path);
     if (text === undefined) throw new CommandFailure(`${path} cannot be read: it is no text in UTF-8, or too large`);
     return text;
   }
 
-  /** Returns the texts of the files below a folder, by path. What is no text is left out. */
-  async below(folder: string, wants: (path: string) => boolean): Promise<ReadonlyMap<string, string>> {
+  /** Returns the texts of the files below a folder whose names fit, by path. What is no text is left out. */
+  async below(folder: string, names = /./, depth = 0): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>();
-    const walk = async (at: string, depth: number): Promise<void> => {
-      if (depth > DEPTH_MAX) return;
-      const entries = await readdir(fromUserDirectory(at), { withFileTypes: true });
-      for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-        const path = join(at, entry.name);
-        if (entry.isDirectory() && !SKIPPED.has(entry.name)) await walk(path, depth + 1);
-        if (!isReadable(entry) || !wants(path)) continue;
-        const text = this.#textOf(path);
-        if (text !== undefined) found.set(path, text);
+    const entries = await readdir(fromUserDirectory(folder), { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory() && !SKIPPED.has(entry.name) && depth < DEPTH_MAX) {
+        for (const [below, text] of await this.below(path, names, depth + 1)) found.set(below, text);
       }
-    };
-    await walk(folder, 0);
+      const text = entry.isFile() && names.test(path) ? this.#textOf(path) : undefined;
+      if (text !== undefined) found.set(path, text);
+    }
     return found;
   }
 
   #textOf(path: string): string | undefined {
     const { size } = statSync(fromUserDirectory(path));
-    this.#budget.files += 1;
-    this.#budget.bytes += size;
-    if (this.#budget.files > FILES_MAX || this.#budget.bytes > ALL_BYTES_MAX) {
+    this.#files += 1;
+    this.#bytes += size;
+    if (this.#files > FILES_MAX || this.#bytes > ALL_BYTES_MAX) {
       throw new CommandFailure(
         `the sources have more than ${FILES_MAX} files, or ${ALL_BYTES_MAX} bytes: name smaller ones`,
       );
     }
-    const bytes = size > FILE_BYTES_MAX ? undefined : readFileSync(fromUserDirectory(path));
-    const text = bytes === undefined ? undefined : decoded(bytes);
+    const text = size > FILE_BYTES_MAX ? undefined : decoded(readFileSync(fromUserDirectory(path)));
     if (text === undefined) this.inventory.leave({ file: path, line: 1 }, '', 'it is no text in UTF-8, or too large');
     return text;
   }
-}
-
-function isReadable(entry: Dirent): boolean {
-  return entry.isFile();
 }
 
 function decoded(bytes: Uint8Array): string | undefined {
