@@ -31,7 +31,8 @@ children: [{ name: production, type: environment, children: [{ name: berlin, typ
 `,
   'types/environment/production.yaml': 'log_level: warning\n',
   'types/location/berlin.yaml': 'ntp_servers: [ntp1.example, ntp2.example]\n',
-  'types/role/web-server.yaml': 'port: 8080\nbackups: true\nProxyTag: berlin\n',
+  'types/role/web-server.yaml':
+    'port: 8080\nbackups: true\nProxyTag: berlin\nansible_ssh_common_args: -v\nprofile::port: 81\n',
   'types/clientcert/by-hand.yaml': `motd: "${HOSTILE}"\nwords: ["${OTHER_DELIMITERS}"]\naddress: 192.0.2.7\n`,
   'types/clientcert/EU-1.yaml': 'description: the first one\n',
   'stacks/templates/web.yaml': `parameters: { prefix: "" }
@@ -158,7 +159,12 @@ describe.runIf(HAS_ANSIBLE)('the inventory', () => {
     const [file = ''] = readdirSync(kept);
     expect([kept, join(kept, file)].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);
     const { _meta, ...groups } = listed;
-    const { treeline = {} } = _meta.hostvars['eu2-1'] ?? {};
+    const { treeline = {}, ...variables } = _meta.hostvars['eu2-1'] ?? {};
+    expect(variables).toMatchObject({ log_level: 'warning', ntp_servers: ['ntp1.example', 'ntp2.example'] });
+    // Ansible has a meaning for these.
+    expect(variables).not.toHaveProperty('port');
+    expect(variables).not.toHaveProperty('name');
+    expect(Object.keys(variables).filter((name) => /^(ansible|inventory|role)_|::/.test(name))).toEqual([]);
     expect(treeline).toMatchObject({ name: 'eu2-1', port: 8080, backups: true, stackInstance: ['shop_eu'] });
     expect(treeline).toMatchObject({ log_level: 'warning', ntp_servers: ['ntp1.example', 'ntp2.example'] });
     const { all, ...hosts } = Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, group.hosts]));

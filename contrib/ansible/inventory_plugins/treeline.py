@@ -20,13 +20,16 @@ from ansible import constants
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible.utils.unsafe_proxy import wrap_var
+from ansible.utils.vars import isidentifier
+from ansible.vars.reserved import get_reserved_names
 
 DOCUMENTATION = r'''
 name: treeline
 short_description: Servers of Treeline with their configuration
 description:
   - Reads all servers that a Treeline controller has a record of, in one request over mutual TLS.
-  - The record of a server is its host variable C(treeline), a dictionary.
+  - The record of a server is its host variable C(treeline), a dictionary. Its keys are host variables too, but those that Ansible has
+    a meaning for, such as C(name), C(environment) and C(ansible_…), and those that can be no variable, such as C(profile::port).
   - Groups are C(instance_…), C(group_…) (instance and resource key), C(role_…), C(environment_…) and C(location_…).
   - An inventory that cannot be read ends Ansible, whatever C(any_unparsed_is_failed) says.
 extends_documentation_fragment: [constructed]
@@ -60,6 +63,10 @@ options:
     type: float
     default: 30
     env: [{name: TREELINE_TIMEOUT}]
+  variables:
+    description: Whether the keys of a record are host variables too, beside C(treeline).
+    type: bool
+    default: true
   cache_directory:
     description: Where the last answer is kept, so that an unchanged estate is not sent again. Every run asks all the same.
     type: path
@@ -75,16 +82,22 @@ ca: /etc/treeline/ca.crt
 cert: /etc/treeline/ansible.crt
 key: /etc/treeline/ansible.key
 compose:
-  ansible_host: treeline.address
+  ansible_host: address
 keyed_groups:
-  - { prefix: zone, key: treeline.zone }
+  - { prefix: zone, key: zone }
 groups:
-  verbose: treeline.log_level == "debug"
+  verbose: log_level == "debug"
 '''
 
 ALL = '/hiera/all?inventory=true'
 MIB = 1024 * 1024
 ANSWER_BYTES_MAX = 512 * MIB
+# Words that Ansible gives a meaning in templates or for connections, beside those of plays and tasks. They stay in `treeline` alone.
+MEANT = frozenset((
+    *('dict', 'group_names', 'groups', 'hostvars', 'item', 'lookup', 'now', 'omit', 'play_hosts', 'playbook_dir', 'q', 'query', 'range'),
+    *('treeline', 'undef', 'vars'),
+))
+MEANT_PREFIXES = ('_', 'ansible_', 'discovered_', 'inventory_', 'role_')
 SELECTORS = ('role', 'environment', 'location')
 NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9._-]{0,249}')
 # A template has delimiters, which a task may choose: what holds no other characters than these is none, whatever they are.
@@ -214,6 +227,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
 
     def parse(self, inventory, loader, path, cache=True):
         super().parse(inventory, loader, path, cache)
+        self.variables = {}  # Whether a key is a variable: there are as many keys as in one record, and 10,000 records.
         try:
             self._read_config(path)
             controller = Controller(*(self.get_option(name) for name in ('server', 'ca', 'cert', 'key', 'timeout')))
@@ -264,10 +278,18 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
                 raise AnsibleParserError(f'the server "{name}" has the name of a group; Ansible cannot tell them apart')
             self.inventory.add_host(name)
             record = as_data(node['record'])
-            self.inventory.set_variable(name, 'treeline', record)
+            variables = {key: record[key] for key in record if self._is_variable(key)} | {'treeline': record}
+            for key, value in variables.items():
+                self.inventory.set_variable(name, key, value)
             for group in memberships[name]:
                 self.inventory.add_child(safe_names[group], name)
-            self._construct(name, {'treeline': record})
+            self._construct(name, variables)
+
+    def _is_variable(self, key):
+        if key not in self.variables:
+            means = key in MEANT or key in get_reserved_names() or key.startswith(MEANT_PREFIXES)
+            self.variables[key] = self.get_option('variables') and isidentifier(key) and not means
+        return self.variables[key]
 
     def _construct(self, name, variables):
         strict = self.get_option('strict')
