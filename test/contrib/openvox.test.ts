@@ -9,6 +9,7 @@ import { load } from 'js-yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority } from '../../src/base/development-pki.ts';
 import { productPath } from '../../src/base/product-files.ts';
+import type { JsonMap } from '../../src/model/json.ts';
 import { identityOf, registrationOf } from '../scenario/writing.ts';
 import { freePort } from '../support/free-port.ts';
 import {
@@ -278,7 +279,7 @@ describe.skipIf(!HAS_PUPPET)('the node classifier', STARTING, () => {
 
 describe.skipIf(!HAS_PUPPET)('the report processor', STARTING, () => {
   it('confirms what became of the record from which a catalog was compiled, by the process that got the report', async () => {
-    const { puppet, reads } = await createRig('proxy', 'node: web-1\n');
+    const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
     const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];
     puppet.addEnvironment('production', {
       'manifests/site.pp': `exec { 'test -e ${flag}': path => '/usr/bin:/bin' }\nnotify { lookup('log_level'): }\n`,
@@ -289,9 +290,15 @@ describe.skipIf(!HAS_PUPPET)('the report processor', STARTING, () => {
     const applyAs = (node: string): Promise<Ended> =>
       puppet.puppet('apply', '--catalog', file, '--certname', node, ...options);
 
+    const told = async (): Promise<unknown> =>
+      ((await running.get('/operations/delivered?state=outdated,failed,delivered')).body as JsonMap).nodes;
+
     await applyAs('web-1');
+    const message = `Puppet: 1 of 2 resources failed: Exec[test -e ${flag}]`;
+    expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', told: { message } }]);
     writeFileSync(flag, '');
     expect((await applyAs('web-1')).stderr).toBe('');
+    expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', told: null }]);
     // A report that names another node than its catalog was compiled for confirms nothing.
     expect(await applyAs('db-1')).toMatchObject({ stdout: expect.stringContaining('Applied catalog'), stderr: '' });
     expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });
