@@ -110,7 +110,7 @@ it('a record is delivered once its node has confirmed it, and that is known afte
   expect((await waiting).code).toBe(0);
   await restart(scene);
   expect((await delivered(scene, `?commit=${second}`)).summary).toMatch(
-    /^all 1 nodes that report run their record of /,
+    /^the one node that reports runs its record of /,
   );
   await expect
     .poll(async () => (await delivered(scene, '?state=delivered')).nodes[0]?.digest, PATIENCE)

@@ -93,7 +93,7 @@ describe('which nodes are delivered', () => {
       ask({ asked: { commit, isReached: (until) => reached.includes(until) } });
     expect(at(first, [first]).counts).toMatchObject({ delivered: 1, outdated: 0 });
     expect(at(first, [first]).summary).toMatch(
-      /^all 1 nodes that report run their record of commit \d or a later one;/,
+      /^the one node that reports runs its record of commit \d or a later one;/,
     );
     expect(at('later', []).counts).toMatchObject({ delivered: 0, outdated: 1 });
   });

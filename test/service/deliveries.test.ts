@@ -53,7 +53,12 @@ function rowOf(node: string): DeliveryRow | undefined {
 function confirm(
   by: Client,
   node: string,
-  { digest = digestOf(node), outcome = 'applied' as const, message = '', refusal = (): undefined => undefined } = {},
+  {
+    digest = digestOf(node),
+    outcome = 'applied' as const,
+    message = '',
+    refusal = (): ServiceError | undefined => undefined,
+  } = {},
 ): Promise<string> {
   return deliveries.confirm({ by, refusal }, node, { digest, outcome, message });
 }
@@ -86,9 +91,7 @@ describe('who may', () => {
   });
 
   it('confirm, is asked again when it is written', async () => {
-    const refusal = (): never => {
-      throw new ServiceError('client_not_registered', 'gone');
-    };
+    const refusal = () => new ServiceError('client_not_registered', 'gone');
     expect(await codeOf(confirm(WEB_1, 'web-1', { refusal }))).toBe('client_not_registered');
     expect(rowOf('web-1')).toBeUndefined();
   });

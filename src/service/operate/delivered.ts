@@ -31,7 +31,8 @@ export interface AskedCommit {
   readonly isReached: (until: string) => boolean;
 }
 
-interface Judged {
+interface JudgedNode {
+  readonly name: string;
   readonly row: DeliveryRow;
   readonly judgement: DeliveryJudgement;
 }
@@ -52,8 +53,8 @@ export function formerUntils(rows: Iterable<DeliveryRow>): readonly string[] {
 export function* judgeDelivered(
   { desired, rows, now }: View<DesiredState>,
   { instance, asked }: Pick<DeliveredQuery, 'instance'> & { readonly asked?: AskedCommit | undefined },
-): Steps<{ readonly nodes: ReadonlyMap<string, Judged>; readonly counts: DeliveryCounts }> {
-  const nodes = new Map<string, Judged>();
+): Steps<{ readonly nodes: ReadonlyMap<string, JudgedNode>; readonly counts: DeliveryCounts }> {
+  const nodes = new Map<string, JudgedNode>();
   const counts = { delivered: 0, outdated: 0, failed: 0, notReporting: 0 };
   const names = instance === null ? recordedNodes({ desired, rows }) : rows.index.serversOf(instance);
   yield* visitAll([...names], (name) => {
@@ -66,7 +67,7 @@ export function* judgeDelivered(
     const row = withPresent(known, { ...present, commit: desired.commit, time: momentOf(now) }, undefined);
     const judgement = judgeDelivery(row, asked?.isReached);
     counts[judgement.state] += 1;
-    nodes.set(name, { row, judgement });
+    nodes.set(name, { name, row, judgement });
   });
   return { nodes, counts };
 }
@@ -78,24 +79,23 @@ export function* findDelivered(
   view: View<DesiredState>,
 ): Steps<Delivered> {
   const { nodes, counts } = yield* judgeDelivered(view, query);
-  const late = [...nodes].filter(([, { judgement }]) => judgement.state !== 'delivered');
-  const matching = [...nodes.keys()].filter(
-    (name) => compareNames(name, after) > 0 && states.includes(nodes.get(name)?.judgement.state ?? 'delivered'),
+  const sorted = (yield* sortNames([...nodes.keys()])).flatMap((name) => nodes.get(name) ?? []);
+  const late = sorted.filter(({ judgement }) => judgement.state !== 'delivered');
+  const matching = sorted.filter(
+    ({ name, judgement }) => states.includes(judgement.state) && compareNames(name, after) > 0,
   );
-  const page = (yield* sortNames(matching)).slice(0, limit);
+  const page = matching.slice(0, limit);
   const { commit = null } = query.asked ?? {};
   return {
     commit,
     summary: summarize(counts, late, commit),
     counts,
-    nodes: page.flatMap((name) => describe(by, name, nodes.get(name), view)),
-    next: matching.length > page.length ? (page.at(-1) ?? null) : null,
+    nodes: page.map((judged) => describe(by, judged, view)),
+    next: matching.length > page.length ? (page.at(-1)?.name ?? null) : null,
   };
 }
 
-function describe(by: Client, name: string, judged: Judged | undefined, view: View<DesiredState>): DeliveredNode[] {
-  if (judged === undefined) return [];
-  const { row, judgement } = judged;
+function describe(by: Client, { name, row, judgement }: JudgedNode, view: View<DesiredState>): DeliveredNode {
   const { records, fetched, applied, told } = row;
   const registered = registryOf(view.desired);
   const mark = ({ digest, by: serial, time }: RecordMark) => {
@@ -105,34 +105,44 @@ function describe(by: Client, name: string, judged: Judged | undefined, view: Vi
   };
   const instance = view.rows.server(name)?.instance ?? null;
   const message = by.role === 'proxy' ? '' : told?.message;
-  return [
-    {
-      ...{ name, instance, ...judgement, digest: records[0].digest },
-      ...{ fetched: fetched && mark(fetched), applied: applied && mark(applied) },
-      told: told && { ...mark(told), outcome: told.outcome, message: message ?? '' },
-    },
-  ];
+  return {
+    ...{ name, instance, ...judgement, digest: records[0].digest },
+    ...{ fetched: fetched && mark(fetched), applied: applied && mark(applied) },
+    told: told && { ...mark(told), outcome: told.outcome, message: message ?? '' },
+  };
 }
 
 /** Returns one sentence, such as `7 of 40 nodes still run the record before 3f2a1c0b4d5e: web-1, web-2, since …`. */
 function summarize(
   { delivered, failed, notReporting }: DeliveryCounts,
-  late: readonly (readonly [name: string, judged: Judged])[],
+  late: readonly JudgedNode[],
   commit: string | null,
 ): string {
   const silent = notReporting === 0 ? '' : `; ${notReporting} more ${notReporting === 1 ? 'does' : 'do'} not report`;
   const all = delivered + late.length;
   if (all === 0) return 'no node reports which record it runs';
   const wanted = commit === null ? 'present record' : `record of ${shortOid(commit)} or a later one`;
-  if (late.length === 0) return `all ${all} nodes that report run their ${wanted}${silent}`;
-  const befores = [...new Set(late.map(([, { judgement }]) => judgement.before))];
+  const good = all === 1 ? 'the one node that reports runs its' : `all ${all} nodes that report run their`;
+  if (late.length === 0) return `${good} ${wanted}${silent}`;
+  const befores = [...new Set(late.map(({ judgement }) => judgement.before))];
   const [before] = befores;
   const which = befores.length === 1 && before != null ? `the record before ${shortOid(before)}` : 'an older record';
-  const names = late.map(([name]) => name).sort(compareNames);
-  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
-  const [since] = late.flatMap(([, { judgement }]) => judgement.since ?? []).sort();
+  const names = late.slice(0, NAMED_MAX).map(({ name }) => name);
+  const more = late.length > NAMED_MAX ? ` and ${late.length - NAMED_MAX} more` : '';
+  const since = oldestSince(late);
   const when = since === undefined ? '' : `, since ${since}`;
   const bad = failed === 0 ? '' : `; on ${failed} it failed`;
   const verb = late.length === 1 ? 'runs' : 'run';
-  return `${late.length} of ${all} nodes still ${verb} ${which}: ${names.slice(0, NAMED_MAX).join(', ')}${more}${when}${bad}${silent}`;
+  return `${late.length} of ${all} nodes still ${verb} ${which}: ${names.join(', ')}${more}${when}${bad}${silent}`;
+}
+
+/** Returns since when the record of that node is not delivered for which that is longest; undefined where it is not known of any. */
+export function oldestSince(nodes: Iterable<JudgedNode>): string | undefined {
+  let oldest: string | undefined;
+  for (const { judgement } of nodes) {
+    const { state, since } = judgement;
+    // All are of one length and zone, so that the order of the texts is that of the times.
+    if (state !== 'delivered' && since !== null && (oldest === undefined || since < oldest)) oldest = since;
+  }
+  return oldest;
 }

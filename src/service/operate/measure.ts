@@ -10,7 +10,7 @@ import type { DeleteBudget } from '../../model/settings.ts';
 import { DELIVERY_STATES, type InstanceStatus, type State } from '../../model/state.ts';
 import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
 import { activeView, heldView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
-import { judgeDelivered } from './delivered.ts';
+import { judgeDelivered, oldestSince } from './delivered.ts';
 import { heldItems } from './held-items.ts';
 
 /** What is measured. */
@@ -77,10 +77,7 @@ function* measureDelivered(view: PresentView<DesiredState>, set: SetGauge): Step
   const { nodes, counts } = yield* judgeDelivered(view, { instance: null });
   for (const state of DELIVERY_STATES) set('treeline_nodes_delivered', { state }, counts[state]);
   set('treeline_nodes_delivered', { state: 'not reporting' }, counts.notReporting);
-  const late = [...nodes.values()].flatMap(({ judgement: { state, since } }) =>
-    state === 'delivered' ? [] : (since ?? []),
-  );
-  set('treeline_delivery_oldest_seconds', {}, secondsSince(late.sort()[0], view.now));
+  set('treeline_delivery_oldest_seconds', {}, secondsSince(oldestSince(nodes.values()), view.now));
 }
 
 function measureCommits({ desired, refused, now }: MeasuredSources, set: SetGauge): void {
