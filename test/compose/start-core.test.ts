@@ -15,7 +15,8 @@ class FullStore extends MemoryStore {
   }
 }
 
-it('ends all parts of a core that cannot record what it has to', async () => {
+/** Starts a core with a store; `opened` ends it. */
+function start(store: MemoryStore) {
   const clock = new ManualClock();
   const opened = new AsyncDisposableStack();
   const execution = {
@@ -30,14 +31,27 @@ it('ends all parts of a core that cannot record what it has to', async () => {
   } as const;
   const starting = startCore(
     {
-      ...{ store: new FullStore(), source: new TextSource(), clock, execution, opened, sign: 'an earlier one' },
+      ...{ store, source: new TextSource(), clock, execution, opened, sign: 'an earlier one' },
       ...{ publisher: { prepare: unused, push: unused }, triggers: [], writes: 'off', random: () => 0 },
       registry: createProviderRegistry([], unused, undefined),
       log: createLog('silent'),
     },
     1_000,
   );
+  return { clock, opened, starting };
+}
+
+it('ends all parts of a core that cannot record what it has to', async () => {
+  const { clock, opened, starting } = start(new FullStore());
   await expect(starting).rejects.toThrow('the disk is full');
+  expect(clock.pending).toBeGreaterThan(0);
+  await opened.disposeAsync();
+  expect(clock.pending).toBe(0);
+});
+
+it('ends all parts of a core that has started', async () => {
+  const { clock, opened, starting } = start(new MemoryStore());
+  expect((await starting).isBusy()).toBe(false);
   expect(clock.pending).toBeGreaterThan(0);
   await opened.disposeAsync();
   expect(clock.pending).toBe(0);

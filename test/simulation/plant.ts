@@ -9,7 +9,7 @@ import type { PlantedDefect } from './planted-defect.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const DEFECTS = join(import.meta.dirname, 'defects');
 /** What runs and tests need of the project. */
-const COPIED = ['src', 'schemas', 'migrations', 'test', 'package.json', 'vitest.config.ts'];
+const COPIED = ['src', 'schemas', 'migrations', 'sample-repo', 'test', 'package.json', 'vitest.config.ts'];
 /** Characters of the end of an output that are told. */
 const OUTPUT_LENGTH = 200;
 

@@ -29,7 +29,7 @@ export const REPLICA_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'replica-answered',
     title: 'a lease is counted from the answer to a renewal, and not from when that was sent',
-    edits: [{ file: LEASE, find: 'held.sent = sent;', replace: 'held.sent = this.#moment();' }],
+    edits: [{ file: LEASE, find: 'held.sent = sent;', replace: 'held.sent = readClocks(this.#clock);' }],
   },
   {
     id: 'replica-database-clock',
