@@ -20,7 +20,7 @@ import { answerErrors } from './errors.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type FollowedLeader, forwardToLeader, tellFetches, waitForShownCommit } from './forward.ts';
 import { type Listener, startListener } from './listener.ts';
-import { openApiRoutes } from './openapi.ts';
+import { openApiRoutes, SECTIONS } from './openapi.ts';
 import { packAnswers } from './pack.ts';
 import { servePage } from './page/page.ts';
 import { assignRequestId, nameReplica } from './present.ts';
@@ -59,48 +59,6 @@ interface AppOptions extends AuthenticateOptions {
 const ANSWER_SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
-const SECTIONS = [
-  '/stacks',
-  '/clients',
-  '/types',
-  '/hiera',
-  '/tree',
-  '/operations',
-  '/events',
-  '/agent',
-  '/openapi.json',
-];
-/** The sections that answer nothing themselves. */
-const BELOW: ReadonlyMap<string, readonly string[]> = new Map([
-  ['/stacks', ['instances', 'templates']],
-  ['/hiera', ['all', '<clientcert>', '<clientcert>/<key>']],
-  [
-    '/operations',
-    [
-      'status',
-      'held',
-      'clients',
-      'delivered',
-      'problems',
-      'recorded',
-      'servers',
-      'events',
-      'notifications',
-      'explain',
-      'approve',
-      'acknowledge',
-      'accept-history',
-      'suspend',
-      'resume',
-      'retry',
-      'adopt',
-      'check',
-      'retain',
-      'replace',
-    ],
-  ],
-  ['/agent', ['actions']],
-]);
 const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz', 'metrics'];
 
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
@@ -257,8 +215,9 @@ function adviceFor(path: string): string {
     return '/livez, /readyz, /leaderz and /metrics are asked over plain HTTP, on the port of the setting management.port';
   }
   const section = `/${first}`;
-  const below = BELOW.get(section);
-  if (below === undefined) return didYouMean(section, SECTIONS) ?? `everything is below ${SECTIONS.join(', ')}`;
+  const below = SECTIONS.get(section) ?? [];
+  const sections = [...SECTIONS.keys()];
+  if (below.length === 0) return didYouMean(section, sections) ?? `everything is below ${sections.join(', ')}`;
   if (second === '') return `below it are ${below.join(', ')}`;
   return didYouMean(second, below) ?? `below ${section} are ${below.join(', ')}`;
 }

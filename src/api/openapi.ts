@@ -46,6 +46,20 @@ const OPERATIONS: Readonly<Record<string, Operation>> = api.operations;
 const NOT_IN_OPENAPI: ReadonlySet<string> = new Set(['$schema', 'definitions', 'errorMessage', 'doNotSuggest']);
 const ON_EVERY_ANSWER = { 'X-Request-Id': 'X-Request-Id', 'X-Treeline-Replica': 'X-Treeline-Replica' };
 
+/** By the first part of the paths of all routes, as `/operations`, what comes after it; empty where that answers itself. */
+export const SECTIONS: ReadonlyMap<string, readonly string[]> = listSections();
+
+function listSections(): ReadonlyMap<string, readonly string[]> {
+  const paths = Object.keys(OPERATIONS).map((route) => route.split(/[ /]+/).filter((part) => part !== ''));
+  const bySection = Map.groupBy(paths, ([, first = '']) => `/${first}`);
+  return new Map(
+    [...bySection].map(([section, routes]) => {
+      const below = new Set(routes.map(([, , second = '']) => second.replace(/^{(.*)}$/, '<$1>')));
+      return [section, below.has('') ? [] : [...below]];
+    }),
+  );
+}
+
 /** Returns the route of the document, which is made when it is first asked for. */
 export function openApiRoutes(reader: Reader): Router {
   const router = Router({ caseSensitive: true });

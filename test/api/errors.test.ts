@@ -32,7 +32,7 @@ describe('404', () => {
   test.each([
     [
       '/',
-      'There is nothing at GET /; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent, /openapi.json',
+      'There is nothing at GET /; everything is below /openapi.json, /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent',
     ],
     ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks"?'],
     ['/typs', 'There is nothing at GET /typs; did you mean "/types"?'],
@@ -46,10 +46,10 @@ describe('404', () => {
     ],
     [
       '/tree//',
-      'There is nothing at GET /tree//; everything is below /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent, /openapi.json',
+      'There is nothing at GET /tree//; everything is below /openapi.json, /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent',
     ],
-    ['/hiera', 'There is nothing at GET /hiera; below it are all, <clientcert>, <clientcert>/<key>'],
-    ['/hiera/a/b/c', 'There is nothing at GET /hiera/a/b/c; below /hiera are all, <clientcert>, <clientcert>/<key>'],
+    ['/hiera', 'There is nothing at GET /hiera; below it are all, <clientcert>'],
+    ['/hiera/a/b/c', 'There is nothing at GET /hiera/a/b/c; below /hiera are all, <clientcert>'],
     ['/hiera/nobody', 'There is no "nobody"'],
     ['/hiera/nobody/zone', 'There is no "nobody"'],
     ['/hiera/shop-web/Zone', 'There is no "Zone"'],

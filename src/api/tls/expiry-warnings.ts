@@ -1,17 +1,10 @@
 // Logs once a day which certificates and lists expire soon or have expired. The caller passes the time.
 import type { Logger } from '../../base/log.ts';
 import { momentOf } from '../../base/wording.ts';
+import { dueFrom } from '../../service/operate/clients-seen.ts';
 import type { Expiry, TlsPart } from './check-tls.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** The time before expiry from which it is logged; at most a quarter of the lifetime, for short-lived certificates. */
-const LEAD_MS: Readonly<Record<Expiry['what'], number>> = {
-  'server certificate': 14 * DAY_MS,
-  'client authority': 14 * DAY_MS,
-  'revocation list': 3 * DAY_MS,
-};
-const LEAD_OF_LIFE = 1 / 4;
 
 /** The consequence for people, and what to do. */
 const MEANINGS: Readonly<Record<Expiry['what'], string>> = {
@@ -36,7 +29,7 @@ export class ExpiryWarnings {
   /** Warns of what is due. Asked more often than once a day, it still warns once a day. */
   announce(expiries: readonly Expiry[], now: number): void {
     const told = new Map<string, number>();
-    for (const expiry of expiries.filter((expiry) => isDue(expiry, now))) {
+    for (const expiry of expiries.filter(({ from, until }) => now >= dueFrom({ begins: from, ends: until }))) {
       const key = JSON.stringify(expiry);
       const before = this.#told.get(key);
       const isTold = before !== undefined && now - before < DAY_MS;
@@ -51,8 +44,4 @@ export class ExpiryWarnings {
     if (now < until) this.#log.warn(fields, `a ${what} expires soon: ${MEANINGS[what]} in time`);
     else this.#log.error(fields, `a ${what} has expired: ${MEANINGS[what]} now`);
   }
-}
-
-function isDue({ what, from, until }: Expiry, now: number): boolean {
-  return now >= until - Math.min(LEAD_MS[what], (until - from) * LEAD_OF_LIFE);
 }

@@ -15,6 +15,7 @@ import {
   type HeldItem,
   type Since,
 } from './answers.ts';
+import { dueFrom } from './clients-seen.ts';
 import { isApprovedAlready } from './held-items.ts';
 import { reasonSince, type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
 import { answering, retrying, unblocking, uncheckedWords } from './server-items.ts';
@@ -264,21 +265,16 @@ function* uncheckedItems(
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** The time before its end from which on it needs a person; at most a quarter of its lifetime, as some are renewed every day. */
-const ENDING_MS = 30 * DAY_MS;
-const ENDING_OF_LIFE = 1 / 4;
 
 function endingItems({ view: { now }, noticed }: AttentionFacts): NewItem[] {
-  const due = (noticed?.ending ?? []).filter(({ begins, ends }) => {
-    return now >= ends - Math.min(ENDING_MS, (ends - begins) * ENDING_OF_LIFE);
-  });
+  const due = (noticed?.ending ?? []).filter((one) => now >= dueFrom(one));
   // Of several with one id, the one that ends first counts.
   return due
     .toSorted((a, b) => b.ends - a.ends)
     .map(({ id, name, begins, ends, action }) => {
       const days = Math.floor((ends - now) / DAY_MS);
       const left = now >= ends ? 'has ended' : days === 0 ? 'ends within a day' : `ends in ${countOf(days, 'day')}`;
-      const since = momentOf(ends - Math.min(ENDING_MS, (ends - begins) * ENDING_OF_LIFE));
+      const since = momentOf(dueFrom({ begins, ends }));
       return outsideItem({ id: `certificate:${id}`, reason: `${name} ${left}, at ${momentOf(ends)}`, since, action });
     });
 }
