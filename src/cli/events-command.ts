@@ -6,11 +6,11 @@ import type { ListedEvents, ToldEvent } from '../service/operate/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type Format, formatOption, print, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, RefusedRequest, type ServerOptions, streamFrom } from './server-connection.ts';
+import { spanMs } from './time-span.ts';
 
 const PAGE = 1_000;
 /** A controller that restarts, or a replica that ends, is waited for. */
 const RETRY = { afterMs: 2_000, countMax: 30 };
-const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 type EventOptions = ServerOptions & {
   readonly format: Format;
@@ -42,9 +42,9 @@ export function addEventsCommand(program: Command): void {
 
 /** Returns the least id of an event of that time: ids are at least milliseconds. */
 function readSince(since: string, now: number): number {
-  const [, count, unit = ''] = /^(\d+)([mhd]?)$/.exec(since) ?? [];
-  const time = count === undefined ? Date.parse(since) : now - Number(count) * (UNITS_MS[unit] ?? 0);
-  const id = unit === '' && count !== undefined ? Number(count) : time;
+  const span = spanMs(since);
+  const told = /^\d+$/.test(since) ? Number(since) : Date.parse(since);
+  const id = span === undefined ? told : now - span;
   if (Number.isSafeInteger(id) && id > 0) return id;
   throw new CommandFailure(`--since is 30m, 12h, 7d, a time such as 2026-11-23T18:00:00Z, or an id, not "${since}"`);
 }

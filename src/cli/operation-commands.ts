@@ -9,6 +9,7 @@ import { formatProblem } from './format-problem.ts';
 import { belowHeading, type Format, formatOption, print, printAs, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, postTo, type ServerOptions } from './server-connection.ts';
 import { findDigest, findHeldHistory } from './short-ids.ts';
+import { spanMs } from './time-span.ts';
 
 type Showing = ServerOptions & { readonly format: Format };
 type Asking = ServerOptions & { readonly reason?: string };
@@ -87,12 +88,10 @@ function addAcknowledge(program: Command): void {
     );
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** Returns the time at which a span from now ends; any other text as it is, for the controller to judge. */
 function timeOf(text: string): string {
-  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  return count === undefined ? text : momentOf(systemClock.now() + Number(count) * (UNIT_MS[unit] ?? 0));
+  const span = spanMs(text);
+  return span === undefined ? text : momentOf(systemClock.now() + span);
 }
 
 function addRequests(program: Command): void {
