@@ -1,5 +1,6 @@
 // The page in a real browser, on a whole controller: what an operator sees, clicks and hears, while commits roll out and when the controller
 // is gone. PAGE_PICTURES=1 writes the pictures of the documents.
+import { X509Certificate } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -39,6 +40,19 @@ async function served(files: FileChanges, options: { createMs?: number; failRate
   return { running, site, address: `http://localhost:${running.controller.management.port}/ui/` };
 }
 
+/** Registers the site's proxy, and has it say that a node runs a record which nobody knows. */
+async function confirmUnknown({ running, site }: Shown, node: string): Promise<void> {
+  const read = (end: string): string => readFileSync(join(site.folder, 'pki', `proxy.${end}`), 'utf8');
+  const identity = { key: read('key'), cert: read('crt') };
+  const { serialNumber } = new X509Certificate(identity.cert);
+  const commit = await site.repository.commit({ [`clients/${serialNumber}.yaml`]: `role: proxy\nnode: ${node}\n` });
+  await running.untilDone(commit);
+  const body = JSON.stringify({ digest: 'x'.repeat(22), outcome: 'applied' });
+  const headers = { 'Content-Type': 'application/json' };
+  const { status } = await running.request(`/hiera/${node}/applied`, { method: 'POST', identity, headers, body });
+  expect(status).toBe(200);
+}
+
 const isWide = (page: Page): Promise<boolean> => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 const textOf = (page: Page, at = 'main'): Promise<string> => page.locator(at).innerText();
 const until = (page: Page, words: string | RegExp, at = 'main') =>
@@ -49,15 +63,20 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', { timeout: 90_000 }, () =>
     const shown = await served(STACKS);
     const { site, running, address } = shown;
     await running.untilDone(await headOf(site), 'shop', 'office');
+    await confirmUnknown(shown, 'office-web-1');
     const { page, faults } = await openPage(browser, address);
     await until(page, 'Nothing needs a person');
+    await until(page, /Records 1 of 1 nodes still runs an older record: office-web-1; 5 more do not report/);
     await until(page, /office\s+✓\s*Done/);
     await until(page, '● live', 'header');
 
     await site.repository.commit({ [OFFICE]: 'stackTemplate: wep\n' });
     await until(page, /invalid\s+office[\s\S]*there is no stack template "wep"/);
     await page.getByRole('link', { name: 'office' }).first().click();
-    await until(page, /^Overview \/ Instances\s+office[\s\S]*Invalid/);
+    await until(
+      page,
+      /^Overview \/ Instances\s+office[\s\S]*Invalid[\s\S]*Records 1 of 1 nodes still runs an older record/,
+    );
     expect(new URL(page.url()).pathname).toBe('/ui/instances/office');
 
     await page.getByRole('button', { name: 'office-web-1' }).click();
