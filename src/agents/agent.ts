@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import type { Answer } from '../model/call-result.ts';
 import type { JsonMap } from '../model/json.ts';
+import { isWorking } from '../model/least-rights.ts';
 import type { Client, Properties } from '../model/objects.ts';
 import type { NodeRecord } from '../model/record.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -77,6 +78,8 @@ export interface AgentOptions {
   readonly clock: Clock;
   /** Returns the registered client of a serial. */
   readonly registered: (serial: string) => Client | undefined;
+  /** Tells whether a client sees a server. Left out: each sees all. */
+  readonly sees?: ((by: Client, server: string) => boolean) | undefined;
 }
 
 /** Requests that wait for actions. */
@@ -91,28 +94,28 @@ export function createAgent(options: AgentOptions): Agent {
   return {
     actions(by, limit) {
       work.hear(by.serial);
-      return work.offered(tagsOf(by), limit).map((offer) => describeAction(offer, work));
+      return work.offered(tagsOf(by), limit, seenBy(options, by)).map((offer) => describeAction(offer, work));
     },
     async wait(by, ms, signal) {
       work.hear(by.serial);
-      if (work.hasOffer(tagsOf(by))) return;
+      if (work.hasOffer(tagsOf(by), seenBy(options, by))) return;
       await waits.run({ client: by.serial }, () => waitForOffer(options, by, { ms, signal }));
     },
     async claim({ by, refusal }, id, request) {
       work.hear(by.serial);
-      const server = ownServer(work, by, id);
-      const ownTags = () => (refusal() === undefined ? tagsNow(options, by) : undefined);
+      const server = ownServer(options, by, id);
+      const ownTags = () => (refusal() === undefined && isFor(options, by, server) ? tagsNow(options, by) : undefined);
       const claimed = await work.claim(server, id, { client: by.serial, request, ownTags });
       return { lease: claimed.lease, deadline: claimed.call.deadline, action: describeAction(claimed, work) };
     },
     heartbeat(by, id, lease) {
       work.hear(by.serial);
-      if (!work.isHeld(serverIn(id), { id, lease, client: by.serial })) throw notHeld(work, by, id);
+      if (!work.isHeld(serverIn(id), { id, lease, client: by.serial })) throw notHeld(options, by, id);
     },
     async report(by, id, { lease, answer }) {
       work.hear(by.serial);
       const isAccepted = await work.report(serverIn(id), { id, lease, client: by.serial }, answer);
-      if (!isAccepted) throw notHeld(work, by, id);
+      if (!isAccepted) throw notHeld(options, by, id);
     },
   };
 }
@@ -122,10 +125,11 @@ interface OfferWait {
   readonly signal: AbortSignal;
 }
 
-async function waitForOffer({ work, clock }: AgentOptions, by: Client, { ms, signal }: OfferWait): Promise<void> {
+async function waitForOffer(options: AgentOptions, by: Client, { ms, signal }: OfferWait): Promise<void> {
+  const { work, clock } = options;
   const end = clock.monotonic() + ms;
   for (let left = ms; left > 0 && !signal.aborted; left = end - clock.monotonic()) {
-    if (work.hasOffer(tagsOf(by))) return;
+    if (work.hasOffer(tagsOf(by), seenBy(options, by))) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const forget = [work.watch(tagsOf(by), resolve), clock.after(left, resolve)];
     const stop = (): void => resolve();
@@ -153,7 +157,7 @@ function tagsOf({ tags = [] }: Client): readonly string[] {
 /** Returns the tags of a proxy that may have been removed since it asked; undefined if it was. */
 function tagsNow({ registered }: AgentOptions, by: Client): readonly string[] | undefined {
   const client = registered(by.serial);
-  return client?.role === 'proxy' ? tagsOf(client) : undefined;
+  return isWorking(client) ? tagsOf(client) : undefined;
 }
 
 /** Returns the server of an action, which may not exist. Throws `not_found` for what is no id. */
@@ -163,14 +167,23 @@ function serverIn(id: string): string {
   return server;
 }
 
-function ownServer(work: ProxyWork, by: Client, id: string): string {
+/** Returns a function that tells whether a proxy sees a server. */
+function seenBy({ sees }: AgentOptions, by: Client): (server: string) => boolean {
+  return (server) => sees?.(by, server) ?? true;
+}
+
+function isFor(options: AgentOptions, by: Client, server: string): boolean {
+  return options.work.isFor(server, tagsOf(by)) && seenBy(options, by)(server);
+}
+
+function ownServer(options: AgentOptions, by: Client, id: string): string {
   const server = serverIn(id);
-  if (!work.isFor(server, tagsOf(by))) throw unknownAction(id);
+  if (!isFor(options, by, server)) throw unknownAction(id);
   return server;
 }
 
-function notHeld(work: ProxyWork, by: Client, id: string): ServiceError {
-  if (!work.isFor(serverIn(id), tagsOf(by))) return unknownAction(id);
+function notHeld(options: AgentOptions, by: Client, id: string): ServiceError {
+  if (!isFor(options, by, serverIn(id))) return unknownAction(id);
   return new ServiceError('conflict', `${id} is not held with this lease, or was given up`);
 }
 

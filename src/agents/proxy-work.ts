@@ -61,6 +61,9 @@ export interface ProxyWorkOptions {
   readonly log: Logger;
 }
 
+/** Tells whether a proxy sees a server, as of another tenant it does not. */
+type SeesServer = (server: string) => boolean;
+
 /** The work of proxies: offers, claims and reports. */
 export class ProxyWork {
   readonly #options: ProxyWorkOptions;
@@ -99,16 +102,16 @@ export class ProxyWork {
     return this.#row(server) !== undefined && fitsProxy(this.#options.reconciler.proxyTagsFor(server), own);
   }
 
-  /** Returns at most `limit` calls that a proxy with these tags may claim now, those that wait longest first. */
-  offered(tags: readonly string[], limit: number): readonly OfferedCall[] {
-    const found = this.#find(tags, limit);
+  /** Returns at most `limit` calls that a proxy with these tags may claim now, those that wait longest first; only of servers that it sees. */
+  offered(tags: readonly string[], limit: number, sees: SeesServer): readonly OfferedCall[] {
+    const found = this.#find(tags, limit, sees);
     for (const { call } of found) this.#options.reconciler.offers.rotate(call.resource, tags);
     return found;
   }
 
   /** Returns true if a proxy with these tags may claim a call now. Throws `not_ready` when the controller stops. */
-  hasOffer(tags: readonly string[]): boolean {
-    return this.#find(tags, 1).length > 0;
+  hasOffer(tags: readonly string[], sees: SeesServer): boolean {
+    return this.#find(tags, 1, sees).length > 0;
   }
 
   /** Calls `wake` when there may be more to offer to a proxy with these tags, until the returned function is called. */
@@ -219,12 +222,13 @@ export class ProxyWork {
     this.#reports.ended(server, isAnswered);
   }
 
-  #find(tags: readonly string[], limit: number): readonly OfferedCall[] {
+  #find(tags: readonly string[], limit: number, sees: SeesServer): readonly OfferedCall[] {
     if (this.#isStopped) throw stopping();
     const { reconciler } = this.#options;
     const found: OfferedCall[] = [];
     const changed: string[] = [];
     for (const server of reconciler.offers.for(tags)) {
+      if (!sees(server)) continue;
       const isOpen = this.isFor(server, tags) && this.#isFree(server);
       const offer = isOpen ? reconciler.nextCallFor(server, tags) : undefined;
       if (offer === undefined) changed.push(server);

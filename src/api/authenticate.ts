@@ -10,7 +10,8 @@ import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Asker } from '../base/shares.ts';
 import { countLog } from '../base/throttles.ts';
-import type { Client } from '../model/objects.ts';
+import { haveSameRights, withReads } from '../model/least-rights.ts';
+import type { Client, ReadScope } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Caller, Registry } from '../service/caller.ts';
@@ -21,6 +22,8 @@ import { fingerprintOf, identifyPeer, type Peer } from './peer.ts';
 /** The registry, and the judgement of certificates. */
 export interface AuthenticateOptions {
   readonly reader: Reader;
+  /** What proxies read whose client file does not say. Left out: everything. */
+  readonly proxyReads?: ReadScope;
   readonly clock: Clock;
   readonly log: Logger;
   /** Counts requests, and those that are refused for their certificate. Left out: nothing does. */
@@ -112,7 +115,7 @@ export function admit(options: AuthenticateOptions, request: IncomingMessage, re
   const client = registry === undefined ? reader.registered(peer.serial) : registry(peer.serial);
   if (client === undefined) throw unknownClient(reader, peer);
   checkFingerprint(client, peer, ambiguity);
-  return client;
+  return withReads(client, options.proxyReads ?? 'all');
 }
 
 /** Tells whether only a request that is handed on lets the leader record that its client was seen. */
@@ -145,13 +148,13 @@ export function requireAllowed(request: IncomingMessage): void {
 
 /**
  * Returns why a request that was let pass is not allowed any more: its certificate admits no client now, or its client is not
- * registered, or with another role, on which all rights hang. Undefined while it is, and for one that was not let pass.
+ * registered, or with another role or part of everything that it sees, on which all rights hang. Undefined while it is, and for one that was not let pass.
  */
 export function findRefusal(request: IncomingMessage, registry?: Registry): ServiceError | undefined {
   const options = judges.get(request.socket);
   if (options === undefined) return undefined;
   try {
-    requireRole(admit(options, request, registry), clients.get(request));
+    requireSameRights(admit(options, request, registry), clients.get(request));
     return undefined;
   } catch (error) {
     if (error instanceof ServiceError) return error;
@@ -160,9 +163,13 @@ export function findRefusal(request: IncomingMessage, registry?: Registry): Serv
 }
 
 /** What every role is answered alike has no client. */
-function requireRole({ serial, role }: Client, asked: Client | undefined): void {
-  if (asked === undefined || asked.role === role) return;
-  const message = `The role of the client ${serial} was changed meanwhile, from ${asked.role} to ${role}: ask again`;
+function requireSameRights(client: Client, asked: Client | undefined): void {
+  if (asked === undefined || haveSameRights(client, asked)) return;
+  const { serial, role } = client;
+  const message =
+    role === asked.role
+      ? `What the client ${serial} may see and do was changed meanwhile: ask again`
+      : `The role of the client ${serial} was changed meanwhile, from ${asked.role} to ${role}: ask again`;
   throw new ServiceError('not_allowed', message);
 }
 

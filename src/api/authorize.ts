@@ -1,7 +1,8 @@
 // Allows or refuses a request by the client's role. Rights belong to the object that is written, not to the route that
-// leads there. Every registered client may read; the reader shows a proxy its own record only. See docs/rest.md, roles.
+// leads there. Every registered client may read; what it sees, service/seen-sources.ts decides. See docs/rest.md, roles and least rights.
 import type { NextFunction, Request, Response } from 'express';
 import { invariant } from '../base/invariant.ts';
+import { isNarrow, isReadOnly } from '../model/least-rights.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -43,6 +44,15 @@ export function requireRight(client: Client, right: Right): void {
   }
   const { role } = client;
   const roles: readonly Role[] = RIGHTS[right];
+  if (isReadOnly(client) && !right.startsWith('read ')) {
+    const { node } = client;
+    const what = node === undefined ? 'may read, and nothing else' : `may read and confirm the record of ${node}`;
+    throw new ServiceError('not_allowed', `This client ${what}: it may not ${right}`);
+  }
+  // These tell of the estate as a whole.
+  if (isNarrow(client) && right.startsWith('read ')) {
+    throw new ServiceError('not_allowed', `This client sees a part of everything: it may not ${right}`);
+  }
   if (roles.includes(role)) return;
   throw new ServiceError('not_allowed', `The role ${role} may not ${right}; that is for ${roles.join(' and ')}`);
 }

@@ -4,9 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
 import type { Shares } from '../base/shares.ts';
 import type { Steps } from '../base/steps.ts';
+import { scopeOf } from '../model/least-rights.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { type PiecedAnswer, writeAnswer } from './answer.ts';
-import { askerOf } from './authenticate.ts';
+import { askerOf, findClient } from './authenticate.ts';
 import { clientTurns } from './client-turns.ts';
 import { only } from './only.ts';
 import { PACKED_BYTES_MIN, type Pack } from './pack.ts';
@@ -85,6 +86,14 @@ function memoryOf(path: string, { pieces, bytes }: PiecedAnswer): number {
   return path.length + (bytes === characters ? bytes : 2 * characters) + ENTRY_BYTES;
 }
 
+/** Returns what tells an answer from others that are made of the same state: its URL, and how much of everything the client sees. */
+export function keyOf(request: IncomingMessage): string {
+  const { url = '' } = request;
+  const client = findClient(request);
+  const scope = client && scopeOf(client);
+  return scope === undefined ? url : `${scope.key} ${url}`;
+}
+
 /** What reads are answered from. */
 export interface Reads {
   /** The commit of the answers. */
@@ -104,7 +113,7 @@ interface ReadBody {
 export function sendKept({ reader, kept }: Required<Reads>, pack: Pack) {
   return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const answer = isRead ? kept.find(request.url ?? '') : undefined;
+    const answer = isRead ? kept.find(keyOf(request)) : undefined;
     if (answer === undefined) {
       next();
       return;
@@ -121,7 +130,7 @@ export function read<Params>({ reader, kept }: Reads, make: (request: Request<Pa
     const [commit, version] = [reader.commit(), kept?.version()];
     const { body, oid } = make(request);
     const answer = writeAnswer(body, oid);
-    if (version !== undefined) kept?.keep(request.url, version, answer);
+    if (version !== undefined) kept?.keep(keyOf(request), version, answer);
     sendAnswer(request, response, { commit, answer });
   };
 }
@@ -135,7 +144,7 @@ export function readsOn(router: Router, reads: Reads) {
 
 interface ListReads extends Reads {
   readonly shares: Shares;
-  /** Returns what tells a request from those that have another answer, undefined where its client alone has this one. Left out: its URL. */
+  /** Returns what tells a request from those that have another answer, undefined where its client alone has this one. Left out: {@link keyOf}. */
   readonly questionOf?: (request: Request) => string | undefined;
 }
 
@@ -144,19 +153,19 @@ interface ListReads extends Reads {
  * throws becomes the answer instead. A list is made once for all who wait for it.
  */
 export function readList<Params>(
-  { reader, kept, shares, questionOf = ({ url }) => url }: ListReads,
+  { reader, kept, shares, questionOf = keyOf }: ListReads,
   make: (request: Request<Params>) => Steps<PiecedAnswer>,
 ) {
   async function answerTo(
     request: Request<Params>,
   ): Promise<{ readonly commit: string; readonly answer: PiecedAnswer }> {
-    const known = kept?.find(request.url);
+    const known = kept?.find(keyOf(request));
     if (known !== undefined) return { commit: reader.commit(), answer: known };
     const version = kept?.version();
     const steps = make(request);
     const commit = reader.commit();
     const answer = await clientTurns.make(fingerprintOf(request), steps);
-    if (version !== undefined) kept?.keep(request.url, version, answer);
+    if (version !== undefined) kept?.keep(keyOf(request), version, answer);
     return { commit, answer };
   }
 

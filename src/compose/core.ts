@@ -17,6 +17,7 @@ import { Follower } from '../follow/follower.ts';
 import { renewIncarnations } from '../follow/renew-incarnations.ts';
 import { readSafety, withApproval } from '../follow/safety.ts';
 import { toldWait } from '../machine/wait.ts';
+import type { Client } from '../model/objects.ts';
 import type { Settings } from '../model/settings.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { auditDeletes } from '../reconcile/audit-deletes.ts';
@@ -174,7 +175,8 @@ export function wireCore(outside: OutsideParts): WiredCore {
     work?.stop();
     return wired.stop();
   };
-  const agent = work && createAgent({ work, clock, registered: (serial) => reader.registered(serial) });
+  const sees = (by: Client, server: string): boolean => reader.seenBy(by)?.view.seesServer(server) ?? true;
+  const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const isBusy = (): boolean => follower.isBusy || wired.isBusy();
   const core = { reader, operator, explainer, writer, commits, follower, isBusy, stopWaiting };
   return { ...core, ledger, current, reconciler, agent, started: Promise.all([signed, corrected]) };

@@ -71,7 +71,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   invariant(agent !== undefined, 'the registry has no entry for proxies');
   const known = { streams, judge, audit, seen, deliveries, clock, log, metrics };
   const answers = { ...known, replica: settings.replica.name };
-  const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers });
+  const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads: settings.api.proxyReads });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;
   const stopWaiting = async (): Promise<void> => {

@@ -46,6 +46,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
   opened.adopt(asked, (it) => it.close());
   const handler = createStandbyApp({
     ...{ reader, explainer, streams, replica: name, judge, audit, seen, deliveries, clock, log, metrics },
+    proxyReads: settings.api.proxyReads,
     operator: { ...progress, ...recordReads(views) },
     leader: {
       isKnown: () => lease.leader() !== undefined,

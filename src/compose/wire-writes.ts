@@ -60,6 +60,7 @@ export function wireWrites(parts: WritesParts): WiredWrites {
     preview: createPreview({ branch, clock, safety, inSlices }),
     approveDeletes: (instance, { by, refusal }) => requests.approveDeletes(instance, { by: by.serial, refusal }),
     isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
+    recorded: ledger,
     review,
   });
   const commits = createCommitWait({

@@ -6,6 +6,7 @@ import { HIERARCHY_FILE } from '../catalog/paths.ts';
 import type { ActivePath } from '../catalog/unreadable.ts';
 import { splitAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt } from '../model/entry.ts';
+import { isFullAdministrator } from '../model/least-rights.ts';
 import { isPlainTypeName } from '../model/names.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
 import { hasNoErrors, type Problem } from '../model/problem.ts';
@@ -48,13 +49,13 @@ export function selectActiveClients(catalog: Catalog, before: ActiveVersions<Cli
     if (isValidEntry(entry)) clients.set(serial, { entry, commit: catalog.commit });
   }
   if (hasAdministrator(clients)) return { clients, problems: [] };
-  const kept = [...before].filter(([, { entry }]) => entry.object?.role === 'administrator');
+  const kept = [...before].filter(([, { entry }]) => isFullAdministrator(entry.object));
   for (const [serial, held] of kept) clients.set(serial, held);
   return { clients, problems: kept.map(([serial, held]) => lastAdministrator(serial, held, catalog)) };
 }
 
 function hasAdministrator(clients: ActiveVersions<Client>): boolean {
-  return [...clients.values()].some(({ entry }) => entry.object?.role === 'administrator');
+  return [...clients.values()].some(({ entry }) => isFullAdministrator(entry.object));
 }
 
 function lastAdministrator(serial: string, kept: ActiveVersion<Client>, catalog: Catalog): Problem {

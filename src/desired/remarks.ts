@@ -5,6 +5,7 @@ import { didYouMean, quote } from '../base/wording.ts';
 import { isTreeType, treeIndex } from '../hiera/tree-index.ts';
 import { splitAddress } from '../model/address.ts';
 import { isValidEntry, problemAt } from '../model/entry.ts';
+import { isFullAdministrator } from '../model/least-rights.ts';
 import { kindOf } from '../model/names.ts';
 import type { TypedObject } from '../model/objects.ts';
 import { isError, type Problem, sortProblems } from '../model/problem.ts';
@@ -31,7 +32,7 @@ function remarksOn(desired: DesiredState): readonly Problem[] {
 }
 
 function* noAdministrator({ clients }: DesiredState): Generator<Problem> {
-  if ([...clients.values()].some(({ entry }) => entry.object?.role === 'administrator')) return;
+  if ([...clients.values()].some(({ entry }) => isFullAdministrator(entry.object))) return;
   const message =
     clients.size === 0
       ? 'no client is registered, so the interface admits no client'

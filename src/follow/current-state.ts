@@ -6,6 +6,7 @@ import { nodeAtMoment } from '../desired/node-records.ts';
 import { compileSecrets, type Secrets } from '../hiera/secrets.ts';
 import { isValidEntry } from '../model/entry.ts';
 import type { Json } from '../model/json.ts';
+import { isWorking } from '../model/least-rights.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import type { RegisteredProxy } from '../reconcile/waits/proxy-presence.ts';
@@ -144,6 +145,6 @@ export function proxiesIn(clients: Clients): readonly RegisteredProxy[] {
       {
         entry: { object },
       },
-    ]) => (object?.role === 'proxy' ? [{ serial, tags: object.tags ?? [] }] : []),
+    ]) => (isWorking(object) ? [{ serial, tags: object.tags ?? [] }] : []),
   );
 }

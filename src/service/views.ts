@@ -31,9 +31,17 @@ export interface View<Desired> {
   readonly now: number;
 }
 
+/** The rows of the present moment, as the service reads them. */
+export interface PresentRows extends Pick<Ledger, 'server' | 'read' | 'list' | 'events' | 'listEvents' | 'version'> {
+  readonly index: Pick<
+    Ledger['index'],
+    'serversOf' | 'failedUpdatesOf' | 'queuedHeals' | 'needingPerson' | 'serversOfEntries' | 'serversOfProxies'
+  >;
+}
+
 /** The present moment. */
 export interface PresentView<Desired> extends View<Desired> {
-  readonly rows: Ledger;
+  readonly rows: PresentRows;
 }
 
 /** The facts that answers about the progress of instances are made of. */
@@ -51,7 +59,7 @@ export interface ViewSources {
   readonly refused: () => RefusedCommit | undefined;
   /** Returns why nothing is followed yet, in words that every client may read. */
   readonly notReadyReason: () => string;
-  readonly rows: Ledger;
+  readonly rows: PresentRows;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -91,7 +99,7 @@ const REPEATED =
   'This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller';
 
 /** Returns the facts as the rows tell them; undefined where no commit was ever followed. */
-function recordedView(rows: Ledger, now: number): PresentView<ProgressFacts> | undefined {
+function recordedView(rows: PresentRows, now: number): PresentView<ProgressFacts> | undefined {
   const head = rows.read('head', 'head');
   if (head === undefined) return undefined;
   const units = new Map<string, Pick<Unit, 'type' | 'name'>>();

@@ -34,7 +34,8 @@ export function createSampleExplainer(): Explainer {
     const isKnown = node === 'shop-web' && (key === undefined || key === 'zone');
     if (!isKnown) throw new ServiceError('not_found', `There is no "${node}" with "${key}"`);
   }
-  return {
+  const explainer: Explainer = {
+    as: () => explainer,
     async explain(node, key) {
       find(node, key);
       return EXPLANATION;
@@ -45,4 +46,5 @@ export function createSampleExplainer(): Explainer {
       return EFFECT;
     },
   };
+  return explainer;
 }

@@ -124,6 +124,8 @@ export function createSampleReader(): SampleReader {
       if (!isTypeName(type)) throw new ServiceError('not_found', `There is no type "${type}"`);
       return { body: find(type === 'zone' || type === 'all' ? { z1: ZONE } : {}, name), oid: OID };
     },
+    as: () => reader,
+    seenBy: () => undefined,
     types: () => TYPE_NAMES,
     nodes: () => withResult([NODE]),
     recordSources: (node) => [reader.records[node]],

@@ -15,7 +15,11 @@ export function clientRoutes(reader: Reader, writer: Writer): Router {
   router
     .route('/clients')
     .all(only('GET', 'POST', 'DELETE'))
-    .get(read({ reader }, (request) => ({ body: { result: reader.clients(clientOf(request), queryRole(request)) } })))
+    .get(
+      read({ reader }, (request) => ({
+        body: { result: reader.as(clientOf(request)).clients(clientOf(request), queryRole(request)) },
+      })),
+    )
     .post(
       allow('write clients'),
       write(
@@ -33,7 +37,7 @@ export function clientRoutes(reader: Reader, writer: Writer): Router {
   router
     .route('/clients/:serial')
     .all(only('GET', 'DELETE'))
-    .get(read({ reader }, (request) => reader.client(clientOf(request), request.params.serial)))
+    .get(read({ reader }, (request) => reader.as(clientOf(request)).client(clientOf(request), request.params.serial)))
     .delete(
       allow('write clients'),
       write<{ serial: string }>(

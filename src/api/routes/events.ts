@@ -14,7 +14,7 @@ import { ANY_ID, queryNumber, queryRange, queryTexts, readNumber } from '../quer
 const INSTANCES_MAX = 100;
 
 interface EventRoutes {
-  readonly reader: Pick<Reader, 'recordedCommit'>;
+  readonly reader: Pick<Reader, 'recordedCommit' | 'seenBy'>;
   readonly operator: Pick<Operator, 'listEvents'>;
   readonly streams: EventStreams;
   readonly shares: Shares;
@@ -43,6 +43,7 @@ export function eventRoutes({ reader, operator, streams, shares }: EventRoutes):
       else {
         await streams.open({
           ...{ ...asked, response, by: clientOf(request), client: fingerprintOf(request) },
+          seen: () => reader.seenBy(clientOf(request)),
           isAllowed: () => findRefusal(request) === undefined,
           onUnread: () => logOverShare(request, 'events that it does not read'),
         });

@@ -10,6 +10,7 @@ import { requireRight } from '../authorize.ts';
 import { only } from '../only.ts';
 import { sendRead } from '../present.ts';
 import { queryText } from '../query.ts';
+import { keyOf } from '../reads.ts';
 
 interface ExplainRoutes {
   readonly reader: Reader;
@@ -27,10 +28,11 @@ export function explainRoutes({ reader, explainer, shares }: ExplainRoutes): Rou
       const { node, key } = request.params;
       const digest = queryText(request, 'approval');
       if (digest !== undefined) requireRight(clientOf(request), 'read what an approval would do');
-      const answer = await shares.run(askerOf(request, response, request.url), async () => {
+      const explains = explainer.as(clientOf(request));
+      const answer = await shares.run(askerOf(request, response, keyOf(request)), async () => {
         const commit = reader.commit();
-        if (digest === undefined) return { commit, answer: writeAnswer(await explainer.explain(node, key)) };
-        return { commit, answer: writeAnswer(await explainer.explainApproval(digest, node, key)) };
+        if (digest === undefined) return { commit, answer: writeAnswer(await explains.explain(node, key)) };
+        return { commit, answer: writeAnswer(await explains.explainApproval(digest, node, key)) };
       });
       requireAllowed(request);
       if (answer !== undefined) sendRead(request, response, answer);

@@ -53,12 +53,16 @@ export function hieraRoutes(routes: HieraRoutes): Router {
       readList({ reader, kept, shares }, (request) => {
         const [isExplained, isInventory] = [queryFlag(request, 'info'), queryFlag(request, 'inventory')];
         const textOf = (node: NodeAtMoment): string => JSON.stringify(isExplained ? node.explained() : node.record());
-        return writeRecords(reader.nodes(), isInventory ? (node) => withGroup(node, textOf(node)) : textOf);
+        return writeRecords(
+          reader.as(clientOf(request)).nodes(),
+          isInventory ? (node) => withGroup(node, textOf(node)) : textOf,
+        );
       }),
     );
   const recordOf = (request: NodeRequest) => {
     const { clientcert } = request.params;
-    return { body: queryFlag(request, 'info') ? reader.explainedRecord(clientcert) : reader.record(clientcert) };
+    const reads = reader.as(clientOf(request));
+    return { body: queryFlag(request, 'info') ? reads.explainedRecord(clientcert) : reads.record(clientcert) };
   };
   router
     .route('/hiera/:clientcert')
@@ -71,7 +75,8 @@ export function hieraRoutes(routes: HieraRoutes): Router {
     .post(requireConfirming, ...jsonBody(), confirm(operator));
   addRead<{ clientcert: string; key: string }>('/hiera/:clientcert/:key', (request) => {
     const { clientcert, key } = request.params;
-    const body = queryFlag(request, 'info') ? reader.explainedValue(clientcert, key) : reader.value(clientcert, key);
+    const reads = reader.as(clientOf(request));
+    const body = queryFlag(request, 'info') ? reads.explainedValue(clientcert, key) : reads.value(clientcert, key);
     return { body };
   });
   return router;
@@ -121,7 +126,7 @@ function waitForChange(
     let seen: readonly unknown[] = [];
     return () => {
       try {
-        const sources = reader.recordSources(request.params.clientcert);
+        const sources = reader.as(clientOf(request)).recordSources(request.params.clientcert);
         if (seen.length > 0 && sources.every((each, index) => each === seen[index])) return false;
         seen = sources;
         return tagIn(known, tagOf(JSON.stringify(recordOf(request).body))) === undefined;

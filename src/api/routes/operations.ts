@@ -26,7 +26,7 @@ import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { recordedCommitOf, sendEnvelope, sendRead } from '../present.ts';
 import { queryFlag, queryNumber, queryText } from '../query.ts';
-import { readList, readsOn } from '../reads.ts';
+import { keyOf, readList, readsOn } from '../reads.ts';
 import { explainRoutes } from './explain.ts';
 
 /** Each is alone while it writes its rows, and passes wait for it. */
@@ -59,7 +59,9 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
   addHeldRead(router, { reader, operator, shares });
   addDeliveredRead(router, { reader, operator, shares });
-  addRead('/operations/problems', (request) => ({ body: problemsFor(clientOf(request), operator.problems()) }));
+  addRead('/operations/problems', (request) => ({
+    body: problemsFor(clientOf(request), operator.problems(clientOf(request))),
+  }));
 
   /** One operation: who may do it, and what it does with its body. */
   function operation(name: string, right: Right, carryOut: (order: Order, body: unknown) => Promise<string>): void {
@@ -157,7 +159,7 @@ function addRecordReads(router: Router, { operator, lists }: ServerReads): void 
   router
     .route('/operations/recorded')
     .all(only('GET'))
-    .get(readList(lists, () => writeInSteps(operator.recorded())));
+    .get(readList(lists, (request) => writeInSteps(operator.recorded(clientOf(request)))));
   router
     .route('/operations/notifications')
     .all(only('GET'))
@@ -182,10 +184,10 @@ function addServerReads(router: Router, { operator, lists }: ServerReads): void 
   }));
 }
 
-/** All but proxies are answered the same. */
+/** All but proxies are answered the same, if they see the same. */
 function questionOfRole(request: Request): string | undefined {
   const { role } = clientOf(request);
-  return role === 'proxy' ? undefined : `${request.url} ${JSON.stringify(readLag(request))}`;
+  return role === 'proxy' ? undefined : `${keyOf(request)} ${JSON.stringify(readLag(request))}`;
 }
 
 function overviewFor(request: Request, operator: Operator): Steps<Overview> {

@@ -28,11 +28,11 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
   router
     .route('/stacks/instances')
     .all(onlyWithAdvice(['GET'], { POST: 'to make an instance, POST /stacks/instances/<instance>/' }))
-    .get(readList({ reader, kept, shares }, () => writeInSteps(reader.instances())));
+    .get(readList({ reader, kept, shares }, (request) => writeInSteps(reader.as(clientOf(request)).instances())));
   router
     .route('/stacks/instances/:id')
     .all(only('GET', 'POST', 'DELETE'))
-    .get(read({ reader, kept }, ({ params }) => reader.instance(params.id)))
+    .get(read({ reader, kept }, (request) => reader.as(clientOf(request)).instance(request.params.id)))
     .post(
       allow('write stack instances'),
       write<{ id: string }>(
@@ -50,10 +50,12 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
     );
   // Suspensions end with time.
   const addTimedRead = readsOn(router, { reader });
-  addTimedRead<{ id: string }>('/stacks/instances/:id/status', ({ params }) => ({ body: reader.status(params.id) }));
+  addTimedRead<{ id: string }>('/stacks/instances/:id/status', (request) => ({
+    body: reader.as(clientOf(request)).status(request.params.id),
+  }));
   const addRead = readsOn(router, { reader, kept });
-  addRead<{ id: string }>('/stacks/instances/:id/status/full', ({ params }) => ({
-    body: reader.statusFull(params.id),
+  addRead<{ id: string }>('/stacks/instances/:id/status/full', (request) => ({
+    body: reader.as(clientOf(request)).statusFull(request.params.id),
   }));
   const addRecordedRead = readsOn(router, { reader: recordedCommitOf(reader) });
   addRecordedRead<{ id: string }>('/stacks/instances/:id/why', (request) => ({

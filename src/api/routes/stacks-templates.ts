@@ -2,6 +2,7 @@
 import { Router } from 'express';
 import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
+import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { type KeptAnswers, read } from '../reads.ts';
@@ -24,7 +25,7 @@ export function stackTemplateRoutes({ reader, writer, kept }: StackTemplateRoute
   router
     .route('/stacks/templates')
     .all(only('GET', 'POST'))
-    .get(read({ reader, kept }, () => ({ body: reader.templates() })))
+    .get(read({ reader, kept }, (request) => ({ body: reader.as(clientOf(request)).templates() })))
     .post(
       allow('write stack instances'),
       write(
@@ -35,6 +36,6 @@ export function stackTemplateRoutes({ reader, writer, kept }: StackTemplateRoute
   router
     .route('/stacks/templates/:id')
     .all(onlyWithAdvice(['GET'], TYPE_WRITES))
-    .get(read({ reader, kept }, ({ params }) => reader.template(params.id)));
+    .get(read({ reader, kept }, (request) => reader.as(clientOf(request)).template(request.params.id)));
   return router;
 }

@@ -2,6 +2,7 @@
 import { Router } from 'express';
 import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
+import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
 import { type KeptAnswers, read } from '../reads.ts';
@@ -19,7 +20,7 @@ export function treeRoutes({ reader, writer, kept }: TreeRoutes): Router {
   router
     .route('/tree')
     .all(only('GET', 'POST'))
-    .get(read({ reader, kept }, () => reader.tree()))
+    .get(read({ reader, kept }, (request) => reader.as(clientOf(request)).tree()))
     .post(
       allow('write the tree'),
       write(

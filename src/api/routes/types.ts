@@ -35,8 +35,8 @@ export function typeRoutes({ reader, writer, kept, shares }: TypeRoutes): Router
     .route('/types/:type')
     .all(only('GET', 'POST'))
     .get(
-      readList<{ type: string }>({ reader, kept, shares }, ({ params: { type } }) => {
-        return writeInSteps(asResult(reader.objects(type)));
+      readList<{ type: string }>({ reader, kept, shares }, (request) => {
+        return writeInSteps(asResult(reader.as(clientOf(request)).objects(request.params.type)));
       }),
     )
     .post(
@@ -49,7 +49,9 @@ export function typeRoutes({ reader, writer, kept, shares }: TypeRoutes): Router
   router
     .route('/types/:type/:id')
     .all(onlyWithAdvice(['GET', 'DELETE'], { POST: WRITTEN_ABOVE, PUT: WRITTEN_ABOVE, PATCH: WRITTEN_ABOVE }))
-    .get(read({ reader, kept }, ({ params }) => reader.object(params.type, params.id)))
+    .get(
+      read({ reader, kept }, (request) => reader.as(clientOf(request)).object(request.params.type, request.params.id)),
+    )
     .delete(
       allowToWriteType,
       write<{ type: string; id: string }>(

@@ -17,6 +17,7 @@ import { guardedServers, OtherCommits } from '../../follow/merge-guards.ts';
 import { type AddedSince, deriveAt, reappearingAt } from '../../follow/read-commit.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
+import { isFullAdministrator } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
@@ -250,7 +251,7 @@ async function withLastAdministrators(repository: History, desired: DesiredState
 }
 
 function administratorsIn(clients: ActiveVersions<Client>): readonly [string, ActiveVersion<Client>][] {
-  return [...clients].filter(([, { entry }]) => entry.object?.role === 'administrator');
+  return [...clients].filter(([, { entry }]) => isFullAdministrator(entry.object));
 }
 
 /** Returns the versions of the files of clients, as a text; undefined for a commit that can never be read. */

@@ -8,11 +8,12 @@ import type { DesiredState } from '../../desired/desired-state.ts';
 import { explanationOfNode, nodeOf } from '../../desired/node-records.ts';
 import { compareExplanations, filesIn } from '../../hiera/explain-node.ts';
 import type { ExplanationDifference, FilelessExplanation, NodeExplanation } from '../../model/explanation.ts';
-import type { Hierarchy } from '../../model/objects.ts';
+import type { Client, Hierarchy } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { HeldItem } from '../operate/answers.ts';
 import { heldItems } from '../operate/held-items.ts';
 import { unknownKey, unknownNode } from '../refusals.ts';
+import { seenBy } from '../seen-sources.ts';
 import { activeView, type View, type ViewSources } from '../views.ts';
 import { type FileHistory, unknownChange } from './file-history.ts';
 
@@ -36,6 +37,18 @@ export type Explainer = ReturnType<typeof createExplainer>;
 
 /** Returns the explainer. */
 export function createExplainer(options: ExplainerOptions) {
+  const whole = explainerOf(options);
+  return {
+    ...whole,
+    /** Returns what explains to a client what it sees. */
+    as(by: Client): typeof whole {
+      const seen = seenBy(options, by);
+      return seen === undefined ? whole : explainerOf({ ...options, ...seen.records });
+    },
+  };
+}
+
+function explainerOf(options: ExplainerOptions) {
   /** Every file of an explanation is of the same commit. */
   async function withFiles(explained: FilelessExplanation): Promise<NodeExplanation> {
     const { commit } = explained;

@@ -298,7 +298,8 @@ function speakersIn(clients: DesiredState['clients']): Speakers {
   return made;
 }
 
-function notOfNode(node: string): ServiceError {
+/** Returns the refusal of a client that speaks for other nodes, or for none. */
+export function notOfNode(node: string): ServiceError {
   const message = `Only the client of ${node}, and proxies with one of its tags, may say what was applied of its record`;
   return new ServiceError('not_allowed', message);
 }

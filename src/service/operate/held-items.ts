@@ -4,12 +4,11 @@ import { failuresDigest } from '../../machine/hold-digests.ts';
 import { failuresMax } from '../../machine/rollout.ts';
 import { compareNames } from '../../model/names.ts';
 import type { HeldRow, RolloutRow } from '../../model/rows.ts';
-import type { Ledger } from '../../reconcile/ledger.ts';
-import type { RowsAtMoment } from '../views.ts';
+import type { PresentRows, RowsAtMoment } from '../views.ts';
 import type { HeldItem } from './answers.ts';
 
 /** Returns held instances by name, then what else is held. */
-export function heldItems(rows: Ledger, refused: RefusedCommit | undefined): readonly HeldItem[] {
+export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined): readonly HeldItem[] {
   const deletes = [...rows.list('held')]
     .sort(([a], [b]) => compareNames(a, b))
     .map(([instance, row]): HeldItem => {
@@ -38,7 +37,7 @@ function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {
 }
 
 /** Updates of a commit that wait because too many others of it have failed. */
-function failures(rows: Ledger): HeldItem[] {
+function failures(rows: PresentRows): HeldItem[] {
   return [...rollouts(rows)].flatMap(([commit, rollout]) => {
     const digest = failuresDigest(commit);
     const resources = [...rows.index.failedUpdatesOf(commit)].sort(compareNames);
@@ -55,7 +54,7 @@ function failures(rows: Ledger): HeldItem[] {
 }
 
 /** Returns the recorded rollouts, and those of commits whose servers wait to be healed: their number is not known. */
-function rollouts(rows: Ledger): ReadonlyMap<string, RolloutRow> {
+function rollouts(rows: PresentRows): ReadonlyMap<string, RolloutRow> {
   const found = new Map(rows.list('rollout'));
   for (const commit of rows.index.queuedHeals().keys()) if (!found.has(commit)) found.set(commit, { updates: 0 });
   return found;

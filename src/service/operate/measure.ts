@@ -8,6 +8,7 @@ import { fieldOf } from '../../model/json.ts';
 import { type Change, HOLD_KINDS, type ServerRow } from '../../model/rows.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import { DELIVERY_STATES, type InstanceStatus, type State } from '../../model/state.ts';
+import type { Ledger } from '../../reconcile/ledger.ts';
 import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
 import { activeView, heldView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
 import { judgeDelivered, oldestSince } from './delivered.ts';
@@ -15,6 +16,7 @@ import { heldItems } from './held-items.ts';
 
 /** What is measured. */
 export interface MeasuredSources extends ViewSources {
+  readonly rows: Ledger;
   readonly stallsOf: StallsOf;
   readonly deleteBudget: DeleteBudget;
 }

@@ -12,12 +12,14 @@ import type { ToldWait } from '../../machine/wait.ts';
 import { nameAt } from '../../model/address.ts';
 import { isValidEntry } from '../../model/entry.ts';
 import type { EventRange, InstanceEvent, ListedEvent, ListedRange } from '../../model/instance-event.ts';
+import { isNarrow } from '../../model/least-rights.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client, Hierarchy } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { NotificationRow, ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { hasInstance, requireInstance, type StallsOf, unknownInstance } from '../read/instance-views.ts';
+import { answerEach, type SeenPart } from '../seen-sources.ts';
 import {
   activeView,
   heldView,
@@ -50,7 +52,7 @@ import type {
 } from './answers.ts';
 import { type ClientsSeen, listClients } from './clients-seen.ts';
 import { type AskedCommit, findDelivered, formerUntils } from './delivered.ts';
-import type { Deliveries } from './deliveries.ts';
+import { type Deliveries, notOfNode } from './deliveries.ts';
 import { heldItems } from './held-items.ts';
 import { buildAttention, buildOverview } from './overview.ts';
 import type { WaitFacts } from './server-items.ts';
@@ -113,31 +115,52 @@ interface ProgressOptions extends ViewSources {
  */
 export type Operator = ReturnType<typeof createOperator>;
 
-/** Returns the operator. */
+/** Returns the operator. It tells each client of what that sees, and does something only there. */
 export function createOperator(options: OperatorOptions) {
+  return answerEach(options, (seen) => operatorOf(seen === undefined ? options : narrowed(options, seen), seen));
+}
+
+/** Returns what a client may know that sees a part of everything: nothing of the estate as a whole. */
+function narrowed<Options extends ProgressOptions>(options: Options, seen: SeenPart): Options {
+  const nothing = {
+    ...{ outages: undefined, hasEntry: undefined, noticed: undefined, leader: undefined },
+    ...{ followedAuthor: () => null, authorOf: async () => null },
+  };
+  return { ...options, ...nothing, ...seen.sources };
+}
+
+function operatorOf(options: OperatorOptions, seen: SeenPart | undefined) {
   return {
     held: (): readonly HeldItem[] => heldIn(options),
     /** Resolves with what is held, and who has written the commits that ask for it. A proxy is told of no person. */
     heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, heldIn(options), options),
-    ...progressReads(options),
-    ...recordReads(options),
+    ...progressOf(options),
+    ...recordsOf(options),
     /** Returns the registered clients as a client may see them, and when each was seen last. */
     clients: (by: Client): readonly ClientSeen[] => clientsIn(by, options),
     /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
-    problems: (): CommitProblems => problemsIn(options),
+    problems: (_by?: Client): CommitProblems => problemsIn(options),
     ...approvals(options),
     ...suspensions(options),
     ...acknowledgements(options),
     /** Records what a consumer says of the record of a node; see Deliveries. */
-    confirm: (...told: Parameters<Deliveries['confirm']>): Promise<string> => options.deliveries.confirm(...told),
+    async confirm(...[caller, node, told]: Parameters<Deliveries['confirm']>): Promise<string> {
+      if (seen !== undefined && !seen.view.seesNode(node)) throw notOfNode(node);
+      return await options.deliveries.confirm(caller, node, told);
+    },
     /** Returns work that lists all that needs a person, each with all of its instances; undefined before the first good commit. */
     attention: (): Steps<readonly AttentionItem[]> | undefined => (isShown(options) ? attentionOf(options) : undefined),
     ...serverOperations(options),
   };
 }
 
-/** Returns what tells of progress. `lag`, of the replica that was asked where it is another than this one. */
+/** Returns what tells each client of progress, as far as it sees it. */
 export function progressReads(options: ProgressOptions) {
+  return answerEach(options, (seen) => progressOf(seen === undefined ? options : narrowed(options, seen)));
+}
+
+/** Returns what tells of progress. `lag`, of the replica that was asked where it is another than this one. */
+function progressOf(options: ProgressOptions) {
   return {
     /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
     why(by: Client, instance: string, lag = options.lag?.()): Why {
@@ -162,8 +185,12 @@ export function progressReads(options: ProgressOptions) {
   };
 }
 
-/** Returns what needs the rows alone: also a replica that does not lead has it. */
+/** Returns what needs the rows alone, for each client as far as it sees it: also a replica that does not lead has it. */
 export function recordReads(options: RecordOptions) {
+  return answerEach(options, (seen) => recordsOf({ ...options, ...seen?.sources }));
+}
+
+function recordsOf(options: RecordOptions) {
   const view = (): PresentView<ProgressFacts> => heldView(options) ?? activeView(options);
   return {
     /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
@@ -175,7 +202,7 @@ export function recordReads(options: RecordOptions) {
       return { events: events.map((event) => tellEvent(by, event)), gap: isGap };
     },
     /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
-    recorded: (): Steps<RecordedState> => recordedIn(view(), heldIn(options)),
+    recorded: (_by?: Client): Steps<RecordedState> => recordedIn(view(), heldIn(options)),
     /** Resolves with a commit as one that {@link findDelivered} asks for. Throws `not_found` where it is not followed. */
     async askedCommit(commit: string): Promise<AskedCommit> {
       const { desired, rows } = activeView(options);
@@ -310,6 +337,7 @@ function suspensions(options: OperatorOptions) {
   return {
     /** Starts no action of an instance, or of any where it is null, until it is resumed or until a time (RFC 3339). */
     async suspend(order: Order, { instance, until }: Suspended): Promise<string> {
+      requireNamed(order, instance, 'suspend');
       const view = activeView(options);
       if (instance !== null) requireInstance(view, instance);
       if (until !== null && Date.parse(until) <= view.now) {
@@ -322,6 +350,7 @@ function suspensions(options: OperatorOptions) {
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until a person resumes it' : `until ${until}`}`;
     },
     async resume(order: Order, instance: string | null): Promise<string> {
+      requireNamed(order, instance, 'resume');
       if (suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
         throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
       }
@@ -329,6 +358,12 @@ function suspensions(options: OperatorOptions) {
       return `${instance ?? 'Every instance'} is resumed`;
     },
   };
+}
+
+/** Throws where a client that sees a part of everything means every instance. */
+function requireNamed({ by }: Order, instance: string | null, what: string): void {
+  if (instance !== null || !isNarrow(by)) return;
+  throw new ServiceError('not_allowed', `This client sees a part of all instances: name the one to ${what}`);
 }
 
 function isShown(options: ViewSources): boolean {
@@ -413,11 +448,13 @@ export function tellEvent(by: Asking, { instance, event }: ListedEvent): ToldEve
   return { ...shownTo(by, event), instance: instance === EVERY_INSTANCE ? null : instance };
 }
 
-type Asking = Pick<Client, 'role' | 'serial'>;
+type Asking = Pick<Client, 'role' | 'serial'> & Partial<Client>;
 
-/** A proxy may read its own client record only. */
-function shownTo({ role, serial }: Asking, event: InstanceEvent): InstanceEvent {
-  return role !== 'proxy' || event.client === serial ? event : { ...event, client: null, clientName: null };
+/** A proxy may read its own client record only, and who sees a part does not see who else acts there. */
+function shownTo(by: Asking, event: InstanceEvent): InstanceEvent {
+  return (by.role !== 'proxy' && !isNarrow(by)) || event.client === by.serial
+    ? event
+    : { ...event, client: null, clientName: null };
 }
 
 /**

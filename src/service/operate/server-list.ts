@@ -8,7 +8,7 @@ import type { Hierarchy } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { State } from '../../model/state.ts';
-import type { Ledger } from '../../reconcile/ledger.ts';
+import type { PresentRows } from '../views.ts';
 import type { ListedServer, ServerDetails, ServerPage, ServerProperty } from './answers.ts';
 import { describeServer, type WaitFacts } from './server-items.ts';
 
@@ -28,7 +28,7 @@ export interface ServerQuery {
 
 /** The facts that the list is made from. */
 export interface ServerListFacts extends WaitFacts {
-  readonly rows: Pick<Ledger, 'server' | 'list' | 'index'>;
+  readonly rows: Pick<PresentRows, 'server' | 'list' | 'index'>;
 }
 
 /**

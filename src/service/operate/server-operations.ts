@@ -17,10 +17,9 @@ import {
 } from '../../machine/requests.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { Ledger } from '../../reconcile/ledger.ts';
 import type { Asked, RowChange, RowRequests } from '../../reconcile/row-requests.ts';
 import { hasInstance, requireInstance } from '../read/instance-views.ts';
-import { activeView, type PresentView, type ViewSources } from '../views.ts';
+import { activeView, type PresentRows, type PresentView, type ViewSources } from '../views.ts';
 import type { Order, Target } from './answers.ts';
 
 /** The inputs of {@link serverOperations}. */
@@ -139,7 +138,7 @@ function asked(order: Order, operation: string, change: RowChange['change']): Ro
 }
 
 /** Returns the servers that a provider entry has made, and those that it has looked for and named its place. */
-function serversOfProvider(rows: Ledger, provider: string): readonly string[] {
+function serversOfProvider(rows: PresentRows, provider: string): readonly string[] {
   const servers = [...rows.list('server')];
   const own = servers.filter(([, row]) => row.provider === provider || row.place?.provider === provider);
   if (own.length > 0) return own.map(([name]) => name);

@@ -3,6 +3,7 @@
 import { type Steps, visitAll } from '../../base/steps.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
+import { isNarrow } from '../../model/least-rights.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
@@ -94,8 +95,8 @@ const PROBLEMS_MAX = 20;
 /** The text for a proxy in place of a message that quotes a file. */
 export const WITHHELD = 'only administrators and automation endpoints are shown what is wrong here';
 
-/** Who is told, which depends on the role alone. */
-export type Viewer = Pick<Client, 'role'>;
+/** Who is told, which depends on the role and on how much it sees. */
+export type Viewer = Pick<Client, 'role'> & Partial<Client>;
 
 /** What is known of the replicas. */
 export interface KnownReplicas {
@@ -164,7 +165,8 @@ function suspensions(name: string, by: Client, { desired, rows, now }: View<Prog
 /** A proxy is told of other proxies only that they are there. */
 function holderWords(holder: CallHolder | undefined, by: Client, { view }: WhyFacts): string | undefined {
   if (holder === undefined) return undefined;
-  const isHidden = by.role === 'proxy' && by.serial !== holder.client;
+  const isOwn = by.serial === holder.client;
+  const isHidden = !isOwn && (by.role === 'proxy' || (isNarrow(by) && !view.desired.clients.has(holder.client)));
   const description = view.desired.clients.get(holder.client)?.entry.object?.description ?? '';
   const name = description === '' ? holder.client : `${description} (${holder.client})`;
   const who = isHidden ? 'a proxy' : `the proxy ${name}`;
@@ -175,7 +177,7 @@ function holderWords(holder: CallHolder | undefined, by: Client, { view }: WhyFa
 
 /** Returns the client with this serial as people know it: its description, else its serial. A proxy is told of no client. */
 export function personFor(by: Viewer, serial: string | null, { clients }: ProgressFacts): string {
-  if (by.role === 'proxy') return 'an administrator';
+  if (by.role === 'proxy' || (isNarrow(by) && !clients.has(serial ?? ''))) return 'an administrator';
   if (serial === null) return 'the operator';
   const description = clients.get(serial)?.entry.object?.description ?? '';
   return description === '' ? `the client ${serial}` : `${description} (${serial})`;

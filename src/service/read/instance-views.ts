@@ -146,7 +146,7 @@ export function rollUpInstance(
 function documentOf(view: View<DesiredState>, name: string): Served<StackInstance> | undefined {
   const file = fileOfInstance(view, name);
   if (file === undefined) return undefined;
-  return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid };
+  return { body: { ...blankInstance(name), ...(file.object ?? {}) }, oid: file.oid || null };
 }
 
 /** Returns the file of an instance as it is active, or of a new one that is invalid; undefined where there is none of that name. */

@@ -13,7 +13,9 @@ import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { InstanceStatus } from '../../model/state.ts';
 import { registryOf } from '../caller.ts';
+import type { ClientView } from '../client-view.ts';
 import { unknown, unknownKey, unknownNode } from '../refusals.ts';
+import { type SeenPart, seenBy } from '../seen-sources.ts';
 import { activeView, heldView, type PresentView, type View, type ViewSources, viewAtMoment } from '../views.ts';
 import {
   type InstanceView,
@@ -43,6 +45,37 @@ export type Reader = ReturnType<typeof createReader>;
 
 /** Returns the reader. Every answer is of one moment: nothing in it waits, or it is made of a copy of the rows. */
 export function createReader(options: ReaderOptions) {
+  const whole = readerOf(options);
+  const narrow = new WeakMap<SeenPart, typeof whole>();
+  return {
+    ...whole,
+    /** Returns what reads for a client as if there were nothing but what it sees. Of a record that it does not see, it says so: see {@link nodeReads}. */
+    as(by: Client): typeof whole {
+      const seen = seenBy(options, by);
+      if (seen === undefined) return whole;
+      const reader = narrow.get(seen) ?? narrowed(readerOf({ ...options, ...seen.sources }, seen), whole);
+      narrow.set(seen, reader);
+      return reader;
+    },
+    /** Returns the part of everything that a client sees; undefined: it sees everything. */
+    seenBy: (by: Client): SeenPart | undefined => seenBy(options, by),
+  };
+}
+
+/** A client always sees its own record. */
+function narrowed<Whole extends ReturnType<typeof readerOf>>(reader: Whole, whole: Whole): Whole {
+  return {
+    ...reader,
+    client: (by, serial) => (canonicalSerial(serial) === by.serial ? whole : reader).client(by, serial),
+    clients(by, role) {
+      const others = reader.clients(by, role).filter(({ serial }) => serial !== by.serial);
+      const own = whole.clients(by, role).filter(({ serial }) => serial === by.serial);
+      return [...others, ...own].sort((a, b) => (a.serial < b.serial ? -1 : 1));
+    },
+  };
+}
+
+function readerOf(options: ReaderOptions, seen?: SeenPart) {
   const view = (): PresentView<DesiredState> => activeView(options);
   return {
     /** Full object id of the newest commit that is followed. */
@@ -61,7 +94,7 @@ export function createReader(options: ReaderOptions) {
     registered: (serial: string): Client | undefined => clientIn(options, serial),
     ...instanceReads(view, options.stallsOf),
     ...objectReads(view),
-    ...nodeReads(view),
+    ...nodeReads(seen === undefined ? view : () => activeView(seen.records), seen?.view),
   };
 }
 
@@ -109,15 +142,22 @@ function objectReads(view: () => View<DesiredState>) {
     },
     tree(): Served<TreeNode> {
       const { object, oid } = view().desired.catalog.tree;
-      return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid };
+      return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid: oid || null };
     },
   };
 }
 
-/** Returns the reads of nodes. `view` returns the present moment. */
-export function nodeReads(view: () => View<DesiredState>) {
+/**
+ * Returns the reads of nodes. `view` returns the present moment. Hiera takes "unknown" for "ask the next level": who sees a part is refused
+ * each node outside it, whether there is one or not.
+ */
+export function nodeReads(view: () => View<DesiredState>, seen?: ClientView) {
   function node(name: string): NodeAtMoment {
-    return nodeAtMoment(view(), name) ?? unknownNode(view(), name);
+    const present = view();
+    if (seen !== undefined && !seen.seesNode(name)) {
+      throw new ServiceError('not_allowed', `This client may not read the record of "${name}"`);
+    }
+    return nodeAtMoment(present, name) ?? unknownNode(present, name);
   }
 
   function explainedValue(name: string, key: string): ExplainedValue {

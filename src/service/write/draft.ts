@@ -3,6 +3,7 @@
 import type { YamlDocument } from '../../catalog/yaml.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Caller } from '../caller.ts';
+import type { PresentRows } from '../views.ts';
 import type { ServerEffect } from './server-changes.ts';
 
 /** The new text of one file; null: the file is removed. */
@@ -33,6 +34,8 @@ export interface WriteOrder extends Caller {
   readonly ifMatch: readonly string[] | undefined;
   /** The object's blob must be none of these, as `If-None-Match` says; `*`: there must be no file of it. */
   readonly ifNoneMatch?: readonly string[] | undefined;
+  /** What is recorded, by which a client is limited that sees a part of everything. Left out: nothing. */
+  readonly recorded?: PresentRows | undefined;
   /** Writes nothing, and answers with the effects. Left out: false. */
   readonly isDryRun?: boolean;
   /** Is told the address of the object before anything is written. */

@@ -8,6 +8,7 @@ import { addressOf, instanceAddress, nameAt } from '../../model/address.ts';
 import { below } from '../../model/entry.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 import { keyLengthFault, textLengthFault } from '../../model/keys.ts';
+import { isFullAdministrator } from '../../model/least-rights.ts';
 import { isPlainTypeName, kindOf, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
@@ -122,8 +123,11 @@ export function putClientDraft(body: JsonMap, by?: Client): Draft {
     isRemoval: false,
     edits(desired) {
       const { catalog } = desired;
+      const isOwn = serial === by?.serial;
       const losesRole = Object.hasOwn(body, 'role') && body.role !== 'administrator';
-      if (serial === by?.serial && losesRole) refuseOwnEnd(desired, by, 'take away its own role');
+      if (isOwn && losesRole) refuseOwnEnd(desired, by, 'take away its own role');
+      const losesRights = !isFullAdministrator({ ...by, ...body } as Client);
+      if (isOwn && isFullAdministrator(by) && losesRights) refuseOwnEnd(desired, by, 'limit itself');
       const file = fileOf(catalog, address);
       if (file === undefined) requireRole(body);
       const kept = file === undefined ? undefined : isMap(file.object) ? file.object : writtenIn(file);
@@ -179,7 +183,7 @@ function serialOf(given: string): string {
  */
 function refuseOwnEnd({ clients }: DesiredState, by: Client, what: string): void {
   const others = [...clients.values()].filter(({ entry: { object } }) => {
-    return object?.role === 'administrator' && object.serial !== by.serial;
+    return isFullAdministrator(object) && object?.serial !== by.serial;
   });
   if (by.role !== 'administrator' || others.length === 0) return;
   const message = `An administrator cannot ${what}: let another one do it, which shows that one can still come in`;

@@ -11,6 +11,7 @@ import { desiredAfter } from './check-edits.ts';
 import type { FileEdit } from './draft.ts';
 import { fileOf } from './object-file.ts';
 import type { PendingWrite, WriteRequest } from './pending-write.ts';
+import { WriteLimits } from './write-limits.ts';
 
 /** The verdict on a write: a commit, nothing to change, or a refusal. */
 export type WriteVerdict =
@@ -86,6 +87,18 @@ export function* judgeRequest(
   // Of the state that the write would change: a write before this one may have removed the client.
   const refusal = request.order.refusal(registryOf(before));
   if (refusal !== undefined) throw refusal;
+  const limits = WriteLimits.of(request.order, before);
+  limits?.requireOwn(request.draft);
+  try {
+    const judged = yield* judgeEdits(request, before);
+    if (judged.edits.length > 0) limits?.requireSeen(request.draft, judged.desired);
+    return judged;
+  } catch (error) {
+    throw limits === undefined ? error : limits.redact(error);
+  }
+}
+
+function* judgeEdits(request: Pick<WriteRequest, 'draft' | 'order'>, before: DesiredState): Steps<JudgedDraft> {
   requireMatch(request, before);
   const edits = request.draft.edits(before);
   if (edits.length === 0) return { edits, desired: before, derivation: undefined };

@@ -5,6 +5,7 @@ import type { RunInSlices } from '../../base/slices.ts';
 import { judge } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import { partOfState } from '../seen-sources.ts';
 import type { BranchView } from './branch-view.ts';
 import type { Draft, FileEdit, Preview, WriteOrder } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
@@ -49,7 +50,10 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
     // By the budget as it is now, the commit may leave instances held.
     const isJudged = isApproved || derivation === undefined;
     const { held } = isJudged ? after : await inSlices(judge(derivation, safety()));
-    return { diff: diffOf(before, edits), servers: serverChanges({ before, after, held: new Set(held.keys()) }) };
+    const servers = serverChanges({ before, after, held: new Set(held.keys()) });
+    const parts = [before, after].flatMap((state) => partOfState(state, order.by, order.recorded)?.view ?? []);
+    const seen = servers.filter(({ server }) => parts.length === 0 || parts.some((view) => view.seesServer(server)));
+    return { diff: diffOf(before, edits), servers: seen };
   }
 
   return (draft, order, options) => shares.run({ client: order.by.serial }, () => preview(draft, order, options));

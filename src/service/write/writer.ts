@@ -3,6 +3,7 @@
 import type { Json, JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Caller } from '../caller.ts';
+import type { PresentRows } from '../views.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 import {
   deleteClientDraft,
@@ -16,6 +17,7 @@ import {
 } from './drafts.ts';
 import type { TakeBack } from './pending-write.ts';
 import type { PreviewWrite } from './preview.ts';
+import { ofTenant } from './write-limits.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 interface WriterOptions {
@@ -27,6 +29,8 @@ interface WriterOptions {
   readonly approveDeletes: (instance: string, by: Caller) => Promise<TakeBack>;
   /** Tells whether the servers of an instance are being deleted, so that no commit has its file any more. */
   readonly isTerminating: (instance: string) => boolean;
+  /** What is recorded of servers that no commit may have any more. */
+  readonly recorded?: PresentRows;
   /** Has what is held judged again. */
   readonly review: () => void;
 }
@@ -38,17 +42,24 @@ interface WriterOptions {
  */
 export type Writer = ReturnType<typeof createWriter>;
 
+const WRITES_OFF = 'This controller takes no writes (repository.writes is off): commit the change with git instead';
+
 /** Returns the writer. */
-export function createWriter({ queue, preview, approveDeletes, isTerminating, review }: WriterOptions) {
-  async function submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
+export function createWriter({ queue, preview, approveDeletes, isTerminating, recorded, review }: WriterOptions) {
+  async function submit(draft: Draft, by: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
+    const order = { ...by, recorded };
     order.submits?.(draft.address);
     if (queue !== undefined) {
       if (order.isDryRun !== true) return queue.submit(draft, order, beforePush);
       const isApproved = beforePush !== undefined && queue.mode === 'commit';
       return { commit: null, branch: null, preview: await preview(draft, order, { isApproved }) };
     }
-    const message = 'This controller takes no writes (repository.writes is off): commit the change with git instead';
-    throw new ServiceError('not_allowed', message);
+    throw new ServiceError('not_allowed', WRITES_OFF);
+  }
+
+  /** Makes or, with `force`, replaces an instance. One that is marked for delete comes back without it. */
+  async function putInstance(order: WriteOrder, name: string, body: JsonMap, force: boolean): Promise<WriteResult> {
+    return submit(putInstanceDraft(name, ofTenant(order.by, body), { force }), order);
   }
 
   async function deleteInstance(order: WriteOrder, name: string): Promise<WriteResult> {
@@ -66,21 +77,19 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
   }
 
   return {
-    /** Makes or, with `force`, replaces an instance. One that is marked for delete comes back without it. */
-    async putInstance(order: WriteOrder, name: string, body: JsonMap, force: boolean): Promise<WriteResult> {
-      return submit(putInstanceDraft(name, body, { force }), order);
-    },
+    putInstance,
     /** The same for an instance whose name stands in the body. */
     async createInstance(order: WriteOrder, body: JsonMap, force: boolean): Promise<WriteResult> {
       const name = nameIn(body);
       requireTemplate(body);
-      return submit(putInstanceDraft(name, body, { force }), order);
+      return putInstance(order, name, body, force);
     },
     deleteInstance,
     /** Makes or replaces an object of a type; instances keep the rule of `force`. */
     async putObject(order: WriteOrder, type: string, body: JsonMap, force: boolean): Promise<WriteResult> {
-      if (type === 'stack-instance') return submit(putInstanceDraft(nameIn(body), body, { force }), order);
-      return submit(putObjectDraft(writableType(type), body), order);
+      if (type === 'stack-instance') return putInstance(order, nameIn(body), body, force);
+      const fields = type === 'stack-template' ? body : ofTenant(order.by, body);
+      return submit(putObjectDraft(writableType(type), fields), order);
     },
     async deleteObject(order: WriteOrder, type: string, name: string): Promise<WriteResult> {
       if (type === 'stack-instance') return deleteInstance(order, name);
@@ -88,14 +97,12 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
     },
     /** Registers a client, or changes the given fields of one. */
     async putClient(order: WriteOrder, body: JsonMap): Promise<WriteResult> {
-      return submit(putClientDraft(body, order.by), order);
+      return submit(putClientDraft(ofTenant(order.by, body), order.by), order);
     },
     async deleteClient(order: WriteOrder, serial: string): Promise<WriteResult> {
       return submit(deleteClientDraft(serial, order.by), order);
     },
-    async putTree(order: WriteOrder, body: Json): Promise<WriteResult> {
-      return submit(putTreeDraft(body), order);
-    },
+    putTree: async (order: WriteOrder, body: Json): Promise<WriteResult> => submit(putTreeDraft(body), order),
   };
 }
 

@@ -274,8 +274,8 @@ describe('replacing', () => {
       'clients/B2.yaml':
         'serial: "0x0b:2"\nname: b2\nrole: automation-endpoint\ntags: []\ntenant: lab-team\ndescription: In the lab\n',
     });
-    expect(repository.write(putClientDraft({ serial: 'A1', tenant: 'platform' }))).toEqual({
-      'clients/A1.yaml': `${FILES['clients/A1.yaml']}tenant: platform\n`,
+    expect(repository.write(putClientDraft({ serial: 'A1', description: 'Platform' }))).toEqual({
+      'clients/A1.yaml': `${FILES['clients/A1.yaml']}description: Platform\n`,
     });
   });
 

@@ -188,7 +188,7 @@ describe('an administrator', () => {
 
   it('may change its own record otherwise, and end another one', () => {
     const repository = open(OTHER);
-    repository.write(putClientDraft({ serial: 'a1', role: 'administrator', tenant: 'platform' }, by));
+    repository.write(putClientDraft({ serial: 'a1', role: 'administrator', description: 'Platform' }, by));
     repository.write(deleteClientDraft('c3', by));
     expect([...repository.desired.clients.keys()]).not.toContain('C3');
   });

@@ -1,0 +1,69 @@
+// Tells what a client's file takes away of its role: which servers it sees, and that it writes nothing. docs/rest.md, least rights.
+import { createHash } from 'node:crypto';
+import type { Client, ReadScope } from './objects.ts';
+
+/** The part of everything that a client sees. */
+export interface Scope {
+  /** Equal for clients that are answered the same, but for their own client records. */
+  readonly key: string;
+  /** Empty: objects of every tenant. */
+  readonly tenant: string;
+  /** Servers that a proxy with these tags looks after; undefined: whatever their tags. */
+  readonly tags: readonly string[] | undefined;
+  /** The record of this node, and nothing else; undefined: of any. */
+  readonly node: string | undefined;
+}
+
+type Limits = Partial<Pick<Client, 'tenant' | 'node' | 'reads' | 'writes'>>;
+
+/** Returns true if a client sees a part of everything. */
+export function isNarrow({ tenant = '', node, reads }: Limits): boolean {
+  return tenant !== '' || node !== undefined || reads === 'site';
+}
+
+/** Returns true if a client only reads, whatever its role. */
+export function isReadOnly({ node, writes }: Limits): boolean {
+  return node !== undefined || writes === 'none';
+}
+
+/** Returns true for an administrator who may do all that one may: a registry needs one. */
+export function isFullAdministrator(client: Client | null): boolean {
+  return client?.role === 'administrator' && !isReadOnly(client) && client.tenant === '';
+}
+
+/** Returns true for a proxy that may have work. */
+export function isWorking(client: Client | null | undefined): client is Client {
+  return client?.role === 'proxy' && !isReadOnly(client);
+}
+
+/** Returns true if both may see and do the same. */
+export function haveSameRights(a: Client, b: Client): boolean {
+  return a.role === b.role && isReadOnly(a) === isReadOnly(b) && scopeOf(a)?.key === scopeOf(b)?.key;
+}
+
+const scopes = new WeakMap<Client, Scope>();
+
+/** Returns the part of everything that a client sees; undefined: everything. */
+export function scopeOf(client: Client): Scope | undefined {
+  if (!isNarrow(client)) return undefined;
+  const known = scopes.get(client);
+  if (known !== undefined) return known;
+  const { tenant, node, reads, tags = [] } = client;
+  // The one record of a client of a node is its own, whatever site that is at.
+  const site = reads === 'site' && node === undefined ? [...new Set(tags)].sort() : undefined;
+  const text = JSON.stringify([tenant, node ?? null, site ?? null]);
+  const key = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  const scope = { key, tenant, tags: site, node };
+  scopes.set(client, scope);
+  return scope;
+}
+
+const withDefaults = new WeakMap<Client, Client>();
+
+/** Returns a client with what it reads where its file does not say: `proxyReads` if it is a proxy. */
+export function withReads(client: Client, proxyReads: ReadScope): Client {
+  if (client.role !== 'proxy' || client.reads !== undefined || proxyReads === 'all') return client;
+  const known = withDefaults.get(client) ?? { ...client, reads: proxyReads };
+  withDefaults.set(client, known);
+  return known;
+}
