@@ -1,11 +1,28 @@
 // Every route by every identity: test/support/route-table.ts has the rows, and this holds it against the application.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
+import type { Role } from '../../src/model/names.ts';
+import type { Client } from '../../src/model/objects.ts';
 import { EXCEPTIONS, pathsOf, ROUTES, type Row, routesOfApplication } from '../support/route-table.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
-/** Who asks. The first three are registered; the others are nobody, whatever they ask. */
-const IDENTITIES = ['administrator', 'automation-endpoint', 'proxy', 'unregistered', 'other fingerprint'] as const;
+/** Who asks. The last two are nobody, whatever they ask. */
+const ROLES = ['administrator', 'automation-endpoint', 'proxy'] as const;
+/** Registered clients whose files give them less than their roles have. What they see is held in least-rights.test.ts. */
+const LIMITED = {
+  'read-only administrator': { role: 'administrator', writes: 'none' },
+  'read-only automation': { role: 'automation-endpoint', writes: 'none' },
+  'read-only proxy': { role: 'proxy', tags: ['lab'], writes: 'none' },
+  'client of a node': { role: 'proxy', tags: ['lab'], node: 'shop-web' },
+  'administrator of a node': { role: 'administrator', node: 'shop-web' },
+  'administrator of a tenant': { role: 'administrator', tenant: 'shop' },
+  'automation of a tenant': { role: 'automation-endpoint', tenant: 'shop' },
+  'administrator of a site': { role: 'administrator', reads: 'site', tags: ['lab'] },
+  'automation of a site': { role: 'automation-endpoint', reads: 'site', tags: ['lab'] },
+  'proxy of a site': { role: 'proxy', reads: 'site', tags: ['lab'] },
+} as const satisfies Record<string, Partial<Client> & Pick<Client, 'role'>>;
+const NOBODY = ['unregistered', 'other fingerprint'] as const;
+const IDENTITIES = [...ROLES, ...(Object.keys(LIMITED) as (keyof typeof LIMITED)[]), ...NOBODY] as const;
 type Identity = (typeof IDENTITIES)[number];
 
 let api: TestApi;
@@ -15,8 +32,15 @@ beforeAll(async () => {
   const now = Date.now();
   const twin = await issueClientCertificate(api.authority, { commonName: 'twin', now });
   api.register(twin, { role: 'administrator', fingerprint: api.identities.administrator.fingerprint });
+  const limited = {} as Record<keyof typeof LIMITED, Credential>;
+  for (const [name, fields] of Object.entries(LIMITED)) {
+    const credential = await issueClientCertificate(api.authority, { commonName: name, now });
+    api.register(credential, fields);
+    limited[name as keyof typeof LIMITED] = credential;
+  }
   identities = {
     ...api.identities,
+    ...limited,
     unregistered: await issueClientCertificate(api.authority, { commonName: 'stranger', now }),
     'other fingerprint': twin,
   };
@@ -29,9 +53,17 @@ test('every route has a row, and every row a route', () => {
   expect(routes).toEqual(Object.keys(ROUTES).sort());
 });
 
-function statusFor({ statuses }: Row, identity: Identity): number {
-  const index = IDENTITIES.indexOf(identity);
-  return statuses[index] ?? 403;
+function statusFor(route: string, { statuses, isOfWhole, isOfNode }: Row, identity: Identity): number {
+  if (identity === 'unregistered' || identity === 'other fingerprint') return 403;
+  const fields: Partial<Client> & Pick<Client, 'role'> =
+    identity in LIMITED ? LIMITED[identity as keyof typeof LIMITED] : { role: identity as Role };
+  const { role, node, reads, tenant, writes } = fields;
+  const isRead = route.startsWith('GET ') && !route.startsWith('GET /agent/');
+  if (node !== undefined && isOfNode) return 200;
+  if ((node !== undefined || writes === 'none') && !isRead) return 403;
+  const seesPart = node !== undefined || reads === 'site' || tenant !== undefined;
+  // The record of another client: the reader of this test hides none.
+  return seesPart && isOfWhole ? 403 : (statuses[ROLES.indexOf(role)] ?? 403);
 }
 
 const ERRORS: Partial<Readonly<Record<Identity, string>>> = {
@@ -43,14 +75,15 @@ describe.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])('%s', 
   const [method = ''] = route.split(' ');
   const paths = pathsOf(route, row).flatMap((path) => [path, path.replace(/(\?|$)/, '/$1')]);
   test.each(IDENTITIES)('as %s', async (identity) => {
-    for (const path of paths.map((one) => one.replace('ADMINISTRATOR', api.identities.administrator.serial))) {
+    const asked = identity in LIMITED ? paths.filter((_, index) => index % 2 === 0) : paths;
+    for (const path of asked.map((one) => one.replace('ADMINISTRATOR', api.identities.administrator.serial))) {
       const before = askedOf(api);
       const { status, body } = await api.request(path, {
         method: row.isEndless ? 'HEAD' : method,
         identity: identities[identity],
         ...(method === 'POST' ? { headers: { 'Content-Type': 'application/json' }, body: bodyOf(row) } : {}),
       });
-      const wanted = statusFor(row, identity);
+      const wanted = statusFor(route, row, identity);
       expect({ path, status }).toEqual({ path, status: wanted });
       if (wanted === 403 && !row.isEndless)
         expect(body).toMatchObject({ return_code: 403, error: ERRORS[identity] ?? 'not_allowed' });

@@ -264,9 +264,9 @@ async function start(estate: Estate): Promise<Controller> {
   });
   core.source.commit(filesOf(estate));
   await core.poll();
-  // Some are going, and wait for an approval where that is too many.
-  const removed = estate.instances.flatMap(({ isRemoved }, index) =>
-    isRemoved ? [`stacks/instances/inst${index}.yaml`] : [],
+  // Some are going, and wait for an approval: those that have a server which is made.
+  const removed = estate.instances.flatMap(({ isRemoved, tags }, index) =>
+    isRemoved && tags.includes('') ? [`stacks/instances/inst${index}.yaml`] : [],
   );
   if (removed.length > 0 && removed.length < estate.instances.length) {
     core.source.commit(Object.fromEntries(removed.map((path) => [path, null])));

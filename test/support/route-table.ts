@@ -18,6 +18,10 @@ type Statuses = readonly [administrator: number, automationEndpoint: number, pro
 /** One route. */
 export interface Row {
   readonly statuses: Statuses;
+  /** It tells of the estate as a whole: clients that see a part of it get 403. */
+  readonly isOfWhole?: true;
+  /** The client of that node may send it, though it writes nothing else. */
+  readonly isOfNode?: true;
   /** The paths to ask, where the route has parameters. */
   readonly paths?: readonly string[];
   readonly body?: object;
@@ -57,7 +61,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   'GET /hiera/all': { statuses: READ, paths: ['/hiera/all', '/hiera/all?info=true', '/hiera/all?inventory=true'] },
   'GET /hiera/:clientcert': { statuses: READ, paths: ['/hiera/shop-web', '/hiera/shop-web?info=true'] },
   'POST /hiera/:clientcert/applied': {
-    ...{ statuses: [403, 403, 200], paths: ['/hiera/shop-web/applied'] },
+    ...{ statuses: [403, 403, 200], paths: ['/hiera/shop-web/applied'], isOfNode: true },
     body: { digest: '"0123456789abcdefghijkl"', outcome: 'applied' },
   },
   'GET /hiera/:clientcert/:key': { statuses: READ, paths: ['/hiera/shop-web/zone'] },
@@ -76,7 +80,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   },
   'GET /operations/recorded': { statuses: READ },
   'GET /operations/clients': { statuses: READ },
-  'GET /operations/notifications': { statuses: [200, 200, 403] },
+  'GET /operations/notifications': { statuses: [200, 200, 403], isOfWhole: true },
   'GET /operations/problems': { statuses: READ },
   'GET /operations/explain/:node{/:key}': {
     ...{ statuses: READ, paths: ['/operations/explain/shop-web', '/operations/explain/shop-web/zone'] },
@@ -112,7 +116,7 @@ export const EXCEPTIONS: Readonly<Record<string, Row>> = {
   'DELETE /types/:type/:id': { statuses: [202, 202, 403], paths: ['/types/stack-instance/shop'] },
   // A version that is not active is shown by no read of a proxy.
   'GET /operations/explain/:node{/:key}': {
-    ...{ statuses: [200, 200, 403], paths: ['/operations/explain/shop-web/zone?approval=beef'] },
+    ...{ statuses: [200, 200, 403], paths: ['/operations/explain/shop-web/zone?approval=beef'], isOfWhole: true },
   },
 };
 

@@ -29,6 +29,8 @@ id: demo
 api:
   host: 127.0.0.1
   port: 8443
+  # A proxy reads what belongs to servers with its tags, unless its client file says otherwise.
+  proxyReads: site
   tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt }
 management: { host: 127.0.0.1, port: 9080, dashboard: true }
 repository:

@@ -83,8 +83,9 @@ function clientFile(name: DemoClient, serial: string, fingerprint: string): stri
     `role: ${DEMO_CLIENT_ROLES[name]}`,
     `serial: "${serial}"`,
     `fingerprint: "${fingerprint}"`,
-    'tenant: demo',
     ...(node === undefined ? [] : [`node: ${node}`]),
+    // Programs on the demo's servers read the record of the one where they are.
+    ...(name === 'local-servers' ? ['reads: all'] : []),
     ...(tags.length === 0 ? [] : [`tags: [${tags.join(', ')}]`]),
     '',
   ].join('\n');
