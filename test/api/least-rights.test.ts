@@ -368,6 +368,7 @@ const LISTS = [
   ...['/operations/events', '/openapi.json', '/agent/actions?wait=0', '/operations/servers?search=inst'],
   ...[
     '/operations/events?instance=inst0',
+    '/operations/delivered?state=delivered,outdated,failed',
     '/operations/servers?limit=1',
     '/types/stack-instance',
     '/types/stack-template',

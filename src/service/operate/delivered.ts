@@ -5,6 +5,7 @@ import { momentOf, shortOid } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { recordedNodes } from '../../desired/node-records.ts';
 import { type DeliveryJudgement, judgeDelivery, withPresent } from '../../machine/delivery.ts';
+import { isNarrow } from '../../model/least-rights.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import type { DeliveryRow, RecordMark } from '../../model/rows.ts';
@@ -99,7 +100,8 @@ function describe(by: Client, { name, row, judgement }: JudgedNode, view: View<D
   const { records, fetched, applied, told } = row;
   const registered = registryOf(view.desired);
   const mark = ({ digest, by: serial, time }: RecordMark) => {
-    const isShown = by.role !== 'proxy' || by.serial === serial;
+    const isSeen = by.role !== 'proxy' && (!isNarrow(by) || registered(serial) !== undefined);
+    const isShown = isSeen || by.serial === serial;
     const client = isShown ? { client: serial, clientName: registered(serial)?.description ?? null } : {};
     return { digest, time, client: null, clientName: null, ...client };
   };

@@ -57,7 +57,7 @@ import { heldItems } from './held-items.ts';
 import { buildAttention, buildOverview } from './overview.ts';
 import type { WaitFacts } from './server-items.ts';
 import { describeOne, findServers, type ServerQuery } from './server-list.ts';
-import { askedBy, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
+import { askedBy, requireNamed, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
 import {
   type CallHolder,
   explainWaits,
@@ -358,12 +358,6 @@ function suspensions(options: OperatorOptions) {
       return `${instance ?? 'Every instance'} is resumed`;
     },
   };
-}
-
-/** Throws where a client that sees a part of everything means every instance. */
-function requireNamed({ by }: Order, instance: string | null, what: string): void {
-  if (instance !== null || !isNarrow(by)) return;
-  throw new ServiceError('not_allowed', `This client sees a part of all instances: name the one to ${what}`);
 }
 
 function isShown(options: ViewSources): boolean {

@@ -15,6 +15,7 @@ import {
   retainRefusal,
   retriedRow,
 } from '../../machine/requests.ts';
+import { isNarrow } from '../../model/least-rights.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Asked, RowChange, RowRequests } from '../../reconcile/row-requests.ts';
@@ -167,4 +168,10 @@ function selectServers(view: PresentView<DesiredState>, target: Target): readonl
 /** Returns who asks for an operation, for the rows. */
 export function askedBy({ by, reason, refusal }: Order): Asked {
   return { by: by.serial, reason, refusal };
+}
+
+/** Throws where a client that sees a part of everything means every instance. */
+export function requireNamed({ by }: Order, instance: string | null, what: string): void {
+  if (instance !== null || !isNarrow(by)) return;
+  throw new ServiceError('not_allowed', `This client sees a part of all instances: name the one to ${what}`);
 }
