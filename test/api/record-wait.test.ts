@@ -70,7 +70,7 @@ describe('a read of a record that waits', () => {
   it('is refused once its client is not registered any more', async () => {
     const { answer } = await waiting(60);
     api.reader.registry.clear();
-    api.reader.records = {};
+    api.reader.records = { 'shop-web': { ...RECORD, cpus: 8 } };
     expect(await answer).toMatchObject({ status: 403, body: { error: 'client_not_registered' } });
   });
 

@@ -77,6 +77,11 @@ it(
     expect(read('app.conf')).toBe('listen 80\nlisten 443\n');
     expect(statSync(join(folder, 'app.conf')).mode & 0o777).toBe(0o640);
     expect(statSync(join(folder, 'log.conf')).mode & 0o777).toBe(0o644);
+    const delivered = async () => {
+      const { body } = await controller.get('/operations/delivered?state=delivered,outdated,failed');
+      return (body as { readonly counts: unknown }).counts;
+    };
+    await expect.poll(delivered, PATIENCE).toMatchObject({ delivered: 1, failed: 0 });
     const untouched = statSync(join(folder, 'app.conf')).ino;
 
     writeFileSync(join(site.folder, 'broken'), '');
@@ -88,6 +93,7 @@ it(
     expect(await first.logged('the files are not as they should be; it is tried again')).toMatchObject({
       reason: expect.stringMatching(/note ended with 1\n.*note ended with 1$/),
     });
+    await expect.poll(delivered, PATIENCE).toMatchObject({ delivered: 0, failed: 1 });
     expect(await first.end('SIGTERM')).toBe(0);
 
     // What has failed is owed, also across a restart and while there is no controller.
