@@ -1,6 +1,6 @@
 // Imports texts as the command does, without a disk: reads, writes, derives and compares.
-import { type Derivation, derive, problemsOf } from '../../src/derive.ts';
-import type { SelectorType } from '../../src/import/infer-selectors.ts';
+import { derive, problemsOf } from '../../src/derive.ts';
+import type { SelectedNames, SelectorType } from '../../src/import/infer-selectors.ts';
 import { Inventory } from '../../src/import/inventory.ts';
 import { type Proof, proveImport } from '../../src/import/prove-import.ts';
 import { writeRepository } from '../../src/import/write-repository.ts';
@@ -10,7 +10,7 @@ import { snapshotOf } from '../catalog/snapshots.ts';
 export interface Imported {
   readonly inventory: Inventory;
   readonly files: Readonly<Record<string, string>>;
-  readonly derivation: Derivation;
+  readonly selections: ReadonlyMap<string, SelectedNames>;
   readonly proof: Proof;
   /** Errors and warnings, but for what every new repository lacks. */
   readonly problems: readonly string[];
@@ -35,7 +35,13 @@ export function importOf(
   const problems = problemsOf(derivation)
     .filter((problem) => isError(problem) || problem.code !== 'no_administrator')
     .map(placeAndCode);
-  return { inventory, files, derivation, proof: proveImport(inventory, written.selections, derivation), problems };
+  return {
+    inventory,
+    files,
+    selections: written.selections,
+    proof: proveImport(inventory, written.selections, derivation),
+    problems,
+  };
 }
 
 /** Returns the keys of a server as plain values. */

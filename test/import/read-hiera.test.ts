@@ -123,10 +123,13 @@ describe('values', () => {
     ['a percent sign', '"%{literal(\'%\')}{facts.role}"', '%{facts.role}'],
     ['nothing', '"a%{}b"', 'ab'],
     ['the scope', '"%{scope(\'facts.role\')}"', 'web'],
+    ['keys of maps', '{ "is-%{facts.role}": "%{facts.role}" }', undefined],
     ['an item of a list', '["%{facts.role}", b]', ['web', 'b']],
   ])('take %s', (_what, written, value) => {
     const common = `key: ${written}\nother: text\nnumber: 5\nmap: { below: deep }\nlist: [one, two]\n`;
-    expect(web({ 'common.yaml': common }).values.key).toEqual(value);
+    const { values } = web({ 'common.yaml': common });
+    expect(values.key).toEqual(value);
+    if (value === undefined) expect(values['key::is-web']).toBe('web');
   });
 
   test.each<[what: string, written: string, reason: string]>([
@@ -160,6 +163,10 @@ describe('values', () => {
     ['a: { merge: { strategy: deep, knockout_prefix: "--" } }', 'lookup_options merge it with knockout_prefix'],
     ['a: { merge: hash }', 'lookup_options merge it by "hash", and it does not fit'],
     ['a: { convert_to: Sensitive }', 'it is a secret (Sensitive)'],
+    [
+      '"^(a+)+$": { convert_to: x }, "^a(": {}, "b": { merge: hash }, "^a$": { merge: odd }',
+      'lookup_options merge it by "odd", and it does not fit',
+    ],
   ])('that cannot be merged are listed: %s', (options, reason) => {
     const { values, leftOut } = web({ 'common.yaml': `lookup_options: { ${options} }\na: 1\n` });
     expect(values).toEqual({});
