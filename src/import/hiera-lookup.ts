@@ -1,5 +1,7 @@
 // Looks keys up in the data files of a Hiera 5 tree for one node, as Puppet does: levels from specific to general, merging by
 // lookup_options, and interpolation as far as the facts of the node are known. Follows Puppet's documentation of Hiera 5.
+import { compilePatterns, type PatternList, patternRefusal } from '../base/pattern.ts';
+import { quote } from '../base/wording.ts';
 import { entryOf, faultAt, itemsOf, type Located, locatedText, plainJson, textAt } from './foreign-yaml.ts';
 
 /** What is known of a node: facts by their dotted names, without `facts.`. */
@@ -88,6 +90,7 @@ export class HieraLookup {
     const [first] = found;
     if (first === undefined) return undefined;
     const options = this.#optionsOf(key);
+    if (options?.kind === 'scalar' && options.fault !== undefined) return faultAt(first, options.fault);
     const strategy = entryOf(options, 'merge');
     if (locatedText(entryOf(options, 'convert_to')) === 'Sensitive')
       return faultAt(first, 'it is a secret (Sensitive)');
@@ -99,12 +102,18 @@ export class HieraLookup {
     return mergeBy(name, values) ?? faultAt(first, `lookup_options merge it by "${name}", and it does not fit`);
   }
 
-  /** An option for the key itself comes before one for a pattern. */
+  /** An option for the key itself comes before one for a pattern. Those begin with `^`. */
   #optionsOf(key: string): Located | undefined {
     if (this.#options?.kind !== 'map') return undefined;
     const exact = this.#options.entries.get(key);
     if (exact !== undefined) return exact;
-    for (const [pattern, options] of this.#options.entries) if (isMatch(pattern, key)) return options;
+    for (const [pattern, options] of this.#options.entries) {
+      if (!pattern.startsWith('^')) continue;
+      const found = compiled(pattern)?.isFoundIn(key);
+      if (found === undefined)
+        return faultAt(options, `lookup_options have the pattern ${quote(pattern)}, which only Ruby reads`);
+      if (found) return options;
+    }
     return undefined;
   }
 
@@ -158,15 +167,14 @@ export class HieraLookup {
   }
 }
 
-/** Patterns of lookup_options begin with `^`. Those that can take long are not tried. */
-function isMatch(pattern: string, key: string): boolean {
-  if (!pattern.startsWith('^') || /[+*{][^|]*[+*{]/.test(pattern.replaceAll('.*', ''))) return false;
-  try {
-    return new RegExp(pattern).test(key);
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
+const patterns = new Map<string, PatternList | undefined>();
+
+/** Returns what matches as Ruby does, in linear time; undefined for a pattern that only Ruby understands. */
+function compiled(pattern: string): PatternList | undefined {
+  if (!patterns.has(pattern)) {
+    patterns.set(pattern, patternRefusal(pattern) === undefined ? compilePatterns([pattern]) : undefined);
   }
+  return patterns.get(pattern);
 }
 
 function nullOf(at: Located | undefined): Located {

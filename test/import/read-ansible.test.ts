@@ -82,9 +82,9 @@ describe('variables', () => {
     web:
       hosts: { web1: { own: inventory }, "web[2:3]": }
       vars: { from: inventory web, b: 1 }
-    production:
+    wide:
       children: { web: {} }
-      vars: { from: inventory production, c: 1 }
+      vars: { from: inventory wide, c: 1 }
 `;
   it('count in the order that Ansible documents', () => {
     const files: Record<string, string> = { 'inv/hosts.yml': YAML };
@@ -92,10 +92,10 @@ describe('variables', () => {
     const steps: readonly (readonly [file: string, text: string])[] = [
       ['inv/group_vars/all.yml', 'files all'],
       ['play/group_vars/all/main.yml', 'playbooks all'],
-      ['inv/group_vars/production', 'files production'],
+      ['inv/group_vars/wide', 'files wide'],
       ['inv/group_vars/web/10.yaml', 'files web 10'],
       ['inv/group_vars/web/20.yaml', 'files web 20'],
-      ['play/group_vars/production.yml', 'files web 20'],
+      ['play/group_vars/wide.yml', 'files web 20'],
       ['play/group_vars/web.yml', 'playbooks web'],
       ['inv/host_vars/web1.json', 'files web1'],
       ['play/host_vars/web1.yml', 'playbooks web1'],
@@ -103,8 +103,8 @@ describe('variables', () => {
     expect(from()).toBe('inventory web');
     for (const [file, wanted] of steps) {
       files[file] =
-        `{ "from": ${JSON.stringify(file.endsWith('play/group_vars/production.yml') ? 'playbooks production' : wanted)} }\n`;
-      if (file === 'play/group_vars/production.yml') continue;
+        `{ "from": ${JSON.stringify(file.endsWith('play/group_vars/wide.yml') ? 'playbooks wide' : wanted)} }\n`;
+      if (file === 'play/group_vars/wide.yml') continue;
       expect(from(), file).toBe(file === 'play/group_vars/all/main.yml' ? 'playbooks all' : wanted);
     }
     expect(valuesOf(read(files), 'web1')).toMatchObject({ a: 1, b: 1, c: 1, own: 'inventory' });

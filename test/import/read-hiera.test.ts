@@ -164,9 +164,10 @@ describe('values', () => {
     ['a: { merge: hash }', 'lookup_options merge it by "hash", and it does not fit'],
     ['a: { convert_to: Sensitive }', 'it is a secret (Sensitive)'],
     [
-      '"^(a+)+$": { convert_to: x }, "^a(": {}, "b": { merge: hash }, "^a$": { merge: odd }',
+      '"^(b+)+$": { merge: hash }, "b": { merge: hash }, "^a$": { merge: odd }',
       'lookup_options merge it by "odd", and it does not fit',
     ],
+    ['"^(?!b)": { merge: hash }', 'lookup_options have the pattern "^(?!b)", which only Ruby reads'],
   ])('that cannot be merged are listed: %s', (options, reason) => {
     const { values, leftOut } = web({ 'common.yaml': `lookup_options: { ${options} }\na: 1\n` });
     expect(values).toEqual({});
