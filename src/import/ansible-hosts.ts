@@ -1,7 +1,7 @@
 // Reads the hosts, groups and variables of one inventory file of Ansible, INI or YAML, into a model of groups. Follows Ansible's
 // documentation, "How to build your inventory".
 import { isExact } from '../model/json.ts';
-import { entryOf, faultAt, type Located, parseForeign, type SourceLine, textAt } from './foreign-yaml.ts';
+import { bounded, entryOf, faultAt, type Located, parseForeign, type SourceLine, textAt } from './foreign-yaml.ts';
 import { ImportError, type Inventory } from './inventory.ts';
 
 /** A group of hosts. */
@@ -40,7 +40,6 @@ export class HostGroups {
 
 const GROUPS_MAX = 20_000;
 const RANGE_MAX = 20_000;
-const DEPTH_MAX = 64;
 
 /** Reads a file into the groups. What it cannot read is left out of the inventory, with the reason. */
 export function readHosts(file: string, text: string, target: Target): void {
@@ -48,9 +47,10 @@ export function readHosts(file: string, text: string, target: Target): void {
   else if (!isYaml(file, text)) readIni(file, text, target);
   else {
     const root = parseForeign(file, text);
-    const fault = entryOf(root, 'plugin') !== undefined ? MADE_BY_PROGRAM : root.kind === 'scalar' && root.fault;
+    const whole = bounded(root, 'file');
+    const fault = entryOf(root, 'plugin') !== undefined ? MADE_BY_PROGRAM : whole.kind === 'scalar' && whole.fault;
     if (fault) target.inventory.leave(root, '', fault);
-    else if (root.kind === 'map') for (const [name, group] of root.entries) readGroup(name, group, target, 0);
+    else if (root.kind === 'map') for (const [name, group] of root.entries) readGroup(name, group, target);
   }
 }
 
@@ -69,8 +69,7 @@ function isYaml(file: string, text: string): boolean {
   );
 }
 
-/** Aliases can nest groups deeper than a file is. */
-function readGroup(name: string, located: Located, target: Target, depth: number): void {
+function readGroup(name: string, located: Located, target: Target): void {
   const { groups } = target;
   const group = groups.group(name);
   const hosts = entryOf(located, 'hosts');
@@ -82,10 +81,10 @@ function readGroup(name: string, located: Located, target: Target, depth: number
   const variables = entryOf(located, 'vars');
   if (variables?.kind === 'map') for (const [key, value] of variables.entries) group.variables.set(key, value);
   const children = entryOf(located, 'children');
-  if (children?.kind !== 'map' || depth > DEPTH_MAX) return;
+  if (children?.kind !== 'map') return;
   for (const [child, below] of children.entries) {
     group.children.add(child);
-    readGroup(child, below, target, depth + 1);
+    readGroup(child, below, target);
   }
 }
 
@@ -154,7 +153,7 @@ function literalAt(written: string, at: SourceLine): Located {
     at.file,
     bare.replaceAll(/\b(True|False)\b/g, (word) => word.toLowerCase()),
   );
-  return parsed.kind === 'scalar' ? textAt(written, at) : movedTo(parsed, at);
+  return bounded(parsed).kind === 'scalar' ? textAt(written, at) : movedTo(parsed, at);
 }
 
 /** A value inside of a line stands where the line does. */

@@ -100,11 +100,14 @@ export function itemsOf(located: Located | undefined): readonly Located[] {
 }
 
 /** Returns plain JSON, keys sorted so that equal values are written alike, or the first fault inside, or that it is too large. */
-export function plainJson(located: Located): { readonly json: Json } | { readonly fault: string } {
+export function plainJson(
+  located: Located,
+  valuesMax = VALUES_MAX,
+): { readonly json: Json } | { readonly fault: string } {
   let count = 0;
   function convert(one: Located, depth: number): Json {
     count += 1;
-    if (count > VALUES_MAX || depth > DEPTH_MAX) throw new Unfit('it is too large');
+    if (count > valuesMax || depth > DEPTH_MAX) throw new Unfit(TOO_LARGE);
     if (one.kind === 'list') return one.items.map((item) => convert(item, depth + 1));
     if (one.kind === 'scalar') {
       if (one.fault !== undefined) throw new Unfit(one.fault);
@@ -120,6 +123,21 @@ export function plainJson(located: Located): { readonly json: Json } | { readonl
     if (error instanceof Unfit) return { fault: error.message };
     throw error;
   }
+}
+
+const TOO_LARGE = 'it is too large';
+
+/** Thousands of servers share a value; it is counted once. */
+const counted = new WeakMap<Located, Located>();
+
+/** Returns the value of a key, or a whole file, or a fault where it is too large, aliases followed: nothing else has to count. */
+export function bounded(located: Located, of: 'key' | 'file' = 'key'): Located {
+  const known = counted.get(located);
+  if (known !== undefined) return known;
+  const plain = plainJson(located, of === 'key' ? VALUES_MAX : EVENTS_MAX);
+  const found = 'fault' in plain && plain.fault === TOO_LARGE ? faultAt(located, TOO_LARGE) : located;
+  counted.set(located, found);
+  return found;
 }
 
 class Unfit extends Error {

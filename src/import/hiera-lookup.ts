@@ -2,7 +2,7 @@
 // lookup_options, and interpolation as far as the facts of the node are known. Follows Puppet's documentation of Hiera 5.
 import { compilePatterns, type PatternList, patternRefusal } from '../base/pattern.ts';
 import { quote } from '../base/wording.ts';
-import { entryOf, faultAt, itemsOf, type Located, locatedText, plainJson, textAt } from './foreign-yaml.ts';
+import { bounded, entryOf, faultAt, itemsOf, type Located, locatedText, plainJson, textAt } from './foreign-yaml.ts';
 
 /** What is known of a node: facts by their dotted names, without `facts.`. */
 export type NodeContext = ReadonlyMap<string, string | readonly string[]>;
@@ -86,7 +86,7 @@ export class HieraLookup {
   }
 
   #valueOf(key: string, depth: number): Located | undefined {
-    const found = this.#files.flatMap(({ root }) => entryOf(root, key) ?? []);
+    const found = this.#files.flatMap(({ root }) => entryOf(root, key) ?? []).map((value) => bounded(value));
     const [first] = found;
     if (first === undefined) return undefined;
     const options = this.#optionsOf(key);

@@ -5,7 +5,7 @@ import { isMap, type Json } from '../model/json.ts';
 import { DESCRIBING_FIELDS, isStructural, isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts';
 import { nameFault } from '../model/names.ts';
 import type { RecordValue } from '../model/record.ts';
-import { type Located, plainJson, type SourceLine } from './foreign-yaml.ts';
+import { bounded, type Located, plainJson, type SourceLine } from './foreign-yaml.ts';
 
 /** The value of a key. */
 export interface SourceValue extends SourceLine {
@@ -45,7 +45,6 @@ export class ImportError extends Error {
 const NODES_MAX = 20_000;
 const VALUES_MAX = 8_000_000;
 const LEFT_OUT_MAX = 100_000;
-const DEPTH_MAX = 64;
 
 /** Keys whose values are secrets; also written to hierarchy.yaml, so that none is committed later. */
 export const SECRET_KEY =
@@ -135,7 +134,7 @@ export class Inventory {
     const cache = isOwn ? this.#flat.own : this.#flat.shared;
     const known = cache.get(value) ?? new Map<string, Flat>();
     cache.set(value, known);
-    const flat = known.get(key) ?? [...flatten(key, value, isOwn)];
+    const flat = known.get(key) ?? [...flatten(key, bounded(value), isOwn)];
     known.set(key, flat);
     return flat;
   }
@@ -157,14 +156,14 @@ function fieldFault(key: string, value: RecordValue): string | undefined {
 const KEY_PART = /^[A-Za-z0-9_-]+(?:::[A-Za-z0-9_-]+)*$/;
 
 /** Yields the keys that a value becomes; a map with words as keys becomes a key for each of them. */
-function* flatten(key: string, located: Located, isOwn: boolean, depth = 0): Generator<Flat[number]> {
+function* flatten(key: string, located: Located, isOwn: boolean): Generator<Flat[number]> {
   const { file, line } = located;
   const leave = (reason: string): Flat[number] => [key, { file, line, key, reason }];
   const keyFault = recordKeyFault(key);
   if (keyFault !== undefined) return yield leave(`the key ${keyFault}`);
   if (SECRET_KEY_PATTERN.test(key)) return yield leave(SECRET);
-  if (located.kind === 'map' && isOfWords(located.entries) && depth < DEPTH_MAX) {
-    for (const [part, value] of located.entries) yield* flatten(`${key}::${part}`, value, isOwn, depth + 1);
+  if (located.kind === 'map' && isOfWords(located.entries)) {
+    for (const [part, value] of located.entries) yield* flatten(`${key}::${part}`, value, isOwn);
     return;
   }
   const plain = plainJson(located);

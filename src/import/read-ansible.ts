@@ -1,7 +1,7 @@
 // Reads an inventory of Ansible: its hosts, and for each host the variables that win. Follows Ansible's documentation of the
 // precedence of variables; nothing is evaluated.
 import { HostGroups, readHosts } from './ansible-hosts.ts';
-import { faultAt, type Located, locatedText, parseForeign, type SourceFiles } from './foreign-yaml.ts';
+import { bounded, faultAt, type Located, locatedText, parseForeign, type SourceFiles } from './foreign-yaml.ts';
 import type { Inventory } from './inventory.ts';
 
 /** Variables of groups and hosts in files, by `group_vars/<name>` and `host_vars/<name>`. */
@@ -81,7 +81,7 @@ function* variablesOf(
   for (const files of places) for (const name of names) lay(files.get(`group_vars/${name}`));
   lay(own, true);
   for (const files of places) lay(files.get(`host_vars/${host}`), true);
-  for (const [key, [value, isOwn]] of found) yield [key, withoutTemplates(value), isOwn];
+  for (const [key, [value, isOwn]] of found) yield [key, withoutTemplates(bounded(value)), isOwn];
 }
 
 const PRIORITY = 'ansible_group_priority';
@@ -89,18 +89,15 @@ const plain = new WeakMap<Located, Located>();
 
 /** Returns the value with a fault for each text, and each list, that holds a template: what Ansible makes of it is not known. */
 function withoutTemplates(located: Located): Located {
-  const known = plain.get(located);
-  if (known !== undefined) return known;
-  const isTemplate = located.kind !== 'map' && hasTemplate(located);
-  const entries = located.kind === 'map' ? [...located.entries] : [];
-  const result =
-    located.kind === 'map'
-      ? { ...located, entries: new Map(entries.map(([key, value]) => [key, withoutTemplates(value)])) }
-      : isTemplate
-        ? faultAt(located, 'it is a template of Jinja, which only Ansible evaluates')
-        : located;
-  plain.set(located, result);
-  return result;
+  // Hosts of a group share a value, which is looked at once.
+  const known = plain.get(located) ?? (hasTemplate(located) ? faulted(located) : located);
+  plain.set(located, known);
+  return known;
+}
+
+function faulted(located: Located): Located {
+  if (located.kind !== 'map') return faultAt(located, 'it is a template of Jinja, which only Ansible evaluates');
+  return { ...located, entries: new Map([...located.entries].map(([key, value]) => [key, withoutTemplates(value)])) };
 }
 
 function hasTemplate(located: Located): boolean {

@@ -1,6 +1,7 @@
 // Reads servers from a table of comma-separated values, and from a state of Terraform; and the nodes with their facts that
 // `--nodes` names.
 import {
+  bounded,
   entryOf,
   faultAt,
   itemsOf,
@@ -84,7 +85,8 @@ export function readNodes(file: string, text: string): readonly KnownNode[] {
       return { name, facts: new Map(facts), file, line };
     });
   }
-  const root = parseForeign(file, text);
+  const root = bounded(parseForeign(file, text), 'file');
+  if (root.kind === 'scalar' && root.fault !== undefined) throw new ImportError(`${file}:${root.line}: ${root.fault}`);
   const named: readonly (readonly [string | undefined, Located])[] =
     root.kind === 'map'
       ? [...root.entries]

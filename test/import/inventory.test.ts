@@ -2,6 +2,9 @@
 import { describe, expect, it, test } from 'vitest';
 import { parseForeign } from '../../src/import/foreign-yaml.ts';
 import { Inventory } from '../../src/import/inventory.ts';
+import { readAnsible } from '../../src/import/read-ansible.ts';
+import { readHiera } from '../../src/import/read-hiera.ts';
+import { readNodes } from '../../src/import/read-tables.ts';
 import { inventoryOf, leftOutOf, valuesOf } from './imported.ts';
 
 /** Returns the keys and faults of a server whose variables are the keys of a YAML text. */
@@ -94,6 +97,39 @@ describe('YAML that no person wrote', () => {
     const { values, leftOut } = flat(`a0: &a0 [x]\n${levels.join('\n')}\n`);
     expect(values.a1).toHaveLength(10);
     expect(leftOut).toContain('13 a12: it is too large');
+  });
+
+  const BOMB = Array.from({ length: 12 }, (_, index) => {
+    const below = Array.from({ length: 10 }, (_item, at) => `k${at}: *a${index}`).join(', ');
+    return `a${index + 1}: &a${index + 1} { ${below} }`;
+  });
+  const MAPS = `a0: &a0 { x: "%{facts.a} {{ a }}" }\n${BOMB.join('\n')}\n`;
+
+  test('is read as far as a limit by each reader', () => {
+    expect(flat(MAPS).leftOut).toContain('13 a12: it is too large');
+    const hiera = `version: 5\nhierarchy: [{ name: a, path: "%{trusted.certname}.yaml" }]\n`;
+    const files = new Map([
+      ['hiera.yaml', hiera],
+      ['data/a.yaml', `lookup_options: { "^a": { merge: deep } }\n${MAPS}`],
+    ]);
+    expect(leftOutOf(inventoryOf((one) => readHiera('hiera.yaml', files, one, [])))).toContain(
+      'data/a.yaml:14 a12: it is too large',
+    );
+    const hosts = new Map([
+      ['hosts', 'a\n'],
+      ['host_vars/a.yml', MAPS],
+    ]);
+    expect(leftOutOf(inventoryOf((one) => readAnsible(hosts, one, undefined)))).toContain(
+      'host_vars/a.yml:13 a12: it is too large',
+    );
+    const groups = new Map([
+      ['hosts.yml', `${MAPS}all: { children: *a12 }\n`],
+      ['hosts', 'b list="[&a [x], *a]"\n'],
+    ]);
+    expect(leftOutOf(inventoryOf((one) => readAnsible(groups, one, undefined)))).toContain(
+      'hosts.yml:1 : it is too large',
+    );
+    expect(() => readNodes('n.yaml', MAPS)).toThrow('n.yaml:1: it is too large');
   });
 
   test('is refused where maps refer to themselves, are too deep, or are no YAML', () => {
