@@ -68,6 +68,21 @@ const ESTATES: fc.Arbitrary<Estate> = fc.record({
   }),
 });
 
+/** Has each kind of what may be hidden: an instance of two sites, one that draws on another tenant, one whose removal is held. */
+const RICH: Estate = {
+  instances: [
+    { tenant: 'ta', tags: ['x', 'y'], role: 0, isRemoved: false },
+    { tenant: 'tb', tags: ['x', ''], role: 1, isRemoved: true },
+    { tenant: '', tags: ['y', 'y'], role: 2, isRemoved: false },
+    { tenant: 'ta', tags: ['x', 'x'], role: 1, isRemoved: false },
+  ],
+  roles: ['', 'tb', 'ta'],
+  nodes: [
+    { tenant: 'ta', tag: 'x' },
+    { tenant: '', tag: '' },
+  ],
+};
+
 let credentials: ReadonlyMap<string, Credential>;
 beforeAll(async () => {
   const now = Date.now();
@@ -272,6 +287,9 @@ async function start(estate: Estate): Promise<Controller> {
     core.source.commit(Object.fromEntries(removed.map((path) => [path, null])));
     await core.poll();
   }
+  // A person may name anything.
+  const order = { ...core.order, reason: 'because of inst1-s, and node0 too' };
+  await core.operator.suspend(order, { instance: 'inst0', until: null });
   const writer = createWriter({
     queue: {
       mode: 'commit',
@@ -414,7 +432,7 @@ test('every client is answered by what it sees', { timeout: 120_000 }, async () 
         await core.stop();
       }
     }),
-    { numRuns: countRuns(5), endOnFailure: process.env.SHRINK === undefined },
+    { numRuns: 1 + countRuns(5), examples: [[RICH]], endOnFailure: process.env.SHRINK === undefined },
   );
 });
 
@@ -528,6 +546,12 @@ async function checkWrites(estate: Estate, kind: string, ask: Controller['ask'])
       ...(of === '' ? {} : { tenant: of }),
     });
     check(`POST ${other}`, status, expected(rules.otherClient(other), of, 'put', ['administrator']));
+  }
+  for (const [index, of] of estate.roles.entries()) {
+    if (isReadOnly || !writers.includes(role) || tenant === '') continue;
+    const parameters = { note: 'new', tag: '', tag2: '', role: `role${index}` };
+    const status = await send('POST', '/stacks/instances/fresh', { stackTemplate: 't', parameters });
+    expect({ kind, of, status }).toEqual({ kind, of, status: rules.mayTenant(of) ? 201 : 409 });
   }
   const foreign = await send('POST', '/types/role', { name: 'brandnew', tenant: 'tz' });
   if (tenant !== '') expect({ kind, foreign }).toEqual({ kind, foreign: 403 });
