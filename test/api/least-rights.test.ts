@@ -1,5 +1,7 @@
 // Random estates with tenants and sites: every route is asked as every kind of client, over the real application, and compared with the
 // rules as docs/rest.md, least rights, has them. All that is hidden has a word of its own, which no answer may hold.
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { createApp } from '../../src/api/app.ts';
@@ -268,6 +270,8 @@ interface Reply {
 
 interface Controller {
   readonly core: Core;
+  /** Returns what a stream sends to a client of all events so far. */
+  stream(kind: string): Promise<string>;
   ask(kind: string, method: string, path: string, body?: object): Promise<Reply>;
 }
 
@@ -311,16 +315,47 @@ async function start(estate: Estate): Promise<Controller> {
   });
   const { reader, operator, explainer, agent, ledger, clock } = core;
   if (agent === undefined) throw new Error('there is no work for proxies');
+  const streams = new EventStreams({ ledger, commit: () => core.current.get()?.commit, clock });
   const app = createApp({
     ...{ reader, operator, explainer, agent, writer, readAnswer: answerIn, replica: 'test', clock },
     commits: { reached: async () => undefined },
-    streams: new EventStreams({ ledger, commit: () => core.current.get()?.commit, clock }),
+    streams,
     log: createLog('silent'),
     judge: () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY }),
   });
   const carryOut = carryOutForwarded(app);
   return {
     core,
+    async stream(kind) {
+      const sent: string[] = [];
+      const response = Object.assign(new EventEmitter(), {
+        ...{ destroyed: false, writableEnded: false, writableNeedDrain: false },
+        ...{ writeHead: () => response, cork: () => undefined, uncork: () => undefined, end: () => response },
+        write: (text: string | Buffer) => sent.push(String(text)) > 0,
+        destroy: () => response,
+      });
+      const by: Client = {
+        ...{ name: '', type: 'client', description: '', fingerprint: '', tenant: '', role: 'proxy' },
+        ...{ serial: credentials.get(kind)?.serial ?? '', ...KINDS[kind] },
+      };
+      const stream = {
+        by,
+        client: kind,
+        after: 0,
+        instances: undefined,
+        isAllowed: () => true,
+        onUnread: () => undefined,
+      };
+      const opened = streams.open({
+        ...stream,
+        response: response as unknown as ServerResponse,
+        seen: () => reader.seenBy(by),
+      });
+      for (let turn = 0; turn < 5; turn += 1) await core.pass(50);
+      response.emit('close');
+      await opened;
+      return sent.join('');
+    },
     async ask(kind, method, path, body) {
       const certificates = [credentials.get(kind)?.cert ?? ''];
       const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
@@ -424,9 +459,12 @@ test('every read is asked', () => {
 test('every client is answered by what it sees', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(ESTATES, async (estate) => {
-      const { core, ask } = await start(estate);
+      const { core, ask, stream } = await start(estate);
       try {
-        for (const kind of Object.keys(KINDS)) await checkReads(estate, kind, ask);
+        for (const kind of Object.keys(KINDS)) {
+          await checkReads(estate, kind, ask);
+          checkStream(estate, kind, await stream(kind));
+        }
         for (const kind of Object.keys(KINDS)) await checkWrites(estate, kind, ask);
       } finally {
         await core.stop();
@@ -481,6 +519,18 @@ async function checkReads(estate: Estate, kind: string, ask: Controller['ask']):
 }
 
 const NAMED = /(?<=\/)(?:inst\d(?:-[sm])?|node\d|role\d|site[xy]?|t|nothing)(?=\/|$)/;
+
+/** All that has happened to what the client sees is told, and nothing else. */
+function checkStream(estate: Estate, kind: string, text: string): void {
+  const rules = new Rules(estate, kind);
+  requireNone(
+    `${kind} /events`,
+    { status: 200, text, head: '', body: undefined },
+    { hidden: rules.hidden(), path: '' },
+  );
+  const told = allServers(estate).filter((name) => text.includes(`"resource":"${name}"`));
+  expect({ kind, told }).toEqual({ kind, told: allServers(estate).filter((name) => rules.record(name)) });
+}
 
 /** A suggestion names what the client sees, and depends on the name that was asked for. */
 function withoutHint(text: string, name: string): string {

@@ -50,6 +50,10 @@ const ENDINGS = {
     end: async (identity: Credential, role: Role) =>
       change(identity, { role: role === 'proxy' ? 'administrator' : 'proxy' }),
   },
+  'sees less': {
+    error: 'not_allowed',
+    end: async (identity: Credential) => change(identity, { reads: 'site' }),
+  },
   'is revoked': {
     error: 'unauthorized',
     async end({ serial }: Credential) {
@@ -243,7 +247,7 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
       return;
     }
     // Who waited for a commit is known anew, with the role of then.
-    if (name === 'gets another role') return;
+    if (name === 'gets another role' || name === 'sees less') return;
     const waiting = await play({ ...asked, headers: { 'X-Treeline-Min-Commit': COMMIT } }, role, {});
     expect(waiting.isWaiting).toBe(true);
     expectRefusal(waiting.answer, ending);

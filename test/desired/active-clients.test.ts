@@ -54,6 +54,26 @@ describe('who is registered', () => {
     expect(rolesIn(desired)).toEqual(['AA administrator']);
   });
 
+  test.each(['node: web-1\n', 'writes: none\n', 'tenant: shop\n'])(
+    'no commit leaves only administrators with %s',
+    (less) => {
+      const desired = follow({ AA: ADMIN, BB: `${ADMIN}${less}` }, { AA: `${ADMIN}${less}` });
+      expect(desired.clients.get('AA')?.entry.object).toMatchObject({ role: 'administrator', tenant: '' });
+      expect(desired.clients.get('AA')?.entry.object).not.toHaveProperty(
+        less.split(':')[0] === 'node' ? 'node' : 'writes',
+      );
+      expect(desired.problems.map(({ file: path, code }) => `${path} ${code}`)).toContain(
+        'clients/AA.yaml last_administrator',
+      );
+    },
+  );
+
+  test('one who reads its site only is an administrator', () => {
+    const desired = follow({ AA: ADMIN }, { AA: `${ADMIN}reads: site\n` });
+    expect(desired.clients.get('AA')?.entry.object).toMatchObject({ reads: 'site' });
+    expect(desired.problems).toEqual([]);
+  });
+
   test('a repository that never had an administrator needs none', () => {
     const desired = follow({ BB: PROXY });
     expect(rolesIn(desired)).toEqual(['BB proxy']);

@@ -186,6 +186,11 @@ describe('an administrator', () => {
     });
   });
 
+  it.each([{ tenant: 'shop' }, { writes: 'none' }, { node: 'web-1' }])('does not limit itself: %j', (less) => {
+    const { code, message } = open(OTHER).refused(() => putClientDraft({ serial: 'a1', ...less }, by));
+    expect({ code, message }).toMatchObject({ code: 'conflict', message: expect.stringContaining('limit itself') });
+  });
+
   it('may change its own record otherwise, and end another one', () => {
     const repository = open(OTHER);
     repository.write(putClientDraft({ serial: 'a1', role: 'administrator', description: 'Platform' }, by));
