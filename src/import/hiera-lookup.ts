@@ -205,7 +205,8 @@ function deepOf(values: readonly Located[]): Located {
   const [first] = values;
   const alike = values.filter(({ kind }) => kind === first?.kind);
   if (first?.kind === 'map') return mergeMaps(alike, (_key, ones) => deepOf(ones));
-  return (first?.kind === 'list' ? uniqueOf(alike) : first) ?? nullOf(first);
+  // Unlike a unique merge, a deep one has the items of the general level first.
+  return (first?.kind === 'list' ? uniqueOf(alike.toReversed()) : first) ?? nullOf(first);
 }
 
 function mergeMaps(maps: readonly Located[], merge: (key: string, values: readonly Located[]) => Located): Located {

@@ -88,7 +88,8 @@ function indexedValues(
 function withPlaceholders(text: string, index: string, prefix: string): string {
   const whole = `${prefix}${index}`;
   if (prefix !== '' && text.includes(whole)) return text.replaceAll(whole, '<<prefix>><<index>>');
-  return text.replace(new RegExp(`(?<!\\d)${index}(?!\\d)(?!.*(?<!\\d)${index}(?!\\d))`, 's'), '<<index>>');
+  const last = [...text.matchAll(new RegExp(`(?<!\\d)${index}(?!\\d)`, 'g'))].at(-1)?.index;
+  return last === undefined ? text : `${text.slice(0, last)}<<index>>${text.slice(last + index.length)}`;
 }
 
 /** Returns the names as groups of those that differ in a number only, and single servers. */

@@ -149,11 +149,15 @@ describe('values', () => {
     ['a pattern', '"^pack": { merge: { strategy: unique } }', { packages: ['curl', 'vim'] }],
     ['first', 'packages: { merge: first }', { packages: ['curl'] }],
     ['hash', 'users: { merge: hash }', { 'users::ada::shell': 'zsh', 'users::bob::uid': 2 }],
-    ['deep', 'users: { merge: deep }', { 'users::ada::shell': 'zsh', 'users::ada::uid': 1, 'users::bob::uid': 2 }],
+    [
+      'deep',
+      'users: { merge: deep }',
+      { 'users::ada::shell': 'zsh', 'users::ada::uid': 1, 'users::ada::groups': ['wheel', 'adm'] },
+    ],
   ])('are merged by lookup_options: %s', (_rule, options, value) => {
     const { values } = web({
-      'role/web.yaml': 'packages: [curl]\nusers: { ada: { shell: zsh } }\n',
-      'common.yaml': `lookup_options: { ${options} }\npackages: [vim, curl]\nusers: { ada: { uid: 1 }, bob: { uid: 2 } }\n`,
+      'role/web.yaml': 'packages: [curl]\nusers: { ada: { shell: zsh, groups: [adm, wheel] } }\n',
+      'common.yaml': `lookup_options: { ${options} }\npackages: [vim, curl]\nusers: { ada: { uid: 1, groups: [wheel] }, bob: { uid: 2 } }\n`,
     });
     expect(values).toMatchObject(value as object);
     expect(Object.keys(values)).not.toContain('lookup_options');
