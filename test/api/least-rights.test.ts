@@ -516,6 +516,8 @@ async function checkReads(estate: Estate, kind: string, ask: Controller['ask']):
   };
   const others = [...credentials].filter(([other]) => rules.otherClient(other)).map(([, { serial }]) => serial);
   expect({ kind, clients: clients.result.map(({ serial }) => serial) }).toEqual({ kind, clients: others.sort() });
+  const known = (await ask(kind, 'GET', '/operations/clients')).body as { readonly clients: typeof clients.result };
+  expect({ kind, known: known.clients.map(({ serial }) => serial) }).toEqual({ kind, known: others.sort() });
 }
 
 const NAMED = /(?<=\/)(?:inst\d(?:-[sm])?|node\d|role\d|site[xy]?|t|nothing)(?=\/|$)/;
