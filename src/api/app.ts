@@ -167,19 +167,12 @@ export function createRoutes(
   app.disable('etag');
   app.set('query parser', 'simple');
   const shares = new Shares(ANSWER_SHARES);
-  app.use(
-    stackInstanceRoutes({ reader, writer, operator, kept, shares }),
-    stackTemplateRoutes({ reader, writer, kept }),
-  );
-  app.use(clientRoutes(reader, writer), typeRoutes({ reader, writer, kept, shares }));
+  const parts = { reader, writer, operator, explainer, kept, shares };
   const again = { authenticate: authenticate(options) };
   const waiting = { ...again, clock: options.clock, isStopping: () => streams.isClosed };
-  app.use(hieraRoutes({ reader, operator, kept, shares, ...waiting }), treeRoutes({ reader, writer, kept }));
-  app.use(
-    operationRoutes({ reader, operator, explainer, shares }),
-    eventRoutes({ reader, operator, streams, shares }),
-    agentRoutes({ agent, shares, readAnswer, ...again }),
-  );
+  app.use(stackInstanceRoutes(parts), stackTemplateRoutes(parts), clientRoutes(parts), typeRoutes(parts));
+  app.use(hieraRoutes({ ...parts, ...waiting }), treeRoutes(parts), operationRoutes(parts));
+  app.use(eventRoutes({ ...parts, streams }), agentRoutes({ agent, shares, readAnswer, ...again }));
   app.use(openApiRoutes(reader));
   app.use(refuseUnknownPath, answerErrors(log));
   return app;

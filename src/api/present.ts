@@ -26,10 +26,13 @@ interface ReadAnswer {
   readonly answer: PiecedAnswer;
 }
 
-/** Does the same as {@link sendAnswer} for a request that has waited. Throws ServiceError where the client may not ask any more. */
-export function sendRead(request: IncomingMessage, response: ServerResponse, answer: ReadAnswer): void {
+/**
+ * Does the same as {@link sendAnswer} for a request that has waited. Throws ServiceError where the client may not ask any more; undefined: its turn
+ * came when it was gone.
+ */
+export function sendRead(request: IncomingMessage, response: ServerResponse, answer: ReadAnswer | undefined): void {
   requireAllowed(request);
-  sendAnswer(request, response, answer);
+  if (answer !== undefined) sendAnswer(request, response, answer);
 }
 
 /** Answers 200, or 304 where the client has it already. The client was authenticated in this turn of the event loop. */

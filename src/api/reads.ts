@@ -172,6 +172,22 @@ export function readList<Params>(
   return async (request: Request<Params>, response: Response): Promise<void> => {
     const asker = askerOf(request, response, questionOf(request as Request));
     const made = await shares.run(asker, () => answerTo(request));
-    if (made !== undefined) sendRead(request, response, made);
+    sendRead(request, response, made);
+  };
+}
+
+/**
+ * Returns a handler for GET and HEAD that sends what others are asked for, such as the store or git, in the turn of its client. `make` reads the
+ * request at once, and returns what is done then. What either throws becomes the answer instead.
+ */
+export function readAsked<Params>(
+  { reader, shares, questionOf = () => undefined }: Omit<ListReads, 'kept'>,
+  make: (request: Request<Params>) => () => Promise<PiecedAnswer>,
+) {
+  return async (request: Request<Params>, response: Response): Promise<void> => {
+    const answerTo = make(request);
+    const asker = askerOf(request, response, questionOf(request as Request));
+    const made = await shares.run(asker, async () => ({ commit: reader.commit(), answer: await answerTo() }));
+    sendRead(request, response, made);
   };
 }

@@ -18,7 +18,7 @@ export interface WriteAnswer {
 /** Returns the handlers of a write. What `carryOut` throws becomes the answer instead. */
 export function write<Params>(
   carryOut: (request: Request<Params>, order: WriteOrder) => Promise<WriteResult>,
-  answer: (request: Request<Params>) => WriteAnswer,
+  answer: (request: Request<Params>) => WriteAnswer = () => ({ status: 201, message: 'Created' }),
 ): RequestHandler<Params>[] {
   return [
     ...(jsonBody() as RequestHandler<Params>[]),

@@ -1,16 +1,15 @@
 // Routes of docs/rest.md, clients. A serial may be spelled in any way; the reader normalizes it.
 import { Router } from 'express';
-import type { Reader } from '../../service/read/reader.ts';
-import type { Writer } from '../../service/write/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only } from '../only.ts';
 import { queryRole, querySerial } from '../query.ts';
 import { read } from '../reads.ts';
 import { bodyOf, type WriteAnswer, write } from '../write.ts';
+import type { RouteParts } from './route-parts.ts';
 
 /** Returns the routes below `/clients`. */
-export function clientRoutes(reader: Reader, writer: Writer): Router {
+export function clientRoutes({ reader, writer }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/clients')
@@ -22,10 +21,7 @@ export function clientRoutes(reader: Reader, writer: Writer): Router {
     )
     .post(
       allow('write clients'),
-      write(
-        (request, order) => writer.putClient(order, bodyOf(request)),
-        () => ({ status: 201, message: 'Created' }),
-      ),
+      write((request, order) => writer.putClient(order, bodyOf(request))),
     )
     .delete(
       allow('write clients'),

@@ -1,23 +1,20 @@
 // Routes of docs/rest.md, events: those of all instances, in pages and as a stream.
 import { type Request, Router } from 'express';
-import type { Shares } from '../../base/shares.ts';
-import { type Operator, selectInstances } from '../../service/operate/operator.ts';
-import type { Reader } from '../../service/read/reader.ts';
+import { selectInstances } from '../../service/operate/operator.ts';
 import { writeAnswer } from '../answer.ts';
-import { askerOf, clientOf, findRefusal, logOverShare } from '../authenticate.ts';
+import { clientOf, findRefusal, logOverShare } from '../authenticate.ts';
 import { EVENT_STREAM, type EventStreams } from '../event-streams.ts';
 import { only } from '../only.ts';
 import { fingerprintOf } from '../peer.ts';
-import { sendRead } from '../present.ts';
+import { recordedCommitOf } from '../present.ts';
 import { ANY_ID, queryNumber, queryRange, queryTexts, readNumber } from '../query.ts';
+import { readAsked } from '../reads.ts';
+import type { RouteParts } from './route-parts.ts';
 
 const INSTANCES_MAX = 100;
 
-interface EventRoutes {
-  readonly reader: Pick<Reader, 'recordedCommit' | 'seenBy'>;
-  readonly operator: Pick<Operator, 'listEvents'>;
+interface EventRoutes extends RouteParts {
   readonly streams: EventStreams;
-  readonly shares: Shares;
 }
 
 /** Returns the routes of the events of all instances. */
@@ -26,14 +23,12 @@ export function eventRoutes({ reader, operator, streams, shares }: EventRoutes):
   router
     .route('/operations/events')
     .all(only('GET'))
-    .get(async (request, response) => {
-      const range = { ...queryRange(request), instances: instancesIn(request) };
-      const answer = await shares.run(askerOf(request, response), async () => {
-        const commit = reader.recordedCommit();
-        return { commit, answer: writeAnswer(await operator.listEvents(clientOf(request), range)) };
-      });
-      if (answer !== undefined) sendRead(request, response, answer);
-    });
+    .get(
+      readAsked({ reader: recordedCommitOf(reader), shares }, (request) => {
+        const range = { ...queryRange(request), instances: instancesIn(request) };
+        return async () => writeAnswer(await operator.listEvents(clientOf(request), range));
+      }),
+    );
   router
     .route('/events')
     .all(only('GET'))

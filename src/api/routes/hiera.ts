@@ -9,14 +9,14 @@ import { APPLY_OUTCOMES, type ApplyOutcome } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { requireConsumer } from '../../service/operate/deliveries.ts';
 import type { Operator } from '../../service/operate/operator.ts';
-import type { Reader } from '../../service/read/reader.ts';
 import { AnswerWriter, type PiecedAnswer, tagOf } from '../answer.ts';
 import { callerOf, clientOf, type RequestStep } from '../authenticate.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
 import { digestOfTag, sendEnvelope, tagIn } from '../present.ts';
 import { queryFlag, queryNumber } from '../query.ts';
-import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
+import { read, readList, readsOn } from '../reads.ts';
+import type { RouteParts } from './route-parts.ts';
 
 /** Others may have their turn after so many records: each is computed here. */
 const RECORDS_A_STEP = 20;
@@ -28,11 +28,7 @@ const LOOK_MS = 1_000;
 
 const CONFIRMATION = { digest: TEXT, outcome: TEXT, message: TEXT } as const;
 
-interface HieraRoutes {
-  readonly reader: Reader;
-  readonly operator: Pick<Operator, 'confirm'>;
-  readonly kept: KeptAnswers;
-  readonly shares: Shares;
+interface HieraRoutes extends RouteParts {
   readonly clock: Clock;
   /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
   readonly authenticate: RequestStep;

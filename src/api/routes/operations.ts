@@ -10,24 +10,22 @@ import type { Problem } from '../../model/problem.ts';
 import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { DELIVERY_STATES, type DeliveryState, STATES, type State } from '../../model/state.ts';
-import type { Explainer } from '../../service/explain/explainer.ts';
-import type { Order, Overview, Target } from '../../service/operate/answers.ts';
+import type { Order, Target } from '../../service/operate/answers.ts';
 import type { DeliveredQuery } from '../../service/operate/delivered.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import type { ServerQuery } from '../../service/operate/server-list.ts';
 import { WITHHELD } from '../../service/operate/why.ts';
-import type { Reader } from '../../service/read/reader.ts';
 import { writeAnswer, writeInSteps } from '../answer.ts';
 import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
-import { askerOf, callerOf, clientOf, requireAllowed } from '../authenticate.ts';
-import { allow, type Right } from '../authorize.ts';
+import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
+import { allow, type Right, requireRight } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
-import { recordedCommitOf, sendEnvelope, sendRead } from '../present.ts';
+import { recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryFlag, queryNumber, queryText } from '../query.ts';
-import { keyOf, readList, readsOn } from '../reads.ts';
-import { explainRoutes } from './explain.ts';
+import { keyOf, readAsked, readList, readsOn } from '../reads.ts';
+import type { RouteParts } from './route-parts.ts';
 
 /** Each is alone while it writes its rows, and passes wait for it. */
 const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
@@ -35,30 +33,18 @@ const OID = /^[0-9a-f]{40}$/;
 const inSlices = createSlices(systemClock);
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
 
-interface OperationRoutes {
-  readonly reader: Reader;
-  readonly operator: Operator;
-  readonly explainer: Explainer;
-  readonly shares: Shares;
-}
-
 /** Returns the routes below `/operations`. */
-export function operationRoutes({ reader, operator, explainer, shares }: OperationRoutes): Router {
+export function operationRoutes({ reader, operator, explainer, shares }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
-  router.use(explainRoutes({ reader, explainer, shares }));
   const reads = { reader: recordedCommitOf(reader) };
   const addRead = readsOn(router, reads);
   const operations = new Shares(OPERATIONS);
-  const lists = { ...reads, shares };
-  router
-    .route('/operations/status')
-    .all(only('GET'))
-    .get(readList({ ...lists, questionOf: questionOfRole }, (request) => writeInSteps(overviewFor(request, operator))));
-  addServerReads(router, { operator, lists });
-  addRecordReads(router, { operator, lists });
+  addLists(router, { operator, lists: { ...reads, shares } });
+  addAsked(router, { reader, operator, explainer, shares });
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
-  addHeldRead(router, { reader, operator, shares });
-  addDeliveredRead(router, { reader, operator, shares });
+  addRead<{ server: string }>('/operations/servers/:server', (request) => ({
+    body: operator.server(clientOf(request), request.params.server),
+  }));
   addRead('/operations/problems', (request) => ({
     body: problemsFor(clientOf(request), operator.problems(clientOf(request))),
   }));
@@ -104,43 +90,65 @@ export function operationRoutes({ reader, operator, explainer, shares }: Operati
   return router;
 }
 
-interface ServerReads extends Pick<OperationRoutes, 'operator'> {
+interface ListParts extends Pick<RouteParts, 'operator'> {
   readonly lists: Parameters<typeof readList>[0];
 }
 
-/** Authors are asked of git. */
-function addHeldRead(router: Router, { reader, operator, shares }: Omit<OperationRoutes, 'explainer'>): void {
+/** Adds the lists of what is recorded. */
+function addLists(router: Router, { operator, lists }: ListParts): void {
+  const byRole = { ...lists, questionOf: questionOfRole };
+  const add = (name: string, parts: typeof lists, make: (request: Request) => Steps<unknown>, right?: Right): void => {
+    const route = router.route(`/operations/${name}`).all(only('GET'));
+    if (right !== undefined) route.get(allow(right));
+    route.get(readList(parts, (request) => writeInSteps(make(request))));
+  };
+  add('status', byRole, (request) => operator.overview(clientOf(request), readLag(request)));
+  add('servers', byRole, (request) => operator.servers(clientOf(request), readServerQuery(request)));
+  add('recorded', lists, (request) => operator.recorded(clientOf(request)));
+  add('notifications', lists, () => operator.notifications(), 'read notifications');
+}
+
+/** Adds the reads for which git is asked: who are the authors of commits, which of them include another one, what changed a file last. */
+function addAsked(router: Router, { reader, operator, explainer, shares }: Omit<RouteParts, 'writer' | 'kept'>): void {
   router
     .route('/operations/held')
     .all(only('GET'))
-    .get(async (request, response) => {
-      const answer = await shares.run(askerOf(request, response), async () => {
-        const commit = reader.recordedCommit();
-        return { commit, answer: writeAnswer({ held: await operator.heldWithAuthors(clientOf(request)) }) };
-      });
-      requireAllowed(request);
-      if (answer !== undefined) sendRead(request, response, answer);
-    });
-}
-
-/** Which commits include another one is asked of git. */
-function addDeliveredRead(router: Router, { reader, operator, shares }: Omit<OperationRoutes, 'explainer'>): void {
+    .get(
+      readAsked({ reader: recordedCommitOf(reader), shares }, (request) => async () => {
+        return writeAnswer({ held: await operator.heldWithAuthors(clientOf(request)) });
+      }),
+    );
   router
     .route('/operations/delivered')
     .all(only('GET'))
-    .get(async (request, response) => {
-      const query = readDeliveredQuery(request);
-      const commit = queryText(request, 'commit');
-      if (commit !== undefined && !OID.test(commit))
-        throw new ServiceError('invalid_input', `"commit" is the full id of one commit, not "${commit}"`);
-      const answer = await shares.run(askerOf(request, response), async () => {
-        const asked = commit === undefined ? undefined : await operator.askedCommit(commit);
-        const found = writeInSteps(operator.delivered(clientOf(request), { ...query, asked }));
-        return { commit: reader.commit(), answer: await inSlices(found) };
-      });
-      requireAllowed(request);
-      if (answer !== undefined) sendRead(request, response, answer);
-    });
+    .get(
+      readAsked({ reader, shares }, (request) => {
+        const query = readDeliveredQuery(request);
+        const commit = queryText(request, 'commit');
+        if (commit !== undefined && !OID.test(commit))
+          throw new ServiceError('invalid_input', `"commit" is the full id of one commit, not "${commit}"`);
+        return async () => {
+          const asked = commit === undefined ? undefined : await operator.askedCommit(commit);
+          return await inSlices(writeInSteps(operator.delivered(clientOf(request), { ...query, asked })));
+        };
+      }),
+    );
+  // What an approval would do is not active yet: it is shown to those only who are shown the problems of a commit in full.
+  router
+    .route('/operations/explain/:node{/:key}')
+    .all(only('GET'))
+    .get(
+      readAsked<{ node: string; key?: string }>({ reader, shares, questionOf: keyOf }, (request) => {
+        const { node, key } = request.params;
+        const digest = queryText(request, 'approval');
+        if (digest !== undefined) requireRight(clientOf(request), 'read what an approval would do');
+        const explains = explainer.as(clientOf(request));
+        return async () =>
+          writeAnswer(
+            await (digest === undefined ? explains.explain(node, key) : explains.explainApproval(digest, node, key)),
+          );
+      }),
+    );
 }
 
 function readDeliveredQuery(request: Request): DeliveredQuery {
@@ -154,44 +162,10 @@ function deliveryStateNamed(text: string): DeliveryState {
   throw new ServiceError('invalid_input', `There is no such state "${text}"; they are ${DELIVERY_STATES.join(', ')}`);
 }
 
-/** Adds the reads of what is recorded, for programs. */
-function addRecordReads(router: Router, { operator, lists }: ServerReads): void {
-  router
-    .route('/operations/recorded')
-    .all(only('GET'))
-    .get(readList(lists, (request) => writeInSteps(operator.recorded(clientOf(request)))));
-  router
-    .route('/operations/notifications')
-    .all(only('GET'))
-    .get(
-      allow('read notifications'),
-      readList(lists, () => writeInSteps(operator.notifications())),
-    );
-}
-
-/** Adds the reads of recorded servers. */
-function addServerReads(router: Router, { operator, lists }: ServerReads): void {
-  router
-    .route('/operations/servers')
-    .all(only('GET'))
-    .get(
-      readList({ ...lists, questionOf: questionOfRole }, (request) =>
-        writeInSteps(operator.servers(clientOf(request), readServerQuery(request))),
-      ),
-    );
-  readsOn(router, lists)<{ server: string }>('/operations/servers/:server', (request) => ({
-    body: operator.server(clientOf(request), request.params.server),
-  }));
-}
-
 /** All but proxies are answered the same, if they see the same. */
 function questionOfRole(request: Request): string | undefined {
   const { role } = clientOf(request);
   return role === 'proxy' ? undefined : `${keyOf(request)} ${JSON.stringify(readLag(request))}`;
-}
-
-function overviewFor(request: Request, operator: Operator): Steps<Overview> {
-  return operator.overview(clientOf(request), readLag(request));
 }
 
 const SERVERS = { most: 500, usual: 100, nameLengthMax: 250 };

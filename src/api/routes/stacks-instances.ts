@@ -1,29 +1,18 @@
 // Routes of docs/rest.md, stack instances.
 import { Router } from 'express';
-import type { Shares } from '../../base/shares.ts';
-import type { Operator } from '../../service/operate/operator.ts';
-import type { Reader } from '../../service/read/reader.ts';
-import type { Writer } from '../../service/write/writer.ts';
 import { writeAnswer, writeInSteps } from '../answer.ts';
-import { askerOf, clientOf, requireAllowed } from '../authenticate.ts';
+import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { only, onlyWithAdvice } from '../only.ts';
-import { recordedCommitOf, sendRead } from '../present.ts';
+import { recordedCommitOf } from '../present.ts';
 import { queryRange } from '../query.ts';
-import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
+import { read, readAsked, readList, readsOn } from '../reads.ts';
 import { bodyOf, readForce, write } from '../write.ts';
-
-interface StackInstanceRoutes {
-  readonly reader: Reader;
-  readonly writer: Writer;
-  readonly operator: Pick<Operator, 'why' | 'events'>;
-  readonly kept: KeptAnswers;
-  readonly shares: Shares;
-}
+import type { RouteParts } from './route-parts.ts';
 
 /** Returns the routes below `/stacks/instances`. */
-export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: StackInstanceRoutes): Router {
+export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/stacks/instances')
@@ -35,9 +24,8 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
     .get(read({ reader, kept }, (request) => reader.as(clientOf(request)).instance(request.params.id)))
     .post(
       allow('write stack instances'),
-      write<{ id: string }>(
-        (request, order) => writer.putInstance(order, request.params.id, bodyOf(request), readForce(request)),
-        () => ({ status: 201, message: 'Created' }),
+      write<{ id: string }>((request, order) =>
+        writer.putInstance(order, request.params.id, bodyOf(request), readForce(request)),
       ),
     )
     // Deleting is only a mark: the servers are removed first, then the instance is forgotten.
@@ -64,14 +52,11 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
   router
     .route('/stacks/instances/:id/events')
     .all(only('GET'))
-    .get(async (request, response) => {
-      const range = queryRange(request);
-      const answer = await shares.run(askerOf(request, response), async () => {
-        const commit = reader.recordedCommit();
-        return { commit, answer: writeAnswer(await operator.events(clientOf(request), request.params.id, range)) };
-      });
-      requireAllowed(request);
-      if (answer !== undefined) sendRead(request, response, answer);
-    });
+    .get(
+      readAsked<{ id: string }>({ reader: recordedCommitOf(reader), shares }, (request) => {
+        const range = queryRange(request);
+        return async () => writeAnswer(await operator.events(clientOf(request), request.params.id, range));
+      }),
+    );
   return router;
 }

@@ -1,26 +1,19 @@
 // Routes of docs/rest.md, stack templates. A POST here makes an instance: templates themselves are written as types.
 import { Router } from 'express';
-import type { Reader } from '../../service/read/reader.ts';
-import type { Writer } from '../../service/write/writer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
-import { type KeptAnswers, read } from '../reads.ts';
+import { read } from '../reads.ts';
 import { bodyOf, readForce, write } from '../write.ts';
+import type { RouteParts } from './route-parts.ts';
 
 const TYPE_WRITES = {
   POST: 'to write a template, POST /types/stack-template/',
   DELETE: 'to remove one, DELETE /types/stack-template/<name>/',
 };
 
-interface StackTemplateRoutes {
-  readonly reader: Reader;
-  readonly writer: Writer;
-  readonly kept: KeptAnswers;
-}
-
 /** Returns the routes below `/stacks/templates`. */
-export function stackTemplateRoutes({ reader, writer, kept }: StackTemplateRoutes): Router {
+export function stackTemplateRoutes({ reader, writer, kept }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/stacks/templates')
@@ -28,10 +21,7 @@ export function stackTemplateRoutes({ reader, writer, kept }: StackTemplateRoute
     .get(read({ reader, kept }, (request) => ({ body: reader.as(clientOf(request)).templates() })))
     .post(
       allow('write stack instances'),
-      write(
-        (request, order) => writer.createInstance(order, bodyOf(request), readForce(request)),
-        () => ({ status: 201, message: 'Created' }),
-      ),
+      write((request, order) => writer.createInstance(order, bodyOf(request), readForce(request))),
     );
   router
     .route('/stacks/templates/:id')

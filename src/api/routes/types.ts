@@ -1,32 +1,23 @@
 // Routes of docs/rest.md, types. `all` is a view of the other types: it can be read and not written.
 import { type NextFunction, type Request, type Response, Router } from 'express';
-import type { Shares } from '../../base/shares.ts';
 import type { Steps } from '../../base/steps.ts';
 import { didYouMean } from '../../base/wording.ts';
 import type { JsonMap } from '../../model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../model/names.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { Reader } from '../../service/read/reader.ts';
-import type { Writer } from '../../service/write/writer.ts';
 import { writeInSteps } from '../answer.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { queryFlag } from '../query.ts';
-import { type KeptAnswers, read, readList, readsOn } from '../reads.ts';
+import { read, readList, readsOn } from '../reads.ts';
 import { bodyOf, readForce, type WriteAnswer, write } from '../write.ts';
+import type { RouteParts } from './route-parts.ts';
 
 const WRITTEN_ABOVE = 'to write an object, POST /types/<type>/ with its name in the body';
 
-interface TypeRoutes {
-  readonly reader: Reader;
-  readonly writer: Writer;
-  readonly kept: KeptAnswers;
-  readonly shares: Shares;
-}
-
 /** Returns the routes below `/types`. */
-export function typeRoutes({ reader, writer, kept, shares }: TypeRoutes): Router {
+export function typeRoutes({ reader, writer, kept, shares }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   const addRead = readsOn(router, { reader, kept });
   addRead('/types', () => ({ body: { types: reader.types() } }));
@@ -41,9 +32,8 @@ export function typeRoutes({ reader, writer, kept, shares }: TypeRoutes): Router
     )
     .post(
       allowToWriteType,
-      write<{ type: string }>(
-        (request, order) => writer.putObject(order, request.params.type, bodyOf(request), mayReplace(request)),
-        () => ({ status: 201, message: 'Created' }),
+      write<{ type: string }>((request, order) =>
+        writer.putObject(order, request.params.type, bodyOf(request), mayReplace(request)),
       ),
     );
   router

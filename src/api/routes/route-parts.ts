@@ -1,0 +1,18 @@
+// The parts of the controller that routes answer from, and take what clients ask for to.
+import type { Shares } from '../../base/shares.ts';
+import type { Explainer } from '../../service/explain/explainer.ts';
+import type { Operator } from '../../service/operate/operator.ts';
+import type { Reader } from '../../service/read/reader.ts';
+import type { Writer } from '../../service/write/writer.ts';
+import type { KeptAnswers } from '../reads.ts';
+
+/** What the routes of one application share. */
+export interface RouteParts {
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly operator: Operator;
+  readonly explainer: Explainer;
+  readonly kept: KeptAnswers;
+  /** Of answers that take long or ask git. */
+  readonly shares: Shares;
+}
