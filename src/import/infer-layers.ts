@@ -1,13 +1,13 @@
 // Finds the smallest layers that give every server its values: where most servers of an environment, a role or all have the same
-// value, it stands in that layer once, and the others override it. No layer gives a server a key that it does not have.
+// value, it stands in that layer once, and the others override it; a server that does not have the key takes it away with null.
 import { SELECTORS } from '../model/keys.ts';
 import { compareNames } from '../model/names.ts';
 import type { RecordValue } from '../model/record.ts';
 import { SELECTOR_TYPES, type SelectingNode } from './infer-selectors.ts';
 import type { SourceValue } from './inventory.ts';
 
-/** The keys of each object, by `<type>/<name>`. */
-export type LayerObjects = ReadonlyMap<string, ReadonlyMap<string, RecordValue>>;
+/** The keys of each object, by `<type>/<name>`. Null takes a key away that a more general layer gives. */
+export type LayerObjects = ReadonlyMap<string, ReadonlyMap<string, RecordValue | null>>;
 
 /** A server as it takes part in its layers. */
 export interface LayeredNode extends SelectingNode {
@@ -15,19 +15,22 @@ export interface LayeredNode extends SelectingNode {
   readonly written: Readonly<Record<string, unknown>>;
 }
 
-/** A level of the hierarchy: the object of each server, by index, and how many servers each object has. */
+/** A level of the hierarchy: the object of each server, by index, and the servers of each object. */
 interface Level {
   readonly type: string;
   readonly objects: readonly (string | undefined)[];
-  readonly sizes: ReadonlyMap<string, number>;
+  readonly members: ReadonlyMap<string, readonly number[]>;
 }
 
-/** A server that has a key: its index, and the value. */
+/** A server, by index, that has a key, or that is given one which it does not have. */
 interface Holder {
   readonly index: number;
-  readonly value: SourceValue;
+  /** Undefined: it does not have the key. */
+  readonly value: SourceValue | undefined;
+  /** As in the value; '' for none, here and below. */
+  readonly text: string;
   /** What the layers so far give it. */
-  inherited: string | undefined;
+  inherited: string;
 }
 
 /** The name of the object of `common`, and the root of the tree. */
@@ -50,106 +53,129 @@ export function inferLayers(nodes: readonly LayeredNode[], facets: ReadonlyMap<s
       ),
     ),
   ];
-  const objects = new Map<string, Map<string, RecordValue>>();
-  const put = (object: string, key: string, { value }: SourceValue): void => {
-    const keys = objects.get(object) ?? new Map<string, RecordValue>();
-    objects.set(object, keys.set(key, value));
+  const objects = new Map<string, Map<string, RecordValue | null>>();
+  const put = (object: string, key: string, value: SourceValue | undefined): void => {
+    const keys = objects.get(object) ?? new Map<string, RecordValue | null>();
+    objects.set(object, keys.set(key, value?.value ?? null));
   };
+  // Properties win over layers, and a server's own file over them: what some have as a property is taken away from none.
+  const written = new Set(nodes.flatMap((node) => Object.keys(node.written)));
   for (const [key, holders] of holdersByKey(nodes)) {
     const own = levels.filter(({ type }) => type === facets.get(key));
-    for (const [object, value] of key === 'description' ? [] : sharedValues(holders, own.length > 0 ? own : levels)) {
-      put(object, key, value);
-    }
-    for (const { index, value, inherited } of holders) {
-      if (inherited !== value.text) put(`clientcert/${nodes[index]?.node.name}`, key, value);
+    const among = { levels: own.length > 0 ? own : levels, isStrict: written.has(key) };
+    for (const [object, value] of key === 'description' ? [] : sharedValues(holders, among)) put(object, key, value);
+    for (const { index, value, text, inherited } of holders) {
+      if (inherited !== text) put(`clientcert/${nodes[index]?.node.name}`, key, value);
     }
   }
   return objects;
 }
 
 function levelOf(type: string, objects: Level['objects']): Level {
-  const sizes = new Map<string, number>();
-  for (const object of objects) if (object !== undefined) sizes.set(object, (sizes.get(object) ?? 0) + 1);
-  return { type, objects, sizes };
+  const members = new Map<string, number[]>();
+  for (const [index, object] of objects.entries()) {
+    if (object === undefined) continue;
+    const found = members.get(object) ?? [];
+    found.push(index);
+    members.set(object, found);
+  }
+  return { type, objects, members };
 }
 
-function holdersByKey(nodes: readonly LayeredNode[]): readonly (readonly [string, readonly Holder[]])[] {
+function holdersByKey(nodes: readonly LayeredNode[]): readonly (readonly [string, Holder[]])[] {
   const found = new Map<string, Holder[]>();
   for (const [index, { node, written }] of nodes.entries()) {
     for (const [key, value] of node.values) {
       if (SELECTORS.has(key) || Object.hasOwn(written, key)) continue;
       const holders = found.get(key) ?? [];
-      holders.push({ index, value, inherited: undefined });
+      holders.push({ index, value, text: value.text, inherited: '' });
       found.set(key, holders);
     }
   }
   return [...found].sort(([a], [b]) => compareNames(a, b));
 }
 
+interface Among {
+  readonly levels: readonly Level[];
+  /** No server is given the key that does not have it. */
+  readonly isStrict: boolean;
+}
+
 /**
  * Yields the values that layers give of one key. The level that spares the most lines is first, then the one below it that spares
- * the most of what is left, until none spares any.
+ * the most of what is left, until none spares any. Servers that are given a key which they do not have become holders.
  */
 function* sharedValues(
-  holders: readonly Holder[],
-  levels: readonly Level[],
-): Generator<readonly [object: string, value: SourceValue]> {
+  holders: Holder[],
+  { levels, isStrict }: Among,
+): Generator<readonly [object: string, value: SourceValue | undefined]> {
   for (let from = 0; from < levels.length; ) {
-    let best:
-      | { readonly values: ReadonlyMap<string, SourceValue>; readonly spared: number; readonly at: number }
-      | undefined;
+    let best: (Sparing & { readonly at: number }) | undefined;
     for (let at = from; at < levels.length; at++) {
       const level = levels[at];
-      const found = level && sparingValues(holders, level);
+      const found = level && sparingValues(holders, level, isStrict);
       if (found !== undefined && found.spared > (best?.spared ?? 0)) best = { ...found, at };
     }
     const chosen = best && levels[best.at];
     if (best === undefined || chosen === undefined) return;
-    for (const [object, value] of best.values) yield [`${chosen.type}/${object}`, value];
+    const present = new Set(holders.map(({ index }) => index));
+    for (const [object, value] of best.values) {
+      yield [`${chosen.type}/${object}`, value];
+      for (const index of chosen.members.get(object) ?? []) {
+        if (!present.has(index)) holders.push({ index, value: undefined, text: '', inherited: '' });
+      }
+    }
     for (const holder of holders) {
-      holder.inherited = best.values.get(chosen.objects[holder.index] ?? '')?.text ?? holder.inherited;
+      const object = chosen.objects[holder.index];
+      if (object !== undefined && best.values.has(object)) holder.inherited = best.values.get(object)?.text ?? '';
     }
     from = best.at + 1;
   }
 }
 
-/** A value that overrides another one is harder to read than one that stands alone. */
+/** A value that overrides another one is harder to read than one that stands alone, and null is the hardest. */
 const OVERRIDE = 1.5;
+const TAKEN_AWAY = 6;
 
 interface Tally {
   count: number;
   /** The lines for those whose value would have to be written for the server itself. */
   wrong: number;
-  readonly byText: Map<string, { cost: number; readonly value: SourceValue }>;
+  all: number;
+  readonly byText: Map<string, { cost: number; readonly value: SourceValue | undefined }>;
 }
 
-/** Returns the value of each object of a level that spares lines, and how many. All servers of the object have the key. */
-function sparingValues(
-  holders: readonly Holder[],
-  { objects, sizes }: Level,
-): { values: ReadonlyMap<string, SourceValue>; spared: number } {
+/** The value of each object that spares lines, and how many all together. */
+interface Sparing {
+  readonly values: ReadonlyMap<string, SourceValue | undefined>;
+  readonly spared: number;
+}
+
+/** Returns which objects of a level spare lines. */
+function sparingValues(holders: readonly Holder[], { objects, members }: Level, isStrict: boolean): Sparing {
   const tallies = new Map<string, Tally>();
-  for (const { index, value, inherited } of holders) {
+  for (const { index, value, text, inherited } of holders) {
     const object = objects[index];
     if (object === undefined) continue;
-    const tally = tallies.get(object) ?? { count: 0, wrong: 0, byText: new Map() };
+    const tally = tallies.get(object) ?? { count: 0, wrong: 0, all: 0, byText: new Map() };
     tallies.set(object, tally);
     // What was written for a group of servers is worth a layer also where only one is left of it.
-    const cost = value.isOwn ? 1 : 2;
+    const cost = value === undefined ? TAKEN_AWAY / OVERRIDE : value.isOwn ? 1 : 2;
     tally.count += 1;
-    if (inherited !== value.text) tally.wrong += inherited === undefined ? cost : cost * OVERRIDE;
-    const same = tally.byText.get(value.text) ?? { cost: 0, value };
+    tally.all += cost;
+    if (inherited !== text) tally.wrong += inherited === '' ? cost : cost * OVERRIDE;
+    const same = tally.byText.get(text) ?? { cost: 0, value };
     same.cost += cost;
-    tally.byText.set(value.text, same);
+    tally.byText.set(text, same);
   }
-  const values = new Map<string, SourceValue>();
+  const values = new Map<string, SourceValue | undefined>();
   let spared = 0;
-  for (const [object, { count, wrong, byText }] of tallies) {
-    if (count < (sizes.get(object) ?? 0)) continue;
-    const all = [...byText.values()];
-    const most = all.reduce((best, one) => (one.cost > best.cost ? one : best));
-    const others = all.reduce((sum, { cost }) => sum + cost, 0) - most.cost;
-    const gain = wrong - others * OVERRIDE - 1;
+  for (const [object, { count, wrong, all, byText }] of tallies) {
+    const absent = (members.get(object)?.length ?? 0) - count;
+    if (isStrict && absent > 0) continue;
+    const most = [...byText.values()].reduce((best, one) => (one.cost > best.cost ? one : best));
+    const given = most.value === undefined ? 0 : absent * TAKEN_AWAY;
+    const gain = wrong - (all - most.cost) * OVERRIDE - given - 1;
     if (gain <= 0) continue;
     values.set(object, most.value);
     spared += gain;
