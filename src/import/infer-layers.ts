@@ -102,34 +102,68 @@ interface Among {
 }
 
 /**
- * Yields the values that layers give of one key. The level that spares the most lines is first, then the one below it that spares
- * the most of what is left, until none spares any. Servers that are given a key which they do not have become holders.
+ * Yields the values that layers give of one key. The level that spares the most lines is first, counted with the best one below it:
+ * a value of all servers is worth it if an environment overrides it at once. Then the next, until none spares any. Servers that are
+ * given a key which they do not have become holders.
  */
 function* sharedValues(
   holders: Holder[],
   { levels, isStrict }: Among,
 ): Generator<readonly [object: string, value: SourceValue | undefined]> {
   for (let from = 0; from < levels.length; ) {
-    let best: (Sparing & { readonly at: number }) | undefined;
-    for (let at = from; at < levels.length; at++) {
-      const level = levels[at];
-      const found = level && sparingValues(holders, level, isStrict);
-      if (found !== undefined && found.spared > (best?.spared ?? 0)) best = { ...found, at };
+    const best = bestLevel(holders, { levels, isStrict }, { from, looksAhead: true });
+    if (best === undefined) return;
+    for (const [object, value] of best.values) yield [`${best.level.type}/${object}`, value];
+    give(holders, best);
+    from = levels.indexOf(best.level) + 1;
+  }
+}
+
+interface Chosen extends Sparing {
+  readonly level: Level;
+}
+
+function bestLevel(
+  holders: Holder[],
+  { levels, isStrict }: Among,
+  { from, looksAhead }: { readonly from: number; readonly looksAhead: boolean },
+): Chosen | undefined {
+  let best: { readonly chosen: Chosen; readonly total: number } | undefined;
+  for (const [at, level] of levels.entries()) {
+    const found = at < from ? undefined : sparingValues(holders, level, isStrict);
+    if (found === undefined || found.spared <= 0) continue;
+    const chosen = { ...found, level };
+    const total = found.spared + (looksAhead ? sparedBelow(holders, { levels, isStrict }, chosen) : 0);
+    if (total > (best?.total ?? 0)) best = { chosen, total };
+    // Nothing is better than one line that leaves none to write.
+    if (found.values.size === 1 && found.leaves === 0) break;
+  }
+  return best?.chosen;
+}
+
+/** Returns what the best level below spares once `chosen` is written, and leaves the holders as they were. */
+function sparedBelow(holders: Holder[], among: Among, chosen: Chosen): number {
+  const before = holders.map(({ inherited }) => inherited);
+  give(holders, chosen);
+  const isLeft = holders.some(({ inherited, text }) => inherited !== text);
+  const from = among.levels.indexOf(chosen.level) + 1;
+  const spared = isLeft ? (bestLevel(holders, among, { from, looksAhead: false })?.spared ?? 0) : 0;
+  holders.length = before.length;
+  for (const [index, holder] of holders.entries()) holder.inherited = before[index] ?? '';
+  return spared;
+}
+
+/** Gives the holders, and all other servers of the objects, what these say. */
+function give(holders: Holder[], { level, values }: Chosen): void {
+  const present = new Set(holders.map(({ index }) => index));
+  for (const object of values.keys()) {
+    for (const index of level.members.get(object) ?? []) {
+      if (!present.has(index)) holders.push({ index, value: undefined, text: '', inherited: '' });
     }
-    const chosen = best && levels[best.at];
-    if (best === undefined || chosen === undefined) return;
-    const present = new Set(holders.map(({ index }) => index));
-    for (const [object, value] of best.values) {
-      yield [`${chosen.type}/${object}`, value];
-      for (const index of chosen.members.get(object) ?? []) {
-        if (!present.has(index)) holders.push({ index, value: undefined, text: '', inherited: '' });
-      }
-    }
-    for (const holder of holders) {
-      const object = chosen.objects[holder.index];
-      if (object !== undefined && best.values.has(object)) holder.inherited = best.values.get(object)?.text ?? '';
-    }
-    from = best.at + 1;
+  }
+  for (const holder of holders) {
+    const object = level.objects[holder.index];
+    if (object !== undefined && values.has(object)) holder.inherited = values.get(object)?.text ?? '';
   }
 }
 
@@ -142,6 +176,8 @@ interface Tally {
   /** The lines for those whose value would have to be written for the server itself. */
   wrong: number;
   all: number;
+  /** The lines for the object itself. */
+  line: number;
   readonly byText: Map<string, { cost: number; readonly value: SourceValue | undefined }>;
 }
 
@@ -149,6 +185,8 @@ interface Tally {
 interface Sparing {
   readonly values: ReadonlyMap<string, SourceValue | undefined>;
   readonly spared: number;
+  /** The lines that are left to write. */
+  readonly leaves: number;
 }
 
 /** Returns which objects of a level spare lines. */
@@ -157,28 +195,32 @@ function sparingValues(holders: readonly Holder[], { objects, members }: Level, 
   for (const { index, value, text, inherited } of holders) {
     const object = objects[index];
     if (object === undefined) continue;
-    const tally = tallies.get(object) ?? { count: 0, wrong: 0, all: 0, byText: new Map() };
+    const tally = tallies.get(object) ?? { count: 0, wrong: 0, all: 0, line: 1, byText: new Map() };
     tallies.set(object, tally);
     // What was written for a group of servers is worth a layer also where only one is left of it.
     const cost = value === undefined ? TAKEN_AWAY / OVERRIDE : value.isOwn ? 1 : 2;
     tally.count += 1;
     tally.all += cost;
+    if (inherited !== '') tally.line = OVERRIDE;
     if (inherited !== text) tally.wrong += inherited === '' ? cost : cost * OVERRIDE;
     const same = tally.byText.get(text) ?? { cost: 0, value };
     same.cost += cost;
     tally.byText.set(text, same);
   }
   const values = new Map<string, SourceValue | undefined>();
-  let spared = 0;
-  for (const [object, { count, wrong, all, byText }] of tallies) {
+  let [spared, leaves] = [0, 0];
+  for (const [object, { count, wrong, all, line, byText }] of tallies) {
+    leaves += wrong;
     const absent = (members.get(object)?.length ?? 0) - count;
     if (isStrict && absent > 0) continue;
     const most = [...byText.values()].reduce((best, one) => (one.cost > best.cost ? one : best));
     const given = most.value === undefined ? 0 : absent * TAKEN_AWAY;
-    const gain = wrong - (all - most.cost) * OVERRIDE - given - 1;
+    const gain = wrong - (all - most.cost) * OVERRIDE - given - line;
     if (gain <= 0) continue;
     values.set(object, most.value);
     spared += gain;
+    leaves -= gain + line;
   }
-  return { values, spared };
+  // Holders without an object of this level are not counted.
+  return { values, spared, leaves: tallies.size === 1 ? leaves : Number.POSITIVE_INFINITY };
 }

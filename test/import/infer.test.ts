@@ -196,7 +196,32 @@ describe('layers', () => {
     });
   });
 
-  it('give no server a key that it does not have', () => {
+  it('hold for all what an environment overrides', () => {
+    const servers = ['a', 'b', 'c', 'd', 'e', 's'].flatMap((prefix) =>
+      [1, 2].map((index) => ({
+        name: `${prefix}-${index}`,
+        facets: prefix === 's' ? { environment: 'staging', role: prefix } : { role: prefix },
+        values: { env: prefix === 's' ? 'staging' : 'production' },
+      })),
+    );
+    expect(typesIn(imported(servers).files)).toMatchObject({
+      'common/global': 'env: production',
+      'environment/staging': 'env: staging',
+      'role/a': 'description: Servers of the role a',
+    });
+  });
+
+  it('are taken away with null from the few that lack a key', () => {
+    const servers = Array.from({ length: 30 }, (_, index) => web(index, index === 7 ? {} : { a: 1 }));
+    const { files, proof } = imported(servers);
+    expect([typesIn(files)['common/global'], typesIn(files)['clientcert/prod-web-7'], proof.differing]).toEqual([
+      'a: 1',
+      'a: null',
+      0,
+    ]);
+  });
+
+  it('give no key to servers of which many lack it', () => {
     const servers = [web(1, { a: 1 }), web(2, { a: 1 }), web(3, {}), web(4, { a: 1 })];
     expect(typesIn(imported(servers).files)).toMatchObject({
       'clientcert/prod-web-1': 'a: 1',
