@@ -111,7 +111,7 @@ function* sharedValues(
   { levels, isStrict }: Among,
 ): Generator<readonly [object: string, value: SourceValue | undefined]> {
   for (let from = 0; from < levels.length; ) {
-    const best = bestLevel(holders, { levels, isStrict }, { from, looksAhead: true });
+    const best = bestLevel(holders, { levels, isStrict }, { from, countsBelow: true });
     if (best === undefined) return;
     for (const [object, value] of best.values) yield [`${best.level.type}/${object}`, value];
     give(holders, best);
@@ -126,14 +126,14 @@ interface Chosen extends Sparing {
 function bestLevel(
   holders: Holder[],
   { levels, isStrict }: Among,
-  { from, looksAhead }: { readonly from: number; readonly looksAhead: boolean },
+  { from, countsBelow }: { readonly from: number; readonly countsBelow: boolean },
 ): Chosen | undefined {
   let best: { readonly chosen: Chosen; readonly total: number } | undefined;
   for (const [at, level] of levels.entries()) {
     const found = at < from ? undefined : sparingValues(holders, level, isStrict);
     if (found === undefined || found.spared <= 0) continue;
     const chosen = { ...found, level };
-    const total = found.spared + (looksAhead ? sparedBelow(holders, { levels, isStrict }, chosen) : 0);
+    const total = found.spared + (countsBelow ? sparedBelow(holders, { levels, isStrict }, chosen) : 0);
     if (total > (best?.total ?? 0)) best = { chosen, total };
     // Nothing is better than one line that leaves none to write.
     if (found.values.size === 1 && found.leaves === 0) break;
@@ -147,7 +147,7 @@ function sparedBelow(holders: Holder[], among: Among, chosen: Chosen): number {
   give(holders, chosen);
   const isLeft = holders.some(({ inherited, text }) => inherited !== text);
   const from = among.levels.indexOf(chosen.level) + 1;
-  const spared = isLeft ? (bestLevel(holders, among, { from, looksAhead: false })?.spared ?? 0) : 0;
+  const spared = isLeft ? (bestLevel(holders, among, { from, countsBelow: false })?.spared ?? 0) : 0;
   holders.length = before.length;
   for (const [index, holder] of holders.entries()) holder.inherited = before[index] ?? '';
   return spared;
