@@ -109,18 +109,29 @@ export class ClientView {
     return tenant === '' || tenantOf(object) === '' || tenantOf(object) === tenant;
   }
 
-  /** Every version of it counts: the active one, the newest, and that of an instance that is being removed. */
   #isInstanceOfTenant(name: string): boolean {
-    const desired = this.#whole.desired();
-    const address = instanceAddress(name);
-    const versions = [
-      desired?.units.get(address)?.entry,
-      desired?.candidates.get(address)?.entry,
-      this.#whole.rows.read('terminating', name),
-    ].flatMap((version) => (version == null ? [] : [version.object]));
+    const versions = this.#versionsOf(name);
     // A new file that cannot be read does not say whose it is.
     const isKnown = this.#scope.tenant === '' || versions.some((object) => object != null);
     return versions.length > 0 && isKnown && versions.every((object) => this.#fits(object));
+  }
+
+  /** Every version of an instance counts: the active one, the newest, and that of one that is being removed. */
+  #versionsOf(instance: string): readonly unknown[] {
+    const desired = this.#whole.desired();
+    const address = instanceAddress(instance);
+    return [
+      desired?.units.get(address)?.entry,
+      desired?.candidates.get(address)?.entry,
+      this.#whole.rows.read('terminating', instance),
+    ].flatMap((version) => (version == null ? [] : [version.object]));
+  }
+
+  /** Returns false for an instance that the client sees and on which it may not act: one without tenant is not a tenant's. */
+  owns(instance: string): boolean {
+    const { tenant } = this.#scope;
+    const isOwn = tenant === '' || this.#versionsOf(instance).every((object) => tenantOf(object) === tenant);
+    return isOwn || !this.seesInstance(instance);
   }
 
   #ownerOf(name: string): Unit | undefined {
@@ -244,7 +255,19 @@ export class ClientView {
   seesFile(type: string, name: string): boolean {
     if (type === 'tree' || type === 'hierarchy')
       return this.#scope.tags === undefined && this.#scope.node === undefined;
-    return this.sees(addressOf(type, name));
+    return this.sees(addressOf(type, name)) && this.#saysWhose(type, name);
+  }
+
+  /** Returns false for a new file that cannot be read, and so does not say whose it is. */
+  #saysWhose(type: string, name: string): boolean {
+    if (this.#scope.tenant === '' || type === 'stack-template' || type === 'stack-instance') return true;
+    const desired = this.#whole.desired();
+    const address = addressOf(type, name);
+    const versions =
+      type === 'client'
+        ? [desired?.clients.get(name)?.entry, desired?.catalog.clients.get(name)]
+        : [desired?.objects.get(address)?.entry, desired?.catalog.objects.get(address)];
+    return versions.some((version) => version?.object != null);
   }
 
   /** Returns true for an instance, or `*` for all, of which it is told events. */

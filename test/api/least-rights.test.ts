@@ -614,3 +614,92 @@ async function checkWrites(estate: Estate, kind: string, ask: Controller['ask'])
     else expect({ kind, name, isThere: status !== 404 }).toEqual({ kind, name, isThere: rules.server(name) });
   }
 }
+
+/** One instance of each tenant, and one of none. */
+const SHARED: Estate = {
+  instances: [
+    { tenant: 'ta', tags: ['', ''], role: 0, isRemoved: false },
+    { tenant: 'tb', tags: ['', ''], role: 1, isRemoved: false },
+    { tenant: '', tags: ['', 'x'], role: 2, isRemoved: false },
+  ],
+  roles: ['ta', 'tb', ''],
+  nodes: [],
+};
+
+test('a client of a tenant acts on nothing but what is of its tenant', async () => {
+  const { core, ask } = await start(SHARED);
+  const send = async (path: string, body: object, kind = 'administrator of a tenant'): Promise<number> =>
+    (await ask(kind, 'POST', path, body)).status;
+  try {
+    // Of all instances, by the name that stands for them too.
+    expect(await send('/operations/suspend', {}, 'administrator')).toBe(200);
+    for (const operation of ['suspend', 'resume']) {
+      for (const body of [{}, { instance: '*' }]) expect(await send(`/operations/${operation}`, body)).toBe(403);
+    }
+    expect(await send('/operations/resume', {}, 'administrator')).toBe(200);
+    // What is of no tenant is seen, and is not its own.
+    const until = new Date(core.clock.now() + 60_000).toISOString();
+    for (const operation of ['suspend', 'acknowledge'])
+      expect({ operation, status: await send(`/operations/${operation}`, { instance: 'inst2', until }) }).toEqual({
+        ...{ operation, status: 403 },
+      });
+    for (const operation of ['retry', 'adopt', 'check'])
+      expect({ operation, status: await send(`/operations/${operation}`, { instance: 'inst2' }) }).toEqual({
+        ...{ operation, status: 403 },
+      });
+    for (const operation of ['retry', 'adopt', 'check', 'retain', 'replace'])
+      expect({ operation, status: await send(`/operations/${operation}`, { resource: 'inst2-s' }) }).toEqual({
+        ...{ operation, status: 403 },
+      });
+    expect(await send('/operations/suspend', { instance: 'inst0' })).toBe(200);
+    expect(await send('/operations/resume', { instance: 'inst0' })).toBe(200);
+    expect(await send('/operations/replace', { resource: 'inst0-s' })).toBe(200);
+    // Deletes wait for an approval: each approves its own.
+    core.source.commit({ 'stacks/instances/inst2.yaml': null });
+    await core.poll();
+    const [held] = core.operator.held();
+    expect(held?.instance).toBe('inst2');
+    expect(await send('/operations/approve', { digest: held?.digest })).toBe(403);
+    // A rewritten history is of all.
+    core.source.commit({ 'types/role/role2.yaml': 'setting: other\n' }, { parents: ['commit-1'] });
+    await core.poll();
+    const history = core.operator.held().find(({ kind }) => kind === 'history');
+    expect(await send('/operations/approve', { digest: history?.digest })).toBe(403);
+    expect(await send('/operations/accept-history', { commit: history?.commit })).toBe(403);
+    expect(await send('/operations/accept-history', { commit: history?.commit }, 'administrator of a site')).toBe(403);
+    expect(await send('/operations/accept-history', { commit: history?.commit }, 'administrator')).toBe(200);
+  } finally {
+    await core.stop();
+  }
+});
+
+test('nobody takes a node over by making a layer that it names, and a file that cannot be read is told to nobody of a tenant', async () => {
+  const { core, ask } = await start(SHARED);
+  try {
+    core.source.commit({
+      'types/location/site.yaml': null,
+      'types/role/new.yaml': 'tenant: tb\nsetting: [\n',
+      'types/role/wrong.yaml': 'tenant: tb\nname: 5\n',
+      'clients/AB12.yaml': 'tenant: tb\nrole: wordwrongx\n',
+    });
+    await core.poll();
+    const make = async (kind: string, type: string, name: string): Promise<number> =>
+      (await ask(kind, 'POST', `/types/${type}`, { name, note: 'taken' })).status;
+    expect(await make('administrator of a tenant', 'location', 'site')).toBe(409);
+    expect(await make('administrator of a site', 'location', 'site')).toBe(409);
+    expect(await make('administrator of a tenant', 'clientcert', 'inst2-s')).toBe(403);
+    expect(await make('administrator of a tenant', 'clientcert', 'inst1-s')).toBe(409);
+    expect(await make('administrator of a tenant', 'clientcert', 'inst0-s')).toBe(201);
+    expect(await make('administrator of a tenant', 'location', 'elsewhere')).toBe(201);
+    expect(await make('administrator', 'location', 'site')).toBe(201);
+    const told = async (kind: string): Promise<object> => {
+      const { body } = await ask(kind, 'GET', '/operations/problems');
+      return (body as { readonly problems: readonly { readonly file: string }[] }).problems.map(({ file }) => file);
+    };
+    expect(await told('administrator of a tenant')).toEqual([]);
+    const wrong = ['clients/AB12.yaml', 'types/role/new.yaml', 'types/role/wrong.yaml'];
+    expect(await told('administrator')).toEqual(expect.arrayContaining(wrong));
+  } finally {
+    await core.stop();
+  }
+});

@@ -57,7 +57,7 @@ import { heldItems } from './held-items.ts';
 import { buildAttention, buildOverview } from './overview.ts';
 import type { WaitFacts } from './server-items.ts';
 import { describeOne, findServers, type ServerQuery } from './server-list.ts';
-import { askedBy, requireNamed, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
+import { askedBy, requireOwn, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
 import {
   type CallHolder,
   explainWaits,
@@ -122,11 +122,9 @@ export function createOperator(options: OperatorOptions) {
 
 /** Returns what a client may know that sees a part of everything: nothing of the estate as a whole. */
 function narrowed<Options extends ProgressOptions>(options: Options, seen: SeenPart): Options {
-  const nothing = {
-    ...{ outages: undefined, hasEntry: undefined, noticed: undefined, leader: undefined },
-    ...{ followedAuthor: () => null, authorOf: async () => null },
-  };
-  return { ...options, ...nothing, ...seen.sources };
+  const nothing = { outages: undefined, hasEntry: undefined, noticed: undefined, leader: undefined };
+  const noAuthor = { followedAuthor: () => null, authorOf: async () => null };
+  return { ...options, ...nothing, ...noAuthor, ...seen.sources, owns: (instance: string) => seen.view.owns(instance) };
 }
 
 function operatorOf(options: OperatorOptions, seen: SeenPart | undefined) {
@@ -291,7 +289,7 @@ function problemsIn(options: OperatorOptions): CommitProblems {
 function approvals(options: OperatorOptions) {
   /** An approval is for what is held when it is written. */
   function accept(order: Order, find: () => HeldItem): Promise<HeldItem> {
-    return options.requests.approve(find, askedBy(order));
+    return options.requests.approve(() => requireOwn(options, find()), askedBy(order));
   }
 
   return {
@@ -337,7 +335,7 @@ function suspensions(options: OperatorOptions) {
   return {
     /** Starts no action of an instance, or of any where it is null, until it is resumed or until a time (RFC 3339). */
     async suspend(order: Order, { instance, until }: Suspended): Promise<string> {
-      requireNamed(order, instance, 'suspend');
+      requireOwn(options, { instance });
       const view = activeView(options);
       if (instance !== null) requireInstance(view, instance);
       if (until !== null && Date.parse(until) <= view.now) {
@@ -350,7 +348,7 @@ function suspensions(options: OperatorOptions) {
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until a person resumes it' : `until ${until}`}`;
     },
     async resume(order: Order, instance: string | null): Promise<string> {
-      requireNamed(order, instance, 'resume');
+      requireOwn(options, { instance });
       if (suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
         throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
       }
@@ -393,6 +391,7 @@ function acknowledgements(options: OperatorOptions) {
     /** Has what needs a person of an instance page nobody until a time: what is of a kind that concerns the instance now. */
     async acknowledge(order: Order, { instance, until }: Acknowledged): Promise<string> {
       const { view } = whyFacts(options);
+      requireOwn(options, { instance });
       requireInstance(view, instance);
       if (until === null) return await end(order, instance);
       const ms = Date.parse(until) - view.now;

@@ -1,7 +1,6 @@
 // The operations on servers: finds the servers that are meant, has their rows changed, and answers in a sentence.
 
 import { withSuggestion } from '../../base/wording.ts';
-import type { DesiredState } from '../../desired/desired-state.ts';
 import { isAtRest } from '../../machine/drift.ts';
 import {
   adoptedRow,
@@ -15,12 +14,12 @@ import {
   retainRefusal,
   retriedRow,
 } from '../../machine/requests.ts';
-import { isNarrow } from '../../model/least-rights.ts';
+import { EVERY_INSTANCE } from '../../machine/suspension.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Asked, RowChange, RowRequests } from '../../reconcile/row-requests.ts';
 import { hasInstance, requireInstance } from '../read/instance-views.ts';
-import { activeView, type PresentRows, type PresentView, type ViewSources } from '../views.ts';
+import { activeView, type PresentRows, type ViewSources } from '../views.ts';
 import type { Order, Target } from './answers.ts';
 
 /** The inputs of {@link serverOperations}. */
@@ -31,6 +30,8 @@ export interface ServerOperationsOptions extends ViewSources {
   readonly retryCheck: (server: string) => boolean;
   readonly requests: RowRequests;
   readonly entries: Entries;
+  /** Tells whether the client may act on an instance, if it sees that. Left out: it sees and may act on everything. */
+  readonly owns?: ((instance: string) => boolean) | undefined;
 }
 
 /** Returns the operations that have servers tried again, taken over, forgotten, made again or checked. */
@@ -48,7 +49,7 @@ export function serverOperations(options: ServerOperationsOptions) {
       const change = isNamed
         ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at) ?? keptRow(row, at, isHeld(row))
         : retriedRow;
-      const servers = selectServers(activeView(options), target);
+      const servers = selectServers(options, target);
       const changed = await requests.change(servers, asked(order, 'retry', change));
       const count = changed + servers.filter((server) => options.retryCheck(server)).length;
       if (count > 0) return `Tried again: ${count}`;
@@ -62,7 +63,7 @@ export function serverOperations(options: ServerOperationsOptions) {
     adopt: (order: Order, target: Target): Promise<string> => adoptServers(order, target, options),
     /** Forgets an unwanted server, and leaves it as it is. */
     async retain(order: Order, server: string): Promise<string> {
-      const servers = selectServers(activeView(options), { resource: server });
+      const servers = selectServers(options, { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'forgotten', retainRefusal(row));
         return retainedRow(row, now);
@@ -72,7 +73,7 @@ export function serverOperations(options: ServerOperationsOptions) {
     },
     /** Deletes a server and creates it again. The request is the approval of it. */
     async replace(order: Order, server: string): Promise<string> {
-      const servers = selectServers(activeView(options), { resource: server });
+      const servers = selectServers(options, { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'replaced', replaceRefusal(row, entries));
         return replacedRow(row, now);
@@ -87,7 +88,7 @@ export function serverOperations(options: ServerOperationsOptions) {
 
 async function adoptServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries } = options;
-  const servers = selectServers(activeView(options), target);
+  const servers = selectServers(options, target);
   const entry = 'provider' in target ? target.provider : undefined;
   const relocated = servers.filter((server) => entry !== undefined && rows.server(server)?.place?.provider === entry);
   const change = (row: ServerRow, now: string): ServerRow | undefined => {
@@ -108,7 +109,7 @@ async function adoptServers(order: Order, target: Target, options: ServerOperati
 /** The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded first. */
 async function checkServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries, requestCheck } = options;
-  const servers = selectServers(activeView(options), target).filter((server) => {
+  const servers = selectServers(options, target).filter((server) => {
     const row = rows.server(server);
     return row !== undefined && isAtRest(row) && row.provider !== null && entries.has(row.provider);
   });
@@ -148,15 +149,23 @@ function serversOfProvider(rows: PresentRows, provider: string): readonly string
   throw new ServiceError('not_found', withSuggestion(words, provider, providers));
 }
 
-function selectServers(view: PresentView<DesiredState>, target: Target): readonly string[] {
+/** Of all servers, and of those of a provider entry, the client's own are meant. */
+function selectServers(options: ServerOperationsOptions, target: Target): readonly string[] {
+  const view = activeView(options);
   const { rows } = view;
-  if ('all' in target) return [...rows.list('server').keys()];
-  if ('provider' in target) return serversOfProvider(rows, target.provider);
+  const isOwn = (name: string): boolean => options.owns?.(rows.server(name)?.instance ?? '') ?? true;
+  if ('all' in target) return [...rows.list('server').keys()].filter(isOwn);
+  if ('provider' in target) return serversOfProvider(rows, target.provider).filter(isOwn);
   if ('instance' in target) {
     requireInstance(view, target.instance, `: name it as the resource (--resource ${target.instance})`);
+    requireOwn(options, target);
     return rows.index.serversOf(target.instance);
   }
-  if (rows.server(target.resource) !== undefined) return [target.resource];
+  const row = rows.server(target.resource);
+  if (row !== undefined) {
+    requireOwn(options, row);
+    return [target.resource];
+  }
   const words = `There is no server "${target.resource}"`;
   if (hasInstance(view, target.resource)) {
     const advice = `it is a stack instance, and treeline status ${target.resource} shows its servers`;
@@ -170,8 +179,18 @@ export function askedBy({ by, reason, refusal }: Order): Asked {
   return { by: by.serial, reason, refusal };
 }
 
-/** Throws where a client that sees a part of everything means every instance. */
-export function requireNamed({ by }: Order, instance: string | null, what: string): void {
-  if (instance !== null || !isNarrow(by)) return;
-  throw new ServiceError('not_allowed', `This client sees a part of all instances: name the one to ${what}`);
+/** Returns what is of an instance, or of all where that is null. Throws where the client sees a part of everything, and that is not its own. */
+export function requireOwn<Subject extends { readonly instance: string | null }>(
+  { owns }: Pick<ServerOperationsOptions, 'owns'>,
+  subject: Subject,
+): Subject {
+  const { instance } = subject;
+  if (owns === undefined) return subject;
+  if (instance === null || instance === EVERY_INSTANCE)
+    throw new ServiceError(
+      'not_allowed',
+      'This client sees a part of all instances: it may not decide for all of them',
+    );
+  if (owns(instance)) return subject;
+  throw new ServiceError('not_allowed', `${instance} is of no tenant, and operated by clients without tenant only`);
 }

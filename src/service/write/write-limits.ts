@@ -59,11 +59,22 @@ export class WriteLimits {
       throw new ServiceError('not_allowed', message);
     }
     const view = this.#partOf(after)?.view;
+    if (fileOf(this.#before.catalog, address) === undefined) this.#requireUnwanted(address, after);
     const [, name] = splitAddress(address);
     const unit = after.candidates.get(after.owners.get(name) ?? address) ?? after.candidates.get(address);
     if (unit === undefined) return;
     const used = [...unit.nodes.keys(), ...unit.outside.map(({ server }) => server)];
     if (!used.every((server) => view?.seesServer(server))) throw nameConflict();
+  }
+
+  /** Nodes name layers that are not there yet. Whoever makes one of these gives it values, and takes it from the sight of others. */
+  #requireUnwanted(address: string, after: DesiredState): void {
+    const view = this.#partOf(after)?.view;
+    for (const { entry, nodes, inputs } of after.candidates.values()) {
+      if (!inputs.has(address)) continue;
+      const isOwn = this.#tenant === '' || tenantOf(entry.object) === this.#tenant;
+      if (!isOwn || ![...nodes.keys()].every((node) => view?.seesServer(node))) throw nameConflict();
+    }
   }
 
   /** Returns an error without what the client does not see. */
