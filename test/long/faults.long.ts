@@ -230,6 +230,9 @@ it.each([
   const start = (name: string) => startProxy(name, { site, servers, port, concurrency: 5 });
   await start('north');
   await watched.running.untilDone(await site.repository.head(), 'shop');
+  // On a busy machine it is told that nobody looks after these servers before north has come.
+  await expect.poll(() => watched.told().length % 2, PATIENCE).toBe(0);
+  const before = watched.told().length;
   const serial = readFileSync(join(site.folder, 'north/serial'), 'utf8');
   if (how === 'removed') await site.repository.commit({ [`clients/${serial}.yaml`]: null });
   else await revoke(serial);
@@ -237,7 +240,7 @@ it.each([
   expect(concerned.count).toBe(4);
   await start('south');
   await watched.ended('proxies:lab', 'TreelineProxySilent');
-  expect(watched.told()).toEqual(beganAndEnded('proxies:lab'));
+  expect(watched.told().slice(before)).toEqual(beganAndEnded('proxies:lab'));
 });
 
 it('a server that failed, for which those of another instance wait', async () => {
