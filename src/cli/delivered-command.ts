@@ -9,6 +9,8 @@ import { findCommit } from './short-ids.ts';
 
 const PAGE = 500;
 const POLL_MS = 1_000;
+const ADVICE =
+  'do: look at what applies the record of each of these nodes: its log, its certificate; to count a node no more, remove its client';
 
 interface Options extends ServerOptions {
   readonly format: Format;
@@ -37,7 +39,9 @@ export function addDeliveredCommand(program: Command): void {
     const commit = options.commit === undefined ? undefined : await findCommit(options, options.commit);
     const states = options.all ? 'outdated,failed,delivered' : 'outdated,failed';
     const { next, ...answer } = await readDelivered(options, { commit, instance }, states);
-    printAs(options.format, answer, () => [answer.summary, ...answer.nodes.map(formatNode)].join('\n'));
+    const isLate = answer.counts.outdated + answer.counts.failed > 0;
+    const lines = [answer.summary, ...answer.nodes.map(formatNode), ...(isLate ? [ADVICE] : [])];
+    printAs(options.format, answer, () => lines.join('\n'));
   });
 }
 
@@ -59,10 +63,14 @@ async function readDelivered(
   }
 }
 
-function formatNode({ name, state, since, before, applied, told }: DeliveredNode): string {
+function formatNode({ name, state, since, before, digest, fetched, applied, told }: DeliveredNode): string {
   const which = before === null ? '' : `, the record before ${shortOid(before)}`;
   const how = applied === null && state !== 'delivered' ? ', nothing confirmed' : which;
   const lines = [`  ${visibleLine(name)}: ${state}${how}${since === null ? '' : `, since ${since}`}`];
+  if (state === 'outdated') {
+    const which = fetched?.digest === digest ? 'its present record' : 'an older record';
+    lines.push(belowHeading(fetched === null ? 'fetched nothing' : `fetched ${which} at ${fetched.time}`));
+  }
   if (told !== null) lines.push(belowHeading(`${told.outcome} at ${told.time}${told.message && `: ${told.message}`}`));
   return lines.join('\n');
 }

@@ -98,11 +98,11 @@ it('a record is delivered once its node has confirmed it, and that is known afte
   expect((await delivered(scene, `?commit=${first}`)).counts).toMatchObject({ delivered: 1, failed: 0 });
   const shown = await ask(scene, 'delivered', 'shop');
   expect(shown.stdout).toContain(`  ${NODE}: failed, the record before ${second.slice(0, 12)}, since `);
-  expect(shown.stdout).toContain('no space left');
+  expect(shown.stdout).toMatch(/no space left\ndo: look at what applies/);
   const late = await ask(scene, 'status', '--wait', second, '--delivered', '--timeout', '1');
   expect([late.code, late.stderr]).toEqual([
     1,
-    expect.stringContaining(`not delivered in time: 1 of 1 nodes still runs`),
+    expect.stringContaining(`not delivered in time: 1 of 1 nodes could not apply`),
   ]);
 
   const waiting = ask(scene, 'status', '--wait', second, '--delivered');

@@ -76,6 +76,18 @@ describe('which nodes are delivered', () => {
     expect(ask({ instance: 'shop' }).counts).toEqual({ delivered: 1, outdated: 6, failed: 1, notReporting: 1 });
   });
 
+  it('is said no worse than it is known', async () => {
+    const digest = presentRecord(view(), 'web-1')?.digest ?? '';
+    deliveries.noteFetch(UNTAGGED, 'web-1', digest);
+    await deliveries.record();
+    expect(ask().summary).toMatch(/^1 of 1 nodes has confirmed no record: web-1, since .*; 9 more do not report$/);
+    await confirm('web-1');
+    await confirm('web-1', 'failed', 'the reload has failed');
+    expect(ask().summary).toMatch(
+      /^1 of 1 nodes could not apply its record: web-1, since [^;]*; 9 more do not report$/,
+    );
+  });
+
   it('is told at once after a commit, before it is recorded', async () => {
     await confirm('web-1');
     await service.commit({ 'types/role/web.yaml': 'port: 81\n' });

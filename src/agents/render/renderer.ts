@@ -29,6 +29,8 @@ const GRACE_MS = 5_000;
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 const COMPLAINT_LENGTH_MAX = 1_000;
 const MESSAGE_LENGTH_MAX = 300;
+/** What was confirmed is confirmed again after this: the controller has forgotten it where it was set back to a backup, or has made the server anew. */
+const CONFIRMED_MS = 300_000;
 const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** What is kept on disk. */
@@ -59,6 +61,10 @@ export interface RendererOptions {
 /** Something that may fail for long: it is logged when that begins, changes or ends. */
 const FAILURES = {
   unanswered: ['the controller gives no record; the last one is used on', 'the controller gives the record again'],
+  recordless: [
+    'the controller gives no record, and there is none of an earlier time: no file is made',
+    'the controller gives a record',
+  ],
   failed: ['the files are not as they should be; it is tried again', 'the files are as they should be again'],
 } as const;
 
@@ -75,7 +81,8 @@ export class Renderer {
   readonly #ending = new AbortController();
   readonly #failing = new Map<keyof typeof FAILURES, string | null>();
   #kept: Kept | undefined;
-  #told: JsonMap = {};
+  /** The last confirmation, and when it was sent. */
+  #told: { readonly body: JsonMap; readonly at: number } | undefined;
   #loop: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -128,11 +135,13 @@ export class Renderer {
     const { signal } = this.#stopping;
     const unanswered = await this.#fetch(waitSeconds);
     if (signal.aborted) return { unanswered: null, failed: null, isIdle: this.#kept === undefined };
-    this.#tell('unanswered', unanswered);
+    const isIdle = this.#kept === undefined;
+    this.#tell('recordless', isIdle ? unanswered : null);
+    this.#tell('unanswered', isIdle ? null : unanswered);
     const failed = this.#kept === undefined ? null : await this.#apply(this.#kept);
     if (!signal.aborted) this.#tell('failed', failed);
     if (this.#kept !== undefined && unanswered === null) await this.#confirm(this.#kept.record.etag, failed);
-    return { unanswered, failed, isIdle: this.#kept === undefined };
+    return { unanswered, failed, isIdle };
   }
 
   get #file(): string {
@@ -267,16 +276,17 @@ export class Renderer {
   async #confirm(digest: string, failed: string | null): Promise<void> {
     const outcome = failed === null ? 'applied' : 'failed';
     const body: JsonMap = { digest, outcome, message: plainText(failed ?? '', MESSAGE_LENGTH_MAX) };
-    if (isSame(body, this.#told)) return;
+    const at = this.#options.clock.monotonic();
+    if (this.#told !== undefined && isSame(body, this.#told.body) && at - this.#told.at < CONFIRMED_MS) return;
     try {
       const path = `/hiera/${encodeURIComponent(this.#settings.node)}/applied`;
       await this.#client.send({ path, body, signal: this.#stopping.signal });
-      this.#told = body;
+      this.#told = { body, at };
     } catch (error) {
       const status = error instanceof ControllerRefusal ? error.status : 0;
       if (status < 400 || status >= 500 || status === 429) return;
       // Another try would end the same. An older controller has no such path.
-      this.#told = body;
+      this.#told = { body, at };
       if (status !== 404 && status !== 405)
         this.#options.log.warn({ err: error }, 'the controller takes no confirmation');
     }

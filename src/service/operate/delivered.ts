@@ -126,16 +126,24 @@ function summarize(
   const wanted = commit === null ? 'present record' : `record of ${shortOid(commit)} or a later one`;
   const good = all === 1 ? 'the one node that reports runs its' : `all ${all} nodes that report run their`;
   if (late.length === 0) return `${good} ${wanted}${silent}`;
-  const befores = [...new Set(late.map(({ judgement }) => judgement.before))];
-  const [before] = befores;
-  const which = befores.length === 1 && before != null ? `the record before ${shortOid(before)}` : 'an older record';
   const names = late.slice(0, NAMED_MAX).map(({ name }) => name);
   const more = late.length > NAMED_MAX ? ` and ${late.length - NAMED_MAX} more` : '';
   const since = oldestSince(late);
   const when = since === undefined ? '' : `, since ${since}`;
-  const bad = failed === 0 ? '' : `; on ${failed} it failed`;
-  const verb = late.length === 1 ? 'runs' : 'run';
-  return `${late.length} of ${all} nodes still ${verb} ${which}: ${names.join(', ')}${more}${when}${bad}${silent}`;
+  const bad = failed === 0 || failed === late.length ? '' : `; on ${failed} it failed`;
+  return `${late.length} of ${all} nodes ${whyLate(late)}: ${names.join(', ')}${more}${when}${bad}${silent}`;
+}
+
+/** Returns what nodes do that do not run their record, no more than is known of all of them. */
+function whyLate(late: readonly JudgedNode[]): string {
+  const isOne = late.length === 1;
+  if (late.every(({ judgement }) => judgement.state === 'failed'))
+    return `could not apply ${isOne ? 'its record' : 'their records'}`;
+  if (late.every(({ row }) => row.applied === null && row.told === null))
+    return `${isOne ? 'has' : 'have'} confirmed no record`;
+  const [before, ...others] = new Set(late.map(({ judgement }) => judgement.before));
+  const isKnown = others.length === 0 && before != null;
+  return `still ${isOne ? 'runs' : 'run'} ${isKnown ? `the record before ${shortOid(before)}` : 'an older record'}`;
 }
 
 /** Returns since when the record of that node is not delivered for which that is longest; undefined where it is not known of any. */

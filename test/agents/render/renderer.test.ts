@@ -2,9 +2,15 @@
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { loadRenderSettings } from '../../../src/agents/render/load-render-settings.ts';
+import { Renderer } from '../../../src/agents/render/renderer.ts';
+import { systemClock } from '../../../src/base/clock.ts';
 import { createAuthority } from '../../../src/base/development-pki.ts';
+import { createLog } from '../../../src/base/log.ts';
+import type { JsonMap } from '../../../src/model/json.ts';
 import { treeline } from '../../support/command-line.ts';
+import { createHttpsClient, type Identity } from '../../support/https-client.ts';
 import { PATIENCE, type RunningController, runController } from '../../support/running-controller.ts';
 import { ServingProcess } from '../../support/serving-process.ts';
 import { createSite, type Site } from '../../support/site.ts';
@@ -144,10 +150,40 @@ it(
     rmSync(join(site.folder, 'render-state/record.json'));
     expect(await once()).toMatchObject({
       code: 3,
+      stdout: expect.stringContaining('there is none of an earlier time: no file is made'),
       stderr: expect.stringMatching(
         /^treeline: there is no record, and none of an earlier time: nothing listens there/,
       ),
     });
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'confirms again what it has confirmed: the controller may have forgotten it',
+  async () => {
+    const { site, controller, config } = await openScene('  - { template: app.liquid, path: made/app.conf }\n');
+    const [key, cert] = ['key', 'crt'].map((end) => readFileSync(join(site.folder, `pki/proxy.${end}`), 'utf8'));
+    const own = createHttpsClient({ port: controller.controller.api.port, ca: site.ca }, { key, cert } as Identity);
+    let ahead = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + ahead };
+    const options = { log: createLog('silent'), clock, describe: ({ message }: Error) => message };
+    const renderer = await Renderer.open(await loadRenderSettings(config), options);
+    onTestFinished(() => renderer.stop());
+    const counts = async (): Promise<unknown> => {
+      expect(await renderer.pass(0)).toEqual({ unanswered: null, failed: null, isIdle: false });
+      return ((await controller.get('/operations/delivered')).body as JsonMap).counts;
+    };
+    expect(await counts()).toMatchObject({ delivered: 1 });
+
+    // The last word of the node is another one than this renderer has told.
+    const { etag } = (await own.request('/hiera/web-1/')).headers;
+    const body = JSON.stringify({ digest: etag, outcome: 'failed' });
+    const headers = { 'Content-Type': 'application/json' };
+    expect((await own.request('/hiera/web-1/applied', { method: 'POST', headers, body })).status).toBe(200);
+    expect(await counts()).toMatchObject({ failed: 1 });
+    ahead = 300_000;
+    expect(await counts()).toMatchObject({ delivered: 1 });
   },
   TIMEOUT_MS,
 );
