@@ -3,9 +3,10 @@ import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
 import { carryOutForwarded } from '../api/carry-out.ts';
 import { clientTurns } from '../api/client-turns.ts';
-import { type Clock, pause } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
+import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
 import { showAllWritten } from '../follow/standby-follower.ts';
 import { answerIn } from '../providers/answer-json.ts';
@@ -115,40 +116,28 @@ function recordFromTimeToTime({ seen, deliveries, ledger, current, clock, log }:
   });
   const failure = 'it could not be recorded which records nodes have';
   const records = keepRecording(() => deliveries.record(), { failure, clock, log });
-  current.watch(records.wake);
-  return async () => void (await Promise.all([clients.stop(), records.stop()]));
+  current.watch(() => records.wakeWithin(0));
+  return async () => void (await Promise.all([clients.close(), records.close()]));
 }
 
 const RECORD_MS = 60_000;
 
-/** Records something once a minute, and when it is woken, until it is stopped. */
+/** Records something once a minute, and when it is woken, until it is closed. */
 function keepRecording(
   record: () => Promise<void>,
   { failure, clock, log }: Pick<RoleParts, 'clock' | 'log'> & { readonly failure: string },
-) {
+): WokenLoop {
   const errors = new RepeatedErrors(clock);
-  let [isStopped, woken] = [false, new AbortController()];
-  const keep = async (): Promise<void> => {
-    for (;;) {
-      await pause(clock, RECORD_MS, woken.signal);
-      if (isStopped) return;
-      woken = new AbortController();
-      try {
-        await record();
-      } catch (error) {
-        const told = errors.fieldsToLog(error);
-        if (told) log.warn({ err: error, ...told }, failure);
-      }
+  const work = async (): Promise<false> => {
+    try {
+      await record();
+    } catch (error) {
+      const told = errors.fieldsToLog(error);
+      if (told) log.warn({ err: error, ...told }, failure);
     }
+    return false;
   };
-  const recording = keep();
-  const wake = (): void => woken.abort();
-  const stop = async (): Promise<void> => {
-    isStopped = true;
-    wake();
-    await recording;
-  };
-  return { wake, stop };
+  return new WokenLoop({ clock, everyMs: RECORD_MS, work });
 }
 
 /** Has what needs a person told while this process leads. */

@@ -6,6 +6,7 @@ import type { Logger } from '../base/log.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { finish } from '../base/steps.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
+import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
 import { isAtRest } from '../machine/drift.ts';
 import { compareNames } from '../model/names.ts';
@@ -16,7 +17,6 @@ import type { AttentionWatch } from '../service/operate/attention-watch.ts';
 import { attentionEvents, type NewNotification, newEvents } from './notification-events.ts';
 import { retryMs } from './pace.ts';
 import type { SendNotification } from './send-notification.ts';
-import { WokenLoop } from './woken-loop.ts';
 
 /** One subscriber. */
 export interface Subscriber extends Pick<NotificationTarget, 'name' | 'kinds' | 'instances'> {
@@ -91,7 +91,7 @@ export class Notifier {
     this.#inSlices = createSlices(clock);
     this.#errors = new RepeatedErrors(clock);
     this.#knowsAt = clock.monotonic() + NEW_MS;
-    this.#loop = new WokenLoop({ clock, work: () => this.#work() });
+    this.#loop = new WokenLoop({ clock, everyMs: REVIEW_MS, work: () => this.#work() });
     this.#deliveries = options.subscribers.map((subscriber): Delivery => {
       const pause = new Pause();
       const work = (signal: AbortSignal): Promise<boolean> => this.#deliver({ ...subscriber, loop, pause }, signal);
@@ -140,7 +140,6 @@ export class Notifier {
       this.#holdUnrecorded();
     }
     for (const { loop } of this.#deliveries) loop.wake();
-    this.#loop.wakeWithin(REVIEW_MS);
     return false;
   }
 

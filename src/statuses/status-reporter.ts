@@ -3,12 +3,12 @@
 // shown follows from the desired state and the rows at any time, after a restart too. docs/operations.md, commit statuses.
 import type { Logger } from '../base/log.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
+import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
 import { retryMs } from './pace.ts';
 import type { Delivery, SendStatus } from './send-status.ts';
 import { type UnsentOptions, UnsentStatuses } from './unsent-statuses.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
-import { WokenLoop } from './woken-loop.ts';
 
 /** The source of the statuses to show, and the function that sends them. */
 interface StatusReporterOptions extends UnsentOptions {
@@ -48,7 +48,7 @@ export class StatusReporter {
     this.#options = options;
     const { clock } = options;
     this.#errors = new RepeatedErrors(clock);
-    this.#loop = new WokenLoop({ clock, work: (signal) => this.#work(signal) });
+    this.#loop = new WokenLoop({ clock, everyMs: REVIEW_MS, work: (signal) => this.#work(signal) });
     const changed = (): void => this.#loop.wakeWithin(GATHER_MS);
     this.#unsent = new UnsentStatuses(options, changed);
     changed();
@@ -72,8 +72,6 @@ export class StatusReporter {
       const told = this.#errors.fieldsToLog(error);
       if (told) this.#options.log.error({ err: error, ...told }, 'the commit statuses could not be computed');
       return false;
-    } finally {
-      this.#loop.wakeWithin(REVIEW_MS);
     }
   }
 

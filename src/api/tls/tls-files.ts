@@ -4,13 +4,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { type FileWatch, watchFiles } from '../../base/file-watch.ts';
 import type { Logger } from '../../base/log.ts';
+import { WokenLoop } from '../../base/woken-loop.ts';
 import { reasonOf } from '../../base/wording.ts';
 import { type CheckedTls, checkTls, type Expiry, type TlsFault, type TlsPart } from './check-tls.ts';
-import { DebouncedPoll } from './debounced-poll.ts';
 import { ExpiryWarnings } from './expiry-warnings.ts';
 import { pathOf, readTlsFiles, type TlsPaths } from './read-tls-files.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
+/** Related files change within so much time. */
 const SETTLE_MS = 200;
 const POLL_MS = 60_000;
 const PARTS: readonly TlsPart[] = ['key', 'cert', 'ca', 'crl'];
@@ -61,7 +62,7 @@ class FollowedTlsFiles implements TlsFiles {
   #material: TlsMaterial;
   #expiries: readonly Expiry[];
   #reload: (material: TlsMaterial) => void = () => undefined;
-  #poll: DebouncedPoll | undefined;
+  #loop: WokenLoop | undefined;
   #watch: FileWatch | undefined;
   /** The last complaint about the files; empty: they are right. */
   #complaint = '';
@@ -86,29 +87,25 @@ class FollowedTlsFiles implements TlsFiles {
 
   follow(reload: (material: TlsMaterial) => void): void {
     this.#reload = reload;
-    const debounced = new DebouncedPoll({
-      clock: this.#clock,
-      settleMs: SETTLE_MS,
-      pollMs: POLL_MS,
-      poll: () => this.#check(),
-    });
+    const loop = new WokenLoop({ clock: this.#clock, everyMs: POLL_MS, work: () => this.#check() });
+    const sign = (): void => loop.wakeWithin(SETTLE_MS);
     const files = PARTS.filter((part) => this.#material[part] !== undefined).map((part) => pathOf(this.#paths, part));
-    this.#poll = debounced;
+    this.#loop = loop;
     this.#watch = watchFiles(files, {
-      changed: () => debounced.sign(),
+      changed: sign,
       failed: (error) => this.#log.warn({ err: error }, 'the TLS files cannot be watched, but are read every minute'),
     });
     // Changes between the first read and the start of the watch are found here.
-    void this.#watch.ready.then(() => debounced.sign());
+    void this.#watch.ready.then(sign);
   }
 
   async close(): Promise<void> {
     await this.#watch?.close();
-    await this.#poll?.close();
+    await this.#loop?.close();
   }
 
   /** Never throws: the one place where a reload that failed is caught. */
-  async #check(): Promise<void> {
+  async #check(): Promise<false> {
     try {
       const { material, faults } = await readTlsFiles(this.#paths);
       const changed = PARTS.filter((part) => material[part] !== this.#material[part]);
@@ -119,6 +116,7 @@ class FollowedTlsFiles implements TlsFiles {
       this.#complain([reasonOf(error)]);
     }
     this.#warn();
+    return false;
   }
 
   #consider(material: TlsMaterial, changed: readonly TlsPart[]): void {

@@ -5,6 +5,7 @@ import type { Logger } from '../../base/log.ts';
 import type { RunInSlices } from '../../base/slices.ts';
 import { type Steps, visitAll } from '../../base/steps.ts';
 import { RepeatedErrors, throttleLog } from '../../base/throttles.ts';
+import { WokenLoop } from '../../base/woken-loop.ts';
 import type { AttentionItem } from './answers.ts';
 import { shortened } from './attention.ts';
 
@@ -34,13 +35,9 @@ export class AttentionWatch {
   #items: ReadonlyMap<string, AttentionItem> | undefined;
   /** The ids of the causes that have begun for those who listen. */
   readonly #begun = new Set<string>();
-  #cancel: (() => void) | undefined;
-  #isWoken = false;
-  /** The least time until the next look: the last one took a share of it. */
-  #restMs = 0;
-  #isRefreshing = false;
-  #refreshed: Promise<void> = Promise.resolve();
-  #isStopped = false;
+  /** When it may look again, by the monotonic clock: the last look took a share of the time. */
+  #restedAt = 0;
+  readonly #loop: WokenLoop;
 
   constructor(options: AttentionWatchOptions) {
     this.#options = options;
@@ -50,7 +47,8 @@ export class AttentionWatch {
       (leftOut) => options.log.warn({ leftOut }, 'more causes than that need a person, or are over'),
       LOGGED,
     );
-    this.#plan(SETTLE_MS);
+    this.#loop = new WokenLoop({ clock: options.clock, everyMs: RESYNC_MS, work: (signal) => this.#refresh(signal) });
+    this.wake();
   }
 
   /** Returns what needs a person by id, acknowledged or not, as of the last look; undefined before the first one. */
@@ -70,43 +68,38 @@ export class AttentionWatch {
 
   /** Has it look soon: something has changed. May be called as often as something changes. */
   wake(): void {
-    if (this.#isWoken || this.#isStopped) return;
-    this.#isWoken = true;
-    if (!this.#isRefreshing) this.#plan(Math.max(SETTLE_MS, this.#restMs));
+    this.#loop.wakeWithin(Math.max(SETTLE_MS, this.#restMs()));
   }
 
   /** Resolves once it looks no more. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#cancel?.();
     this.#throttle.stop();
-    await this.#refreshed;
+    await this.#loop.close();
   }
 
-  #plan(ms: number): void {
-    this.#cancel?.();
-    this.#cancel = this.#options.clock.after(ms, () => {
-      this.#refreshed = this.#refresh();
-    });
+  #restMs(): number {
+    return this.#restedAt - this.#options.clock.monotonic();
   }
 
   /** Never rejects. */
-  async #refresh(): Promise<void> {
-    this.#isWoken = false;
-    this.#isRefreshing = true;
+  async #refresh(signal: AbortSignal): Promise<false> {
+    if (this.#restMs() > 0) {
+      this.#loop.wakeWithin(this.#restMs());
+      return false;
+    }
     const { attention, inSlices, clock, log } = this.#options;
     const began = clock.monotonic();
     try {
       const steps = attention();
       const items = steps && (await inSlices(steps));
-      if (items !== undefined && !this.#isStopped) await inSlices(this.#compare(items));
+      if (items !== undefined && !signal.aborted) await inSlices(this.#compare(items));
     } catch (error) {
       const told = this.#errors.fieldsToLog(error);
       if (told) log.error({ err: error, ...told }, 'what needs a person cannot be found');
     }
-    this.#isRefreshing = false;
-    this.#restMs = PAUSE_FACTOR * (clock.monotonic() - began);
-    if (!this.#isStopped) this.#plan(Math.max(this.#isWoken ? SETTLE_MS : RESYNC_MS, this.#restMs));
+    const now = clock.monotonic();
+    this.#restedAt = now + PAUSE_FACTOR * (now - began);
+    return false;
   }
 
   *#compare(items: readonly AttentionItem[]): Steps<void> {

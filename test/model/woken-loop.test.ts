@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
-import { DebouncedPoll } from '../../../src/api/tls/debounced-poll.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
+import { WokenLoop } from '../../src/base/woken-loop.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 
 /** A lookout whose looks end when they are told to. */
 function start() {
   const clock = new ManualClock();
   const polls: PromiseWithResolvers<void>[] = [];
-  const debounced = new DebouncedPoll({
+  const loop = new WokenLoop({
     clock,
-    settleMs: 10,
-    pollMs: 1000,
-    poll() {
+    everyMs: 1000,
+    async work() {
       const end = Promise.withResolvers<void>();
       polls.push(end);
-      return end.promise;
+      await end.promise;
+      return false;
     },
   });
   async function finish(): Promise<void> {
@@ -21,7 +21,7 @@ function start() {
     // Everything that follows from it has happened by then.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  return { clock, polls, debounced, finish };
+  return { clock, polls, loop, finish };
 }
 
 describe('a lookout', () => {
@@ -39,9 +39,9 @@ describe('a lookout', () => {
   });
 
   test('looks soon after the first of many signs', async () => {
-    const { clock, polls, debounced, finish } = start();
+    const { clock, polls, loop, finish } = start();
     for (let ms = 0; ms < 9; ms++) {
-      debounced.sign();
+      loop.wakeWithin(10);
       clock.advance(1);
     }
     expect(polls).toHaveLength(0);
@@ -54,11 +54,11 @@ describe('a lookout', () => {
   });
 
   test('looks again where a sign came during a look, and at once only one look', async () => {
-    const { clock, polls, debounced, finish } = start();
-    debounced.sign();
+    const { clock, polls, loop, finish } = start();
+    loop.wakeWithin(10);
     clock.advance(10);
-    debounced.sign();
-    debounced.sign();
+    loop.wakeWithin(10);
+    loop.wakeWithin(10);
     clock.advance(2000);
     expect(polls).toHaveLength(1);
     await finish();
@@ -70,13 +70,13 @@ describe('a lookout', () => {
   });
 
   test('looks no more once it is closed, and waits for the look under way', async () => {
-    const { clock, polls, debounced, finish } = start();
+    const { clock, polls, loop, finish } = start();
     clock.advance(1000);
     let isClosed = false;
-    const closing = debounced.close().then(() => {
+    const closing = loop.close().then(() => {
       isClosed = true;
     });
-    debounced.sign();
+    loop.wakeWithin(10);
     await new Promise((resolve) => setImmediate(resolve));
     expect(isClosed).toBe(false);
     await finish();
@@ -87,10 +87,10 @@ describe('a lookout', () => {
   });
 
   test('that is closed while it waits does not look', async () => {
-    const { clock, polls, debounced } = start();
-    debounced.sign();
-    await debounced.close();
-    debounced.sign();
+    const { clock, polls, loop } = start();
+    loop.wakeWithin(10);
+    await loop.close();
+    loop.wakeWithin(10);
     clock.advance(5000);
     expect(polls).toHaveLength(0);
   });
