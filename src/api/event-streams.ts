@@ -1,7 +1,9 @@
 // Sends events to clients as they are recorded, as server-sent events. One place serves all streams: each event is written as text once,
 // and each stream reads by id at the pace of its client, so that it gets every event once and in order. docs/decisions/0048-the-stream-of-events.md.
+
 import type { ServerResponse } from 'node:http';
 import { type Clock, pause } from '../base/clock.ts';
+import { keepNewest } from '../base/lists.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
 import { turnsOf, type WorkTurns } from '../base/slices.ts';
 import type { ListedEvent, ListedPage, ListedRange } from '../model/instance-event.ts';
@@ -250,9 +252,7 @@ export class EventStreams {
       last: frames.at(-1)?.listed.event.id ?? after,
       isMore: frames.length < events.length || events.length === PAGE_EVENTS,
     };
-    if (frames.length > 0) this.#pages.set(after, page);
-    const [oldest] = this.#pages.keys();
-    if (this.#pages.size > PAGES_MAX && oldest !== undefined) this.#pages.delete(oldest);
+    if (frames.length > 0) keepNewest(this.#pages, [after, page], PAGES_MAX);
     return page;
   }
 }

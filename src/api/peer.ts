@@ -1,10 +1,12 @@
 // The client at the other end of a connection, as its certificate names it: of a TLS connection, or of a request that another replica
 // has forwarded. Whether that client is registered is for authenticate.ts to say.
+
 import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { keepNewest } from '../base/lists.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 
@@ -118,12 +120,4 @@ function keepSentAlong({ certificate, fingerprint }: Peer): void {
   for (; next !== undefined && along.length < SENT_ALONG_MAX; next = next.issuerCertificate)
     along.push(next.toString());
   if (along.length > 0) keepNewest(sentAlongBy, [fingerprint, along], SENT_ALONG_CLIENTS_MAX);
-}
-
-/** Keeps an entry as the newest; the oldest gives way. */
-function keepNewest<Value>(values: Map<string, Value>, [key, value]: readonly [string, Value], max: number): void {
-  values.delete(key);
-  values.set(key, value);
-  const [oldest] = values.keys();
-  if (values.size > max && oldest !== undefined) values.delete(oldest);
 }

@@ -21,6 +21,20 @@ export function isSameList(a: readonly unknown[], b: readonly unknown[]): boolea
   return a === b || (a.length === b.length && a.every((item, index) => item === b[index]));
 }
 
+/** Keeps an entry as the newest; beyond `max` the oldest gives way. */
+export function keepNewest<Key, Value>(
+  values: Map<Key, Value>,
+  [key, value]: readonly [Key, Value],
+  max: number,
+): void {
+  values.delete(key);
+  values.set(key, value);
+  for (const oldest of values.keys()) {
+    if (values.size <= max) return;
+    values.delete(oldest);
+  }
+}
+
 /** So many texts are remembered; then it starts over. The servers of a group stand near each other in every file. */
 const TEXTS_MAX = 10_000;
 

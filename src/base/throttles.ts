@@ -1,5 +1,7 @@
 // Throttles lines of the log: those that strangers cause, and those of an error that repeats.
+
 import type { Clock } from './clock.ts';
+import { keepNewest } from './lists.ts';
 import { reasonOf } from './wording.ts';
 
 /** The length of an interval, and the lines that are written in each. */
@@ -110,10 +112,7 @@ export class RepeatedErrors {
       known.repeated += 1;
       return undefined;
     }
-    this.#known.delete(words);
-    this.#known.set(words, { toldAt: now, repeated: 0 });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KEPT_MAX && oldest !== undefined) this.#known.delete(oldest);
+    keepNewest(this.#known, [words, { toldAt: now, repeated: 0 }], KEPT_MAX);
     return { repeated: known?.repeated || undefined };
   }
 }

@@ -33,7 +33,7 @@ export class WokenLoop {
     const at = this.#options.clock.monotonic() + ms;
     if (this.#isStopping || this.#at <= at) return;
     this.#at = at;
-    if (this.#running === undefined) this.#plan();
+    if (this.#running === undefined) this.#plan(ms);
   }
 
   /** Has the work done now, and again after a run that is under way. */
@@ -62,13 +62,14 @@ export class WokenLoop {
     await this.#running;
   }
 
-  #plan(): void {
+  /** `ms`: until then, as far as is known. */
+  #plan(ms = this.#at - this.#options.clock.monotonic()): void {
     const { clock, everyMs = Number.POSITIVE_INFINITY } = this.#options;
-    const now = clock.monotonic();
-    this.#at = Math.min(this.#at, now + everyMs);
+    const waitMs = Math.max(0, Math.min(ms, everyMs));
     this.#cancel?.();
-    if (this.#at < Number.POSITIVE_INFINITY && !this.#isStopping)
-      this.#cancel = clock.after(Math.max(0, this.#at - now), () => this.#run());
+    if (this.#isStopping || !Number.isFinite(waitMs)) return;
+    this.#at = clock.monotonic() + waitMs;
+    this.#cancel = clock.after(waitMs, () => this.#run());
   }
 
   #run(): void {

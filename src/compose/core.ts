@@ -1,7 +1,9 @@
 // Wires the parts that follow the repository, drive the servers, read and write.
+
 import { type Agent, createAgent } from '../agents/agent.ts';
 import { ProxyWork } from '../agents/proxy-work.ts';
 import type { AuditLog } from '../base/audit-log.ts';
+import { keepNewest } from '../base/lists.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
@@ -339,9 +341,7 @@ function keepAuthors(source: Source): (commit: string) => Promise<string | null>
   return async (commit) => {
     try {
       const author = known.get(commit) ?? (await source.describe(commit)).author;
-      known.set(commit, author);
-      const [oldest] = known.keys();
-      if (known.size > AUTHORS_MAX && oldest !== undefined) known.delete(oldest);
+      keepNewest(known, [commit, author], AUTHORS_MAX);
       return author;
     } catch (error) {
       // A lost commit, or a copy that is being repaired.

@@ -63,7 +63,7 @@ function makeEvent(facts: Facts, cause: Cause): NewEvent {
   const words = cause.kind === 'operation' ? operationText(cause, reason) : reason;
   return {
     ...{ instance, time: momentOf(cause.now), resource, from, to, reason: shortened(words), commit },
-    client: client ?? clientOf(cause, instance),
+    client: client ?? clientOfCause(cause, instance),
   };
 }
 
@@ -192,7 +192,8 @@ function commitOf(cause: Cause): string | null {
   return cause.kind === 'commit' ? cause.commit : null;
 }
 
-function clientOf(cause: Cause, instance: string): string | null {
+/** Returns the serial of the client for whom something of an instance was done; null: for none. */
+export function clientOfCause(cause: Cause, instance: string): string | null {
   if (cause.kind === 'operation') return cause.client;
   return cause.kind === 'commit' ? cause.clientOf(instance) : null;
 }

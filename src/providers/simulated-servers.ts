@@ -1,9 +1,10 @@
 // Stores the servers of the simulated provider in a file of JSON lines, one line per change, so that a killed
 // controller loses none. At a start that finds more, and whenever the file has doubled, it is compacted to one line per server:
 // while the provider works, each change writes a few of them to the new file.
+
 import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { SharedTexts } from '../base/lists.ts';
+import { keepNewest, SharedTexts } from '../base/lists.ts';
 import type { Properties } from '../model/objects.ts';
 import { type SimulatedServer, serverLine, serverLines } from './simulated-lines.ts';
 
@@ -93,9 +94,7 @@ export class SimulatedServers {
       return;
     }
     this.#servers.delete(name);
-    this.#gone.set(name, server);
-    const [oldest] = this.#gone.keys();
-    if (this.#gone.size > this.#goneMax && oldest !== undefined) this.#gone.delete(oldest);
+    keepNewest(this.#gone, [name, server], this.#goneMax);
   }
 
   /** Appends to the file after its first `length` bytes; the rest was never finished. */

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { keepNewest } from '../base/lists.ts';
 import type { Answer, AnswerOutcome } from '../model/call-result.ts';
 import type { Properties } from '../model/objects.ts';
 import type { Operation } from '../model/state.ts';
@@ -89,9 +90,7 @@ function createFailures({ seed, failRate }: SimulatedOptions): { next(action: st
       const attempt = (tries.get(action) ?? 0) + 1;
       tries.delete(action);
       if (shareOf(`${seed} try ${attempt} of ${action}`) >= failRate) return undefined;
-      tries.set(action, attempt);
-      const [oldest] = tries.keys();
-      if (tries.size > TRIES_KEPT_MAX && oldest !== undefined) tries.delete(oldest);
+      keepNewest(tries, [action, attempt], TRIES_KEPT_MAX);
       return `simulated failure: try ${attempt} of action ${action}`;
     },
   };

@@ -1,7 +1,7 @@
 // Has the audit log tell of every delete, and every delete of a replacement, that begins: from its durable intent, before the provider is
 // called. What caused it is known of what happened in this process; else the commit is.
 import type { AuditEntry, AuditLog } from '../base/audit-log.ts';
-import type { Cause } from '../machine/instance-events.ts';
+import { type Cause, clientOfCause } from '../machine/instance-events.ts';
 import type { Client } from '../model/objects.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { Ledger } from './ledger.ts';
@@ -70,7 +70,7 @@ class DeleteCauses {
     const cause = this.#causes.get(server);
     const given = this.#approvals.get(instance);
     const used = approved && cause !== undefined && given?.usedBy === cause ? given : undefined;
-    const serial = used?.by ?? (cause === undefined ? null : clientOf(cause, instance));
+    const serial = used?.by ?? (cause === undefined ? null : clientOfCause(cause, instance));
     return { serial, approval: used?.digest, operation: cause?.kind === 'operation' ? cause.operation : undefined };
   }
 
@@ -98,9 +98,4 @@ class DeleteCauses {
 
 function isGoing({ wanted, replacing }: ServerRow): boolean {
   return wanted === null || replacing;
-}
-
-function clientOf(cause: Cause, instance: string): string | null {
-  if (cause.kind === 'operation') return cause.client;
-  return cause.kind === 'commit' ? cause.clientOf(instance) : null;
 }

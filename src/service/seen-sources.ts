@@ -1,5 +1,6 @@
 // Shows a client the part of the desired state and the rows that it sees. What it does not see is not there, so that every answer that is
 // made of this part is that of an estate without the rest: lists, counts, errors and suggestions alike. docs/decisions/0053.
+import { keepNewest } from '../base/lists.ts';
 import type { Steps } from '../base/steps.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
@@ -52,10 +53,7 @@ export function seenBy(whole: ViewSources, by: Client): SeenPart | undefined {
   const parts = known.get(whole.desired) ?? new Map<string, SeenPart>();
   known.set(whole.desired, parts);
   const part = parts.get(scope.key) ?? seenPart(whole, scope);
-  parts.delete(scope.key);
-  parts.set(scope.key, part);
-  const [oldest = ''] = parts.keys();
-  if (parts.size > PARTS_MAX) parts.delete(oldest);
+  keepNewest(parts, [scope.key, part], PARTS_MAX);
   return part;
 }
 

@@ -1,9 +1,8 @@
 // Sends one POST to a service that is told something, within limits, and reads the head of its answer. Files of the settings are read for
 // each request, so that exchanged ones count at once. Redirects are not followed.
-import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { reasonOf } from '../base/wording.ts';
-import { proxyLogins } from '../repository/remotes/http-access.ts';
+import { proxyLogins, readText } from '../repository/remotes/http-access.ts';
 import { exchange, type HttpHead } from '../repository/remotes/http-exchange.ts';
 import type { SentSecrets } from '../repository/remotes/sent-secrets.ts';
 
@@ -45,7 +44,7 @@ export async function postOnce(options: PostOptions): Promise<HttpHead | { reado
     const { target, headers, body } = await build();
     const order = {
       ...{ target, headers, method: 'POST', body: Buffer.from(body) },
-      ca: caFile === null ? undefined : await readTextFile(caSetting, caFile, CA_BYTES_MAX),
+      ca: caFile === null ? undefined : await readText(caFile, caSetting, CA_BYTES_MAX),
       ...{ answerBytesMax: ANSWER_BYTES_MAX, silenceMs: SILENCE_MS },
       signal: AbortSignal.any([signal, late.signal]),
     };
@@ -54,17 +53,6 @@ export async function postOnce(options: PostOptions): Promise<HttpHead | { reado
     return { reason: secrets.strip(late.signal.aborted ? words : reasonOf(error)) };
   } finally {
     cancel();
-  }
-}
-
-/** Resolves with the text of a file that a setting names. Throws an error that names both. */
-export async function readTextFile(setting: string, path: string, bytesMax: number): Promise<string> {
-  try {
-    const { size } = await stat(path);
-    if (size > bytesMax) throw new Error(`it has ${size} bytes, and ${bytesMax} are allowed`);
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new Error(`${setting} cannot be read: ${reasonOf(error)}`, { cause: error });
   }
 }
 

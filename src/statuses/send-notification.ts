@@ -4,8 +4,9 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { NotificationRow } from '../model/rows.ts';
 import type { NotificationTarget } from '../model/settings.ts';
+import { readText } from '../repository/remotes/http-access.ts';
 import { SentSecrets } from '../repository/remotes/sent-secrets.ts';
-import { type Posting, postOnce, readTextFile, waitMs } from './post-once.ts';
+import { type Posting, postOnce, waitMs } from './post-once.ts';
 
 /** What became of one attempt. */
 export interface Attempt {
@@ -85,7 +86,7 @@ function signedHeaders({ id, body, secret, now }: Signed): Readonly<Record<strin
 /** Resolves with the secret in base64. */
 async function readSecret(name: string, path: string): Promise<string> {
   const setting = `notifications: secretFile of ${name}`;
-  const [, secret] = SECRET.exec((await readTextFile(setting, path, SECRET_BYTES_MAX)).replace(/\r?\n$/, '')) ?? [];
+  const [, secret] = SECRET.exec((await readText(path, setting, SECRET_BYTES_MAX)).replace(/\r?\n$/, '')) ?? [];
   if (secret !== undefined) return secret;
   throw new Error(`${setting}, ${path}, has to hold "whsec_" and 24 to 64 bytes in base64, in one line`);
 }

@@ -1,10 +1,11 @@
 // Sends one commit status and tells what became of it. No message holds the token or anything else that the forge says.
 import type { Clock } from '../base/clock.ts';
 import type { StatusesSettings } from '../model/settings.ts';
+import { readText } from '../repository/remotes/http-access.ts';
 import type { HttpHead } from '../repository/remotes/http-exchange.ts';
 import { SentSecrets } from '../repository/remotes/sent-secrets.ts';
 import { forgeRequest } from './forge-request.ts';
-import { type Posting, postOnce, readTextFile, waitMs } from './post-once.ts';
+import { type Posting, postOnce, waitMs } from './post-once.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
 
 /** What became of a status. */
@@ -84,7 +85,7 @@ function reasonFor(code: number): string {
 }
 
 async function readToken(path: string): Promise<string> {
-  const token = (await readTextFile('statuses.tokenFile', path, TOKEN_BYTES_MAX)).replace(/\r?\n$/, '');
+  const token = (await readText(path, 'statuses.tokenFile', TOKEN_BYTES_MAX)).replace(/\r?\n$/, '');
   if (!TOKEN.test(token)) throw new Error(`statuses.tokenFile ${path} holds no token: write it alone into one line`);
   return token;
 }

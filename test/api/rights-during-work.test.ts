@@ -309,3 +309,30 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
     },
   );
 });
+
+test.each(['/operations/recorded', '/operations/events', '/operations/held'])(
+  'a client that is removed while its request waits behind another of its own is told so: %s',
+  async (path) => {
+    const registry = new Map(api.reader.registry);
+    onTestFinished(() => {
+      gate.open();
+      restore(registry, false);
+    });
+    const identity = api.identities.administrator;
+    const ask = (asked: string) => {
+      const { end, answer } = begin({ method: 'GET', path: asked, identity }, undefined);
+      end();
+      return answer;
+    };
+    const knownCount = (): number => gate.calls.filter(({ name }) => name === 'registered').length;
+    gate.close();
+    const first = ask('/stacks/instances/shop/events');
+    await vi.waitFor(() => expect(gate.waiting).toBe(1));
+    const before = knownCount();
+    const second = ask(path);
+    await vi.waitFor(() => expect(knownCount()).toBeGreaterThan(before));
+    await ENDINGS['is removed'].end(identity);
+    gate.open();
+    for (const answer of await Promise.all([first, second])) expectRefusal(answer, ENDINGS['is removed']);
+  },
+);

@@ -111,7 +111,8 @@ async function readAuthorities(path: string): Promise<string> {
   }
 }
 
-async function readText(path: string, key: string, bytesMax: number): Promise<string> {
+/** Resolves with the text of a file that a setting names. Throws SourceError, which names the setting. */
+export async function readText(path: string, key: string, bytesMax: number): Promise<string> {
   try {
     const { size } = await stat(path);
     if (size > bytesMax) throw new Error(`it has ${size} bytes, and ${bytesMax} are allowed`);
