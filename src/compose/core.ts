@@ -177,7 +177,10 @@ export function wireCore(outside: OutsideParts): WiredCore {
     work?.stop();
     return wired.stop();
   };
-  const sees = (by: Client, server: string): boolean => reader.seenBy(by)?.view.seesServer(server) ?? true;
+  const sees = (by: Client, server: string): boolean => {
+    const view = reader.seenBy(by)?.view;
+    return view === undefined || (view.seesServer(server) && view.owns(ledger.server(server)?.instance ?? ''));
+  };
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const isBusy = (): boolean => follower.isBusy || wired.isBusy();
   const core = { reader, operator, explainer, writer, commits, follower, isBusy, stopWaiting };

@@ -17,8 +17,9 @@ import { ClientView } from './client-view.ts';
 import { instanceNames } from './read/instance-views.ts';
 import type { PresentRows, ViewSources } from './views.ts';
 
-/** So many pages of events are looked through for the events of one page. */
+/** So many pages of events are looked through for the events of one page, and so many events are in each: no store keeps more. */
 const PAGES_MAX = 50;
+const PAGE_EVENTS = 2_000;
 
 interface Shown {
   readonly whole: DesiredState;
@@ -335,13 +336,15 @@ class Projection {
     const seen =
       instances === undefined ? this.#eventfulInstances() : [...instances].filter((name) => this.#view.tellsOf(name));
     const found: ListedEvent[] = [];
+    // Few of what is recorded may be seen: a client that asks for one at a time is told of that one all the same.
+    const most = limit === 0 ? 0 : Math.max(limit, PAGE_EVENTS);
     let [from, isGap] = [after, false];
     for (let pages = 0; ; pages += 1) {
-      const page = await this.#whole.rows.listEvents({ after: from, limit, instances: new Set(seen) });
+      const page = await this.#whole.rows.listEvents({ after: from, limit: most, instances: new Set(seen) });
       if (pages === 0) isGap = page.isGap;
       found.push(...page.events.filter((listed) => this.#view.seesEvent(listed)));
       const last = page.events.at(-1)?.event.id;
-      const isOver = last === undefined || page.events.length < limit || found.length >= limit || pages >= PAGES_MAX;
+      const isOver = last === undefined || page.events.length < most || found.length >= limit || pages >= PAGES_MAX;
       if (isOver) return { events: found.slice(0, limit), isGap, newest: page.newest };
       from = last;
     }

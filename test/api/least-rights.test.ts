@@ -703,3 +703,30 @@ test('nobody takes a node over by making a layer that it names, and a file that 
     await core.stop();
   }
 });
+
+test('a proxy of a tenant has the work of its tenant only, and few events among many are found one by one', async () => {
+  const [own, other, shared] = SHARED.instances.map((instance) => ({ ...instance, tags: ['', 'x'] as const }));
+  if (own === undefined || other === undefined || shared === undefined) throw new Error('there are three');
+  const { core, ask } = await start({ ...SHARED, instances: [own, other, shared] });
+  try {
+    const work = async (kind: string): Promise<readonly string[]> => {
+      const { body } = await ask(kind, 'GET', '/agent/actions?wait=0');
+      return (body as { actions: readonly { resource: string }[] }).actions.map(({ resource }) => resource).sort();
+    };
+    expect(await work('proxy of a tenant at a site')).toEqual(['inst0-m']);
+    expect(await work('proxy of a site')).toEqual(['inst0-m', 'inst1-m', 'inst2-m']);
+    const next = async (after: number) => {
+      const { body } = await ask('client of a node', 'GET', `/operations/events?limit=1&after=${after}`);
+      return (body as { readonly events: readonly { readonly id: number; readonly resource: string }[] }).events[0];
+    };
+    const all = await core.ledger.listEvents({ after: 0, limit: 1_000 });
+    const last = all.events.at(-1)?.event.id ?? 0;
+    for (let count = 0; count < 60; count += 1)
+      await ask('administrator', 'POST', '/operations/suspend', { instance: 'inst0' });
+    await ask('administrator', 'POST', '/operations/resume', { instance: 'inst0' });
+    await ask('administrator', 'POST', '/operations/check', { resource: 'inst0-s' });
+    expect(await next(last)).toMatchObject({ resource: 'inst0-s' });
+  } finally {
+    await core.stop();
+  }
+});

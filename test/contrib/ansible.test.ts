@@ -1,6 +1,7 @@
 // contrib/ansible with the real Ansible against a whole controller over mutual TLS. Skipped where Ansible is not installed.
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -144,6 +145,19 @@ async function hung(): Promise<string> {
   return `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
+/** Returns the address of a server with the controller's certificate, which answers with one server of this name. */
+async function serving(name: string): Promise<string> {
+  const pki = (file: string): string => readFileSync(join(site.folder, 'pki', file), 'utf8');
+  const body = JSON.stringify({ [name]: { group: '', etag: '"x"', record: { name, address: '192.0.2.66' } } });
+  const server = createTlsServer({ key: pki('server.key'), cert: pki('server.crt') }, (_, response) =>
+    response.end(body),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+}
+
 describe.runIf(HAS_ANSIBLE)('the inventory', () => {
   it('has groups from stacks and selectors, and records as host variables', async () => {
     const { folder, list, run } = createAnsible(options);
@@ -268,6 +282,15 @@ describe.runIf(HAS_ANSIBLE)('an inventory that cannot be read', () => {
       'with-another-authority': [{ ca: (await strangerOf()).cert ?? '' }, 'is not trusted: '],
       'without-controller': [{ server: 'https://127.0.0.1:1' }, 'cannot ask https://127.0.0.1:1: '],
       hanging: [{ server: await hung(), timeout: '1' }, 'has not answered within 1 s'],
+      'with-a-group': [{ server: await serving('all') }, 'the server "all" has the name of a group'],
+      'as-localhost': [
+        { server: await serving('localhost') },
+        'the server "localhost" has the name that Ansible gives',
+      ],
+      'as-an-address': [
+        { server: await serving('127.0.0.1') },
+        'the server "127.0.0.1" has the name that Ansible gives',
+      ],
       'of-another-kind': [
         { sever: 'https://x' },
         'there is no option "sever"; those of the plugin are ca, cache_directory, ',

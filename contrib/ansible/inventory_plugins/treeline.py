@@ -276,6 +276,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             # Ansible would set the variables of the host for the whole group.
             if name in self.inventory.groups:
                 raise AnsibleParserError(f'the server "{name}" has the name of a group; Ansible cannot tell them apart')
+            # What a playbook does on the machine that it runs on, such as delegate_to: localhost, would be done on that server.
+            if name in constants.LOCALHOST:
+                raise AnsibleParserError(f'the server "{name}" has the name that Ansible gives the machine it runs on; give it another')
             self.inventory.add_host(name)
             record = as_data(node['record'])
             variables = {key: record[key] for key in record if self._is_variable(key)} | {'treeline': record}
