@@ -99,9 +99,10 @@ async function listClients(options: ServerOptions & { readonly role?: Role; read
   else for (const client of shown) print(formatClient(client));
 }
 
-function formatClient({ serial, role, description, notAfter, lastSeen }: ClientSeen): string {
+function formatClient({ serial, role, description, node, notAfter, lastSeen }: ClientSeen): string {
   const seen = notAfter === null ? 'not seen yet' : `certificate ends ${notAfter.slice(0, 10)}, seen ${lastSeen}`;
-  return `${serial}  ${role}  ${visibleLine(description)}  (${seen})`;
+  const bound = node == null ? '' : `node ${visibleLine(node)}, `;
+  return `${serial}  ${role}  ${visibleLine(description)}  (${bound}${seen})`;
 }
 
 async function removeClient(serial: string, options: ServerOptions): Promise<void> {

@@ -193,11 +193,11 @@ describe('with a controller', () => {
     );
 
     await site.repository.commit({
-      'clients/ABCD.yaml': 'role: proxy\ndescription: "a\\nA110C0DE  administrator  b"\n',
+      'clients/ABCD.yaml': 'role: proxy\ndescription: "a\\nA110C0DE  administrator  b"\nnode: web-1\n',
     });
     await vi.waitFor(async () => {
       const { stdout } = await run('list', ...options);
-      expect(stdout).toContain('ABCD  proxy  a\\u000aA110C0DE  administrator  b  (not seen yet)\n');
+      expect(stdout).toContain('ABCD  proxy  a\\u000aA110C0DE  administrator  b  (node web-1, not seen yet)\n');
     }, 10_000);
     await site.repository.commit({ 'clients/ABCD.yaml': null });
     await vi.waitFor(async () => expect((await run('list', ...options)).stdout).not.toContain('ABCD'), 10_000);

@@ -72,6 +72,9 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', { timeout: 90_000 }, () =>
 
     await site.repository.commit({ [OFFICE]: 'stackTemplate: wep\n' });
     await until(page, /invalid\s+office[\s\S]*there is no stack template "wep"/);
+    // The client of a node is no proxy.
+    expect(await textOf(page)).toMatch(/treeline delivered\s+copy[\s\S]*Commits/);
+    expect(await textOf(page)).not.toContain('Proxies');
     await page.getByRole('link', { name: 'office' }).first().click();
     await until(
       page,
@@ -103,6 +106,8 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', { timeout: 90_000 }, () =>
     await until(page, /\+\s*\d creating[\s\S]*carries out the create/);
     await until(page, /✓\s*7 done/);
     await until(page, /Events[\s\S]*shop-web-6 ✓done/);
+    await running.post('/operations/check', { instance: 'shop' });
+    await until(page, /instance\s+check/);
     expect(faults).toEqual([]);
   });
 

@@ -109,7 +109,7 @@ describe('the list of clients', () => {
   const [admin, robot, proxy] = [
     client('C', 'administrator'),
     client('B', 'automation-endpoint'),
-    client('A', 'proxy', ['lab']),
+    { ...client('A', 'proxy', ['lab']), node: 'web-1' },
   ];
   const seen: SeenRow = { lastSeen: 'then', notBefore: 'before', notAfter: 'after' };
   const list = (by: Client) => listClients(by, [admin, robot, proxy], (serial) => (serial === 'A' ? seen : undefined));
@@ -117,15 +117,15 @@ describe('the list of clients', () => {
   it('is sorted, tells what is known, and no fingerprint', () => {
     expect(list(admin)).toEqual([
       {
-        ...{ serial: 'A', role: 'proxy', description: 'who A', tags: ['lab'], tenant: '' },
+        ...{ serial: 'A', role: 'proxy', description: 'who A', tags: ['lab'], tenant: '', node: 'web-1' },
         ...{ notAfter: 'after', lastSeen: 'then' },
       },
       {
-        ...{ serial: 'B', role: 'automation-endpoint', description: 'who B', tags: [], tenant: '' },
+        ...{ serial: 'B', role: 'automation-endpoint', description: 'who B', tags: [], tenant: '', node: null },
         ...{ notAfter: null, lastSeen: null },
       },
       {
-        ...{ serial: 'C', role: 'administrator', description: 'who C', tags: [], tenant: '' },
+        ...{ serial: 'C', role: 'administrator', description: 'who C', tags: [], tenant: '', node: null },
         ...{ notAfter: null, lastSeen: null },
       },
     ]);

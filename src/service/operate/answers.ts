@@ -189,6 +189,8 @@ export interface Overview extends ReplicaFacts, Attention, Outages {
 /** A registered client. */
 export interface ClientSeen extends Pick<Client, 'serial' | 'role' | 'description' | 'tenant'> {
   readonly tags: readonly string[];
+  /** The one node whose record it reads and confirms; null: it is bound to none. */
+  readonly node: string | null;
   /** When the certificate ends that it has shown last, and when it was seen last; RFC 3339. Null: it was not seen yet. */
   readonly notAfter: string | null;
   readonly lastSeen: string | null;

@@ -82,9 +82,9 @@ export function listClients(
   return [...others, ...(isNarrow(by) ? [by] : [])]
     .filter(({ serial }) => by.role !== 'proxy' || serial === by.serial)
     .sort((a, b) => (a.serial < b.serial ? -1 : 1))
-    .map(({ serial, role, description, tags = [], tenant }) => {
+    .map(({ serial, role, description, tags = [], tenant, node = null }) => {
       const { notAfter = null, lastSeen = null } = seenOf(serial) ?? {};
-      return { serial, role, description, tags, tenant, notAfter, lastSeen };
+      return { serial, role, description, tags, tenant, node, notAfter, lastSeen };
     });
 }
 

@@ -143,7 +143,8 @@ function Commits({ overview: { commit, author, newest, leader, repository }, now
 
 /** @param {{ readonly clients: readonly any[] | undefined, readonly now: number }} props */
 function Proxies({ clients = [], now }) {
-  const proxies = clients.filter(({ role }) => role === 'proxy');
+  // A client of one node does no work of a proxy, and there may be one for each server.
+  const proxies = clients.filter(({ role, node }) => role === 'proxy' && !node);
   if (proxies.length === 0) return null;
   return html`<section aria-labelledby="proxies">
     <h2 id="proxies">Proxies <span class="number">${proxies.length}</span></h2>

@@ -86,6 +86,7 @@ export function Records({ delivered }) {
   if (delivered === undefined) return null;
   const { counts, summary } = delivered;
   if (counts.delivered + counts.outdated + counts.failed === 0) return null;
+  const isLate = counts.failed + counts.outdated > 0;
   const [tone, sign] = signOf(counts.failed > 0 ? 'failed' : counts.outdated > 0 ? 'updating' : 'done');
-  return html`<p><span class="state ${tone}"><span class="sign" aria-hidden="true">${sign}</span>Records</span> ${summary}</p>`;
+  return html`<p><span class="state ${tone}"><span class="sign" aria-hidden="true">${sign}</span>Records</span> ${summary}${isLate && html` <${Copyable} text="treeline delivered" />`}</p>`;
 }

@@ -128,6 +128,9 @@ function Details({ of: { name, commit, generation, provider, properties } }) {
     }`;
 }
 
+/** Tells whether a server is gone where no state begins: an operation begins none either. @param {Pick<InstanceEvent, 'resource' | 'from'>} event */
+const isGone = ({ resource, from }) => resource !== null && from !== null;
+
 /** @param {{ readonly events: readonly InstanceEvent[], readonly now: number }} props */
 function Events({ events, now }) {
   return html`<section aria-labelledby="events"><h2 id="events">Events</h2>
@@ -142,10 +145,11 @@ function Events({ events, now }) {
                 id,
                 time,
                 resource,
+                from,
                 to,
                 reason,
               }) => html`<li key=${id}><${Ago} at=${time} now=${now} /> <b>${resource ?? 'instance'}</b>
-            ${to === null ? html` <span class="quiet">gone</span>` : html` <${StateSign} of=${to} />`} ${reason}</li>`,
+            ${to === null ? isGone({ resource, from }) && html` <span class="quiet">gone</span>` : html` <${StateSign} of=${to} />`} ${reason}</li>`,
             )}</ol>`
     }
   </section>`;
