@@ -184,7 +184,9 @@ export class Renderer {
       return null;
     } catch (error) {
       if (error instanceof ManagedFileError || !(error instanceof Error)) return reasonOf(error);
-      return this.#options.describe(error);
+      const isUnknown = error instanceof ControllerRefusal && error.status === 404;
+      const advice = isUnknown ? ': "node" has to name a server of a stack, or a file in types/clientcert/' : '';
+      return `${this.#options.describe(error)}${advice}`;
     }
   }
 

@@ -184,6 +184,11 @@ it(
     expect(await counts()).toMatchObject({ failed: 1 });
     ahead = 300_000;
     expect(await counts()).toMatchObject({ delivered: 1 });
+
+    await site.repository.commit({ 'types/clientcert/web-1.yaml': null });
+    const unknown = 'There is no node "web-1": "node" has to name a server of a stack, or a file in types/clientcert/';
+    const reason = async (): Promise<unknown> => (await renderer.pass(0)).unanswered;
+    await expect.poll(reason, PATIENCE).toEqual(expect.stringContaining(unknown));
   },
   TIMEOUT_MS,
 );
