@@ -14,7 +14,7 @@ import { findClient, findRefusal, isSeenAnew, type RequestStep, requireAllowed }
 import { BODY_BYTES_MAX } from './json-body.ts';
 import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
 import { REPLICA, requestIdOf } from './present.ts';
-import { FETCHED, minCommitOf } from './request-steps.ts';
+import { FETCHED, minCommitOf, urlPathOf } from './request-steps.ts';
 import { REPORT_BYTES_MAX } from './routes/agent.ts';
 import { COUNTED_BYTES_MIN, sentAnswers } from './sent-answers.ts';
 
@@ -79,7 +79,7 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
 
   /** A body of unknown length may be a large one. */
   const sharesFor = (request: IncomingMessage): Shares => {
-    if (isReading(request)) return ACTIONS.test(pathOf(request)) ? polls : calls;
+    if (isReading(request)) return ACTIONS.test(urlPathOf(request)) ? polls : calls;
     const isChunked = request.headers['transfer-encoding'] !== undefined;
     return isChunked || lengthOf(request) > LARGE_BYTES_MIN ? large : calls;
   };
@@ -113,7 +113,7 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
     auditForwarded(request, response);
     const isGone = (): boolean => response.destroyed || findRefusal(request) !== undefined;
     const answer = await sharesFor(request).run({ client: fingerprintOf(request), isGone }, async () => {
-      const body = await readBody(request, REPORT.test(pathOf(request)) ? REPORT_BYTES_MAX : BODY_BYTES_MAX);
+      const body = await readBody(request, REPORT.test(urlPathOf(request)) ? REPORT_BYTES_MAX : BODY_BYTES_MAX);
       return body === undefined ? undefined : await ask(request, response, body);
     });
     if (answer === 'nobody leads') {
@@ -182,7 +182,7 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
  * out, and so not of a proxy, which the leader would refuse everything: it could fill the disk.
  */
 function auditForwarded(request: IncomingMessage, response: ServerResponse): void {
-  const path = pathOf(request);
+  const path = urlPathOf(request);
   if (isReading(request) || AGENT.test(path) || findClient(request)?.role === 'proxy') return;
   const [, operation] = /^\/operations\/([^/]*)/.exec(path) ?? [];
   auditAction(response, operation === undefined ? { kind: 'write' } : operationFacts(operation, undefined, ''));
@@ -223,11 +223,11 @@ export function tellFetches(leader: FollowedLeader, deliveries: Pick<Deliveries,
 /** Tells whether only the leader may answer a request. Other methods than these are refused alike everywhere. */
 function isForLeader(request: IncomingMessage): boolean {
   if (request.method === 'POST' || request.method === 'DELETE') return true;
-  return isReading(request) && OF_LEADER.some((pattern) => pattern.test(pathOf(request)));
+  return isReading(request) && OF_LEADER.some((pattern) => pattern.test(urlPathOf(request)));
 }
 
 function isProgress(request: IncomingMessage): boolean {
-  return isReading(request) && PROGRESS.test(pathOf(request));
+  return isReading(request) && PROGRESS.test(urlPathOf(request));
 }
 
 function lagHeader(lag: Outage | undefined): Readonly<Record<string, string>> {
@@ -247,11 +247,7 @@ function isReading({ method }: IncomingMessage): boolean {
 }
 
 function isChanged(request: IncomingMessage, { status }: ForwardedAnswer): boolean {
-  return !isReading(request) && status < 300 && !HEARTBEAT.test(pathOf(request));
-}
-
-function pathOf({ url = '/' }: IncomingMessage): string {
-  return url.split('?', 1)[0] ?? '';
+  return !isReading(request) && status < 300 && !HEARTBEAT.test(urlPathOf(request));
 }
 
 function lengthOf({ headers }: IncomingMessage): number {
@@ -314,7 +310,7 @@ async function waitUntilShown(
     shown.catch(() => false),
   );
   // What proxies read comes from the leader.
-  if (isShown === true || AGENT.test(pathOf(request))) return;
+  if (isShown === true || AGENT.test(urlPathOf(request))) return;
   const message = `The leader has done this (request ${requestIdOf(response)}), and this replica cannot answer from it yet`;
   throw new ServiceError('outcome_unknown', message);
 }

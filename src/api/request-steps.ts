@@ -66,8 +66,8 @@ function malformation(request: IncomingMessage): Failure | undefined {
   if (url.length > URL_BYTES_MAX) {
     return { code: 'uri_too_long', message: `The URL is ${url.length} bytes long; at most ${URL_BYTES_MAX} are read` };
   }
-  if (!isDecodable(pathOf(url))) {
-    const message = `"${pathOf(url)}" holds a "%" that begins no encoded character: a "%" itself is written %25`;
+  if (!isDecodable(urlPathOf(request))) {
+    const message = `"${urlPathOf(request)}" holds a "%" that begins no encoded character: a "%" itself is written %25`;
     return { code: 'invalid_input', message };
   }
   return undefined;
@@ -82,9 +82,9 @@ function hostsIn(rawHeaders: readonly string[]): number {
   return hosts;
 }
 
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return end === -1 ? url : url.slice(0, end);
+/** Returns the path of a request, without its query. */
+export function urlPathOf({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
+  return url.split('?', 1)[0] ?? '';
 }
 
 function isDecodable(path: string): boolean {

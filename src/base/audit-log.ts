@@ -15,7 +15,7 @@ import {
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import { type LogThrottle, throttleLog } from './throttles.ts';
-import { momentOf, whyUnusable } from './wording.ts';
+import { escapeCharacter, momentOf, whyUnusable } from './wording.ts';
 
 /** What a line tells of. */
 export type AuditKind = keyof typeof THROTTLED;
@@ -173,7 +173,7 @@ export class AuditLog {
     const json = JSON.stringify({ time: momentOf(clock.now()), replica, ...fields }, (_key, value: unknown) =>
       typeof value === 'string' ? shortened(value) : (value ?? undefined),
     );
-    return `${json.replace(OBEYED, escaped)}\n`;
+    return `${json.replace(OBEYED, escapeCharacter)}\n`;
   }
 
   /** One call of the system for each line: with O_APPEND no other writer comes in between, and a file that is cut goes on at its start. */
@@ -291,8 +291,4 @@ function endsWithLine(file: number): boolean {
 
 function shortened(text: string): string {
   return text.length <= TEXT_MAX ? text : `${text.slice(0, TEXT_MAX - 1).toWellFormed()}…`;
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

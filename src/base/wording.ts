@@ -12,6 +12,11 @@ export function quote(value: Json): string {
   return cut(JSON.stringify(value));
 }
 
+/** Returns a character as JSON writes it in ASCII, such as `\\u001b`. */
+export function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
 /** Returns names quoted and joined by commas: the first five, and the number of the others. */
 export function quoteSome(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).map(quote).join(', ');

@@ -1,6 +1,7 @@
 // Prints the output of commands: text for people, JSON for programs. Text of strangers cannot move the cursor, change
 // colours or titles, or look like a line of Treeline: it is escaped as in JSON.
 import { Option } from 'commander';
+import { escapeCharacter } from '../base/wording.ts';
 import type { ReplicaFacts, StateCounts } from '../service/operate/answers.ts';
 
 /** The formats of `--format`. */
@@ -76,16 +77,15 @@ export function formatReplicas({ leader, lag }: ReplicaFacts): readonly string[]
 
 /** Control characters but for the tab and the line feed; separators of lines; marks that turn the direction of writing. */
 const OBEYED = /[^\P{Cc}\t\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-const HEX_DIGITS = 4;
 
 /** Returns a text in which everything that a terminal obeys is escaped; line feeds stay. */
 export function visible(text: string): string {
-  return text.replace(OBEYED, escaped);
+  return text.replace(OBEYED, escapeCharacter);
 }
 
 /** Returns a text as one line in which everything that a terminal obeys is escaped. */
 export function visibleLine(text: string): string {
-  return visible(text).replaceAll('\n', escaped);
+  return visible(text).replaceAll('\n', escapeCharacter);
 }
 
 /** Returns a text below a heading: what others have written looks like no line of Treeline, however many lines it has. */
@@ -97,8 +97,4 @@ export function belowHeading(text: string): string {
 export function firstLine(text: string): string {
   const [first = '', ...others] = text.split('\n');
   return others.length === 0 ? first : `${first} …`;
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(HEX_DIGITS, '0')}`;
 }

@@ -4,7 +4,7 @@ import type { Agent, AgentAction } from '../../agents/agent.ts';
 import type { Shares } from '../../base/shares.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { Answer } from '../../model/call-result.ts';
-import { isMap, type JsonMap } from '../../model/json.ts';
+import type { JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { type AnswerText, cutText } from '../answer.ts';
 import { askerOf, callerOf, clientOf, type RequestStep, requireAllowed } from '../authenticate.ts';
@@ -15,6 +15,7 @@ import { only } from '../only.ts';
 import { fingerprintOf } from '../peer.ts';
 import { sendEnvelope, sendJson, sendText } from '../present.ts';
 import { queryNumber } from '../query.ts';
+import { bodyOf } from '../write.ts';
 
 const WAIT = { least: 0, most: 60, other: 30 };
 const LIMIT = { least: 1, most: 100, other: 10 };
@@ -81,7 +82,7 @@ export function agentRoutes({ agent, shares, readAnswer, authenticate }: AgentRo
     sendEnvelope(response, 200, `${id} is under way`);
   });
   const report = async (id: string, request: Request, response: Response): Promise<void> => {
-    const { lease, entry, ...answer } = mapIn(request.body);
+    const { lease, entry, ...answer } = bodyOf(request);
     const result = {
       lease: leaseIn(lease === undefined ? {} : { lease }),
       answer: { ...answerIn(readAnswer, answer), ...entryIn(entry === undefined ? {} : { entry }) },
@@ -116,11 +117,6 @@ function* writeActions(actions: readonly AgentAction[]): Steps<AnswerText> {
     yield;
   }
   return cutText(`{"actions":[${texts.join(',')}]}`);
-}
-
-function mapIn(body: unknown): JsonMap {
-  if (isMap(body)) return body;
-  throw new ServiceError('invalid_input', 'The body has to be a JSON object');
 }
 
 function leaseIn(body: unknown): string {

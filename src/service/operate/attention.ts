@@ -63,19 +63,19 @@ const NO_SERVERS: AttentionItem['servers'] = { count: 0, examples: [] };
 export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly AttentionItem[]> {
   const found = new Map<string, AttentionItem>();
   const add = (item: NewItem): unknown => found.set(item.id, acknowledgedIn(item, by, facts.view));
-  for (const item of [
-    ...(by.role === 'proxy' ? [] : [...tellOutages(facts.outages).map(outsideItem), ...leaderItems(facts)]),
-    ...commitItems(by, facts),
-  ])
-    add(item);
+  const isProxy = by.role === 'proxy';
+  const outside = isProxy ? [] : [...tellOutages(facts.outages).map(outsideItem), ...leaderItems(facts)];
+  for (const item of [...outside, ...commitItems(by, facts)]) add(item);
   yield* visitAll(facts.held, (item) => {
     if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
   });
   yield* visitAll(yield* invalidItems(by, facts), add);
   const covered = new Set<string>();
-  yield* visitAll(by.role === 'proxy' ? [] : yield* entryItems(facts, covered), add);
-  yield* visitAll(by.role === 'proxy' ? [] : yield* unheardItems(facts), add);
-  for (const item of by.role === 'proxy' ? [] : endingItems(facts)) add(item);
+  if (!isProxy) {
+    yield* visitAll(yield* entryItems(facts, covered), add);
+    yield* visitAll(yield* unheardItems(facts), add);
+    for (const item of endingItems(facts)) add(item);
+  }
   const isTold = (id: string, name: string): boolean =>
     covered.has(name) || (kindIn(id) === 'lost' && facts.noticed?.isOfSilent(name) === true);
   for (const [id, names] of facts.needing) {
@@ -85,7 +85,7 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
     if (item !== undefined) add(item);
     yield;
   }
-  yield* visitAll(by.role === 'proxy' ? [] : yield* uncheckedItems(facts, covered), add);
+  if (!isProxy) yield* visitAll(yield* uncheckedItems(facts, covered), add);
   const byKind = new Map(ATTENTION_KINDS.map((kind) => [kind, { open: [], known: [] } as SortedItems]));
   yield* visitAll(yield* sortNames([...found.keys()]), (id) => {
     const item = found.get(id);
@@ -198,21 +198,21 @@ function* entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<s
   const items: NewItem[] = [];
   for (const entry of noticed?.silent ?? []) {
     const told = tellSilent(entry);
-    const item = yield* serversItem(told.id, [...entry.servers], { ...view, isOwn: () => true });
+    const item = yield* serversItem(told.id, [...entry.servers], view);
     if (item === undefined) continue;
     for (const name of entry.servers) covered.add(name);
     items.push({ ...item, ...told });
   }
   const silent = new Set(noticed?.silent.map(({ entry }) => entry));
   for (const { entry, servers, since } of noticed?.slow.filter((one) => !silent.has(one.entry)) ?? []) {
-    const item = yield* serversItem(`provider:${entry}`, [...servers], { ...view, isOwn: () => true });
+    const item = yield* serversItem(`provider:${entry}`, [...servers], view);
     if (item === undefined) continue;
     const reason = `the provider entry "${entry}" is slow: since ${since}, calls of it run for more than half of the time after which they are ended (timeoutSeconds)`;
     const action = 'find out why; where it is as usual, set a longer timeoutSeconds, and start the controller again';
     items.push({ ...item, since, reason, action });
   }
   for (const [entry, names] of orphaned ?? []) {
-    const item = yield* serversItem(`entry:${entry}`, names, { ...view, isOwn: () => true });
+    const item = yield* serversItem(`entry:${entry}`, names, view);
     if (item === undefined) continue;
     for (const name of names) if (view.rows.server(name)?.reason?.code === 'provider_changed') covered.add(name);
     const reason = `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done with them, and nothing checks them`;
@@ -232,7 +232,7 @@ function* unheardItems({ view, unheard, needing, noticed }: AttentionFacts): Ste
   for (const [tags, names] of unheard ?? []) {
     const id = `proxies:${tags.join(',')}`;
     const all = [...new Set([...names, ...(needing.get(id) ?? [])])];
-    const item = yield* serversItem(id, all, { ...view, isOwn: () => true });
+    const item = yield* serversItem(id, all, view);
     const last = noticed?.unheardSince(tags);
     if (item !== undefined && last !== undefined) items.push({ ...item, ...tellUnheard(tags, last) });
   }
@@ -254,7 +254,7 @@ function* uncheckedItems(
   });
   const items: NewItem[] = [];
   for (const [instance, names] of byInstance) {
-    const item = yield* serversItem(`unchecked:${instance}`, names, { ...view, isOwn: () => true });
+    const item = yield* serversItem(`unchecked:${instance}`, names, view);
     const [first = ''] = item?.servers.examples ?? [];
     const failure = checkFailureOf(first);
     if (item === undefined || failure === undefined) continue;
@@ -285,7 +285,7 @@ type IsOwn = (name: string, row: ServerRow) => boolean;
 function* serversItem(
   id: string,
   names: readonly string[],
-  { rows, isOwn }: { readonly rows: RowsAtMoment; readonly isOwn: IsOwn },
+  { rows, isOwn = () => true }: { readonly rows: RowsAtMoment; readonly isOwn?: IsOwn },
 ): Steps<NewItem | undefined> {
   const examples: Example[] = [];
   const instances = new Set<string>();
