@@ -11,7 +11,7 @@ import type { ListedEvent } from '../model/instance-event.ts';
 import { isMap } from '../model/json.ts';
 import { PROXY_TAG } from '../model/keys.ts';
 import type { Scope } from '../model/least-rights.ts';
-import { TYPE_NAMES } from '../model/names.ts';
+import { NAME_LENGTH_MAX, TYPE_NAMES } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { PresentRows } from './views.ts';
@@ -19,6 +19,11 @@ import type { PresentRows } from './views.ts';
 /** The words in place of a text that names what a client may not see. */
 const WITHHELD_NAME = 'the reason names something that this client may not see';
 const NAME = /[A-Za-z0-9][A-Za-z0-9._-]*/g;
+/** Texts are written by many, and searched whenever they are read. */
+const SEARCHED_LENGTH_MAX = 8 * 1024;
+/** What stands behind a name after a dot, and how many parts of a name are tried from its start, as of that of a host with its domain. */
+const BEHIND_MAX = 5;
+const PARTS_MAX = 8;
 
 /** What was found out about a server, as long as these are the same. */
 interface KnownServer {
@@ -92,13 +97,11 @@ export class ClientView {
     return this.#scope.tags === undefined || this.drawnAddresses().has(address);
   }
 
-  /** Returns a text, or other words where it names something that the client does not see. */
+  /** Returns a text, or other words where it names something that the client does not see, or is longer than what is searched. */
   redact(text: string): string {
+    if (text.length > SEARCHED_LENGTH_MAX) return WITHHELD_NAME;
     for (const [word] of text.matchAll(NAME)) {
-      const name = word.replace(/\.+$/, '');
-      for (let end = name.length; end > 0; end = name.lastIndexOf('.', end - 1)) {
-        if (this.#hides(name.slice(0, end))) return WITHHELD_NAME;
-      }
+      for (const name of namesIn(word)) if (this.#hides(name)) return WITHHELD_NAME;
     }
     return text;
   }
@@ -291,6 +294,13 @@ export class ClientView {
 export function tenantOf(object: unknown): string {
   const tenant = isMap(object) && Object.hasOwn(object, 'tenant') ? object.tenant : '';
   return typeof tenant === 'string' ? tenant : '';
+}
+
+/** Yields the names that a word of a text may stand for: itself, or what other text follows after a dot. */
+function* namesIn(word: string): Generator<string> {
+  const ends = [...word.matchAll(/(?<!\.)\.|(?<!\.)$/g)].map(({ index }) => index);
+  const tried = new Set([...ends.slice(0, PARTS_MAX), ...ends.slice(-BEHIND_MAX)]);
+  for (const end of tried) if (end <= NAME_LENGTH_MAX) yield word.slice(0, end);
 }
 
 function isAtSite(client: Client | null | undefined, own: readonly string[]): boolean {

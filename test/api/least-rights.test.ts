@@ -730,3 +730,21 @@ test('a proxy of a tenant has the work of its tenant only, and few events among 
     await core.stop();
   }
 });
+
+test('a text is withheld that has a hidden name in it, whatever follows, and none takes long to search', async () => {
+  const { core, ask } = await start(SHARED);
+  const told = async (reason: string): Promise<string> => {
+    await ask('administrator', 'POST', '/operations/suspend', { instance: 'inst0', reason });
+    return (await ask('administrator of a tenant', 'GET', '/stacks/instances/inst0/why')).text;
+  };
+  try {
+    const after = ['', '.', '...', '.1.create', '.site.example.org', '.yaml:', `${'.a'.repeat(200)} x`];
+    for (const end of after) expect(await told(`wait for inst1-s${end}`)).not.toContain('inst1');
+    expect(await told('wait for inst2-s.1.create, or web.example.org')).toContain('inst2-s.1.create');
+    const started = performance.now();
+    for (const long of ['a.', 'a ', '.', 'a.b.c.d.e.f ']) await told(long.repeat(900_000 / long.length));
+    expect(performance.now() - started).toBeLessThan(3_000);
+  } finally {
+    await core.stop();
+  }
+});
