@@ -28,6 +28,7 @@ const STATELESS = [
   'test/follow/**/*.test.ts',
   'test/golden.test.ts',
   'test/hiera/**/*.test.ts',
+  'test/import/**/*.test.ts',
   'test/machine/**/*.test.ts',
   'test/model/**/*.test.ts',
   'test/plan/**/*.test.ts',

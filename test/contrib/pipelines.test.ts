@@ -1,6 +1,6 @@
 // Runs what the pipelines and hooks of contrib/ run, in a copy of sample-repo.
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { run } from '../support/command-line.ts';
@@ -178,7 +178,7 @@ describe('contrib/pre-commit', () => {
   });
 });
 
-it('contrib/README.md names every file', async () => {
+it('contrib/README.md names every file, or the README of its folder', async () => {
   const readme = readFileSync(join(CONTRIB, 'README.md'), 'utf8');
   const { stdout } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard', '.'], {
     cwd: CONTRIB,
@@ -186,6 +186,10 @@ it('contrib/README.md names every file', async () => {
   const files = stdout
     .split('\n')
     .filter((file) => file !== '' && file !== 'README.md' && existsSync(join(CONTRIB, file)));
-  const named = files.filter((file) => !file.startsWith('providers/') || file === 'providers/README.md');
+  const folders = files.filter((file) => file.endsWith('/README.md')).map((file) => dirname(file));
+  const named = files.map((file) => {
+    const folder = folders.find((one) => file.startsWith(`${one}/`));
+    return folder === undefined ? file : `${folder}/README.md`;
+  });
   expect(named.filter((file) => !readme.includes(`](${file})`))).toEqual([]);
 });

@@ -68,7 +68,7 @@ export const CLAIM_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/agents/agent.ts',
-        find: "return client?.role === 'proxy' ? tagsOf(client) : undefined;",
+        find: 'return isWorking(client) ? tagsOf(client) : undefined;',
         replace: 'return tagsOf(client ?? by);',
       },
     ],
