@@ -47,8 +47,8 @@ export function nodeOf(desired: Baseline, name: string): HieraNode | undefined {
   return unitOfNode(desired, name)?.nodes.get(name);
 }
 
-/** The unit that makes a server, or that of a hand-written clientcert. */
-function unitOfNode({ owners, units }: Baseline, name: string): Unit | undefined {
+/** Returns the unit that makes a server, or that of a hand-written clientcert; undefined where there is neither. */
+export function unitOfNode({ owners, units }: Baseline, name: string): Unit | undefined {
   return units.get(owners.get(name) ?? addressOf('clientcert', name));
 }
 

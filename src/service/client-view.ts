@@ -1,7 +1,7 @@
 // Tells what a client sees that its file or its tenant gives a part of everything: which servers, instances, objects, clients and events.
 // The one place of these rules; seen-sources.ts makes of them what answers are made of. docs/decisions/0053.
 import type { DesiredState } from '../desired/desired-state.ts';
-import { nodeAtMoment } from '../desired/node-records.ts';
+import { nodeAtMoment, unitOfNode } from '../desired/node-records.ts';
 import type { Unit } from '../desired/unit.ts';
 import { isTreeType } from '../hiera/tree-index.ts';
 import { fitsProxy, proxyTagsOf, responsibleTags } from '../machine/responsibility.ts';
@@ -139,7 +139,7 @@ export class ClientView {
 
   #ownerOf(name: string): Unit | undefined {
     const desired = this.#whole.desired();
-    return desired?.units.get(desired.owners.get(name) ?? addressOf('clientcert', name));
+    return desired && unitOfNode(desired, name);
   }
 
   #serversOf(instance: string): readonly string[] {

@@ -12,7 +12,11 @@ import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';
 const MINUTE = 60_000;
 const TAGGED = 'types/clientcert/web-1.yaml';
 const WEB_1: Client = { ...PROXY, name: 'D4', serial: 'D4', tags: [], node: 'web-1' };
-const FILES = { [TAGGED]: 'ProxyTag: lab\n', 'clients/D4.yaml': 'role: proxy\nnode: web-1\n' };
+const FILES = {
+  [TAGGED]: 'ProxyTag: lab\n',
+  'types/clientcert/own-1.yaml': 'tenant: shop\n',
+  'clients/D4.yaml': 'role: proxy\nnode: web-1\n',
+};
 
 let service: Service;
 let clock: ManualClock;
@@ -83,6 +87,14 @@ describe('who may', () => {
     ],
     ['a proxy, for no node', PROXY, 'web-9', 'not_allowed'],
     ['the client of a node that is not there', { ...WEB_1, node: 'web-9' }, 'web-9', 'not_found'],
+    ['its own client, of a tenant that the node is not of', { ...WEB_1, tenant: 'other' }, 'web-1', 'not_allowed'],
+    ['a proxy of a tenant that the node is not of', { ...PROXY, tenant: 'other' }, 'web-1', 'not_allowed'],
+    [
+      'its own client, of its tenant',
+      { ...WEB_1, node: 'own-1', tenant: 'shop' },
+      'own-1',
+      'own-1: applied its present record',
+    ],
     ['an administrator', ADMINISTRATOR, 'web-1', 'not_allowed'],
   ])('confirm: %s', async (_who, by, node, answer) => {
     expect(await codeOf(confirm(by, node))).toBe(answer);

@@ -6,7 +6,7 @@ import type { RunInSlices } from '../../base/slices.ts';
 import { type Steps, visitAll } from '../../base/steps.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { nodeAtMoment, nodeOf } from '../../desired/node-records.ts';
+import { nodeAtMoment, nodeOf, unitOfNode } from '../../desired/node-records.ts';
 import {
   type Confirmation,
   type PresentRecord,
@@ -21,6 +21,7 @@ import type { Change, DeliveryRow, RecordMark } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
 import type { Caller } from '../caller.ts';
+import { tenantOf } from '../client-view.ts';
 import { unknownNode } from '../refusals.ts';
 import type { RowsAtMoment } from '../views.ts';
 
@@ -265,8 +266,10 @@ export function requireConsumer(client: Client, node: string): void {
   if (!maySpeakForNodes(client) || client.writes === 'none' || isOfOther) throw notOfNode(node);
 }
 
-/** Tells whether a client speaks for a node: it is bound to it, or a proxy with one of its tags. */
-function isOf({ role, node: own, tags = [] }: Client, node: string, view: RecordView): boolean {
+/** Tells whether a client speaks for a node: it is bound to it, or a proxy with one of its tags. One of a tenant does for its tenant's alone. */
+function isOf({ role, tenant, node: own, tags = [] }: Client, node: string, view: RecordView): boolean {
+  const unit = unitOfNode(view.desired, node);
+  if (tenant !== '' && unit !== undefined && tenantOf(unit.entry.object) !== tenant) return false;
   if (own !== undefined || role !== 'proxy') return own === node;
   const present = presentRecord(view, node);
   return present !== undefined && fitsProxy(present.tags, tags);
