@@ -1,36 +1,24 @@
 // The settings of a proxy: defaults, paths, and all mistakes at once.
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../../schemas/proxy-settings.schema.json' with { type: 'json' };
 import { loadProxySettings } from '../../src/agents/load-proxy-settings.ts';
-import { SettingsError } from '../../src/settings/load-settings.ts';
 import { treeline } from '../support/command-line.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { settingsFile, settingsProblems } from '../support/settings-texts.ts';
 
 const LEAST = `server: https://treeline.example:8443/
 tls: { cert: proxy.crt, key: proxy.key, ca: ca.crt }
 providers: [{ name: lab, command: [sh, -c, exit] }]
 `;
 
-function fileWith(text: string): string {
-  const file = join(temporaryDirectory(), 'proxy.yaml');
-  writeFileSync(file, text);
-  return file;
-}
-
 async function problemsOf(text: string): Promise<readonly string[]> {
-  const error: unknown = await loadProxySettings(fileWith(text)).then(
-    () => new Error('it was accepted'),
-    (reason) => reason,
-  );
-  if (!(error instanceof SettingsError)) throw error;
-  return error.problems.map(({ line, column, code }) => `${line}:${column} ${code}`);
+  const problems = await settingsProblems(loadProxySettings(settingsFile(text)));
+  return problems.map(({ line, column, code }) => `${line}:${column} ${code}`);
 }
 
 describe('the settings of a proxy', () => {
   it('are filled in, and paths become absolute', async () => {
-    const file = fileWith(LEAST);
+    const file = settingsFile(LEAST);
     const directory = join(file, '..');
     expect(await loadProxySettings(file, { PATH: '/bin' })).toEqual({
       server: 'https://treeline.example:8443',
@@ -56,10 +44,14 @@ describe('the settings of a proxy', () => {
   });
 
   it('are checked by a command, which names the file as the person wrote it', async () => {
-    const { code, stdout } = await treeline(['proxy', 'check', fileWith(LEAST.replace('https', 'http'))]);
+    const { code, stdout } = await treeline([
+      'proxy',
+      'check',
+      settingsFile(LEAST.replace('https', 'http'), 'proxy.yaml'),
+    ]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/proxy\.yaml:1:9: error: /);
-    const missing = await treeline(['proxy', 'check', fileWith(LEAST)]);
+    const missing = await treeline(['proxy', 'check', settingsFile(LEAST)]);
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringMatching(/proxy\.(crt|key) cannot be read/) });
   });
 });

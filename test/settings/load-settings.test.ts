@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import schema from '../../schemas/settings.schema.json' with { type: 'json' };
 import { LOG_LEVELS, type Settings } from '../../src/model/settings.ts';
-import { loadSettings, SettingsError } from '../../src/settings/load-settings.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
+import { settingsProblems } from '../support/settings-texts.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: string;
@@ -25,12 +26,8 @@ function load(text: string, environment: Record<string, string> = {}): Promise<S
 
 /** The problems of a text, as `line:column code message; hint`. */
 async function problemsOf(text: string, environment: Record<string, string> = {}): Promise<string[]> {
-  const error: unknown = await load(text, environment).then(
-    () => new Error('it was accepted'),
-    (reason) => reason,
-  );
-  if (!(error instanceof SettingsError)) throw error;
-  return error.problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
+  const problems = await settingsProblems(load(text, environment));
+  return problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
 }
 
 it('tells where a key belongs that lost its indentation', async () => {

@@ -1,28 +1,21 @@
 // The setting `statuses`: what is taken from the repository's URL, and what is refused.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StatusesSettings } from '../../src/model/settings.ts';
-import { loadSettings, SettingsError } from '../../src/settings/load-settings.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { loadSettings } from '../../src/settings/load-settings.ts';
+import { settingsFile, settingsProblems } from '../support/settings-texts.ts';
 
 const API = 'api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }\n';
 const HTTPS = 'https://git.example/infra/stacks.git';
 
 async function load(fields: string, url: string): Promise<StatusesSettings | null> {
-  const file = join(temporaryDirectory(), 'treeline.yaml');
-  writeFileSync(file, `${API}repository: { url: "${url}", branch: live }\nstatuses: { ${fields} }\n`);
-  return (await loadSettings(file, {})).statuses;
+  const text = `${API}repository: { url: "${url}", branch: live }\nstatuses: { ${fields} }\n`;
+  return (await loadSettings(settingsFile(text), {})).statuses;
 }
 
 /** The problems of the setting, as `line:column code message; hint`. */
 async function problemsOf(fields: string, url = HTTPS): Promise<readonly string[]> {
-  const error: unknown = await load(fields, url).then(
-    () => new Error('it was accepted'),
-    (reason) => reason,
-  );
-  if (!(error instanceof SettingsError)) throw error;
-  return error.problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
+  const problems = await settingsProblems(load(fields, url));
+  return problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
 }
 
 describe('what is left out', () => {

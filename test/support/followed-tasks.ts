@@ -26,6 +26,8 @@ export const TASK_ORDER = [
   'A proxy is lost',
 ];
 
+/** Of root, in the folder of a machine. */
+const HOME = 'root';
 /** On a slow line. */
 const INSTALL_MS = 300_000;
 const TOKEN = 'TOKEN';
@@ -90,7 +92,8 @@ export async function operator(clone?: string): Promise<Operator> {
 
   /** The first steps on another machine, and the package, which was copied to the first one. */
   async function install(name: string): Promise<void> {
-    cpSync(join(folder, 'treeline.example/root/treeline-0.1.0.tgz'), join(folder, name, 'root/treeline-0.1.0.tgz'));
+    const packageAt = (machine: string): string => join(folder, machine, HOME, 'treeline-0.1.0.tgz');
+    cpSync(packageAt('treeline.example'), packageAt(name));
     for (const block of blocksOf('First installation').filter(({ text }) => /npm install|install -d/.test(text)))
       await paste(name, block);
   }
@@ -100,7 +103,7 @@ export async function operator(clone?: string): Promise<Operator> {
       const blocks = blocksOf(task);
       expect(blocks.length, task).toBeGreaterThan(0);
       if (task === 'Upgrade, and back') {
-        const packages = join(folder, 'treeline.example/root');
+        const packages = join(folder, 'treeline.example', HOME);
         cpSync(join(packages, 'treeline-0.1.0.tgz'), join(packages, 'treeline-0.2.0.tgz'));
       }
       for (const name of ['new.example', 'lab.example'] as const) {
@@ -157,8 +160,8 @@ interface Places {
 /** Makes the folder of a machine, and returns a terminal of its root. */
 function openMachine(name: string, places: Places): Terminal {
   const root = join(places.folder, name);
-  const home = join(root, 'root');
-  for (const path of ['root', 'run', 'opt', 'usr/local/bin', 'etc/systemd/system', 'var/lib', 'var/backups'])
+  const home = join(root, HOME);
+  for (const path of [HOME, 'run', 'opt', 'usr/local/bin', 'etc/systemd/system', 'var/lib', 'var/backups'])
     mkdirSync(join(root, path), { recursive: true });
   writeFileSync(join(root, 'usr/local/bin/lab-server'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
   // Only root lists it; the commands in it are for all.
@@ -176,7 +179,7 @@ function provideCommands(home: string, { folder, uid, isReal }: Places, root: st
     writeFileSync(join(commands, name), `#!/bin/bash\nset -e\n${text}`, { mode: 0o755 });
   add('apt-get', '');
   add('useradd', '');
-  add('scp', `to=\${!#}; to=\${to#root@}; cp "\${@:1:$#-1}" "${folder}/\${to%:}/root/"\n`);
+  add('scp', `to=\${!#}; to=\${to#root@}; cp "\${@:1:$#-1}" "${folder}/\${to%:}/${HOME}/"\n`);
   add('systemctl', systemctl(root, uid));
   const program = `NODE_COMPILE_CACHE="${COMPILED}" exec node "${BUNDLED}" "$@"`;
   if (root === home) add('treeline', program.replace('exec node', `exec "${process.execPath}"`));

@@ -1,11 +1,9 @@
 // The settings of `treeline render`: defaults, paths, owners, and all mistakes at once with their place.
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../../../schemas/render-settings.schema.json' with { type: 'json' };
 import { loadRenderSettings } from '../../../src/agents/render/load-render-settings.ts';
-import { SettingsError } from '../../../src/settings/load-settings.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { settingsFile, settingsProblems } from '../../support/settings-texts.ts';
 
 const IS_ROOT = process.geteuid?.() === 0;
 const LEAST = `server: https://treeline.example:8443/
@@ -16,26 +14,16 @@ node: web-1
 files: [{ template: app.liquid, path: /etc/app.conf }]
 `;
 
-function fileWith(text: string): string {
-  const file = join(temporaryDirectory(), 'render.yaml');
-  writeFileSync(file, text);
-  return file;
-}
-
 async function problemsOf(text: string): Promise<readonly string[]> {
-  const error: unknown = await loadRenderSettings(fileWith(text)).then(
-    () => new Error('it was accepted'),
-    (reason) => reason,
-  );
-  if (!(error instanceof SettingsError)) throw error;
-  return error.problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
+  const problems = await settingsProblems(loadRenderSettings(settingsFile(text)));
+  return problems.map(({ line, column, message }) => `${line}:${column} ${message}`);
 }
 
 const withFile = (fields: string): string => LEAST.replace('path: /etc/app.conf', `path: /etc/app.conf, ${fields}`);
 
 describe('the settings of treeline render', () => {
   it('are filled in, and paths become absolute', async () => {
-    const file = fileWith(withFile('mode: "600", run: [sh, -c, exit]'));
+    const file = settingsFile(withFile('mode: "600", run: [sh, -c, exit]'));
     const base = join(file, '..');
     expect(await loadRenderSettings(file, { PATH: '/bin' })).toEqual({
       ...{ server: 'https://treeline.example:8443', node: 'web-1', base, directory: join(base, 'render-state') },
@@ -56,7 +44,7 @@ describe('the settings of treeline render', () => {
     ['"65534:12345"', [65_534, 12_345]],
     ['"12345:0"', [12_345, 0]],
   ])('name the owner %s', async (owner, numbers) => {
-    const { files } = await loadRenderSettings(fileWith(withFile(`owner: ${owner}`)));
+    const { files } = await loadRenderSettings(settingsFile(withFile(`owner: ${owner}`)));
     expect(files[0]?.owner).toEqual(numbers);
   });
 
