@@ -31,6 +31,7 @@ const KINDS: Readonly<Record<string, Partial<Client> & Pick<Client, 'role'>>> = 
   'automation of a tenant': { role: 'automation-endpoint', tenant: 'tb' },
   'automation of a site': { role: 'automation-endpoint', reads: 'site', tags: ['y'] },
   proxy: { role: 'proxy', tags: ['x'] },
+  'read-only proxy': { role: 'proxy', tags: ['x'], writes: 'none' },
   'proxy of a site': { role: 'proxy', reads: 'site', tags: ['x'] },
   'proxy of servers without tags': { role: 'proxy', reads: 'site' },
   'proxy of a tenant at a site': { role: 'proxy', reads: 'site', tags: ['x', 'y'], tenant: 'ta' },
@@ -130,11 +131,13 @@ function filesOf({ instances, roles, nodes }: Estate): Record<string, string> {
 
 /** What a client sees, in the words of the rules. */
 class Rules {
+  readonly kind: string;
   readonly estate: Estate;
   readonly client: Partial<Client> & Pick<Client, 'role'>;
   readonly serial: string;
 
   constructor(estate: Estate, kind: string) {
+    this.kind = kind;
     this.estate = estate;
     this.client = KINDS[kind] ?? { role: 'proxy' };
     this.serial = credentials.get(kind)?.serial ?? '';
@@ -146,7 +149,10 @@ class Rules {
   }
 
   isSite(tag: string): boolean {
-    if (this.client.reads !== 'site') return true;
+    return this.client.reads !== 'site' || this.hasTag(tag);
+  }
+
+  hasTag(tag: string): boolean {
     const own = this.client.tags ?? [];
     return tag === '' ? own.length === 0 : own.includes(tag);
   }
@@ -607,12 +613,55 @@ async function checkWrites(estate: Estate, kind: string, ask: Controller['ask'])
   }
   const foreign = await send('POST', '/types/role', { name: 'brandnew', tenant: 'tz' });
   if (tenant !== '') expect({ kind, foreign }).toEqual({ kind, foreign: 403 });
+  await checkOperations(rules, send);
+}
+
+/** What these do, others would read: they are asked only where they are refused. */
+const LASTING = ['retain', 'replace', 'suspend', 'resume'];
+
+async function checkOperations(
+  rules: Rules,
+  send: (method: string, path: string, body: object) => Promise<number>,
+): Promise<void> {
+  const { kind, estate } = rules;
+  const { role, node, writes, tenant = '' } = rules.client;
+  const isReadOnly = node !== undefined || writes === 'none';
+  const refusal = (operation: string, of: string, isSeen: boolean): number | undefined => {
+    const mayOperate = role === 'administrator' || (operation === 'retry' && role === 'automation-endpoint');
+    if (isReadOnly || !mayOperate) return 403;
+    if (!isSeen) return 404;
+    return tenant !== '' && of !== tenant ? 403 : undefined;
+  };
+  const check = async (operation: string, body: object, wanted: number | undefined): Promise<void> => {
+    if (wanted === undefined && LASTING.includes(operation)) return;
+    const status = await send('POST', `/operations/${operation}`, body);
+    const refused = status === 403 || status === 404 ? status : undefined;
+    expect({ kind, operation, body, refused }).toEqual({ kind, operation, body, refused: wanted });
+  };
+  const unknownResumed = await send('POST', '/operations/resume', { instance: 'nothing' });
+  expect(unknownResumed).toBeGreaterThanOrEqual(400);
   for (const name of allServers(estate)) {
-    const status = await send('POST', '/operations/retry', { resource: name });
-    const isAllowed = !isReadOnly && writers.includes(role);
-    if (!isAllowed) expect({ kind, status }).toEqual({ kind, status: 403 });
-    else expect({ kind, name, isThere: status !== 404 }).toEqual({ kind, name, isThere: rules.server(name) });
+    const { tenant: of = '' } = rules.instanceOf(name)?.instance ?? {};
+    for (const operation of ['retry', 'adopt', 'check', 'retain', 'replace'])
+      await check(operation, { resource: name }, refusal(operation, of, rules.server(name)));
+    const isOfNode =
+      node === undefined ? role === 'proxy' && rules.hasTag(rules.instanceOf(name)?.tag ?? '') : node === name;
+    const mayTell = isOfNode && writes !== 'none' && rules.record(name) && (tenant === '' || of === tenant);
+    const digest = 'd'.repeat(22);
+    const status = await send('POST', `/hiera/${name}/applied`, { digest, outcome: 'applied' });
+    expect({ kind, name, isRefused: status === 403 }).toEqual({ kind, name, isRefused: !mayTell });
   }
+  for (const [index, { tenant: of }] of estate.instances.entries()) {
+    const [instance, isSeen] = [`inst${index}`, rules.instance(index)];
+    for (const operation of ['suspend', 'retry', 'adopt', 'check'])
+      await check(operation, { instance }, refusal(operation, of, isSeen));
+    const refused = refusal('resume', of, isSeen);
+    // What is not there is not suspended either.
+    if (refused === 404) expect(await send('POST', '/operations/resume', { instance })).toBe(unknownResumed);
+    else await check('resume', { instance }, refused);
+  }
+  for (const operation of ['adopt', 'check'])
+    await check(operation, { instance: 'nothing' }, refusal(operation, tenant, false));
 }
 
 /** One instance of each tenant, and one of none. */
