@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { createRig, LIBVIRT } from '../contrib/libvirt-rig.ts';
 import { treeline } from '../support/command-line.ts';
 import { documentProgram, PYTHON } from '../support/document-program.ts';
 import { CONFORMANCE_MS_MAX, expectConformance } from '../support/expect-conformance.ts';
@@ -57,6 +58,10 @@ it.skipIf(!existsSync(TERRAFORM))(
     await expectConformance('terraform/terraform.mjs', environment, ['shape=small']);
   },
 );
+
+it('libvirt keeps the contract, with a stand-in for virsh', { timeout: CONFORMANCE_MS_MAX }, async () => {
+  await expectConformance(LIBVIRT, createRig({ TREELINE_LIBVIRT_CERTIFICATES: '' }).environment);
+});
 
 it.skipIf(!HAS_SSH_SERVER)(
   'ssh keeps the contract (skipped where sshd, or its folder /run/sshd, is missing)',

@@ -12,6 +12,7 @@ import { CallFailure } from './call-failure.mjs';
  * @property {string} resource the server's name; safe as the name of a file
  * @property {string} kind
  * @property {Properties} properties
+ * @property {Readonly<Record<string, unknown>>} record the merged configuration
  * @property {number} deadline milliseconds since 1970
  * @property {string} text the call as it was read, on one line
  * @typedef {object} Answer
@@ -63,7 +64,7 @@ async function performOrFail(handlers) {
  */
 export function parseCall(text) {
   const value = parseObject(text);
-  const { version, operation, action, resource, kind, properties, deadline } = value;
+  const { version, operation, action, resource, kind, properties, record, deadline } = value;
   if (version !== VERSION) throw wrong(`version is ${JSON.stringify(version)}, and this program knows ${VERSION}`);
   const known = OPERATIONS.find((name) => name === operation);
   if (known === undefined) throw wrong(`operation is ${JSON.stringify(operation)}`);
@@ -78,6 +79,7 @@ export function parseCall(text) {
     resource,
     kind: typeof kind === 'string' ? kind : '',
     properties: checkProperties(properties),
+    record: /** @type {Record<string, unknown>} */ (typeof record === 'object' && record !== null ? record : {}),
     deadline: until,
     text: JSON.stringify(value),
   };

@@ -1,0 +1,187 @@
+// Talks to libvirt by virsh. A command that fails ends the call as `retryable`, with what virsh said. Machines are named by their
+// ids only: virsh takes a name of digits for another machine's number.
+import { spawn } from 'node:child_process';
+import { CallFailure } from '../exec-call/call-failure.mjs';
+import { findProgram, requiredSetting, USUAL_PATH } from '../exec-call/environment.mjs';
+import { isSafeName } from './machine.mjs';
+
+/**
+ * @typedef {{ readonly path: string, readonly bytes: string, readonly image: string }} Volume `image`: the file below it
+ * @typedef {{ readonly uuid: string, readonly state: string, readonly live: string, readonly config: string,
+ *   readonly isTransient: boolean }} Domain `isTransient`: it is gone once it ends, as somebody has undefined it while it runs
+ * @typedef {{ readonly domain: Domain | undefined, readonly disk: Volume | undefined }} Machine
+ */
+
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
+const MESSAGE_CHARACTERS = 2_000;
+
+/** The name of the volume that is a machine's disk; a machine whose disk is there is there. */
+export const diskOf = (/** @type {string} */ name) => `${name}.qcow2`;
+export const seedOf = (/** @type {string} */ name) => `${name}.seed.iso`;
+
+export class Hypervisor {
+  /** @param {{ readonly deadline: number, readonly lockFd: number | undefined }} call */
+  constructor({ deadline, lockFd }) {
+    this.deadline = deadline;
+    this.lockFd = lockFd;
+    this.pool = poolSetting('TREELINE_LIBVIRT_POOL');
+    this.images = poolSetting('TREELINE_LIBVIRT_IMAGES');
+    // A machine's disk must never be taken for an image, nor an image be removed with a machine.
+    if (this.pool === this.images) throw new CallFailure('failed', 'images and machines need pools of their own');
+  }
+
+  /** Returns the identity of this libvirt, which gives each pool one when it is defined. */
+  async place() {
+    return (await this.run('pool-uuid', this.pool)).trim();
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<Machine>}
+   */
+  async look(name) {
+    const [domain, disk] = await Promise.all([this.#domain(name), this.volume(this.pool, diskOf(name))]);
+    return { domain, disk };
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<Domain | undefined>}
+   */
+  async #domain(name) {
+    const persistent = await this.#find(name, '--persistent');
+    const uuid = persistent ?? (await this.#find(name, '--transient'));
+    if (uuid === undefined) return undefined;
+    const [state, live, config] = await Promise.all([
+      this.state(uuid),
+      this.run('dumpxml', uuid),
+      this.run('dumpxml', '--inactive', uuid),
+    ]);
+    return { uuid, state, live, config, isTransient: persistent === undefined };
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} which
+   */
+  async #find(name, which) {
+    const lines = (await this.run('list', '--all', which, '--uuid', '--name')).split('\n');
+    return lines.map((line) => line.trim().split(/\s+/)).find(([, each]) => each === name)?.[0];
+  }
+
+  /** @param {string} uuid */
+  async state(uuid) {
+    return (await this.run('domstate', uuid)).trim();
+  }
+
+  /**
+   * Returns the address that a machine got; undefined where it is not known, or not yet.
+   * @param {string} uuid
+   */
+  async address(uuid) {
+    const source = process.env.TREELINE_LIBVIRT_ADDRESSES || 'lease';
+    // Not every kind of network can tell.
+    const { code, stdout } = await this.#virsh(['domifaddr', uuid, '--source', source]);
+    return code === 0 ? /(?:ipv4|ipv6)\s+([0-9a-f.:]+)\//.exec(stdout)?.[1] : undefined;
+  }
+
+  /**
+   * @param {string} pool
+   * @param {string} name
+   * @returns {Promise<Volume | undefined>}
+   */
+  async volume(pool, name) {
+    const names = (await this.run('vol-list', pool)).split('\n').map((line) => line.trim().split(/\s+/)[0]);
+    if (!names.includes(name)) return undefined;
+    const xml = await this.run('vol-dumpxml', name, '--pool', pool);
+    const [, backing = ''] = /<backingStore>\s*<path>(.*?)<\/path>/.exec(xml) ?? [];
+    return {
+      path: /<target>\s*<path>(.*?)<\/path>/.exec(xml)?.[1] ?? '',
+      bytes: /<capacity unit='bytes'>(\d+)</.exec(xml)?.[1] ?? '',
+      image: backing.slice(backing.lastIndexOf('/') + 1),
+    };
+  }
+
+  /**
+   * Returns what virsh printed. Throws CallFailure `retryable` where it fails, or not ends in time.
+   * @param {readonly string[]} args
+   * @returns {Promise<string>}
+   */
+  async run(...args) {
+    const { code, stdout, stderr } = await this.#virsh(args);
+    if (code === 0) return stdout;
+    const said = stderr
+      .replaceAll(/^error: /gm, '')
+      .trim()
+      .slice(0, MESSAGE_CHARACTERS);
+    const reason = code === null ? 'did not end in time' : `ended with ${code}`;
+    throw new CallFailure('retryable', `virsh ${args[0]} ${reason}: ${said}`);
+  }
+
+  /** @param {readonly string[]} args */
+  async #virsh(args) {
+    const uri = process.env.TREELINE_LIBVIRT_URI || 'qemu:///system';
+    // A daemon that virsh starts serves later calls too, and must not end with this one.
+    const { TREELINE_CALL: _, ...environment } = process.env;
+    return await runProgram('virsh', ['--quiet', '--connect', uri, ...args], {
+      ...this,
+      environment: { PATH: USUAL_PATH, ...environment, LC_ALL: 'C' },
+    });
+  }
+}
+
+/**
+ * @param {string} setting
+ * @returns {string}
+ */
+function poolSetting(setting) {
+  const name = requiredSetting(setting);
+  if (isSafeName(name)) return name;
+  throw new CallFailure('failed', `${setting} is "${name}", which is no name of a pool`);
+}
+
+/**
+ * Runs a program until it ends; at the deadline it is killed, and its code is null. It holds the machine's lock.
+ * @param {string} name
+ * @param {readonly string[]} args
+ * @param {{ readonly deadline: number, readonly lockFd: number | undefined, readonly environment?: NodeJS.ProcessEnv }} call
+ * @returns {Promise<{ readonly code: number | null, readonly stdout: string, readonly stderr: string }>}
+ */
+export async function runProgram(name, args, { deadline, lockFd, environment = process.env }) {
+  if (Date.now() >= deadline) throw new CallFailure('retryable', `no time was left for ${name} ${args[0]}`);
+  const child = spawn(findProgram(name), args, {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe', lockFd ?? 'ignore'],
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), deadline - Date.now());
+  const [stdout, stderr, code] = await Promise.all([
+    readAll(child.stdout),
+    readAll(child.stderr),
+    endOf(child, name).finally(() => clearTimeout(timer)),
+  ]);
+  return { code, stdout, stderr };
+}
+
+/**
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {string} name
+ * @returns {Promise<number | null>}
+ */
+function endOf(child, name) {
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(new CallFailure('failed', `${name} cannot be started: ${error.message}`)));
+    child.once('exit', (code) => resolve(code));
+  });
+}
+
+/** @param {import('node:stream').Readable | null} stream */
+async function readAll(stream) {
+  if (stream === null) return '';
+  let text = '';
+  stream.setEncoding('utf8');
+  for await (const part of stream) {
+    text += part;
+    if (text.length > OUTPUT_BYTES_MAX) throw new CallFailure('retryable', 'a program printed more than 16 MiB');
+  }
+  return text;
+}
