@@ -1,6 +1,5 @@
 // The facts of a run that every watcher reads, and the report of a broken promise.
-import type { WiredCore } from '../../src/compose/core.ts';
-import type { DesiredState } from '../../src/desired/desired-state.ts';
+import type { ShownStore, WiredCore } from '../../src/compose/core.ts';
 import type { Asked } from './asked.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { WallTime } from './simulated-clock.ts';
@@ -20,8 +19,8 @@ export interface Facts {
   readonly sites: readonly SimulatedSite[];
   /** The controller that runs; undefined between two lives. */
   readonly core: WiredCore | undefined;
-  /** What is in force for the controller that runs, also while it stops; undefined where nothing is. */
-  readonly desired: DesiredState | undefined;
+  /** The rows and the desired state of the controller that runs, also while it stops. */
+  readonly shown: ShownStore | undefined;
   /** Names of servers whose delete or replacement a person approved, until they are gone. */
   readonly approved: Set<string>;
   /** When each digest was approved last, by the clock on the wall. */

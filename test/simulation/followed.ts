@@ -58,7 +58,7 @@ export class Followed {
 
   /** Notes the desired state in force, if it is another one. */
   note(): void {
-    const { desired } = this.#facts;
+    const desired = this.#facts.shown?.current.get();
     if (desired === undefined || desired === this.#desired) return;
     this.#desired = desired;
     this.#before = this.last;

@@ -63,8 +63,8 @@ export class Pushes {
 
   /** A commit may say how many deletes are all right; whatever goes with it is approved, if it is no more than that. */
   followed({ all, last, before }: Followed): void {
-    const { core, git, approved, calls } = this.#world;
-    if (last === undefined || core === undefined) return;
+    const { shown, git, approved, calls } = this.#world;
+    if (last === undefined || shown === undefined) return;
     let old: ReadonlySet<string> = before === undefined ? new Set() : git.historyOf(before.commit);
     let most = 0;
     // A later one of those that are followed at once may want again what an earlier one has approved.
@@ -78,7 +78,7 @@ export class Pushes {
       old = old.union(history);
     }
     if (most === 0) return;
-    for (const [name, row] of core.ledger.list('server')) {
+    for (const [name, row] of shown.ledger.list('server')) {
       if (row.wanted === null || row.replacing) approved.add(name);
     }
   }

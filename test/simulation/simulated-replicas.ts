@@ -3,7 +3,6 @@
 
 import type { Agent } from '../../src/agents/agent.ts';
 import type { WiredCore } from '../../src/compose/core.ts';
-import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { isOfRows } from '../../src/follow/restore.ts';
 import type { Changes, Deed, Loses } from './actions.ts';
 import { ReplicaTime } from './replica-time.ts';
@@ -62,11 +61,12 @@ export class SimulatedReplicas {
     return leader?.isPaused === true ? undefined : leader?.core;
   }
 
-  get desired(): DesiredState | undefined {
+  /** That of the leader, also while it stops. */
+  get working(): WiredCore | undefined {
     const leader = this.#newest(({ working }) => working !== undefined)?.process;
     // One that hung, and wakes where nobody else is there, shows what was in force before the lead that it missed.
     const isOver = leader?.fencing !== this.#database.tables.fencing;
-    return isOver || leader?.isPaused === true ? undefined : leader?.working?.current.get();
+    return isOver || leader?.isPaused === true ? undefined : leader?.working;
   }
 
   get agent(): Agent | undefined {

@@ -13,7 +13,7 @@ const CLIENTCERT = /^types\/clientcert\/([\w-]+)\.yaml$/;
 
 /** Looks at the commit that came into force last. */
 export function watchClaims(facts: Facts, followed: Followed): void {
-  const desired = facts.core?.current.get();
+  const desired = facts.shown?.current.get();
   const { last } = followed;
   if (desired === undefined || last === undefined) return;
   const lost = givesUpProtected(facts, followed);
@@ -163,7 +163,7 @@ function handsToHeld(
 
 /** What is held at a commit and approved comes into force: nobody finds only then that it may not. */
 function watchYes(facts: Facts, { all }: Followed): void {
-  const desired = facts.core?.current.get();
+  const desired = facts.shown?.current.get();
   const [before, last] = all.slice(-2);
   if (desired === undefined || before === undefined || last === undefined || before.commit !== last.commit) return;
   for (const instance of before.held) {
@@ -187,10 +187,10 @@ function watchYes(facts: Facts, { all }: Followed): void {
 
 /** What was approved counts no more, also what goes since an earlier commit. */
 function watchApproved(facts: Facts): void {
-  const { core, approved } = facts;
-  const instances = core?.current.get()?.approved;
-  if (core === undefined || instances === undefined || instances.size === 0) return;
-  for (const [name, row] of core.ledger.list('server')) {
+  const { shown, approved } = facts;
+  const instances = shown?.current.get()?.approved;
+  if (shown === undefined || instances === undefined || instances.size === 0) return;
+  for (const [name, row] of shown.ledger.list('server')) {
     if (row.approved || row.applied === null || !instances.has(row.instance) || !approved.has(name)) continue;
     const isGoing = row.wanted === null ? row.policy.deletion === 'delete' : row.replacing && !row.policy.protected;
     if (isGoing)
@@ -204,7 +204,7 @@ function watchKnown(facts: Facts, { all }: Followed): void {
   if (before === undefined || last === undefined || mayHaveNewReceiver(last.files, before.files)) return;
   // The rows do not tell what was wrong in a commit that is in no copy any more.
   if (facts.hasLostCopy && !facts.git.isAncestor(before.commit, last.commit)) return;
-  for (const [instance, { isHandOver, reason, removals }] of facts.core?.current.get()?.held ?? []) {
+  for (const [instance, { isHandOver, reason, removals }] of facts.shown?.current.get()?.held ?? []) {
     if (isHandOver !== true || before.held.has(instance)) continue;
     const servers = new Set(removals.map(({ server }) => server));
     const { git } = facts;
@@ -235,8 +235,8 @@ function isKeptAside(
 }
 
 function watchClientcert(facts: Facts, node: string): void {
-  const desired = facts.core?.current.get();
-  const isOfStack = desired === undefined || desired.owners.has(node) || facts.core?.ledger.server(node) !== undefined;
+  const desired = facts.shown?.current.get();
+  const isOfStack = desired === undefined || desired.owners.has(node) || facts.shown?.ledger.server(node) !== undefined;
   if (isOfStack || desired.units.has(`clientcert/${node}`)) return;
   facts.fail('no clientcert is hidden by a stack that is refused', `${node} has no record`);
 }

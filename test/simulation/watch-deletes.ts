@@ -125,7 +125,7 @@ export class DeleteWatch {
    * controller says which it has approved; one that the commit itself wants, or more than the number, are none.
    */
   approve(commit: FollowedCommit, count: number): void {
-    const rows = this.#facts.core?.ledger.list('server') ?? [];
+    const rows = this.#facts.shown?.ledger.list('server') ?? [];
     const again = [...rows].flatMap(([name, { wanted, action, incarnation }]) => {
       const isClaimed = wanted !== null && action?.operation === 'delete' && action.isApproved === true;
       const building = `${name}/${incarnation}`;

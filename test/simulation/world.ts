@@ -1,7 +1,6 @@
 // One run's world: everything that is simulated, the controllers that live and die in it, and the watchers; and the steps
 // in which its time passes.
-import type { WiredCore } from '../../src/compose/core.ts';
-import type { DesiredState } from '../../src/desired/desired-state.ts';
+import type { ShownStore, WiredCore } from '../../src/compose/core.ts';
 import { Asked } from './asked.ts';
 import { buildSites, proxiesOf } from './build-sites.ts';
 import type { Facts, Violation } from './facts.ts';
@@ -91,8 +90,8 @@ export class World implements Facts {
     return this.controller.core;
   }
 
-  get desired(): DesiredState | undefined {
-    return this.replicas === undefined ? this.core?.current.get() : this.replicas.desired;
+  get shown(): ShownStore | undefined {
+    return this.replicas === undefined ? this.core : this.replicas.working;
   }
 
   get hasLostCopy(): boolean {
