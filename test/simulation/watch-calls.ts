@@ -16,7 +16,8 @@ import { RateWatch } from './watch-rates.ts';
 interface Running {
   readonly operation: string;
   readonly site: string;
-  readonly began: number;
+  /** When it was decided on, by the clock on the wall: its recorded deadline counts from then. */
+  readonly since: number;
   readonly life: unknown;
   /** Begun by a controller whose store is lost. */
   isUnknown?: boolean;
@@ -76,7 +77,6 @@ export class CallWatch implements SiteWatch {
 
   began(site: string, call: Call): void {
     const { resource, operation } = call;
-    const { scheduler } = this.#facts;
     this.#followed.note();
     this.count += 1;
     this.#facts.tell(site, () => `${operation} ${resource} begins (${call.action})`);
@@ -85,7 +85,7 @@ export class CallWatch implements SiteWatch {
       this.#facts.fail('no call begins while no commit is active', `${operation} ${resource}`);
     const other = this.#running.get(resource);
     // One controller knows what it began itself, whatever the clock says.
-    const isCertain = other?.life === this.#facts.core || this.#facts.wall.setAt < (other?.began ?? 0);
+    const isCertain = other?.life === this.#facts.core || this.#facts.wall.setAt < (other?.since ?? 0);
     // A check changes nothing, so one that a controller before this one began may still run.
     const isCheck = other?.operation === 'check';
     const isLook = operation === 'check' && other?.isUnknown === true;
@@ -97,7 +97,7 @@ export class CallWatch implements SiteWatch {
     }
     this.#drift.began(site, call, this.#operations());
     if (!isLook || isCheck)
-      this.#running.set(resource, { operation, site, began: scheduler.now, life: this.#facts.core });
+      this.#running.set(resource, { operation, site, since: this.#decidedAt(call), life: this.#facts.core });
     if (operation === 'create') {
       this.made.add(resource);
       this.#creates.began(site, call);
@@ -108,6 +108,14 @@ export class CallWatch implements SiteWatch {
       this.deletes.began(site, call);
     }
     this.#rates.began(call);
+  }
+
+  /** Where the clock was set forward since, this is before it was set; where it was set back, the deadline is later too. */
+  #decidedAt({ resource, action }: Call): number {
+    const { core, scheduler, wall } = this.#facts;
+    const running = core?.ledger.server(resource)?.action;
+    const isKnown = running != null && action === `${resource}.${running.id}`;
+    return isKnown ? scheduler.now - (wall.now() - Date.parse(running.started)) : scheduler.now;
   }
 
   effect(site: string, { resource, operation }: Call): void {
