@@ -42,7 +42,7 @@ export class CreateWatch {
   readonly #making = new Set<string>();
   /** Servers of which a delete began after their last create; the next create bears another id. */
   readonly #deleting = new Set<string>();
-  /** Servers of the controller that vanished and were not found absent since. */
+  /** Servers that count as the controller's, vanished, and were not found absent since. */
   readonly #vanished = new Set<string>();
   /** Servers for which an action runs of which no row tells: it may make them after a check has found them absent. */
   readonly #lost = new Set<string>();
@@ -92,8 +92,8 @@ export class CreateWatch {
   }
 
   /** Notes that a server is gone though nobody was asked. */
-  vanished({ name, maker }: SiteServer): void {
-    if (maker === 'controller') this.#vanished.add(name);
+  vanished(server: SiteServer): void {
+    if (server.maker === 'controller' || this.isMistaken(server)) this.#vanished.add(server.name);
   }
 
   /** Notes that a proxy has claimed a create. */
