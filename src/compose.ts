@@ -7,7 +7,7 @@ import { judgeClients } from './api/tls/judge-clients.ts';
 import { openTlsFiles } from './api/tls/tls-files.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { AuditLog } from './base/audit-log.ts';
-import { type Clock, pause, systemClock } from './base/clock.ts';
+import { type Clock, systemClock } from './base/clock.ts';
 import type { ListenAddress, Listening } from './base/listen.ts';
 import type { Logger } from './base/log.ts';
 import { composeLeader } from './compose/leader.ts';
@@ -98,13 +98,12 @@ async function compose(
   const { database } = replica;
   const standby = database && createStandby(parts, database, opened);
   if (standby !== undefined) present.fallBackTo(standby);
-  const rest = database && restingLease(database, { clock, opened });
   const lead = async (): Promise<ServingRole> => {
     try {
       return await composeLeader(parts);
     } catch (error) {
-      if (rest !== undefined) void roles?.switchTo('standby');
-      rest?.();
+      if (database !== undefined) void roles?.switchTo('standby');
+      void database?.lease.rest();
       throw error;
     }
   };
@@ -148,28 +147,6 @@ function openAudit(
 ): AuditLog | undefined {
   if (audit === null) return undefined;
   return opened.adopt(new AuditLog({ ...audit, replica: replica.name, clock, log }), (it) => it.close());
-}
-
-/** How long a replica that could not lead leaves that to others. */
-const REST_MS = 5_000;
-
-/** Returns a function that gives the lease back, so that another replica may lead, and tries for it again after a while. */
-function restingLease({ lease }: SharedDatabase, { clock, opened }: Pick<SharedParts, 'clock' | 'opened'>): () => void {
-  const stopping = new AbortController();
-  let resting: Promise<void> | undefined;
-  opened.defer(async () => {
-    stopping.abort();
-    await resting;
-  });
-  const rest = async (): Promise<void> => {
-    await lease.release();
-    await pause(clock, REST_MS, stopping.signal);
-    if (!stopping.signal.aborted) lease.start();
-    resting = undefined;
-  };
-  return () => {
-    resting ??= rest();
-  };
 }
 
 /** Returns a certificate or list of the listener, as what needs a person tells of it. */

@@ -27,6 +27,8 @@ const UNANSWERED_MS = 5_000;
 const ROWS = 'rows';
 const UNREAD = 'what the leader has written is being read, and the database or the repository has not answered yet';
 const OTHER_FOLLOWED = 'the leader has followed another commit while this one was read';
+/** For so long replicas that have lost the followed commit leave the lead to one that has it and may be starting. */
+const UNLED_MS = 60_000;
 
 /** The rows and the desired state to keep, and what tells of newer ones. */
 export interface StandbyFollowerOptions {
@@ -58,12 +60,25 @@ interface FailedTry {
   readonly until: number;
 }
 
-/** Shows everything that earlier leaders have written. Throws where that cannot be done: then this process must not lead. */
-export async function showAllWritten(options: StandbyFollowerOptions): Promise<void> {
+/** The followed commit is not here and the branch does not bring it, or it does not make what is recorded. */
+class LostHead extends Error {}
+
+/**
+ * Shows everything that earlier leaders have written. Throws where that cannot be done: then this process must not lead. Where the followed
+ * commit is lost, and no replica could lead for a minute, rows are shown and nothing is active, as at a start: a person has to accept the
+ * new history, and only a leader can be told so.
+ */
+export async function showAllWritten(options: StandbyFollowerOptions, unledMs: number): Promise<void> {
+  const { current, refresh, log } = options;
   const follower = new StandbyFollower(options);
   follower.start();
   try {
     await follower.catchUp();
+  } catch (error) {
+    if (!(error instanceof LostHead) || unledMs < UNLED_MS) throw error;
+    log.warn({ err: error }, 'no replica has the followed commit: this one leads without it, and nothing is active');
+    current.forget();
+    await refresh();
   } finally {
     await follower.stop();
   }
@@ -223,10 +238,10 @@ export class StandbyFollower {
     const restored = isLost ? undefined : await restoreDesired({ source, rows, inSlices, earlier });
     if (typeof restored === 'object') return restored;
     if (rows.read('head', HEAD) !== head) throw new Error(OTHER_FOLLOWED);
-    if (earlier !== undefined) throw new Error(reasonOfLost(head, restored));
+    if (earlier !== undefined) throw new LostHead(reasonOfLost(head, restored));
     const newest = fetched ?? (await this.#fetch(undefined));
     await this.#refuse(newest, head, restored);
-    throw new Error(reasonOfLost(head, restored));
+    throw new LostHead(reasonOfLost(head, restored));
   }
 
   async #fetch(shown: DesiredState | undefined): Promise<string> {

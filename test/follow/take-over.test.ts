@@ -1,7 +1,7 @@
 // A standby becomes the leader: it goes on from what it shows, where that is what is recorded; and a leader becomes a standby again.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
-import { StandbyFollower } from '../../src/follow/standby-follower.ts';
+import { StandbyFollower, type StandbyFollowerOptions, showAllWritten } from '../../src/follow/standby-follower.ts';
 import { Core } from '../reconcile/core.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { allReads, lead, MirrorStore, ReplicaSource, Standby } from '../support/standby.ts';
@@ -24,6 +24,13 @@ async function started(): Promise<Scene> {
   standby.follower.start();
   await core.settle();
   return { core, standby, source, lines: [] };
+}
+
+function partsOf({ ledger, current, store }: Standby, { core, source, lines }: Scene): StandbyFollowerOptions {
+  return {
+    ...{ ledger, current, source, clock: core.clock, inSlices: runAtOnce, refresh: () => store.refresh() },
+    log: createLog('info', { write: (line) => lines.push(line) }),
+  };
 }
 
 /** The leader ends, and the standby leads. Returns its follower, and the servers that it has examined. */
@@ -95,10 +102,59 @@ describe('a standby that becomes the leader', () => {
   });
 });
 
+describe('a replica whose copy lacks the followed commit, which the branch has no more', () => {
+  it.each([{ shown: 'an earlier one' }, { shown: 'nothing' }])(
+    'and that shows $shown leads where none could for a minute, and has a person accept the history',
+    async ({ shown }) => {
+      const scene = await started();
+      const { core } = scene;
+      await scene.standby.follower.stop();
+      const source = new ReplicaSource(core.source);
+      const other = new Standby(new MirrorStore(() => core.store), { source, clock: core.clock });
+      const standby = shown === 'nothing' ? other : scene.standby;
+      core.source.commit({ [OTHER]: servers('other', 2) });
+      await core.poll();
+      await core.stop();
+      const rewritten = core.source.commit({ ...START, [A]: servers('x', 5) }, { parents: ['commit-1'] });
+      const parts = partsOf(standby, scene);
+      await expect(showAllWritten(parts, 59_999)).rejects.toThrow(
+        'the commit commit-2, which the leader follows, is not',
+      );
+      expect(standby.current.get()?.commit).toBe(shown === 'nothing' ? undefined : 'commit-1');
+      await showAllWritten(parts, 60_000);
+      expect(standby.current.get()).toBeUndefined();
+      const first = lead(standby, { source, clock: core.clock });
+      await core.settle();
+      expect(standby.current.refused).toMatchObject({ commit: rewritten, hold: { kind: 'history' } });
+      expect(standby.ledger.server('other-2')?.wanted).not.toBeNull();
+      await first.follower.stop();
+      const value = { what: 'history', by: 'A1', reason: '', time: '2026-11-20T10:13:56.000Z' } as const;
+      await standby.ledger.commit([{ kind: 'approval', name: `history-${rewritten}`, value, expected: undefined }]);
+      const { follower } = lead(standby, { source, clock: core.clock });
+      onTestFinished(() => follower.stop());
+      await core.settle();
+      expect(standby.current.get()?.commit).toBe(rewritten);
+      expect(standby.ledger.server('other-2')?.wanted).toBeNull();
+    },
+  );
+
+  it('does not lead where the remote is away: a fetch may bring that commit', async () => {
+    const scene = await started();
+    const { core, standby, source } = scene;
+    await standby.follower.stop();
+    core.source.commit({ [OTHER]: servers('other', 2) });
+    await core.poll();
+    await core.stop();
+    source.isGone = true;
+    await expect(showAllWritten(partsOf(standby, scene), 60_000)).rejects.toThrow('the remote cannot be reached');
+    expect(standby.current.get()?.commit).toBe('commit-1');
+  });
+});
+
 describe('a leader that is deposed', () => {
   it('goes on as a standby from what it has shown, and its former parts are told of nothing', async () => {
     const scene = await started();
-    const { core, standby, source } = scene;
+    const { core, standby } = scene;
     let told = 0;
     const note = (): void => {
       told += 1;
@@ -114,11 +170,7 @@ describe('a leader that is deposed', () => {
     await core.poll();
     await expect(standby.store.refresh()).rejects.toMatchObject({ code: 'conflict' });
     expect(standby.current.get()?.commit).toBe('commit-1');
-    const { ledger, current, store } = standby;
-    const again = new StandbyFollower({
-      ...{ ledger, current, source, clock: core.clock, inSlices: runAtOnce, refresh: () => store.refresh() },
-      log: createLog('info', { write: (line) => scene.lines.push(line) }),
-    });
+    const again = new StandbyFollower(partsOf(standby, scene));
     again.start();
     await core.settle();
     expect(allReads(standby.reader)).toEqual(allReads(core.reader));

@@ -1,6 +1,5 @@
 // The process of one replica, from its start to its end: the real lease, roles, store over PostgreSQL and standby follower, built as
 // src/compose.ts and src/compose/ do, without listeners.
-import { pause } from '../../src/base/clock.ts';
 import { type ShownStore, showStore, startCore, type WiredCore } from '../../src/compose/core.ts';
 import { type BuiltRole, Roles } from '../../src/compose/roles.ts';
 import { StandbyFollower, showAllWritten } from '../../src/follow/standby-follower.ts';
@@ -19,8 +18,6 @@ import type { World } from './world.ts';
 
 /** How long a lease lasts. */
 export const LEASE_MS = 10_000;
-/** How long who could not lead leaves that to others. */
-const REST_MS = 5_000;
 /** How long calls may go on when a leader stops. */
 const STOP_CALLS_MS = 30_000;
 
@@ -163,22 +160,15 @@ export class ReplicaProcess implements Process, Link {
       return await this.#lead(lease);
     } catch (error) {
       void this.#roles?.switchTo('standby');
-      void this.#rest(lease);
+      void lease.rest();
       throw error;
     }
-  }
-
-  async #rest(lease: Lease): Promise<void> {
-    const { world } = this.#options;
-    await lease.release();
-    await pause(clockOfReplica(world, world.scheduler, this), REST_MS);
-    lease.start();
   }
 
   async #lead(lease: Lease): Promise<BuiltRole> {
     const { world, database, options, name, here } = this.#options;
     const followed = this.#followed();
-    await showAllWritten(followed);
+    await showAllWritten(followed, lease.unledMs);
     const { store, shown, fencing } = this;
     if (store === undefined || shown === undefined || lease.fencing !== fencing) throw new Error('it leads no more');
     world.disturb();

@@ -163,14 +163,15 @@ export class SimulatedReplicas {
   /** Once everything is at rest: one leads, and all show the same. */
   judge(): void {
     const commit = this.core?.current.get()?.commit;
+    const head = this.core?.ledger.read('head', 'head')?.commit;
     for (const { name, process, here } of this.#machines) {
       const [shown, revision] = [process?.shown?.current.get()?.commit, process?.store?.revision];
       const facts = `${name} is ${process?.role ?? 'nothing'} and shows ${shown} at ${revision}`;
       const isLeader = process?.core !== undefined && process.core === this.core;
       if (isLeader !== (process?.role === 'leader')) this.#world.fail('one replica leads', facts);
-      // After the branch was set back, one whose copy lacks the followed commit gets it from nowhere.
+      // After the branch was set back, one whose copy lacks the followed commit gets it from nowhere, whether the leader has it or not.
       const { git } = this.#world;
-      if (commit !== undefined && !here.has(commit) && !git.historyOf(git.head).has(commit)) continue;
+      if (head !== undefined && !here.has(head) && !git.historyOf(git.head).has(head)) continue;
       if (shown !== commit || revision !== this.#database.tables.revision)
         this.#world.fail('every replica shows the newest', `${facts}; ${commit} is in force`);
     }

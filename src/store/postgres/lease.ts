@@ -63,6 +63,10 @@ const POLL_MS_MAX = 1_000;
 const POLLS = 8;
 const STATEMENT_MS_MIN = 500;
 const LOCK_MS_MAX = 1_000;
+/** How long a process that cannot lead leaves that to others. */
+const REST_MS = 5_000;
+/** Who has the lease for longer than a try takes can lead. */
+const TRY_MS = 30_000;
 const LEADER_STATEMENT_MS_MIN = 10_000;
 
 /**
@@ -100,7 +104,13 @@ export class Lease {
   /** What ends after a loss, before this process may lead again. */
   #ending: Promise<void> = Promise.resolve();
   #stopping = new AbortController();
+  readonly #closing = new AbortController();
   #attention = new AbortController();
+  #resting: Promise<void> | undefined;
+  /** Who has the lease, and since when by the monotonic clock. */
+  #led: { readonly fencing: number; readonly sinceMs: number } | undefined;
+  /** When this process found first that it cannot lead, by the monotonic clock; undefined once any has led since. */
+  #unledSinceMs: number | undefined;
   /** Why the row could not be read or written when that was last tried; undefined where it could. */
   #failure: string | undefined;
   #isRetired = false;
@@ -177,8 +187,29 @@ export class Lease {
     if (held !== undefined) await this.#giveBack(held.leader.fencing);
   }
 
+  /** How long ago, in milliseconds, this process found first that it cannot lead, where none has led since; else 0. */
+  get unledMs(): number {
+    return this.#unledSinceMs === undefined ? 0 : this.#clock.monotonic() - this.#unledSinceMs;
+  }
+
+  /** Leaves it to others to lead for a while, as this process cannot. `onLost` is not called. Never rejects. */
+  rest(): Promise<void> {
+    this.#resting ??= this.#rest();
+    return this.#resting;
+  }
+
+  async #rest(): Promise<void> {
+    this.#unledSinceMs ??= this.#clock.monotonic();
+    await this.release();
+    await pause(this.#clock, REST_MS, this.#closing.signal);
+    this.#resting = undefined;
+    if (!this.#closing.signal.aborted) this.start();
+  }
+
   async close(): Promise<void> {
     this.#endWakes?.();
+    this.#closing.abort();
+    await this.#resting;
     await this.release();
     await this.#connections.close();
   }
@@ -224,7 +255,14 @@ export class Lease {
       held.sent = sent;
     }
     this.#expire(held);
+    this.#noteLead(held.leader.fencing);
     return this.#held === held ? (this.leaseSeconds * 1_000) / RENEWALS : 0;
+  }
+
+  #noteLead(fencing: number): void {
+    const now = this.#clock.monotonic();
+    if (this.#led?.fencing !== fencing) this.#led = { fencing, sinceMs: now };
+    else if (now - this.#led.sinceMs > TRY_MS) this.#unledSinceMs = undefined;
   }
 
   async #observe(): Promise<number> {
@@ -237,6 +275,7 @@ export class Lease {
     const { holder, since, fencing } = row;
     const isHeld = holder !== null && row.secondsLeft > 0;
     this.#seen = isHeld ? { leader: { name: holder, since, fencing }, atMs: seenMs } : undefined;
+    if (isHeld) this.#noteLead(fencing);
     if (!this.#isRetired && mayAcquire(row, quietMs)) return await this.#acquire(row);
     const quietLeftMs = row.seconds * 1_000 - quietMs;
     return quietLeftMs > 0 ? Math.min(this.#pollMs, quietLeftMs) : this.#pollMs;
