@@ -101,10 +101,7 @@ export function replaceRefusal(row: ServerRow, entries: Entries): string | undef
 
 function notMade(row: ServerRow): string {
   if (isBlockedFor(row, 'exists_already')) return 'Treeline did not make it; adopt it first, or remove it by hand';
-  const nothing = 'it is not made yet, so there is nothing to replace';
-  // Nothing is left where it was to be made, so that the entry that matches now may make it.
-  if (isBlockedFor(row, 'provider_changed')) return `${nothing}; to have it made where it belongs now, use adopt`;
-  return `${nothing}; to try again, use retry`;
+  return 'it is not made yet, so there is nothing to replace; to try again, use retry';
 }
 
 /**

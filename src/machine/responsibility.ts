@@ -9,9 +9,9 @@ import type { NodeRecord } from '../model/record.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import { mayBeThere } from './existence.ts';
 
-/** Returns true if the replaced server is gone: the entry that matches now creates the next one. */
-export function isHandedOn({ replacing, applied, mayExist, checked }: ServerRow): boolean {
-  return replacing && applied === null && !mayExist && checked;
+/** Returns true if whoever made the server, or was to, has found it absent: the entry that matches now creates the next one. */
+export function isHandedOn({ applied, mayExist, action, checked }: ServerRow): boolean {
+  return applied === null && !mayExist && action === null && checked;
 }
 
 /**

@@ -87,7 +87,12 @@ describe('the responsible provider', () => {
     ],
     ['is nobody where none matches', rowIn('pending', { provider: null, wanted: odd }), { name: null }],
     ['is the entry that made it', rowIn('done'), { name: 'lab', timeoutMs: 60_000 }],
-    ['is nobody where another matches by now', rowIn('done', { wanted: LARGE }), { name: null }],
+    ['is nobody where another matches by now', rowIn('done', { wanted: LARGE, applied: SMALL }), { name: null }],
+    [
+      'is the one that matches now where the other has found nothing',
+      rowIn('pending', { wanted: LARGE }),
+      { name: 'big' },
+    ],
     [
       'is the entry that made it where nobody wants it',
       rowIn('marked for delete', { wanted: null, applied: LARGE }),
@@ -117,11 +122,11 @@ describe('the responsible provider', () => {
       },
     ],
     [
-      rowIn('done', { wanted: LARGE }),
+      rowIn('done', { wanted: LARGE, applied: SMALL }),
       { code: 'provider_changed', text: 'the provider entry "lab" of the settings made it, but "big" matches it now' },
     ],
     [
-      rowIn('done', { wanted: odd }),
+      rowIn('done', { wanted: odd, applied: SMALL }),
       { code: 'provider_changed', text: 'the provider entry "lab" of the settings made it, but none matches it now' },
     ],
   ])('says why there is none: %#', async (row, reason) => {

@@ -1,6 +1,6 @@
 // The outcome of an action is lost, and the provider entry that could tell it is gone from the settings.
 import { expect, it } from 'vitest';
-import { Core } from './core.ts';
+import { Core, type CoreOptions } from './core.ts';
 import { SHOP, shopFiles } from './shop.ts';
 
 const ANY = { kind: null, properties: {} };
@@ -59,15 +59,36 @@ it('an unwanted one waits for the settings', async () => {
   expect(item?.action).toBe('correct execution.providers in the settings, and start the controller again');
 });
 
-it('its entry is asked once where a commit gives the server to proxies meanwhile', async () => {
-  const core = new Core({
-    hasProxied: true,
-    entries: [{ name: 'lab', match: { kind: null, properties: { size: 'small' } } }],
-  });
+const SMALL = { kind: null, properties: { size: 'small' } };
+
+/** `lab` is creating `shop-db`, and will not answer. */
+async function creating(options: CoreOptions): Promise<Core> {
+  const core = new Core(options);
   core.provider.script = ({ operation }) => (operation === 'create' ? new Promise(() => undefined) : undefined);
   core.source.commit(shopFiles({ db: 'size: small' }));
   await core.poll();
   expect(core.states()).toEqual({ 'shop-db': 'creating' });
+  return core;
+}
+
+it('where a commit gives the server to another entry meanwhile, and its own finds it absent, the other one looks and creates it', async () => {
+  const core = await creating({
+    entries: [
+      { name: 'lab', match: SMALL },
+      { name: 'field', match: ANY },
+    ],
+  });
+  core.provider.script = () => undefined;
+  core.source.commit(shopFiles({ db: 'size: large' }));
+  await core.poll();
+  core.provider.calls.length = 0;
+  await core.pass(120_000);
+  expect(core.ledger.server('shop-db')).toMatchObject({ state: 'done', provider: 'field' });
+  expect(core.provider.calls.map(({ operation }) => operation)).toEqual(['check', 'check', 'create']);
+});
+
+it('its entry is asked once where a commit gives the server to proxies meanwhile', async () => {
+  const core = await creating({ hasProxied: true, entries: [{ name: 'lab', match: SMALL }] });
   // Who asks without end gets no further answer.
   core.provider.script = () => (core.calls('check').length > 5 ? new Promise(() => undefined) : undefined);
   core.source.commit(shopFiles({ db: 'size: large, ProxyTag: lab' }));
@@ -75,5 +96,5 @@ it('its entry is asked once where a commit gives the server to proxies meanwhile
   core.provider.calls.length = 0;
   await core.pass(120_000);
   expect(core.calls('check')).toEqual(['shop-db']);
-  expect(core.ledger.server('shop-db')).toMatchObject({ state: 'blocked', reason: { code: 'provider_changed' } });
+  expect(core.ledger.server('shop-db')).toMatchObject({ state: 'blocked', reason: { code: 'no_proxy' } });
 });
