@@ -42,8 +42,23 @@ export const REPLICA_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/standby-follower.ts',
-        find: '  try {\n    await follower.catchUp();\n  } finally {',
-        replace: '  try {\n    follower.wake();\n  } finally {',
+        find: '  try {\n    await follower.catchUp();\n  } catch (error) {',
+        replace: '  try {\n    follower.wake();\n  } catch (error) {',
+      },
+    ],
+  },
+  {
+    id: 'replica-lost-head',
+    title: 'no replica leads any more once the followed commit is in no copy and not on the branch',
+    metBy: {
+      test: 'test/follow/take-over.test.ts',
+      because: 'a rewritten history and the copies of all replicas meet in one seed of a hundred thousand',
+    },
+    edits: [
+      {
+        file: 'src/follow/standby-follower.ts',
+        find: 'if (!(error instanceof LostHead) || unledMs < UNLED_MS) throw error;',
+        replace: 'if (!(error instanceof LostHead) || unledMs >= 0) throw error;',
       },
     ],
   },
