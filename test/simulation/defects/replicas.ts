@@ -50,10 +50,6 @@ export const REPLICA_DEFECTS: readonly PlantedDefect[] = [
   {
     id: 'replica-lost-head',
     title: 'no replica leads any more once the followed commit is in no copy and not on the branch',
-    metBy: {
-      test: 'test/follow/take-over.test.ts',
-      because: 'a rewritten history and the copies of all replicas meet in one seed of a hundred thousand',
-    },
     edits: [
       {
         file: 'src/follow/standby-follower.ts',

@@ -119,4 +119,28 @@ const handedOver = sceneTheme(
   { hasReplicas: true },
 );
 
-export const REPLICA_THEMES: readonly Theme[] = [replicas, replicas, withProxies, takeovers, takeovers, handedOver];
+/** The history is rewritten, and replicas lose their copies one after the other, until none may have the followed commit. */
+const lostHead = sceneTheme(
+  'the followed commit is in no copy',
+  () => plain(['a', 'b'], { web: 2 }),
+  (chance) => [
+    after(60_000, commit(changeOf(chance))),
+    after(0, { kind: 'poll' }),
+    after(chance.pick([700, 2_000, 20_000]), { kind: 'rewrite', back: 1, edits: [] }),
+    ...Array.from({ length: 1 + chance.below(4) }, () =>
+      after(chance.pick([400, 15_000, 25_000]), {
+        kind: 'stop',
+        loses: 'copy',
+        downMs: chance.pick([1_000, 1_000, 100_000]),
+      } as const),
+    ),
+    ...(chance.is(0.5) ? [after(chance.below(100_000), commit(changeOf(chance)))] : []),
+    ...(chance.is(0.3) ? [after(chance.below(200_000), { kind: 'accept history' } as const)] : []),
+  ],
+  { hasReplicas: true },
+);
+
+export const REPLICA_THEMES: readonly Theme[] = [
+  ...[replicas, replicas, withProxies],
+  ...[takeovers, takeovers, handedOver, lostHead],
+];
