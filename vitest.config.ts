@@ -47,10 +47,11 @@ const ALONE = [
   'test/repository/hostile-push.test.ts',
 ];
 
-/** Scenarios that run on a real PostgreSQL too; test:long runs all of them on it. */
-const ON_POSTGRES = ['delete-requests', 'events', 'rest-transcript', 'why'].map(
-  (name) => `test/scenario/${name}.test.ts`,
-);
+/** Run on a real PostgreSQL too. Of scenarios, test:long runs all on it. */
+const ON_POSTGRES = [
+  ...['delete-requests', 'events', 'rest-transcript', 'why'].map((name) => `test/scenario/${name}.test.ts`),
+  'test/upgrades/upgrade.test.ts',
+];
 
 export default defineConfig({
   test: {
