@@ -14,7 +14,7 @@ import type { YamlDocument } from './yaml.ts';
 type Report = (pointer: string, fault: ProblemText) => void;
 
 /** A placeholder as expansion knows it; `<<<` before one stands for a plain `<<`. */
-const PLACEHOLDER = /(?<!<)<<(?:\w[\w.-]*|\(Array\)\['[^'<>]*'\]\['[^'<>]*'\])>>/;
+const PLACEHOLDER = /(?<!<)<<(?:\w[\w.-]*|\((?:Array|Output)\)\['[^'<>]*'\]\['[^'<>]*'\])>>/;
 
 /** Types whose objects are layers that many nodes share; a clientcert may be a node of its own. */
 const SHARED_LAYERS: ReadonlySet<string> = new Set(['common', ...SELECTORS]);

@@ -116,6 +116,7 @@ function wantedServer(
     spec: {
       kind: server.kind,
       properties: server.properties,
+      ...(server.reads === undefined ? {} : { reads: server.reads }),
       layers,
       configurationOnly: server.configurationOnly,
       dependsOn: server.dependsOn,

@@ -169,9 +169,10 @@ function rootOf({ inputs }: Unit): string {
   return isMap(tree) ? String(tree.name) : '';
 }
 
-function factsOf(row: ServerRow | NodeRow | undefined): NodeFacts {
-  return {
-    outputs: row !== undefined && 'outputs' in row ? row.outputs : {},
-    updated: row?.updated ?? '',
-  };
+/** Returns what the row of a node adds to its record. */
+export function factsOf(row: ServerRow | NodeRow | undefined): NodeFacts {
+  const updated = row?.updated ?? '';
+  if (row === undefined || !('outputs' in row)) return { outputs: {}, updated };
+  const { outputs, wanted } = row;
+  return { outputs, updated, ...(wanted?.reads === undefined ? {} : { properties: wanted.properties }) };
 }

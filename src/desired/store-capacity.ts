@@ -151,8 +151,9 @@ class Measure {
   }
 
   /** Without the names. */
-  ofSpec({ kind, properties, layers, configurationOnly }: Spec): number {
+  ofSpec({ kind, properties, reads = {}, layers, configurationOnly }: Spec): number {
     let bytes = 100 + kind.length + this.of(configurationOnly);
+    for (const [name, text] of Object.entries(reads)) bytes += name.length + 4 + this.of(text);
     for (const [name, value] of Object.entries(properties)) {
       bytes += name.length + 4 + (typeof value === 'string' ? lengthOf(value) : this.of(value));
     }

@@ -1,5 +1,6 @@
 // Defines the unit that becomes active as a whole: an instance with its servers, or a hand-written clientcert.
 import type { HieraNode } from '../hiera/node.ts';
+import { asWritten } from '../machine/read-outputs.ts';
 import { addressOf } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import type { OutsideDependency } from '../model/expanded.ts';
@@ -82,7 +83,8 @@ type KnownParts = Pick<Unit, 'name' | 'entry' | 'commit' | 'time'>;
  * Returns an instance of which only the servers are known, by name, as where rows have them and no commit that can be read has.
  * It has no nodes: their records are not known.
  */
-export function unitOfServers(known: KnownParts, servers: ReadonlyMap<string, WantedServer>): Unit {
+export function unitOfServers(known: KnownParts, recorded: ReadonlyMap<string, WantedServer>): Unit {
+  const servers = new Map([...recorded].map(([name, one]) => [name, { ...one, spec: asWritten(one.spec) }]));
   const origin = { entry: known.entry, pointer: '' };
   const outside = [...servers.values()].flatMap(({ name: of, spec }) =>
     spec.dependsOn.filter((server) => !servers.has(server)).map((server) => ({ server, of, origin })),

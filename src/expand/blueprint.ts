@@ -10,7 +10,7 @@ import { compareNames, RESOURCE_GROUP, SERVER } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import { GROUP_FIELDS, type GroupField, groupFieldDefault } from './group-fields.ts';
-import { type Token, tokenize } from './placeholders.ts';
+import { outputTokensIn, type Token, tokenize } from './placeholders.ts';
 
 /** One string as it is written. */
 export interface Text {
@@ -45,12 +45,32 @@ export interface Blueprint {
   readonly structure: ReadonlyMap<StructuralProperty, PropertyText>;
 }
 
-/** Returns all texts of a resource. `scope` tells where `<<index>>` and Array placeholders have a meaning. */
-export function* textsOf(blueprint: Blueprint): Generator<{ readonly text: Text; readonly scope: 'group' | 'server' }> {
-  for (const text of blueprint.group?.values() ?? []) yield { text, scope: 'group' };
-  for (const property of [...blueprint.properties.values(), ...blueprint.structure.values()]) {
-    for (const text of property.texts) yield { text, scope: 'server' };
+/** A text of a resource, and the property of the servers that it stands in; null: one of the group itself. */
+interface PlacedText {
+  readonly text: Text;
+  readonly property: string | null;
+}
+
+/** Returns all texts of a resource. */
+export function* textsOf(blueprint: Blueprint): Generator<PlacedText> {
+  for (const text of blueprint.group?.values() ?? []) yield { text, property: null };
+  for (const [property, { texts }] of [...blueprint.properties, ...blueprint.structure]) {
+    for (const text of texts) yield { text, property };
   }
+}
+
+/** Returns the keys of the resources whose outputs a blueprint takes, each with the pointer of the first text that does. */
+export function sourcesOf({ properties }: Blueprint): ReadonlyMap<string, string> {
+  const sources = new Map<string, string>();
+  for (const { tokens, pointer } of [...properties.values()].flatMap(({ texts }) => texts)) {
+    for (const { resource } of outputTokensIn(tokens)) if (!sources.has(resource)) sources.set(resource, pointer);
+  }
+  return sources;
+}
+
+/** Returns true if a property takes outputs, so that its value is not known here. */
+export function takesOutputs(property: PropertyText | null | undefined): boolean {
+  return property?.texts.some(({ tokens }) => outputTokensIn(tokens).length > 0) ?? false;
 }
 
 const KINDS = [SERVER, RESOURCE_GROUP];

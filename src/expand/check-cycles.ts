@@ -1,8 +1,8 @@
 // Finds properties whose values need one another in a circle, and resources that depend on one another in one.
-import type { ProblemText } from '../model/entry.ts';
+import { lastStep, type ProblemText } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
-import type { Blueprint, PropertyText } from './blueprint.ts';
+import { type Blueprint, type PropertyText, sourcesOf } from './blueprint.ts';
 import { dependencyOrder, printCycle } from './dependency-order.ts';
 import { isLiteral, literalOf } from './placeholders.ts';
 import { allNodes, labelOf, needsOf, type ValueNode, valueGraph } from './value-graph.ts';
@@ -24,8 +24,10 @@ export function checkValueCycles(amended: AmendedTemplate, blueprints: readonly 
 /** Returns the circles among resource keys as written; resolve-dependencies.ts finds those that only values close. */
 export function checkDependencyCycles(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Problem[] {
   const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
-  const { cycles } = dependencyOrder(blueprints, ({ structure }) =>
-    literalsOf(structure.get('depends_on')).flatMap((name) => byKey.get(name) ?? []),
+  const { cycles } = dependencyOrder(blueprints, (blueprint) =>
+    [...literalsOf(blueprint.structure.get('depends_on')), ...sourcesOf(blueprint).keys()].flatMap(
+      (name) => byKey.get(name) ?? [],
+    ),
   );
   return cycles.map((cycle) =>
     dependencyCycle(
@@ -44,12 +46,15 @@ export interface CycleStep {
 /** Returns the problem of dependencies that go in a circle. */
 export function dependencyCycle(amended: AmendedTemplate, steps: readonly CycleStep[]): Problem {
   const what = 'dependencies go in a circle';
-  return cycleProblem(amended, { steps, code: 'dependency_cycle', what, hint: 'remove one of these depends_on' });
+  const isWritten = steps.every(({ pointer }) => lastStep(pointer) === 'depends_on');
+  const hint = `remove one of these depends_on${isWritten ? '' : ' or Output placeholders'}`;
+  return cycleProblem(amended, { steps, code: 'dependency_cycle', what, hint });
 }
 
-/** Returns where the dependencies of a resource are written, or the resource where none are. */
-export function dependsOnPointer({ structure, pointer }: Blueprint): string {
-  return structure.get('depends_on')?.pointer ?? pointer;
+/** Returns where the dependencies of a resource are written: in `depends_on`, else where it takes outputs, else the resource. */
+export function dependsOnPointer(blueprint: Blueprint): string {
+  const [output] = sourcesOf(blueprint).values();
+  return blueprint.structure.get('depends_on')?.pointer ?? output ?? blueprint.pointer;
 }
 
 interface Cycle {

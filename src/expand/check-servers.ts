@@ -76,21 +76,27 @@ function originOfName(blueprint: Blueprint, { amended, parameters }: NamesInput)
 }
 
 /** Returns the names of properties that `configuration_only` names, sorted, without repeats and what is no property. */
-export function configurationOnlyOf({ configurationOnly, properties }: ServerValues): readonly string[] {
-  const names = configurationOnly.map(({ name }) => name).filter((name) => Object.hasOwn(properties, name));
+export function configurationOnlyOf(server: ServerValues): readonly string[] {
+  const known = propertyNames(server);
+  const names = server.configurationOnly.map(({ name }) => name).filter((name) => known.has(name));
   return [...new Set(names)].sort(compareNames);
 }
 
 /** Returns a warning for each name in `configuration_only` that is no property. An empty name names nothing. */
 export function checkConfigurationOnly({ servers }: ResourceValues, amended: AmendedTemplate): Problem[] {
   const warnings = new Map<string, Problem>();
-  for (const { configurationOnly, properties } of servers) {
-    for (const named of configurationOnly) {
-      if (named.name === '' || Object.hasOwn(properties, named.name) || warnings.has(named.name)) continue;
-      if (warnings.size < MISTAKES_MAX) warnings.set(named.name, noProperty(named, Object.keys(properties), amended));
+  for (const server of servers) {
+    const known = propertyNames(server);
+    for (const named of server.configurationOnly) {
+      if (named.name === '' || known.has(named.name) || warnings.has(named.name)) continue;
+      if (warnings.size < MISTAKES_MAX) warnings.set(named.name, noProperty(named, [...known], amended));
     }
   }
   return [...warnings.values()];
+}
+
+function propertyNames({ properties, reads = {} }: ServerValues): ReadonlySet<string> {
+  return new Set([...Object.keys(properties), ...Object.keys(reads)]);
 }
 
 function noProperty({ name, pointer }: WrittenName, properties: readonly string[], amended: AmendedTemplate): Problem {

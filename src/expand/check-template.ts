@@ -2,15 +2,23 @@
 
 import { didYouMean, quote } from '../base/wording.ts';
 import { below, type ProblemText, type ValidEntry } from '../model/entry.ts';
-import { isStructural } from '../model/keys.ts';
+import { DESCRIBING_FIELDS, isStructural, PROXY_TAG, SELECTORS } from '../model/keys.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate, subtractedButUsed, templateAsWritten } from './amend-template.ts';
-import { type Blueprint, readBlueprints, type Text, textsOf } from './blueprint.ts';
+import { type Blueprint, readBlueprints, type Text, takesOutputs, textsOf } from './blueprint.ts';
 import { checkDependencyCycles, checkValueCycles } from './check-cycles.ts';
 import { groupFieldFault } from './group-fields.ts';
 import { MISTAKES_MAX } from './limits.ts';
-import { type ArrayToken, foreignPlaceholders, isLiteral, literalOf, lookalikes, type Token } from './placeholders.ts';
+import {
+  type ArrayToken,
+  foreignPlaceholders,
+  isLiteral,
+  literalOf,
+  lookalikes,
+  type OutputToken,
+  type Token,
+} from './placeholders.ts';
 import { checkParameters } from './resolve-parameters.ts';
 
 /**
@@ -58,7 +66,8 @@ interface PlaceholderUse {
   readonly amended: AmendedTemplate;
   readonly byKey: ReadonlyMap<string, Blueprint>;
   readonly blueprint: Blueprint;
-  readonly scope: 'group' | 'server';
+  /** That of the servers; null: one of the group itself. */
+  readonly property: string | null;
 }
 
 /** The fault of a placeholder. */
@@ -81,7 +90,8 @@ function checkPlaceholders(amended: AmendedTemplate, blueprints: readonly Bluepr
 function* findErrors(amended: AmendedTemplate, blueprints: readonly Blueprint[]): Generator<Problem> {
   const byKey = new Map(blueprints.map((blueprint) => [blueprint.key, blueprint]));
   for (const blueprint of blueprints) {
-    for (const { text, scope } of textsOf(blueprint)) yield* checkText(text, { amended, byKey, blueprint, scope });
+    for (const { text, property } of textsOf(blueprint))
+      yield* checkText(text, { amended, byKey, blueprint, property });
   }
 }
 
@@ -112,17 +122,18 @@ function faultOf(token: Token, place: PlaceholderUse): PlaceholderFault | undefi
   if (token.kind === 'literal') return undefined;
   if (token.kind === 'parameter') return parameterFault(token, place);
   if (token.kind === 'index') return indexFault(place);
-  return place.scope === 'group' ? { text: arrayInGroupField(token) } : arrayFault(token, place);
+  if (token.kind === 'output') return outputFault(token, place);
+  return place.property === null ? { text: arrayInGroupField(token) } : arrayFault(token, place);
 }
 
 function parameterFault(
   { name, text }: { readonly name: string; readonly text: string },
-  { amended, blueprint, scope }: PlaceholderUse,
+  { amended, blueprint, property }: PlaceholderUse,
 ): PlaceholderFault | undefined {
   if (Object.hasOwn(amended.parameters, name)) return undefined;
   const inScope = [
     ...Object.keys(amended.parameters),
-    ...(blueprint.group === null || scope === 'group' ? [] : ['index']),
+    ...(blueprint.group === null || property === null ? [] : ['index']),
   ];
   return {
     named: below('/parameters', name),
@@ -134,8 +145,8 @@ function parameterFault(
   };
 }
 
-function indexFault({ blueprint, scope }: PlaceholderUse): PlaceholderFault | undefined {
-  if (scope === 'server' && blueprint.group !== null) return undefined;
+function indexFault({ blueprint, property }: PlaceholderUse): PlaceholderFault | undefined {
+  if (property !== null && blueprint.group !== null) return undefined;
   return {
     text: {
       code: 'index_outside_group',
@@ -153,22 +164,48 @@ function arrayInGroupField({ text }: ArrayToken): ProblemText {
   };
 }
 
-function arrayFault(
-  { resource, property, text }: ArrayToken,
+/** Properties of a server that no output may stand in: they say what it is, who makes it and what it needs, before anything is made. */
+function isKnownEarly(property: string): boolean {
+  return DESCRIBING_FIELDS.has(property) || SELECTORS.has(property) || property === PROXY_TAG || isStructural(property);
+}
+
+function outputFault(token: OutputToken, place: PlaceholderUse): PlaceholderFault | undefined {
+  const { property, byKey } = place;
+  if (property !== null && !isKnownEarly(property))
+    return byKey.has(token.resource) ? undefined : resourceFault(token, 'unknown_output_resource', place);
+  const what = property === null ? 'a property of the group itself' : `"${property}"`;
+  const text: ProblemText = {
+    code: 'misplaced_output',
+    message: `${quote(token.text)} cannot stand in ${what}: its value has to be known before anything is created`,
+    hint: 'use a parameter, or put the output into another property',
+  };
+  return { text };
+}
+
+function resourceFault(
+  { resource, text }: ArrayToken | OutputToken,
+  code: ProblemText['code'],
   { amended, byKey }: PlaceholderUse,
 ): PlaceholderFault | undefined {
-  const blueprint = byKey.get(resource);
-  if (blueprint === undefined) {
-    // A resource without the shape of one is reported where it stands.
-    if (Object.hasOwn(amended.resources, resource)) return undefined;
-    return {
-      named: below('/resources', resource),
-      text: {
-        code: 'unknown_array_resource',
-        message: `${quote(text)} names no resource`,
-        hint: didYouMean(resource, byKey.keys()) ?? `the resources are ${[...byKey.keys()].join(', ')}`,
-      },
-    };
+  // A resource without the shape of one is reported where it stands.
+  if (Object.hasOwn(amended.resources, resource)) return undefined;
+  return {
+    named: below('/resources', resource),
+    text: {
+      code,
+      message: `${quote(text)} names no resource`,
+      hint: didYouMean(resource, byKey.keys()) ?? `the resources are ${[...byKey.keys()].join(', ')}`,
+    },
+  };
+}
+
+function arrayFault(token: ArrayToken, place: PlaceholderUse): PlaceholderFault | undefined {
+  const { resource, property, text } = token;
+  const blueprint = place.byKey.get(resource);
+  if (blueprint === undefined) return resourceFault(token, 'unknown_array_resource', place);
+  if (takesOutputs(blueprint.properties.get(property))) {
+    const message = `${quote(text)} lists a property that takes outputs, whose values are known only later`;
+    return { text: { code: 'array_of_outputs', message, hint: 'take those outputs here, too' } };
   }
   if (property === 'name' || blueprint.properties.has(property)) return undefined;
   const advice = isStructural(property)
@@ -189,6 +226,6 @@ function lookalike(written: string): ProblemText {
     code: 'not_a_placeholder',
     severity: 'warning',
     message: `${quote(written)} looks like a placeholder and is none`,
-    hint: "write <<parameter>>, <<index>> or <<(Array)['resource']['property']>>, without spaces",
+    hint: "write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces",
   };
 }

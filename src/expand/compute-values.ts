@@ -2,14 +2,15 @@
 import { invariant } from '../base/invariant.ts';
 import { emptyMap } from '../model/json.ts';
 import type { StructuralProperty } from '../model/keys.ts';
-import type { Properties, PropertyValue } from '../model/objects.ts';
+import type { Properties } from '../model/objects.ts';
 import { hasNoErrors, type Problem } from '../model/problem.ts';
+import type { OutputText, OutputTexts } from '../model/spec.ts';
 import type { AmendedTemplate } from './amend-template.ts';
-import type { Blueprint } from './blueprint.ts';
+import { type Blueprint, sourcesOf } from './blueprint.ts';
 import { dependencyOrder } from './dependency-order.ts';
 import type { Members } from './group-members.ts';
 import { type Column, ValueColumns } from './value-columns.ts';
-import { allNodes, needsOf, type ValueGraph, valueGraph } from './value-graph.ts';
+import { allNodes, earlierThan, type ValueGraph, valueGraph } from './value-graph.ts';
 
 /** One name in a structural property, and where it is written. */
 export interface WrittenName {
@@ -22,7 +23,8 @@ export interface ServerValues {
   readonly index: string | null;
   readonly name: string;
   readonly properties: Properties;
-  /** The names in `depends_on`. Servers with the same names share the list; so with the next field. */
+  readonly reads: OutputTexts | undefined;
+  /** The names in `depends_on`, and of the resources whose outputs are taken. Servers with the same names share the list; so with the next field. */
   readonly needs: readonly WrittenName[];
   readonly configurationOnly: readonly WrittenName[];
 }
@@ -51,7 +53,7 @@ export function computeValues({ members, ...input }: ValuesInput): {
   const graph = valueGraph(members.map(({ blueprint }) => blueprint));
   const indexes = new Map(members.map((one) => [one.blueprint, one.indexes]));
   const columns = new ValueColumns({ ...input, graph, indexes });
-  const { order } = dependencyOrder(allNodes(graph), ({ text }) => needsOf(graph, text));
+  const { order } = dependencyOrder(allNodes(graph), (node) => earlierThan(graph, node));
   for (const node of order) columns.add(node);
   const all = members.map((one) => computeColumns(one, graph, columns));
   const { problems } = columns;
@@ -61,6 +63,8 @@ export function computeValues({ members, ...input }: ValuesInput): {
 interface ResourceColumns extends Pick<ResourceValues, 'members' | 'sources'> {
   /** By property, `name` always among them. */
   readonly properties: ReadonlyMap<string, Column>;
+  /** The properties that take outputs. */
+  readonly reads: ReadonlyMap<string, readonly OutputText[]>;
   /** One for each text of the property. */
   readonly structure: ReadonlyMap<StructuralProperty, readonly StructureColumn[]>;
 }
@@ -73,9 +77,12 @@ interface StructureColumn {
 function computeColumns(members: Members, graph: ValueGraph, columns: ValueColumns): ResourceColumns {
   const { blueprint } = members;
   const properties = new Map<string, Column>();
+  const reads = new Map<string, readonly OutputText[]>();
   const sources = new Set<Blueprint>();
   for (const [property, node] of graph.get(blueprint.key) ?? []) {
-    properties.set(property, columns.columnOf(node));
+    const texts = columns.readsOf(node);
+    if (texts === undefined) properties.set(property, columns.columnOf(node));
+    else reads.set(property, texts);
     for (const source of columns.sourcesOf(node)) sources.add(source);
   }
   const structure = new Map<StructuralProperty, readonly StructureColumn[]>();
@@ -88,42 +95,52 @@ function computeColumns(members: Members, graph: ValueGraph, columns: ValueColum
     });
     structure.set(property, ofProperty);
   }
-  return { members, properties, structure, sources };
+  return { members, properties, reads, structure, sources };
 }
 
-function toServers({ members, properties, structure, sources }: ResourceColumns): ResourceValues {
-  const needsAt = namesAt(structure.get('depends_on') ?? []);
+function toServers({ members, properties, reads, structure, sources }: ResourceColumns): ResourceValues {
+  const outputs = [...sourcesOf(members.blueprint)].map(([name, pointer]): WrittenName => ({ name, pointer }));
+  const needsAt = namesAt(structure.get('depends_on') ?? [], outputs);
   const configurationOnlyAt = namesAt(structure.get('configuration_only') ?? []);
   const servers = members.indexes.map((index, position): ServerValues => {
-    const own = propertiesAt(properties, position);
+    const own = valuesAt(properties, position);
     invariant(typeof own.name === 'string', 'a name that is a list was refused before');
     const needs = needsAt(position);
-    return { index, name: own.name, properties: own, needs, configurationOnly: configurationOnlyAt(position) };
+    const texts = reads.size === 0 ? undefined : valuesAt(reads, position);
+    const values = { index, name: own.name, properties: own, reads: texts };
+    return { ...values, needs, configurationOnly: configurationOnlyAt(position) };
   });
   return { members, servers, sources };
 }
 
-function propertiesAt(columns: ReadonlyMap<string, Column>, position: number): Properties {
-  const own = emptyMap<PropertyValue>();
+function valuesAt<Value>(columns: ReadonlyMap<string, readonly Value[]>, position: number): Record<string, Value> {
+  const own = emptyMap<Value>();
   for (const [property, column] of columns) own[property] = valueAt(column, position);
   return own;
 }
 
-/** Returns a function that gives the names of one server after the other, the same list as long as they are the same. */
-function namesAt(columns: readonly StructureColumn[]): (position: number) => readonly WrittenName[] {
+/**
+ * Returns a function that gives the names of one server after the other, the same list as long as they are the same. It ends
+ * with `others`.
+ */
+function namesAt(
+  columns: readonly StructureColumn[],
+  others: readonly WrittenName[] = [],
+): (position: number) => readonly WrittenName[] {
   let last: readonly WrittenName[] = [];
   return (position) => {
     const isSame = position > 0 && columns.every(({ column }) => column[position] === column[position - 1]);
     if (!isSame) {
-      last = columns.flatMap(({ pointer, column }) =>
+      const written = columns.flatMap(({ pointer, column }) =>
         [valueAt(column, position)].flat().map((name): WrittenName => ({ name, pointer })),
       );
+      last = [...written, ...others];
     }
     return last;
   };
 }
 
-function valueAt(column: Column, position: number): PropertyValue {
+function valueAt<Value>(column: readonly Value[], position: number): Value {
   const value = column[position];
   invariant(value !== undefined, 'every column has a value for every server');
   return value;

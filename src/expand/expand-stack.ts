@@ -154,6 +154,7 @@ function assembleServers(
         index: server.index,
         kind: SERVER,
         properties: server.properties,
+        ...(server.reads === undefined ? {} : { reads: server.reads }),
         configurationOnly: share(configurationOnlyOf(server)),
         dependsOn: server.dependsOn,
         outside: server.outside,

@@ -1,4 +1,5 @@
 // Finds the placeholders in a text, and replaces them by values in one pass: a value is never scanned for placeholders.
+import { invariant } from '../base/invariant.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 
@@ -7,7 +8,8 @@ export type Token =
   | { readonly kind: 'literal'; readonly text: string }
   | { readonly kind: 'parameter'; readonly text: string; readonly name: string }
   | { readonly kind: 'index'; readonly text: string }
-  | ArrayToken;
+  | ArrayToken
+  | OutputToken;
 
 /** `<<(Array)['resource']['property']>>`: a property of every server of another resource. */
 export interface ArrayToken {
@@ -17,13 +19,21 @@ export interface ArrayToken {
   readonly property: string;
 }
 
-const PLACEHOLDER = /(<?)<<(?:(\w[\w.-]*)|\(Array\)\['([^'<>]*)'\]\['([^'<>]*)'\])>>/g;
+/** `<<(Output)['resource']['name']>>`: what the provider of a resource's servers reports under that name. */
+export interface OutputToken {
+  readonly kind: 'output';
+  readonly text: string;
+  readonly resource: string;
+  readonly name: string;
+}
+
+const PLACEHOLDER = /(<?)<<(?:(\w[\w.-]*)|\((Array|Output)\)\['([^'<>]*)'\]\['([^'<>]*)'\])>>/g;
 /** No two runs of blanks side by side: which of them takes which blank would be tried for every one. */
-const LOOKALIKE = /(?<!<)<<(?:(?:\s*(?:\(\s*)?Array\b[^<>]*|\s+\w[\w.-]*\s*)>>|\w[\w.-]*>(?!>))/gi;
+const LOOKALIKE = /(?<!<)<<(?:(?:\s*(?:\(\s*)?(?:Array|Output)\b[^<>]*|\s+\w[\w.-]*\s*)>>|\w[\w.-]*>(?!>))/gi;
 const FOREIGN = /\$\{(\w[\w.-]*)\}|\{\{ ?(\w[\w.-]*) ?\}\}/g;
 
 /**
- * Returns the pieces of a text in order, no two literals side by side. `<<` that opens none of the three forms is
+ * Returns the pieces of a text in order, no two literals side by side. `<<` that opens none of the four forms is
  * literal; `<<<` before one of them stands for a literal `<<`, and the rest of that form is literal too.
  */
 export function tokenize(text: string): readonly Token[] {
@@ -68,8 +78,9 @@ export function literalOf(tokens: readonly Token[]): string {
   return tokens.map(({ text }) => text).join('');
 }
 
-function placeholderOf([text, , name, resource = '', property = '']: RegExpExecArray): Token {
-  if (name === undefined) return { kind: 'array', text, resource, property };
+function placeholderOf([text, , name, form, resource = '', last = '']: RegExpExecArray): Token {
+  if (form === 'Output') return { kind: 'output', text, resource, name: last };
+  if (name === undefined) return { kind: 'array', text, resource, property: last };
   return name === 'index' ? { kind: 'index', text } : { kind: 'parameter', text, name };
 }
 
@@ -82,7 +93,12 @@ export interface ValueList {
   readonly joined: () => string;
 }
 
-/** The values of placeholders, which were checked before. */
+/** Returns the outputs among the tokens. */
+export function outputTokensIn(tokens: readonly Token[]): readonly OutputToken[] {
+  return tokens.filter((token) => token.kind === 'output');
+}
+
+/** The values of placeholders, which were checked before; outputs are not among them. */
 interface PlaceholderValues {
   readonly parameters: ReadonlyMap<string, string>;
   /** The member's index as written; empty for a single server. */
@@ -113,6 +129,7 @@ function textOf(token: Token, { parameters, index, listOf }: PlaceholderValues):
   if (token.kind === 'literal') return token.text;
   if (token.kind === 'index') return index;
   if (token.kind === 'array') return listOf(token).joined();
+  invariant(token.kind === 'parameter', 'no values are known while a server is expanded that an output gives');
   return parameters.get(token.name) ?? '';
 }
 

@@ -6,11 +6,12 @@ import type { ProblemText } from '../model/entry.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
+import type { OutputPiece, OutputText } from '../model/spec.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
-import type { Blueprint, PropertyText } from './blueprint.ts';
+import { type Blueprint, type PropertyText, takesOutputs } from './blueprint.ts';
 import type { Members } from './group-members.ts';
 import { MEMBERS_MAX, STACK_WEIGHT_MAX } from './limits.ts';
-import { type ArrayToken, substitute, type ValueList, valueList } from './placeholders.ts';
+import { type ArrayToken, substitute, type Token, type ValueList, valueList } from './placeholders.ts';
 import { labelOf, needsOf, nodeFor, type ValueGraph, type ValueNode } from './value-graph.ts';
 
 /** The weight of an item of a list, a substituted placeholder or literal, or a resource that another one reads. */
@@ -37,6 +38,7 @@ export class ValueColumns {
   readonly #columns = new Map<ValueNode, Column>();
   readonly #lists = new Map<ValueNode, ValueList>();
   readonly #sources = new Map<ValueNode, ReadonlySet<Blueprint>>();
+  readonly #reads = new Map<ValueNode, readonly OutputText[]>();
   #weightLeft = STACK_WEIGHT_MAX;
 
   constructor(input: ColumnsInput) {
@@ -48,11 +50,18 @@ export class ValueColumns {
     if (this.#weightLeft < 0) return;
     const sources = this.#sourcesOfNeeds(node);
     this.#sources.set(node, sources);
-    if (this.#charge(node, sources.size * SOURCE_WEIGHT)) this.#columns.set(node, this.#compute(node));
+    if (!this.#charge(node, sources.size * SOURCE_WEIGHT)) return;
+    if (takesOutputs(node.text)) this.#reads.set(node, this.#computeReads(node));
+    else this.#columns.set(node, this.#compute(node));
   }
 
   columnOf(node: ValueNode): Column {
     return this.#columns.get(node) ?? [];
+  }
+
+  /** Returns the text of a property that takes outputs, for each server of its resource; undefined for any other. */
+  readsOf(node: ValueNode): readonly OutputText[] | undefined {
+    return this.#reads.get(node);
   }
 
   sourcesOf(node: ValueNode): ReadonlySet<Blueprint> {
@@ -76,6 +85,48 @@ export class ValueColumns {
     return column;
   }
 
+  #computeReads(node: ValueNode): readonly OutputText[] {
+    const { text, blueprint } = node;
+    const isShared = !variesByIndex(node);
+    const column: OutputText[] = [];
+    for (const index of this.#input.indexes.get(blueprint) ?? []) {
+      const known = isShared ? column[0] : undefined;
+      const texts = known?.texts ?? text?.texts.map(({ tokens }) => this.#piecesOf(node, { tokens, index })) ?? [];
+      if (this.#weightLeft < 0) return [];
+      column.push(known ?? { isList: text?.isList ?? false, texts });
+    }
+    return column;
+  }
+
+  /** Returns a text with everything in it that is known; nothing where that is too large, which is reported. */
+  #piecesOf(
+    node: ValueNode,
+    { tokens, index }: { readonly tokens: readonly Token[]; readonly index: string | null },
+  ): readonly OutputPiece[] {
+    const pieces: OutputPiece[] = [];
+    let known: Token[] = [NO_TEXT];
+    for (const token of [...tokens, null]) {
+      if (token !== null && !this.#charge(node, TOKEN_WEIGHT)) return [];
+      if (token !== null && token.kind !== 'output') known.push(token);
+      else {
+        const value = substitute(known, this.#scopeOf(index));
+        if (typeof value !== 'string') this.#report(node, tooLong(node));
+        else if (value !== '' && this.#charge(node, value.length)) pieces.push(value);
+        known = [NO_TEXT];
+        if (token !== null) pieces.push({ output: token.name, of: this.#serversOf(token.resource) });
+      }
+    }
+    return pieces;
+  }
+
+  /** Returns the name of a single server, or those of a group, the same list each time. */
+  #serversOf(resource: string): string | readonly string[] {
+    const name = this.#input.graph.get(resource)?.get('name');
+    invariant(name !== undefined, 'a placeholder that names nothing was refused before');
+    const { items } = this.#listOf(name);
+    return name.blueprint.group === null ? (items[0] ?? '') : items;
+  }
+
   /** Null: the value or the stack is too large, and that is reported. */
   #evaluate(node: ValueNode, index: string | null): PropertyValue | null {
     if (!this.#charge(node, tokenCount(node) * TOKEN_WEIGHT)) return null;
@@ -89,11 +140,7 @@ export class ValueColumns {
     if (text === null) return [this.#input.instance, blueprint.key, ...(index === null ? [] : [index])].join('-');
     const items: string[] = [];
     for (const { tokens } of text.texts) {
-      const value = substitute(tokens, {
-        parameters: this.#input.parameters,
-        index: index ?? '',
-        listOf: (token) => this.#shareList(token),
-      });
+      const value = substitute(tokens, this.#scopeOf(index));
       if (value === null || (typeof value !== 'string' && value.length > MEMBERS_MAX)) return null;
       if (!text.isList) return value;
       items.push(...(typeof value === 'string' ? [value] : value));
@@ -102,9 +149,21 @@ export class ValueColumns {
     return items;
   }
 
+  #scopeOf(index: string | null): Parameters<typeof substitute>[1] {
+    return {
+      parameters: this.#input.parameters,
+      index: index ?? '',
+      listOf: (token) => this.#shareList(token),
+    };
+  }
+
   #shareList(token: ArrayToken): ValueList {
     const node = nodeFor(this.#input.graph, token);
     invariant(node !== undefined, 'a placeholder that names nothing was refused before');
+    return this.#listOf(node);
+  }
+
+  #listOf(node: ValueNode): ValueList {
     // Lists do not nest: a property that is a list brings all its items.
     const list = this.#lists.get(node) ?? valueList(this.columnOf(node).flat());
     this.#lists.set(node, list);
@@ -135,6 +194,8 @@ export class ValueColumns {
 }
 
 const NO_SOURCES: ReadonlySet<Blueprint> = new Set();
+/** Beside it, the values of a placeholder are joined. */
+const NO_TEXT: Token = { kind: 'literal', text: '' };
 
 function variesByIndex({ text }: ValueNode): boolean {
   return text === null || text.texts.some(({ tokens }) => tokens.some(({ kind }) => kind === 'index'));

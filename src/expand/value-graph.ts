@@ -1,7 +1,7 @@
 // Builds the graph of properties that need the values of others: it gives the order in which Array placeholders are
 // filled.
 
-import type { Blueprint, PropertyText } from './blueprint.ts';
+import { type Blueprint, type PropertyText, sourcesOf, takesOutputs } from './blueprint.ts';
 import type { ArrayToken } from './placeholders.ts';
 
 /** One property of all servers of a resource. */
@@ -35,6 +35,13 @@ export function needsOf(graph: ValueGraph, property: PropertyText | null): reado
   return (property?.texts ?? []).flatMap(({ tokens }) =>
     tokens.flatMap((token) => (token.kind === 'array' ? (nodeFor(graph, token) ?? []) : [])),
   );
+}
+
+/** Returns the nodes that are computed before a property: beside its values, the names of servers whose outputs it takes. */
+export function earlierThan(graph: ValueGraph, { blueprint, property, text }: ValueNode): readonly ValueNode[] {
+  if (!takesOutputs(blueprint.properties.get(property))) return needsOf(graph, text);
+  const names = [...sourcesOf(blueprint).keys()].flatMap((key) => graph.get(key)?.get('name') ?? []);
+  return [...needsOf(graph, text), ...names];
 }
 
 /** Returns how a message names a node. */

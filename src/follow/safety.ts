@@ -2,6 +2,7 @@
 import type { Safety } from '../desired/admit.ts';
 import { liftsIn } from '../desired/deletions.ts';
 import { isMade, needsNoAction } from '../machine/existence.ts';
+import { asWritten } from '../machine/read-outputs.ts';
 import { recentRemovals, removalName, removalsMax, removalsUnderWay, serverCount } from '../machine/removals.ts';
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
@@ -80,7 +81,7 @@ function madeIncarnation(row: ServerRow | undefined): number | undefined {
 /** A delete ends where the server is wanted again, a replacement where something else is wanted. */
 function goesOn(row: ServerRow | undefined, spec: Spec | undefined): boolean {
   const wanted = row?.wanted ?? undefined;
-  return wanted === undefined || spec === undefined ? wanted === spec : needsNoAction(spec, wanted);
+  return wanted === undefined || spec === undefined ? wanted === spec : needsNoAction(spec, asWritten(wanted));
 }
 
 /** Returns the largest number of deletes that a trailer of one of the commits approves; 0 without one. */

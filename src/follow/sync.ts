@@ -3,14 +3,23 @@
 import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf } from '../base/wording.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
-import { nodeOf } from '../desired/node-records.ts';
+import { factsOf, nodeOf } from '../desired/node-records.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { buildRecord, explainRecord } from '../hiera/record.ts';
 import { isLetGo } from '../machine/decide.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
+import type { OutputFacts } from '../machine/read-outputs.ts';
 import { keptRemovals } from '../machine/removals.ts';
-import { withoutKnownSecrets } from '../machine/secret-values.ts';
-import { type CommitStamp, firstRow, formerRow, isForgotten, unwantRow, wantRow } from '../machine/want.ts';
+import { isPlainSecret, withoutKnownSecrets } from '../machine/secret-values.ts';
+import {
+  type CommitStamp,
+  firstRow,
+  formerRow,
+  isForgotten,
+  unwantRow,
+  wantRow,
+  withOutputs,
+} from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { Change, FollowedPlace, RowKind, Rows, ServerRow } from '../model/rows.ts';
@@ -202,13 +211,19 @@ function* addWanted(
   store: Read,
   { desired, before, last, now, as = desired }: Sync,
 ): Steps<void> {
+  const rules = secretRulesOf(desired) ?? {};
+  const facts: OutputFacts = {
+    outputsOf: (server) => store.read('server', server)?.outputs,
+    mayHold: (name, value) => !isPlainSecret({ name, value }, rules),
+  };
   for (const [key, unit] of desired.units) {
     if (before !== undefined && before.units.get(key) === unit) continue;
     const isRestored = before === undefined && last?.units.get(key) === unit;
     const stamp: CommitStamp = { commit: as.commit, time: as.time, now, isRestored };
     yield* visitAll(unit.servers.values(), (server) => {
       const row = store.read('server', server.name);
-      const value = row === undefined ? firstRow(server, stamp) : wantRow(row, server, stamp);
+      const resolved = withOutputs(server, row, facts);
+      const value = row === undefined ? firstRow(resolved, stamp) : wantRow(row, resolved, stamp);
       if (value !== row) changes.set(server.name, { kind: 'server', name: server.name, value, expected: row });
     });
     yield;
@@ -319,12 +334,13 @@ export function recallRecords(
   lengthMax = LAST_RECORDS_LENGTH_MAX,
 ): (name: string, row: ServerRow) => ExplainedRecord | null {
   let left = lengthMax;
-  return (name, { outputs, updated }) => {
+  return (name, row) => {
     const node = before === undefined ? undefined : nodeOf(before, name);
     if (node === undefined) return null;
+    const { updated } = row;
     const computed = explainRecord(buildRecord({ ...node, shared: [], own: [] }, { outputs: {}, updated }));
     if (left <= 0) return computed;
-    const whole = explainRecord(buildRecord(node, { outputs, updated }));
+    const whole = explainRecord(buildRecord(node, factsOf(row)));
     left -= JSON.stringify(whole).length;
     return left < 0 ? computed : whole;
   };

@@ -17,7 +17,7 @@ import { compareNames } from '../model/names.ts';
 import type { Hierarchy } from '../model/objects.ts';
 import type { ExplainedRecord, ExplainedValue, RecordValue } from '../model/record.ts';
 import type { HieraNode, Layer } from './node.ts';
-import { computedLayer, mergedLayers, type NodeFacts } from './record.ts';
+import { computedLayer, mergedLayers, type NodeFacts, outputsIn } from './record.ts';
 import { compileSecrets, SECRET_VALUE } from './secrets.ts';
 import { nameAtLevel, readSelectors } from './select-layers.ts';
 
@@ -77,7 +77,8 @@ function listLevels(node: HieraNode, options: ExplainOptions): readonly Level[] 
   const outputs = hasOutputs ? merged[node.shared.length] : undefined;
   const shared = sharedLevels(node, options.root);
   const isServer = node.stackInstance.length > 0;
-  const own = isServer ? serverLevels(node) : node.own.map(objectLevel);
+  const properties = merged.slice(merged.length - node.own.length);
+  const own = isServer ? serverLevels(node, properties) : node.own.map(objectLevel);
   return [
     { shown: { ...described(node), kind: 'computed', file: null }, layer: computedLayer(node, options) },
     ...own.toReversed(),
@@ -87,8 +88,7 @@ function listLevels(node: HieraNode, options: ExplainOptions): readonly Level[] 
 }
 
 /** The properties of a server, and its clientcert, which need not exist. */
-function serverLevels(node: HieraNode): readonly Level[] {
-  const [properties, clientcert] = node.own;
+function serverLevels(node: HieraNode, [properties, clientcert]: readonly Layer[]): readonly Level[] {
   const absent: Level = {
     shown: { ...described(node), kind: 'object', file: null, status: 'absent' },
     layer: undefined,
@@ -145,10 +145,12 @@ function explainKey(key: string, levels: readonly Level[], { hierarchy }: HieraN
   levels.forEach(({ layer }, index) => {
     if (layer === undefined || !isIn(layer, key)) return;
     const value = layer.values[key] ?? null;
-    const effect = isDecided ? 'overridden' : value === null ? 'removes' : 'used';
+    const { outputs } = outputsIn(layer, key);
+    const isKnown = value !== null || outputs === undefined;
+    const effect = isDecided ? 'overridden' : !isKnown ? 'unknown' : value === null ? 'removes' : 'used';
     isDecided ||= merge === 'first' || isComputed || value === null;
     const adds = merge === 'unique' && effect === 'used' ? { adds: added(joined, value) } : {};
-    statements.push({ layer: index, value, effect, ...placesOf(layer, key), ...adds });
+    statements.push({ layer: index, value, effect, ...placesOf(layer, key), ...adds, ...(outputs && { outputs }) });
   });
   const [first] = statements;
   const value = first === undefined ? null : merge === 'unique' && first.value !== null ? [...joined] : first.value;
@@ -187,7 +189,8 @@ function recordedKey({ value, merge, overrides, ...source }: ExplainedValue, lay
     const isJoined = merge === 'unique' && (end < 0 || index < end);
     const effect = index === 0 || isJoined ? 'used' : merge === 'unique' && index === end ? 'removes' : 'overridden';
     const at = one.file === null || one.line === null ? null : { file: one.file, line: one.line };
-    return { layer: indexIn(layers, one), value: one.value, effect, at, suppliedAt: null };
+    const outputs = one.outputs && { outputs: one.outputs };
+    return { layer: indexIn(layers, one), value: one.value, effect, at, suppliedAt: null, ...outputs };
   });
   return { value, merge, isSecret: false, statements };
 }

@@ -4,11 +4,12 @@
 import { invariant } from '../base/invariant.ts';
 import { below, type Entry, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
-import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
+import { emptyMap, fieldOf, type Json, type JsonMap } from '../model/json.ts';
 import { DESCRIBING_FIELDS, isStructural, PROXY_TAG, recordKeyFault, SELECTORS } from '../model/keys.ts';
-import type { TypedObject } from '../model/objects.ts';
+import type { Properties, TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
+import type { OutputTexts } from '../model/spec.ts';
 import type { Layer, LayerValues } from './node.ts';
 
 const layers = new WeakMap<Entry<unknown>, Layer>();
@@ -24,10 +25,17 @@ export function layerOf(entry: ValidEntry<TypedObject>): Layer {
   return layer;
 }
 
-/** Returns the layer of a server's own properties. */
-export function propertiesLayer(server: ExpandedServer): Layer {
-  const values = valuesOf(server.properties);
-  return { type: 'clientcert', name: server.name, values, origin: server.originOf, blame: server.blameOf };
+/** Returns the layer of a server's own properties. It removes the keys that take outputs, until these are known. */
+export function propertiesLayer({ name, properties, reads, originOf: origin, blameOf: blame }: ExpandedServer): Layer {
+  const layer: Layer = { type: 'clientcert', name, values: valuesOf(properties), origin, blame };
+  return reads === undefined ? layer : { ...withRead(layer, reads, {}), reads };
+}
+
+/** Returns the layer of a server's own properties with those values of keys that take outputs that are known. */
+export function withRead(layer: Layer, reads: OutputTexts, known: Properties): Layer {
+  const values = Object.assign(emptyMap<RecordValue | null>(), layer.values);
+  for (const key of Object.keys(reads)) values[key] = fieldOf(known, key) ?? null;
+  return { ...layer, values };
 }
 
 /**

@@ -8,6 +8,7 @@ import type { PlainTypeName } from '../model/names.ts';
 import type { Hierarchy, TreeNode, TypedObject } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
+import type { OutputTexts } from '../model/spec.ts';
 
 /** The values of a layer by key. Null removes what more general layers set. */
 export type LayerValues = Readonly<Record<string, RecordValue | null>>;
@@ -22,6 +23,8 @@ export interface Layer {
   readonly origin: (key: string) => Origin | null;
   /** Returns the place to correct where the value of a key is wrong; `origin` unless the value came from elsewhere. */
   readonly blame?: (key: string) => Origin;
+  /** The keys of a server's own properties that take outputs. */
+  readonly reads?: OutputTexts;
 }
 
 /** The objects that can be selected. The caller notes every lookup, so that adding an absent object counts as a change. */

@@ -1,10 +1,12 @@
 // Builds the record of a node as hiera serves it: its merged layers, what its provider reported, and the computed keys; for
 // `?info=true` with the source of each value, and the values that it hides. See docs/concepts.md, records, and docs/rest.md,
 // hiera.
-import { emptyMap, type JsonMap } from '../model/json.ts';
+import { emptyMap, fieldOf, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
+import type { Properties } from '../model/objects.ts';
+import { outputsOf } from '../model/outputs.ts';
 import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue, ValueSource } from '../model/record.ts';
-import { outputsLayer } from './layers.ts';
+import { outputsLayer, withRead } from './layers.ts';
 import { mergeKey, mergeLayers, mergeValues, type Sourced } from './merge.ts';
 import type { HieraNode, Layer } from './node.ts';
 import { compileSecrets } from './secrets.ts';
@@ -15,6 +17,8 @@ export interface NodeFacts {
   readonly outputs: JsonMap;
   /** `last_stack_update`, RFC 3339 in UTC. */
   readonly updated: string;
+  /** The wanted properties of a server, which have the values that take outputs; omitted where nothing is recorded. */
+  readonly properties?: Properties;
 }
 
 /** Every key of a record, in the order in which it is shown: the computed keys, then the others by code unit. */
@@ -51,8 +55,16 @@ export function buildPlainRecord(node: HieraNode, facts: NodeFacts): NodeRecord 
 
 /** Returns the layers of a node that are merged, general to specific; without outputs there is no layer of them. */
 export function mergedLayers(node: HieraNode, facts: NodeFacts): Layer[] {
-  if (Object.keys(facts.outputs).length === 0) return [...node.shared, ...node.own];
-  return [...node.shared, withoutPlainSecrets(outputsLayer(node.name, facts.outputs), node), ...node.own];
+  const own = ownLayers(node, facts);
+  if (Object.keys(facts.outputs).length === 0) return [...node.shared, ...own];
+  return [...node.shared, withoutPlainSecrets(outputsLayer(node.name, facts.outputs), node), ...own];
+}
+
+/** Outputs that a server takes are known from its row. */
+function ownLayers(node: HieraNode, { properties }: NodeFacts): readonly Layer[] {
+  const [first, ...others] = node.own;
+  if (first?.reads === undefined || properties === undefined) return node.own;
+  return [withoutPlainSecrets(withRead(first, first.reads, properties), node), ...others];
 }
 
 /** Returns the layer without values of secret keys that are no reference. No value, if it would take too long to tell. */
@@ -110,5 +122,11 @@ function sourceOf(layer: Layer, key: string): ValueSource {
   const origin = layer.origin(key);
   if (origin === null) return { type, name, file: null, line: null };
   const { line } = origin.entry.locate(origin.pointer, 'key');
-  return { type, name, file: origin.entry.path, line };
+  return { type, name, file: origin.entry.path, line, ...outputsIn(layer, key) };
+}
+
+/** Returns, as a field, the outputs that give the value of a key; nothing where none does. */
+export function outputsIn({ reads }: Layer, key: string): Pick<ValueSource, 'outputs'> {
+  const text = reads && fieldOf(reads, key);
+  return text === undefined ? {} : { outputs: outputsOf(text) };
 }

@@ -96,7 +96,7 @@ const UNSEEN: ReadonlySet<string> = new Set(['type', 'tenant']);
 
 /** Returns an error for each property whose name can be no key of a record, a warning for each that is not shown in it. */
 function checkProperties(server: ExpandedServer): readonly Problem[] {
-  return Object.keys(server.properties).flatMap((property) => {
+  return [...Object.keys(server.properties), ...Object.keys(server.reads ?? {})].flatMap((property) => {
     const text = propertyProblem(property);
     if (text === undefined) return [];
     const { entry, pointer } = server.originOf(property);

@@ -28,6 +28,7 @@ import {
   withoutObserved,
 } from './drift.ts';
 import { differingProperties, isConverged } from './existence.ts';
+import { unknownReads } from './read-outputs.ts';
 import { lostText } from './reasons.ts';
 import { hasOtherTags } from './responsibility.ts';
 import { withoutSecrets } from './secret-values.ts';
@@ -39,11 +40,17 @@ const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']
 /** Returns the row after a call has answered, or null if the row is to be removed. */
 export function conclude(row: ServerRow, told: CallResult, at: ConcludeContext): ServerRow | null {
   const result = { ...told, answer: withoutSecrets(row, told.answer, at) };
-  if (result.kind === 'check') return concludeCheck(row, result, at);
+  if (result.kind === 'check') return withReported(concludeCheck(row, result, at), result.answer);
   // An answer that arrives after the outcome was declared lost is ignored: a check follows.
   if (row.action === null || !RUNNING.has(row.state)) return row;
   if (row.action.isForgotten) return withoutForgotten(row, at.now);
   return concludeAction(row, row.action, { answer: result.answer, at });
+}
+
+/** A check may tell what was not known when the server was made, as its address; one that tells nothing changes nothing. */
+function withReported(row: ServerRow | null, { outcome, outputs }: Answer): ServerRow | null {
+  const isTold = row !== null && row.applied !== null && outcome === 'done' && Object.keys(outputs).length > 0;
+  return isTold && !isSame(outputs, row.outputs) ? { ...row, outputs: sharedOutputs(outputs) } : row;
 }
 
 function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow | null {
@@ -261,6 +268,13 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
   return isSeen && differingProperties(spec, observed).length === 0 ? { applied: spec, dirty: false } : {};
 }
 
+/** Returns the spec with the observed values of what outputs will give: where they are the same, no update follows. */
+function withSeen(wanted: Spec, observed: JsonMap): Spec {
+  const seen = Object.keys(unknownReads(wanted)).filter((name) => Object.hasOwn(observed, name));
+  if (seen.length === 0) return wanted;
+  return { ...wanted, properties: { ...wanted.properties, ...Object.fromEntries(seen.map((name) => [name, ''])) } };
+}
+
 /**
  * Adopts a server that Treeline did not create: it deletes and replaces nothing, and shows the differences. Earlier
  * incarnations no longer count.
@@ -268,7 +282,7 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
   const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
   const facts = {
-    ...{ applied: withObserved(wanted, answer.observed), checked: true, attempt: 0 },
+    ...{ applied: withObserved(withSeen(wanted, answer.observed), answer.observed), checked: true, attempt: 0 },
     outputs: sharedOutputs(answer.outputs),
     ...(at.isPretending ? { isPretended: true } : {}),
     ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),

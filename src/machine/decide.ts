@@ -5,17 +5,28 @@ import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
-import { isAtRest, isToBeConfirmed, withoutObserved } from './drift.ts';
+import { isAtRest, isRereadTooOften, isToBeConfirmed, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { firstWait, rolloutWait, stopWait } from './needs.ts';
+import { unknownOutputs, unknownReads } from './read-outputs.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced, silentProxyReason } from './responsibility.ts';
 import { advance, requeue } from './transitions.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
-import { withoutForgotten } from './want.ts';
+import { rereadRow, withoutForgotten } from './want.ts';
 
 /** A replacement that exceeds the delete budget is judged again after this time; it is usually held by then. */
 const REVIEW_MS = 30_000;
+
+/** An output may come later than its server, as an address does; after this time a person is told. */
+const OUTPUT_MS = 10 * 60_000;
+/** Until then the server that has it is checked every so often. */
+const CHECK_MS = 60_000;
+
+const OUTPUT_FIGHT: Reason = {
+  code: 'output_fight',
+  text: 'outputs that it takes have changed 10 times within 24 hours: find out why, then retry',
+};
 
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
@@ -30,6 +41,8 @@ const PROTECTED: Reason = {
 export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.isInFlight) return { row, next: REST };
   if (context.wasPretended?.(row)) return decide(forgetPretended(row, context.now), context);
+  const current = context.outputs === undefined ? row : rereadRow(row, context.outputs, context.now);
+  if (current !== row) return decide(current, context);
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), context);
   if (isLetGo(row)) return { row: null, next: REST };
@@ -100,8 +113,9 @@ function checkAfterCreate(row: ServerRow, context: DecisionContext): Step | unde
   return decideCheck(row, context);
 }
 
-/** A row that is blocked for lack of a provider or proxy continues once there is one; all others wait for a person. */
+/** A row that is blocked for lack of a provider, proxy or output continues once there is one; all others wait for a person. */
 function decideBlocked(row: ServerRow, context: DecisionContext): Step {
+  if (isBlockedFor(row, 'no_output')) return decideOutputs(row, context) ?? decideQueued(row, context);
   if (!isBlockedFor(row, 'no_provider', 'no_proxy', 'provider_changed')) return { row, next: REST };
   const provider = context.providerFor(row);
   // That another entry does not find it is more than that it matches.
@@ -174,6 +188,8 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state !== 'pending') return decideQueued(row, context);
   const unmet = firstWait('dependency', context.unmetDependencies(row));
   if (unmet !== undefined) return { row, next: unmet };
+  const stopped = decideOutputs(row, context);
+  if (stopped !== undefined) return stopped;
   if (row.applied === null) return start(row, isLeftoverReplaced(row) ? 'delete' : 'create', context);
   if (isToBeConfirmed(row)) return decideConfirmation(row, context);
   // What was approved before the instance was protected counts like any other once it is not any more.
@@ -181,6 +197,37 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   const next = waitsForBudget(row, context) ?? rolloutWait(row, context);
   if (next !== undefined) return { row, next };
   return start(row, row.replacing ? 'delete' : 'update', context);
+}
+
+/**
+ * Returns the step of a server that no action may start of, because of outputs that it takes: one is not known, or they change
+ * again and again. Undefined: nothing stops it.
+ */
+function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefined {
+  const { wanted, applied, since } = row;
+  const { outputs, now } = context;
+  if (wanted?.reads === undefined || outputs === undefined) return undefined;
+  const found = unknownOutputs(wanted, outputs);
+  const [name] = Object.keys(unknownReads(wanted));
+  const unknown = name === undefined ? undefined : found.get(name);
+  if (unknown === undefined)
+    return applied !== null && isRereadTooOften(row, now) ? hold(row, OUTPUT_FIGHT, context) : undefined;
+  const { server, output, fault } = unknown;
+  const until = Math.max(Date.parse(since), outputs.sinceOf(server)) + OUTPUT_MS;
+  const wait = { kind: 'output', server, output } as const;
+  if (row.state !== 'blocked' && fault === null && now < until) {
+    // All that wait for one server have it checked at the same times.
+    const nextCheck = (Math.floor(now / CHECK_MS) + 1) * CHECK_MS;
+    return { row, next: { ...wait, until: Math.min(until, nextCheck) } };
+  }
+  const text =
+    fault === null
+      ? `the provider of ${server} does not report the output "${output}"`
+      : `the output "${output}" of ${server} ${fault}`;
+  return {
+    row: withReason(hold(row, { code: 'no_output', text }, context).row, { code: 'no_output', text }),
+    next: wait,
+  };
 }
 
 /** A held or suspended server already waits for that to end; it is not judged again. */

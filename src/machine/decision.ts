@@ -2,6 +2,7 @@
 // decides.
 import type { LostActionEnds, ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Needs } from './needs.ts';
+import type { OutputFacts } from './read-outputs.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
@@ -52,6 +53,11 @@ export interface Claimant {
   readonly tags: readonly string[];
 }
 
+/** Outputs, and since when their servers are as they are: milliseconds since 1970. */
+export interface RecordedOutputs extends OutputFacts {
+  readonly sinceOf: (server: string) => number;
+}
+
 /** The facts besides the row that a decision about one server reads. */
 export interface DecisionContext extends Needs {
   /** Milliseconds since 1970. */
@@ -66,6 +72,8 @@ export interface DecisionContext extends Needs {
   readonly firstCheckWait?: (entry: ResponsibleEntry) => WaitOfKind<'first check'> | undefined;
   /** Returns true if its server was only pretended to be made, by another provider than the responsible one. */
   readonly wasPretended?: (row: ServerRow) => boolean;
+  /** The outputs of others as they are recorded. Left out: no server takes any. */
+  readonly outputs?: RecordedOutputs;
   /** Why the row's action ended without an answer, if this process knows it. */
   readonly lostBecause?: string | undefined;
   /** An action or check of the server is in flight in this process. */

@@ -14,6 +14,8 @@ import { advance, type Moment, requeue } from './transitions.ts';
 /** How often a property is healed within {@link FIGHT_MS} before healing stops. */
 const HEALS_MAX = 3;
 const FIGHT_MS = 24 * 3_600_000;
+/** How many updates changed outputs may begin within {@link FIGHT_MS}. */
+const REREADS_MAX = 10;
 /** The name under which {@link ServerRow.healing} counts a server that was gone; no property has it. */
 const GONE = '';
 /** As many servers of a site may be gone and be made again within {@link GONE_MS} without a person. */
@@ -83,11 +85,22 @@ export function withoutObserved(row: ServerRow): ServerRow {
   return rest;
 }
 
-/** Returns the row without the record of its heals, so that healing starts over. */
+/** Returns the row without the record of its heals, and of outputs that changed, so that both start over. */
 export function withoutHealing(row: ServerRow): ServerRow {
-  if (row.healing === undefined) return row;
-  const { healing: _healing, ...rest } = row;
+  if (row.healing === undefined && row.rereads === undefined) return row;
+  const { healing: _healing, rereads: _rereads, ...rest } = row;
   return rest;
+}
+
+/** Returns the row with one more update that changed outputs have begun. */
+export function withReread(row: ServerRow, before: ServerRow['rereads'], now: number): ServerRow {
+  const recent = (before ?? []).filter((time) => Date.parse(time) > now - FIGHT_MS);
+  return { ...row, rereads: [...recent, momentOf(now)].slice(-REREADS_MAX) };
+}
+
+/** Returns true if changed outputs have begun so many updates within 24 hours that a person has to look. */
+export function isRereadTooOften({ rereads = [] }: ServerRow, now: number): boolean {
+  return rereads.filter((time) => Date.parse(time) > now - FIGHT_MS).length >= REREADS_MAX;
 }
 
 /**

@@ -4,6 +4,7 @@
 import { emptyMap, isSame, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
+import { unknownReads } from './read-outputs.ts';
 
 /** Returns true if Treeline created or adopted the server, or began a create and no check has found it absent since. */
 export function mayBeThere({ applied, mayExist }: ServerRow): boolean {
@@ -48,7 +49,9 @@ export function isDescriptive(property: string): boolean {
  */
 export function provisionedPart(spec: Spec, quiet: readonly string[] = spec.configurationOnly): JsonMap {
   const properties = emptyMap();
-  for (const [name, value] of Object.entries(spec.properties)) {
+  // What is not known yet differs from every value, and from other outputs.
+  const all: JsonMap = spec.reads === undefined ? spec.properties : { ...unknownReads(spec), ...spec.properties };
+  for (const [name, value] of Object.entries(all)) {
     if (!quiet.includes(name) && !DESCRIPTIVE.has(name)) properties[name] = value;
   }
   return { kind: spec.kind, properties, layers: spec.layers };
@@ -63,7 +66,8 @@ export function needsNoAction(wanted: Spec, applied: Spec): boolean {
 
 /** Spares the provisioned parts of the many specs that are equal as a whole. */
 function hasSameContent(a: Spec, b: Spec): boolean {
-  return a.kind === b.kind && isSame(a.layers, b.layers) && isSame(a.properties, b.properties);
+  const isKnown = a.reads === undefined && b.reads === undefined;
+  return isKnown && a.kind === b.kind && isSame(a.layers, b.layers) && isSame(a.properties, b.properties);
 }
 
 /** Returns true if the two are equal, order of dependencies included. */

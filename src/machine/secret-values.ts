@@ -67,7 +67,8 @@ function isOfSecret(specs: Specs, { name, value }: Reported, { isSecret, isRefer
   return known.some((each) => isReference?.(each) === true) && isReference?.(value) !== true;
 }
 
-function isPlainSecret({ name, value }: Reported, { isSecret, isReference }: SecretRules): boolean {
+/** Returns true if a property is for a secret, and the value is no reference to one. */
+export function isPlainSecret({ name, value }: Reported, { isSecret, isReference }: SecretRules): boolean {
   return isSecret?.(name) === true && isReference?.(value) !== true;
 }
 

@@ -9,6 +9,8 @@ import { tagWords } from './responsibility.ts';
 export type Wait =
   /** It depends on that server, which is not up. */
   | { readonly kind: 'dependency'; readonly server: string }
+  /** It takes an output of that server, which was not reported or is of no use. `until`: that server is checked, and then once more. */
+  | { readonly kind: 'output'; readonly server: string; readonly output: string; readonly until?: number }
   /** It is to be deleted, and that server still needs it. */
   | { readonly kind: 'holder'; readonly server: string }
   /** That server's name differs in case only, and has to be gone first. */
@@ -58,6 +60,8 @@ export function waitReason(wait: Wait): string {
   switch (wait.kind) {
     case 'dependency':
       return `waits until ${wait.server} is done, on which it depends`;
+    case 'output':
+      return `waits for the output "${wait.output}" of ${wait.server}, which its provider has not reported yet`;
     case 'holder':
       return `waits until ${wait.server} does not need it any more`;
     case 'spelling':
@@ -110,6 +114,7 @@ export function isSameWait(a: Wait, b: Wait): boolean {
 export function waitLine(wait: Wait): string {
   switch (wait.kind) {
     case 'dependency':
+    case 'output':
     case 'holder':
     case 'spelling':
     case 'former':

@@ -8,8 +8,9 @@ import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { ServerPosition, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import { withoutHealing } from './drift.ts';
+import { withoutHealing, withReread } from './drift.ts';
 import { isConverged, isSameSpec, needsNoAction } from './existence.ts';
+import { asWritten, type OutputFacts, takeOutputs } from './read-outputs.ts';
 import { isBlockedFor } from './reasons.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
 import { advance, FIRST_STATE } from './transitions.ts';
@@ -127,6 +128,30 @@ export function withoutForgotten(row: ServerRow, now: number): ServerRow | null 
   return wanted && unseenRow({ ...row, action: null }, { ...row, spec: wanted, name: '' }, { commit, time, now });
 }
 
+/** Returns a server as it is wanted with the outputs of others; of one that exists, what is not known stays as it was. */
+export function withOutputs(server: WantedServer, row: ServerRow | undefined, facts: OutputFacts): WantedServer {
+  const before = row === undefined || row.applied === null ? null : (row.wanted ?? row.applied);
+  const spec = takeOutputs(server.spec, before, facts);
+  return spec === server.spec ? server : { ...server, spec };
+}
+
+/** Returns true for a server that a person has to decide about before it is Treeline's: outputs change nothing about that. */
+function isForPerson(row: ServerRow): boolean {
+  return row.state === 'blocked' && row.applied === null && !isBlockedFor(row, 'no_output');
+}
+
+/** Returns the row with the outputs that others report now, as a commit would change it; the same object if they change nothing. */
+export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): ServerRow {
+  const { wanted, commit } = row;
+  if (wanted?.reads === undefined || isForPerson(row)) return row;
+  const server = withOutputs({ ...row, name: '', spec: wanted }, row, facts);
+  if (server.spec === wanted) return row;
+  const time = momentOf(now).replace(/\.\d+/, '');
+  const next = wantRow(row, server, { commit, time, now });
+  const isUpdate = row.applied !== null && next.generation !== row.generation;
+  return isUpdate ? withReread(next, row.rereads, now) : next;
+}
+
 /** The commit that no longer wants a server, and the record to keep of it. */
 interface UnwantStamp extends Pick<CommitStamp, 'commit' | 'now'> {
   /** Its last record, or null if it is unknown. */
@@ -189,7 +214,7 @@ export function isWantedAs(row: ServerRow, server: WantedServer): boolean {
   const { instance, policy, wanted } = row;
   if (wanted === null || instance !== server.instance) return false;
   const isSameSafety = policy.protected === server.policy.protected && policy.deletion === server.policy.deletion;
-  return isSameSafety && needsNoAction(server.spec, wanted);
+  return isSameSafety && needsNoAction(server.spec, asWritten(wanted));
 }
 
 function isSamePlace(row: ServerRow, server: WantedServer): boolean {

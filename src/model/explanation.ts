@@ -1,7 +1,7 @@
 // Defines the explanation of a node's configuration: all its layers, and what each says of a key. `?info=true` has the
 // shorter form of record.ts.
 import type { MergeRule } from './objects.ts';
-import type { RecordValue } from './record.ts';
+import type { OutputSource, RecordValue } from './record.ts';
 
 /** A layer of a node, whether or not it says anything. */
 export interface ExplainedLayer {
@@ -31,14 +31,19 @@ export interface LayerStatement {
   readonly layer: number;
   /** Null removes what more general layers say. */
   readonly value: RecordValue | null;
-  /** `used`: the value, or a part of it, is in the record. `overridden`: a more specific layer decides. */
-  readonly effect: 'used' | 'overridden' | 'removes';
+  /**
+   * `used`: the value, or a part of it, is in the record. `overridden`: a more specific layer decides. `unknown`: outputs give the
+   * value, which are not known; until then the record does not have the key.
+   */
+  readonly effect: 'used' | 'overridden' | 'removes' | 'unknown';
   /** Null where the value is computed. */
   readonly at: FilePlace | null;
   /** The parameter that supplies the value; null unless the property is written in one place and its value in another. */
   readonly suppliedAt: FilePlace | null;
   /** The items of the value that no more specific layer has; only under the rule `unique`. */
   readonly adds?: readonly string[];
+  /** The outputs of other servers that give the value. Omitted where none does. */
+  readonly outputs?: readonly OutputSource[];
 }
 
 /** A key of a record, and the statements of all layers that set or remove it. */

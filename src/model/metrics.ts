@@ -38,7 +38,7 @@ const open = (...known: readonly string[]) => ({ known });
 const OPERATIONS = ['check', 'create', 'update', 'delete'] as const;
 const WAITS = [
   ...['dependency', 'holder', 'spelling', 'former', 'slot', 'failed member', 'capacity', 'failures', 'instance'],
-  ...['budget', 'earlier', 'first check', 'witness', 'time'],
+  ...['output', 'budget', 'earlier', 'first check', 'witness', 'time'],
 ] as const;
 
 const ATTENTION = [

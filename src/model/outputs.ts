@@ -1,5 +1,8 @@
-// Defines the outputs of servers that have none: one empty map, which the rows of all of them share.
+// Defines the outputs of servers that have none: one empty map, which the rows of all of them share; and tells which outputs a
+// text takes.
 import type { JsonMap } from './json.ts';
+import type { OutputSource } from './record.ts';
+import type { OutputPiece, OutputText } from './spec.ts';
 
 /** No outputs. */
 export const NO_OUTPUTS: JsonMap = Object.freeze({});
@@ -7,4 +10,16 @@ export const NO_OUTPUTS: JsonMap = Object.freeze({});
 /** Returns these outputs, or {@link NO_OUTPUTS} if they are empty: most servers have none, and a map of its own for each takes memory. */
 export function sharedOutputs(outputs: JsonMap): JsonMap {
   return Object.keys(outputs).length === 0 ? NO_OUTPUTS : outputs;
+}
+
+/** Returns the outputs that a text takes, in order. */
+export function outputsOf({ texts }: OutputText): readonly OutputSource[] {
+  return texts.flat().flatMap((piece): readonly OutputSource[] => {
+    return typeof piece === 'string' ? [] : [{ output: piece.output, servers: serversOf(piece) }];
+  });
+}
+
+/** Returns the names of the servers whose output it is. */
+export function serversOf({ of }: Exclude<OutputPiece, string>): readonly string[] {
+  return typeof of === 'string' ? [of] : of;
 }

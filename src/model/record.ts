@@ -7,12 +7,20 @@ export type RecordValue = string | number | boolean | readonly string[];
 /** The values of one node's record by key, in display order. */
 export type NodeRecord = Readonly<Record<string, RecordValue>>;
 
+/** An output, and the servers whose it is. */
+export interface OutputSource {
+  readonly output: string;
+  readonly servers: readonly string[];
+}
+
 /** The source of a value. `file` and `line` are null for a computed value such as `stackInstance`. */
 export interface ValueSource {
   readonly type: string;
   readonly name: string;
   readonly file: string | null;
   readonly line: number | null;
+  /** The outputs of other servers that give the value. Omitted where none does. */
+  readonly outputs?: readonly OutputSource[];
 }
 
 /** The answer of `?info=true` for one key. */

@@ -3,10 +3,25 @@
 import type { JsonMap } from './json.ts';
 import type { DriftPolicy, Properties } from './objects.ts';
 
+/** A piece of a text: as it is written, or an output of one server, or of each server of a group. */
+export type OutputPiece = string | { readonly output: string; readonly of: string | readonly string[] };
+
+/** A property that takes outputs of other servers: the pieces of its text, or of each item of its list. */
+export type OutputText = {
+  readonly isList: boolean;
+  readonly texts: readonly (readonly OutputPiece[])[];
+};
+
+/** The properties that take outputs, by name. */
+export type OutputTexts = Readonly<Record<string, OutputText>>;
+
 /** All values that are applied to a server. Plain data: it is compared, recorded, and sent to providers. */
 export interface Spec {
   readonly kind: string;
+  /** Of one in `reads`, the value that the outputs give; missing while they are not known. */
   readonly properties: Properties;
+  /** The properties that take outputs of other servers, which are among `dependsOn`. Omitted where none does. */
+  readonly reads?: OutputTexts;
   /** The content of the objects of its provisioning layers, by type, without name, type and description. */
   readonly layers: Readonly<Record<string, JsonMap>>;
   /** Names of properties that are in the record but start no action, sorted. */

@@ -1,10 +1,12 @@
 // Compares two specs, and lists the properties that an action would apply to the server.
 import { SECRET_VALUE } from '../hiera/secrets.ts';
 import { isDescriptive } from '../machine/existence.ts';
-import { fieldOf, isSame, type Json } from '../model/json.ts';
+import { unknownReads } from '../machine/read-outputs.ts';
+import { fieldOf, isMap, isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import type { Spec } from '../model/spec.ts';
-import type { Difference } from './plan.ts';
+import { outputsOf } from '../model/outputs.ts';
+import type { OutputText, Spec } from '../model/spec.ts';
+import { type Difference, knownAfterText } from './plan.ts';
 
 /** Returns true for a key whose value is never shown. */
 export type IsSecret = (key: string) => boolean;
@@ -21,7 +23,8 @@ export interface ChangedProperty extends Difference {
 /** Returns the differences of two specs that make an action, sorted by name; properties come before layers. */
 export function changedProperties(before: Spec, after: Spec): readonly ChangedProperty[] {
   const quiet = new Set(after.configurationOnly);
-  const own = differences(before.properties, after.properties)
+  const own = differences(valuesOf(before), valuesOf(after))
+    .map(withoutUnknown)
     .filter(({ key }) => !quiet.has(key) && !isDescriptive(key))
     .map((found) => ({ ...found, name: found.key, layer: null }));
   const types = [...new Set([...Object.keys(before.layers), ...Object.keys(after.layers)])].sort(compareNames);
@@ -33,15 +36,43 @@ export function changedProperties(before: Spec, after: Spec): readonly ChangedPr
   return [...own, ...layers];
 }
 
+/** Returns the properties of a new server whose values outputs give. */
+export function unknownProperties(spec: Spec): Readonly<Record<string, Difference>> {
+  const unknown = differences({}, unknownReads(spec)).map(withoutUnknown);
+  return Object.fromEntries(unknown.map(({ key, ...difference }) => [key, difference]));
+}
+
+function valuesOf(spec: Spec): Values {
+  return { ...spec.properties, ...unknownReads(spec) };
+}
+
+/** Properties are texts and lists: a map is what is written of one that is not known yet. */
+function withoutUnknown<Found extends Difference>(found: Found): Found {
+  const [from, to] = [serversIn(found.from), serversIn(found.to)];
+  return {
+    ...found,
+    ...(from && { from: knownAfterText(from) }),
+    ...(to && { to: knownAfterText(to), knownAfter: to }),
+  };
+}
+
+function serversIn(value: Json | null): readonly string[] | undefined {
+  if (!isMap(value)) return undefined;
+  return [...new Set(outputsOf(value as OutputText).flatMap(({ servers }) => servers))].sort(compareNames);
+}
+
 /** Returns the differences by name, without values of secret keys. */
 export function shownProperties(
   changed: readonly ChangedProperty[],
   isSecret: IsSecret,
 ): Readonly<Record<string, Difference>> {
   return Object.fromEntries(
-    changed.map(({ name, key, from, to }) => [
+    changed.map(({ name, key, from, to, knownAfter }) => [
       name,
-      isSecret(key) ? { from: hidden(from), to: hidden(to) } : { from, to },
+      {
+        ...(isSecret(key) ? { from: hidden(from), to: hidden(to) } : { from, to }),
+        ...(knownAfter && { knownAfter }),
+      },
     ]),
   );
 }

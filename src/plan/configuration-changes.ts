@@ -4,16 +4,19 @@
 // thousands of nodes. Outputs of providers are the same on both sides and left out, and so is `last_stack_update`, which
 // follows from the changes of servers.
 
+import { withRead } from '../hiera/layers.ts';
 import { mergeKey, type Sourced } from '../hiera/merge.ts';
 import type { HieraNode, Layer } from '../hiera/node.ts';
+import { type OutputFacts, readValues } from '../machine/read-outputs.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
+import { outputsOf } from '../model/outputs.ts';
 import type { RecordValue } from '../model/record.ts';
 import { hidden, type IsSecret } from './changed-properties.ts';
 import type { ChangedNode } from './changed-servers.ts';
-import type { ConfigurationChange, NodeChange } from './plan.ts';
+import { type ConfigurationChange, knownAfterText, type NodeChange } from './plan.ts';
 
 /** How many nodes a change names. */
 const EXAMPLES_MAX = 5;
@@ -27,12 +30,15 @@ interface RecordChanges {
  * Returns the changes of records. Those of servers that are new or gone follow from the changes of servers; of
  * hand-written clientcerts that are, the names are returned.
  */
-export function recordChanges(changed: readonly ChangedNode[], isSecret: IsSecret): RecordChanges {
+export function recordChanges(
+  changed: readonly ChangedNode[],
+  { isSecret, outputs }: { readonly isSecret: IsSecret; readonly outputs: OutputFacts },
+): RecordChanges {
   const groups = new ChangeGroups(isSecret);
   const nodes: NodeChange[] = [];
   for (const { name, before, after } of changed) {
     if (before !== undefined && after !== undefined) {
-      for (const difference of keyDifferences(before.part, after.part)) groups.add(name, difference);
+      for (const difference of keyDifferences(before.part, after.part, outputs)) groups.add(name, difference);
     } else {
       const unit = (before ?? after)?.unit;
       if (unit?.type !== 'clientcert') continue;
@@ -157,9 +163,9 @@ interface KeyDifference {
 }
 
 /** Returns the keys in which the records of a node differ. */
-function keyDifferences(before: HieraNode, after: HieraNode): readonly KeyDifference[] {
+function keyDifferences(before: HieraNode, after: HieraNode, outputs: OutputFacts): readonly KeyDifference[] {
   const differences = [...computedDifferences(before, after)];
-  const [old, now] = [layersOf(before), layersOf(after)];
+  const [old, now] = [layersOf(before, outputs), layersOf(after, outputs)];
   for (const key of candidateKeys(before, after, { old, now })) {
     const from = mergeKey(key, old, before.hierarchy.merge);
     const to = mergeKey(key, now, after.hierarchy.merge);
@@ -233,6 +239,15 @@ function addKeys(keys: Set<string>, { values }: Layer): void {
   for (const key of Object.keys(values)) keys.add(key);
 }
 
-function layersOf({ shared, own }: HieraNode): readonly Layer[] {
-  return [...shared, ...own];
+/** Of a key that takes outputs which are not known, the layer has a text for people. */
+function layersOf({ shared, own }: HieraNode, outputs: OutputFacts): readonly Layer[] {
+  return [...shared, ...own].map((layer) => {
+    const { reads } = layer;
+    if (reads === undefined) return layer;
+    const texts = Object.entries(reads).map(([key, text]) => {
+      const servers = outputsOf(text).flatMap((one) => one.servers);
+      return [key, knownAfterText(servers)] as const;
+    });
+    return withRead(layer, reads, { ...Object.fromEntries(texts), ...readValues(reads, outputs) });
+  });
 }

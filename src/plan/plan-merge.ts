@@ -20,7 +20,7 @@ import { recordChanges } from './configuration-changes.ts';
 import { findRenames } from './find-renames.ts';
 import { type AccessChange, type Plan, type PlannedHold, planDigest, type ServerChange } from './plan.ts';
 import { recordedChanges } from './recorded-changes.ts';
-import type { RecordedFacts } from './recorded-facts.ts';
+import { type RecordedFacts, recordedOutputs } from './recorded-facts.ts';
 import { approvalChanges, safetyChanges } from './safety-changes.ts';
 import { compareServers } from './server-changes.ts';
 
@@ -108,7 +108,7 @@ function compareEffects({ before, recorded, safety }: Merge, { desired, units }:
       ...safetyChanges(changed, before?.catalog, desired.catalog),
     ],
     ...{ changes, retained },
-    ...recordChanges(changedNodes(changed), isSecret),
+    ...recordChanges(changedNodes(changed), { isSecret, outputs: recordedOutputs(recorded) }),
     renames: findRenames(changes, changed),
   };
 }

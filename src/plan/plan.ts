@@ -9,6 +9,22 @@ import type { Problem } from '../model/problem.ts';
 export interface Difference<Value = Json> {
   readonly from: Value | null;
   readonly to: Value | null;
+  /** The servers whose outputs give `to`, which is a text for people then. Omitted where the value is known. */
+  readonly knownAfter?: readonly string[];
+}
+
+const KNOWN_AFTER = '(known after create of ';
+const SERVERS_SHOWN = 3;
+
+/** Returns the text that stands for a value which outputs of these servers give. */
+export function knownAfterText(servers: readonly string[]): string {
+  const more = servers.length - SERVERS_SHOWN;
+  return `${KNOWN_AFTER}${servers.slice(0, SERVERS_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
+}
+
+/** Returns true for a text that stands for a value which is not known. */
+export function isKnownAfter(value: Json | null): value is string {
+  return typeof value === 'string' && value.startsWith(KNOWN_AFTER);
 }
 
 /** A registered client that is added, removed or changed. */
@@ -53,8 +69,8 @@ export interface ServerChange {
   readonly file: string | null;
   readonly line: number | null;
   /**
-   * Properties of the specification that change, by name; `<type>.<key>` for a key of a provisioning layer. Empty for a
-   * create and a delete. Of a secret key both values are SECRET_VALUE, or null where it is absent.
+   * Properties of the specification that change, by name; `<type>.<key>` for a key of a provisioning layer. Of a create only those
+   * whose value outputs give; empty for a delete. Of a secret key both values are SECRET_VALUE, or null where it is absent.
    */
   readonly properties: Readonly<Record<string, Difference>>;
 }

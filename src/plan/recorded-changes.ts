@@ -2,12 +2,13 @@
 // from earlier commits.
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/existence.ts';
+import { takeOutputs } from '../machine/read-outputs.ts';
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';
-import { changedProperties, type IsSecret, shownProperties } from './changed-properties.ts';
+import { changedProperties, type IsSecret, shownProperties, unknownProperties } from './changed-properties.ts';
 import type { RetainedServer, ServerChange } from './plan.ts';
-import type { RecordedFacts } from './recorded-facts.ts';
+import { type RecordedFacts, recordedOutputs } from './recorded-facts.ts';
 import type { ServerChanges } from './server-changes.ts';
 
 interface ComparedServers {
@@ -27,8 +28,11 @@ export function recordedChanges({ recorded, after, merge, isSecret }: ComparedSe
   const told = new Map([...merge.changes, ...merge.retained].map((change) => [change.resource, change]));
   const changes: ServerChange[] = [];
   const retained: RetainedServer[] = [];
+  const facts = recordedOutputs(recorded);
   for (const name of [...new Set([...wanted.keys(), ...rows.keys()])].sort(compareNames)) {
-    const [server, row] = [wanted.get(name), rows.get(name)];
+    const [written, row] = [wanted.get(name), rows.get(name)];
+    const known = row?.applied == null ? null : row.wanted;
+    const server = written && { ...written, spec: takeOutputs(written.spec, known, facts) };
     const left = wasApplied(row) ? leftToChange(server, row) : leftToMake(server, row);
     if (left === undefined) continue;
     const { instance, key: group } = server ?? row ?? { instance: '', key: '' };
@@ -87,6 +91,7 @@ interface Compared {
 
 function propertiesOf({ action }: LeftToDo, { server, row, isSecret }: Compared): ServerChange['properties'] {
   const applied: Spec | null | undefined = row?.applied;
+  if (action === 'create' && server !== undefined) return unknownProperties(server.spec);
   if (action === 'create' || action === 'delete' || server === undefined || applied == null) return {};
   return shownProperties(changedProperties(applied, server.spec), isSecret);
 }

@@ -3,7 +3,9 @@
 import type { DesiredState } from '../desired/desired-state.ts';
 import { type Unit, unitOfServers } from '../desired/unit.ts';
 import { isSameSpec } from '../machine/existence.ts';
+import { asWritten, type OutputFacts } from '../machine/read-outputs.ts';
 import { instanceAddress } from '../model/address.ts';
+import type { JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
@@ -36,6 +38,14 @@ export interface RecordedFacts {
   readonly approved: boolean;
   readonly protected: boolean;
   readonly deletion: 'delete' | 'retain';
+  /** What its provider reported last. */
+  readonly outputs?: JsonMap;
+}
+
+/** Returns what is known of the outputs of recorded servers. */
+export function recordedOutputs(recorded: readonly RecordedFacts[] | undefined): OutputFacts {
+  const servers = new Map(recorded?.map(({ name, outputs }) => [name, outputs]));
+  return { outputsOf: (server) => servers.get(server) };
 }
 
 /**
@@ -74,7 +84,9 @@ function isAsRecorded({ servers }: Unit, recorded: readonly RecordedFacts[]): bo
     const server = servers.get(name);
     if (server === undefined || wanted === null) return false;
     const { policy } = server;
-    return isSameSpec(server.spec, wanted) && policy.deletion === deletion && policy.protected === isProtected;
+    return (
+      isSameSpec(server.spec, asWritten(wanted)) && policy.deletion === deletion && policy.protected === isProtected
+    );
   });
 }
 

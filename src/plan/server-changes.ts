@@ -15,7 +15,7 @@ import {
   isUnread,
   lineAt,
 } from './causes.ts';
-import { changedProperties, type IsSecret, shownProperties } from './changed-properties.ts';
+import { changedProperties, type IsSecret, shownProperties, unknownProperties } from './changed-properties.ts';
 import type { ChangedServer } from './changed-servers.ts';
 import type { RetainedServer, ServerChange } from './plan.ts';
 
@@ -91,7 +91,7 @@ function created(server: WantedServer, after: Unit, units: ComparedUnits): Serve
   const place = placeOf(server);
   const before = units.before.get(instanceAddress(server.instance));
   const told = before === undefined ? newInstance(after, units) : membersText({ before, after }, server, 'new');
-  return { action: 'create', ...place, ...told, properties: {} };
+  return { action: 'create', ...place, ...told, properties: unknownProperties(server.spec) };
 }
 
 function newInstance(after: Unit, { writtenBefore }: ComparedUnits): ExplainedCause {

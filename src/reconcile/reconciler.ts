@@ -312,8 +312,10 @@ export class Reconciler {
   }
 
   #contextSources(): ContextSources {
-    const { ledger, registry, clock, graceMs, deleteBudget, recordOf } = this.#options;
+    const { ledger, registry, clock, graceMs, deleteBudget, recordOf, isSecret, isReference } = this.#options;
     return {
+      ...(isSecret && { isSecret }),
+      ...(isReference && { isReference }),
       ...{ ledger, registry, graceMs, proxies: this.presence, recordOf: knownRecords(ledger, recordOf) },
       claimantOf: (server) => this.#claims.claimantOf(server),
       get now() {

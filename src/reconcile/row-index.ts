@@ -9,6 +9,7 @@ import { placeKeys } from '../machine/place.ts';
 import { siteKeyOfRow } from '../machine/responsibility.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames, PROXIED } from '../model/names.ts';
+import { outputsOf } from '../model/outputs.ts';
 import type { HeadRow, ServerRow } from '../model/rows.ts';
 import { GroupCounts } from './group-counts.ts';
 
@@ -18,6 +19,8 @@ type OptionalRow = ServerRow | undefined;
 export class RowIndex {
   /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
   readonly #dependents = new NameSets();
+  /** By server, the names of the servers that take outputs of it, by their wanted spec. */
+  readonly #readers = new NameSets();
   readonly #counts = new GroupCounts();
   readonly #instances = new NameSets();
   /**
@@ -79,6 +82,10 @@ export class RowIndex {
       const [needed, needs] = [neededBy(before), neededBy(after)];
       this.#dependents.move(name, needed.difference(needs), needs.difference(needed));
     }
+    if (before?.wanted?.reads !== after?.wanted?.reads) {
+      const [old, now] = [sourcesOf(before), sourcesOf(after)];
+      this.#readers.move(name, old.difference(now), now.difference(old));
+    }
     if (before?.instance !== after?.instance) {
       this.#instances.move(
         name,
@@ -98,6 +105,11 @@ export class RowIndex {
    */
   dependentsOf(server: string): Iterable<string> {
     return this.#dependents.of(server);
+  }
+
+  /** Returns the names of the servers that take outputs of `server`, by their wanted spec. */
+  readersOf(server: string): ReadonlySet<string> {
+    return this.#readers.of(server);
   }
 
   /** Returns the names of the recorded servers that equal this name without regard to case, itself included. */
@@ -296,6 +308,11 @@ function queuedHealOf(row: ServerRow): string | undefined {
 function neededBy(row: OptionalRow): Set<string> {
   const specs = row === undefined ? [] : specsInUse(row);
   return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));
+}
+
+function sourcesOf(row: OptionalRow): Set<string> {
+  const texts = Object.values(row?.wanted?.reads ?? {});
+  return new Set(texts.flatMap(outputsOf).flatMap(({ servers }) => servers));
 }
 
 function isUnseen({ state, wanted, applied, checked, mayExist, provider, attempt }: ServerRow): boolean {

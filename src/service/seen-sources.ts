@@ -5,14 +5,17 @@ import type { Steps } from '../base/steps.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { problemsAndRemarks } from '../desired/remarks.ts';
 import type { Unit } from '../desired/unit.ts';
+import type { HieraNode } from '../hiera/node.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { addressOf, splitAddress } from '../model/address.ts';
 import type { EventPage, EventRange, ListedEvent, ListedPage, ListedRange } from '../model/instance-event.ts';
 import { emptyMap } from '../model/json.ts';
 import { type Scope, scopeOf } from '../model/least-rights.ts';
 import type { Client, TreeNode } from '../model/objects.ts';
+import { serversOf } from '../model/outputs.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HeldRow, RowKind, Rows } from '../model/rows.ts';
+import type { OutputPiece } from '../model/spec.ts';
 import { ClientView } from './client-view.ts';
 import { instanceNames } from './read/instance-views.ts';
 import type { PresentRows, ViewSources } from './views.ts';
@@ -215,13 +218,27 @@ class Projection {
     const known = this.#units.get(unit);
     if (known?.version === version) return known.unit;
     const servers = new Map([...unit.servers].filter(([name]) => this.#sees(name)));
-    const nodes = new Map([...unit.nodes].filter(([name]) => this.#sees(name)));
+    const nodes = new Map(
+      [...unit.nodes].flatMap(([name, node]) => (this.#sees(name) ? [[name, this.#seenNode(node)]] : [])),
+    );
     const isWhole =
       servers.size === unit.servers.size && nodes.size === unit.nodes.size && this.#view.seesAllOf(unit.name);
     const seen =
       isWhole || unit.type === 'clientcert' ? unit : { ...unit, servers, nodes, ...this.#emptied(unit, servers) };
     this.#units.set(unit, { version, unit: seen });
     return seen;
+  }
+
+  /** Whose output gives a value is told of servers that are seen. */
+  #seenNode(node: HieraNode): HieraNode {
+    const [first, ...others] = node.own;
+    if (first?.reads === undefined) return node;
+    const seen = (piece: OutputPiece): OutputPiece =>
+      typeof piece === 'string' ? piece : { ...piece, of: serversOf(piece).filter(this.#sees) };
+    const reads = Object.entries(first.reads).map(([key, { isList, texts }]) => {
+      return [key, { isList, texts: texts.map((pieces) => pieces.map(seen)) }] as const;
+    });
+    return { ...node, own: [{ ...first, reads: Object.fromEntries(reads) }, ...others] };
   }
 
   #emptied(unit: Unit, servers: Unit['servers']): Pick<Unit, 'keys' | 'entry'> {

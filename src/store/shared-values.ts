@@ -4,7 +4,7 @@ import { listSharing, SharedTexts } from '../base/lists.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
 import { sharedOutputs } from '../model/outputs.ts';
 import type { ServerRow } from '../model/rows.ts';
-import type { ServerPolicy, Spec } from '../model/spec.ts';
+import type { OutputTexts, ServerPolicy, Spec } from '../model/spec.ts';
 import type { Row } from './row-json.ts';
 
 /** The parts that rows had which were read before: texts, and what the last row had of each kind. */
@@ -15,6 +15,7 @@ export class SharedValues {
   readonly #dependsOn = listSharing();
   #policy: ServerPolicy | undefined;
   #layers: Spec['layers'] = {};
+  #reads: OutputTexts = {};
 
   /** Returns a row that is equal to `row`, and shares what it can. */
   share(row: Row): Row {
@@ -45,11 +46,13 @@ export class SharedValues {
     };
   }
 
-  #spec({ kind, properties, layers, configurationOnly, dependsOn, lists }: Spec): Spec {
+  #spec({ kind, properties, reads, layers, configurationOnly, dependsOn, lists }: Spec): Spec {
     if (!isSame(this.#layers as JsonMap, layers as JsonMap)) this.#layers = layers;
+    if (reads !== undefined && !isSame({ ...this.#reads }, { ...reads })) this.#reads = reads;
     return {
       kind: this.#texts.text(kind),
       properties: this.#texts.properties(properties),
+      ...(reads === undefined ? {} : { reads: this.#reads }),
       layers: this.#layers,
       configurationOnly: this.#configurationOnly(configurationOnly),
       dependsOn: this.#dependsOn(this.#texts.texts(dependsOn)),

@@ -28,8 +28,9 @@ import { startTestApi, type TestApi } from '../support/test-api.ts';
 const NOW = '2026-11-20T10:13:56.000Z';
 const OUTAGE: Required<Outage> = { reason: 'no answer', since: NOW, sinceStart: true };
 const LEADER: LeadingReplica = { name: 'a', since: NOW, fencing: 2 };
-const SPEC: Spec = {
+const SPEC: Required<Spec> = {
   ...{ kind: 'Platform::Server', properties: { size: ['a'] }, layers: { shape: { cpus: 8 } } },
+  reads: { address: { isList: false, texts: [['http://', { output: 'address', of: ['db'] }]] } },
   ...{ configurationOnly: [], dependsOn: [], lists: [] },
 };
 
@@ -213,7 +214,7 @@ const RARE = {
     statements: [
       {
         ...{ layer: 0, value: null, effect: 'removes', at: { file: 'a.yaml', line: 1 }, suppliedAt: null },
-        adds: ['a'],
+        ...{ adds: ['a'], outputs: [{ output: 'address', servers: ['db'] }] },
       } satisfies Required<LayerStatement>,
     ],
   } satisfies Required<ExplainedKey>,

@@ -109,7 +109,7 @@ describe('placeholders', () => {
     [
       'what looks like a placeholder',
       server('{ a: "<< zone >>" }'),
-      `warning web.yaml:7:22 not_a_placeholder: "<< zone >>" looks like a placeholder and is none (write <<parameter>>, <<index>> or <<(Array)['resource']['property']>>, without spaces)`,
+      `warning web.yaml:7:22 not_a_placeholder: "<< zone >>" looks like a placeholder and is none (write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces)`,
     ],
   ])('%s', (_what, resources, problem) => {
     expect(problemsOf(resources)).toEqual([problem]);
@@ -117,7 +117,7 @@ describe('placeholders', () => {
 
   test.each([`$${'{zone}'}`, '{{ zone }}', '{{zone}}'])('%s of a parameter is no placeholder here', (written) => {
     expect(problemsOf(server(`{ a: "${written}" }`), '{ zone: x }')).toEqual([
-      `warning web.yaml:7:22 not_a_placeholder: "${written}" looks like a placeholder and is none (write <<parameter>>, <<index>> or <<(Array)['resource']['property']>>, without spaces)`,
+      `warning web.yaml:7:22 not_a_placeholder: "${written}" looks like a placeholder and is none (write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces)`,
     ]);
     expect(problemsOf(server(`{ a: "${written}" }`), '{ other: x }')).toEqual([]);
   });

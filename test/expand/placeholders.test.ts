@@ -25,6 +25,7 @@ describe('tokenize', () => {
     ["<<(Array)['web']['ip']>>", [array('web', 'ip')]],
     ["<<(Array)['']['']>>", [array('', '')]],
     ["<<(Array)['web tier']['ip/4']>>", [array('web tier', 'ip/4')]],
+    ["<<(Output)['db']['ip']>>", [{ kind: 'output', resource: 'db', name: 'ip', text: "<<(Output)['db']['ip']>>" }]],
     ['a-<<zone>>-<<index>>', [literal('a-'), parameter('zone'), literal('-'), index]],
     ['<<a>><<b>>', [parameter('a'), parameter('b')]],
   ])('%j', (text, tokens) => {

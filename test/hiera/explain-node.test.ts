@@ -10,6 +10,7 @@ import { explainLastRecord, explainNode } from '../../src/hiera/explain-node.ts'
 import { resolveNode } from '../../src/hiera/resolve-node.ts';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import type { Properties } from '../../src/model/objects.ts';
 import type { ExplainedRecord } from '../../src/model/record.ts';
 import { readDirectory } from '../../src/repository/directory-snapshot.ts';
 import { explainedRecordOf } from '../support/explained-records.ts';
@@ -211,5 +212,33 @@ describe('the last record of a server that no commit wants', () => {
 
   it('tells one key alone', () => {
     expect(Object.keys(explainLastRecord('web-1', 'shop', { record, key: 'level' }).keys)).toEqual(['level']);
+  });
+});
+
+describe('a property that takes an output', () => {
+  const taken = { isList: false, texts: [['db://', { output: 'address', of: 'db' }]] };
+  const explainTaken = (properties?: Properties): Explained => {
+    const scope = scopeOf({ objects: OBJECTS, hierarchy: HIERARCHY });
+    const server = { ...serverOf({ properties: { environment: 'prod' } }), reads: { level: taken } };
+    const { node } = resolveNode({ server, clientcert: undefined }, scope);
+    const facts = { outputs: {}, updated: TIME, ...(properties && { properties }) };
+    return explainNode(node, { ...facts, root: 'base', commit: null, key: 'level' });
+  };
+  const outputs = [{ output: 'address', servers: ['db'] }];
+
+  it('is told with the server that has it', () => {
+    expect(explainTaken({ level: 'db://10.0.0.1' }).keys.level).toMatchObject({
+      value: 'db://10.0.0.1',
+      statements: [{ effect: 'used', outputs }, { effect: 'overridden' }, { effect: 'overridden' }],
+    });
+  });
+
+  it('is not known, and no other layer takes its place', () => {
+    for (const properties of [undefined, {}]) {
+      expect(explainTaken(properties).keys.level).toMatchObject({
+        value: null,
+        statements: [{ value: null, effect: 'unknown', outputs }, { effect: 'overridden' }, { effect: 'overridden' }],
+      });
+    }
   });
 });

@@ -282,3 +282,25 @@ it('does not forget a removed server that a failed create may have left elsewher
   const after = conclude(row, check, { ...CIRCUMSTANCES, proxyTags: ['east'] });
   expect(after).toMatchObject({ mayExist: true, adopting: false, proxyTags: ['east'], provider: PROXIED });
 });
+
+describe('the outputs of a check', () => {
+  const done = rowIn('done', { applied: SMALL, outputs: { address: '10.0.0.1', url: 'x' } });
+
+  it('take the place of those before', () => {
+    const told = answerOf('done', { outputs: { address: '10.0.0.2' } });
+    expect(endCheck(done, told)).toEqual({ ...done, outputs: { address: '10.0.0.2' } });
+  });
+
+  it('change nothing where there are none, or the same', () => {
+    expect(endCheck(done, answerOf('done'))).toBe(done);
+    expect(endCheck(done, answerOf('done', { outputs: { ...done.outputs } }))).toBe(done);
+  });
+
+  it('are none of a server that Treeline has not made', () => {
+    const there = endCheck(
+      rowIn('pending', { checked: false }),
+      answerOf('done', { outputs: { address: '10.0.0.2' } }),
+    );
+    expect(there).toMatchObject({ state: 'blocked', outputs: {} });
+  });
+});

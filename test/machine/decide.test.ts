@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decide } from '../../src/machine/decide.ts';
 import type { DecisionContext, Next } from '../../src/machine/decision.ts';
+import type { JsonMap } from '../../src/model/json.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { at, LARGE, NOW, openContext, rowIn, running, SMALL, SOON, specOf } from '../reconcile/build.ts';
 
@@ -381,6 +382,133 @@ const CASES: Readonly<Record<string, Case>> = {
     },
   },
 };
+
+const READS = { db: { isList: false, texts: [[{ output: 'address', of: 'db' }]] } };
+const READING = specOf('small', { reads: READS });
+const TAKEN = specOf('small', { reads: READS, properties: { ...SMALL.properties, db: '10.0.0.1' } });
+const MINUTES = 60_000;
+
+/** A world in which `db` is done for a minute, and has reported these outputs. */
+function reported(outputs: JsonMap, fields: Partial<DecisionContext> = {}): Partial<DecisionContext> {
+  return { outputs: { outputsOf: () => outputs, sinceOf: () => NOW - MINUTES }, ...fields };
+}
+
+const UNREPORTED: Next = { kind: 'output', server: 'db', output: 'address' };
+const NOT_REPORTED: Partial<ServerRow> = {
+  state: 'blocked',
+  reason: { code: 'no_output', text: 'the provider of db does not report the output "address"' },
+};
+/** The hours before, one after the other. */
+const HOURLY = Array.from({ length: 10 }, (_, hour) => at(NOW - (10 - hour) * 60 * MINUTES));
+const CHANGED = { generation: 3, updated: '2026-11-20T10:20:00Z' };
+
+const READERS: typeof CASES = {
+  'it takes an output that is not reported yet': {
+    row: rowIn('pending', { wanted: READING, since: at(NOW) }),
+    context: reported({}),
+    next: { ...UNREPORTED, until: NOW + MINUTES },
+  },
+  'what it takes the output of is not done': {
+    row: rowIn('pending', { wanted: READING }),
+    context: reported({}, { unmetDependencies: () => ['db'] }),
+    next: { kind: 'dependency', server: 'db' },
+  },
+  'it takes an output that has not been reported for long': {
+    row: rowIn('pending', { wanted: READING, since: at(NOW - 10 * MINUTES) }),
+    context: reported({}, { outputs: { outputsOf: () => ({}), sinceOf: () => NOW - 10 * MINUTES } }),
+    next: UNREPORTED,
+    changes: { ...NOT_REPORTED, ...SINCE_NOW },
+  },
+  'it takes an output of no use': {
+    row: rowIn('pending', { wanted: READING, since: at(NOW) }),
+    context: reported({ address: {} }),
+    next: UNREPORTED,
+    changes: {
+      ...NOT_REPORTED,
+      ...SINCE_NOW,
+      reason: { code: 'no_output', text: 'the output "address" of db is no text, number, boolean or list of texts' },
+    },
+  },
+  'the output is reported at last': {
+    row: rowIn('blocked', { wanted: READING, ...NOT_REPORTED }),
+    context: reported({ address: '10.0.0.1' }),
+    next: RUN,
+    changes: {
+      ...{ ...CHANGED, state: 'creating', reason: null, wanted: TAKEN, mayExist: true },
+      action: { id: '7.create', operation: 'create', spec: TAKEN, ...NEW_ACTION },
+      ...SINCE_NOW,
+    },
+  },
+  'the output stays unreported': {
+    row: rowIn('blocked', { wanted: READING, ...NOT_REPORTED }),
+    context: reported({}),
+    next: UNREPORTED,
+  },
+  'the output is as it was': {
+    row: rowIn('done', { wanted: TAKEN, applied: TAKEN }),
+    context: reported({ address: '10.0.0.1' }),
+    next: REST,
+  },
+  'the output is not reported any more, and the server is there': {
+    row: rowIn('done', { wanted: TAKEN, applied: TAKEN }),
+    context: reported({}),
+    next: REST,
+  },
+  'the output is not reported any more, and the server is not there yet': {
+    row: rowIn('pending', { wanted: TAKEN, since: at(NOW) }),
+    context: reported({}),
+    next: { ...UNREPORTED, until: NOW + MINUTES },
+    changes: { ...CHANGED, wanted: READING },
+  },
+  'the output has changed while others of its group are away': {
+    row: rowIn('done', { wanted: TAKEN, applied: TAKEN }),
+    context: reported({ address: '10.0.0.2' }, { hasSlot: () => false }),
+    next: { kind: 'slot', group: 'shop/web', until: undefined },
+    changes: {
+      ...{ ...CHANGED, state: 'pending', rereads: [at(NOW)], ...SINCE_NOW },
+      wanted: { ...TAKEN, properties: { ...SMALL.properties, db: '10.0.0.2' } },
+    },
+  },
+  'the output has changed, and is for configuration only': {
+    row: rowIn('done', {
+      wanted: { ...TAKEN, configurationOnly: ['db'] },
+      applied: { ...TAKEN, configurationOnly: ['db'] },
+    }),
+    context: reported({ address: '10.0.0.2' }),
+    next: REST,
+    changes: {
+      wanted: { ...TAKEN, configurationOnly: ['db'], properties: { ...SMALL.properties, db: '10.0.0.2' } },
+      applied: { ...TAKEN, configurationOnly: ['db'], properties: { ...SMALL.properties, db: '10.0.0.2' } },
+    },
+  },
+  'the output has changed while a call is under way': {
+    row: rowIn('updating', { wanted: TAKEN, applied: SMALL, action: running('update', TAKEN) }),
+    context: reported({ address: '10.0.0.2' }, { isInFlight: true }),
+    next: REST,
+  },
+  'the output has changed too often': {
+    row: rowIn('done', { wanted: TAKEN, applied: TAKEN, rereads: HOURLY }),
+    context: reported({ address: '10.0.0.2' }),
+    next: REST,
+    changes: {
+      ...{ ...CHANGED, state: 'blocked', rereads: [...HOURLY.slice(1), at(NOW)], ...SINCE_NOW },
+      wanted: { ...TAKEN, properties: { ...SMALL.properties, db: '10.0.0.2' } },
+      reason: {
+        code: 'output_fight',
+        text: 'outputs that it takes have changed 10 times within 24 hours: find out why, then retry',
+      },
+    },
+  },
+};
+
+describe('the next step of a server that takes outputs, where', () => {
+  it.each(Object.entries(READERS))('%s', (_name, { row, context, next, changes }) => {
+    const step = decide(row, openContext(context));
+    expect(step.next).toEqual(next);
+    if (changes === undefined) expect(step.row).toBe(row);
+    else expect(step.row).toEqual({ ...row, ...changes });
+  });
+});
 
 describe('the next step, where', () => {
   it.each(Object.entries(CASES))('%s', (_name, { row, context, next, changes }) => {

@@ -3,6 +3,7 @@
 // are tried in each state, others in the next one, and all in each by `npm run test:long`.
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../src/model/call-result.ts';
+import type { JsonMap } from '../../src/model/json.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { HOLD_KINDS, REASON_CODES } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
@@ -44,6 +45,7 @@ class Scene {
   /** An operation has nothing to do where what came before has led out already. */
   isTolerant = false;
   #failsSpares = false;
+  #outputs: JsonMap | undefined;
   #answer: (operation: Operation) => Promise<Answer> | undefined = () => undefined;
   /** The properties of `web`; null: no commit wants it. */
   #web: string | null = 'size: small';
@@ -108,10 +110,22 @@ class Scene {
 
   script(answer: (operation: Operation) => Promise<Answer> | undefined): this {
     this.#answer = answer;
-    this.core.provider.script = ({ resource, operation }) => {
+    this.core.provider.script = (call) => {
+      const { resource, operation } = call;
       if (resource === 'web') return this.#answer(operation);
-      return this.#failsSpares && operation === 'update' ? FAILED() : undefined;
+      if (this.#failsSpares && operation === 'update') return FAILED();
+      const outputs = resource === 'x' && operation === 'check' ? this.#outputs : undefined;
+      return outputs && Promise.resolve({ ...this.core.provider.act(call), outputs });
     };
+    return this;
+  }
+
+  /** A check of the server `x` finds that it has this address. */
+  async reports(address: string): Promise<this> {
+    this.#outputs = { address };
+    this.script(this.#answer);
+    await this.core.operator.check(this.core.order, { resource: 'x' });
+    await this.core.settle();
     return this;
   }
 
@@ -271,6 +285,8 @@ const lostUpdate = async (check: () => Promise<Answer> = () => HANG): Promise<Sc
   return await scene.wants('size: large');
 };
 const isIn = (scene: Scene, state: string) => () => scene.row?.state === state;
+
+const TAKING = `size: small, address: "<<(Output)['x']['address']>>"`;
 
 /** A proxy was to carry out the create of `web`, did not report, and is not registered any more. */
 async function lostByProxy(): Promise<Scene> {
@@ -535,6 +551,21 @@ const PLAYS: Readonly<Record<keyof typeof EXITS, Play>> = {
     },
     out: (scene) => scene.asks('retry'),
     isAbsent: true,
+  },
+  'blocked/no_output/wanted': {
+    into: async () => {
+      const scene = await (await start()).wants(TAKING);
+      return await scene.until(isIn(scene, 'blocked'));
+    },
+    out: (scene) => scene.reports('10.0.0.1'),
+  },
+  'blocked/output_fight/wanted': {
+    into: async () => {
+      const scene = await (await start()).wants(TAKING);
+      for (let time = 0; time < 10; time += 1) await scene.reports(`10.0.0.${time}`);
+      return scene;
+    },
+    out: (scene) => scene.asks('retry'),
   },
   'marked for delete/-/unwanted': {
     into: async () => await (await (await start()).suspend()).wants(null),

@@ -67,6 +67,8 @@ export type Deed =
   | { readonly kind: 'delete'; readonly instance: string }
   | { readonly kind: 'stranger'; readonly name: string; readonly site: string }
   | { readonly kind: 'vanish'; readonly name: string; readonly site: string }
+  /** A server has another address from now on, which is reported with the next answer about it. */
+  | { readonly kind: 'lease'; readonly name: string; readonly site: string; readonly address: string }
   /** A stranger changes a property of a server, without the controller. */
   | { readonly kind: 'tamper'; readonly name: string; readonly site: string; readonly size: string }
   /** The agent of a proxy dies, or its line is cut, for so long. */

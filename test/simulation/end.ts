@@ -23,7 +23,10 @@ const MINUTE_MS = 60_000;
 
 /** Lets everything settle, and looks whether it did. */
 export async function settle(world: World, approves: boolean): Promise<void> {
-  for (const { options } of world.sites) world.setSite(options.name, 'well');
+  for (const site of world.sites) {
+    world.setSite(site.options.name, 'well');
+    site.leaseAll();
+  }
   for (const proxy of world.proxies) {
     proxy.mend();
     proxy.start();
@@ -122,7 +125,10 @@ function judge(world: World): void {
   world.poll();
   world.rows.step(true);
   for (const [name] of world.core.ledger.list('server')) judgeRow(world, name);
-  for (const [name, row] of world.core.ledger.list('server')) judgePretended(world, name, row);
+  for (const [name, row] of world.core.ledger.list('server')) {
+    judgePretended(world, name, row);
+    world.calls.outputs.judge(name, row);
+  }
   for (const name of world.core.ledger.list('suspension').keys()) judgeSuspension(world, name);
   judgeHeld(world, world.core.ledger);
   for (const site of world.sites) for (const server of site.servers) judgeServer(world, site.options.name, server.name);
@@ -170,7 +176,10 @@ function judgeSuspension(world: World, name: string): void {
   if (!isKnown) world.fail('a suspension ends with its instance', `${name} is suspended, and does not exist`);
 }
 
-const WAITS_FOR_PEOPLE = ['exists_already', 'no_provider', 'provider_changed', 'protected'] as const;
+const WAITS_FOR_PEOPLE = [
+  ...(['exists_already', 'no_provider', 'provider_changed', 'protected'] as const),
+  ...(['no_output', 'output_fight'] as const),
+];
 
 /** A row is at rest, or says whom it waits for. */
 function judgeRow(world: World, name: string): void {

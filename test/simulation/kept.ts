@@ -57,6 +57,7 @@ const shape = object<Partial<Shape>>({
   lists: optional(yesOrNo),
   unavailable: optional(text),
   pause: optional(text),
+  takes: optional(yesOrNo),
   protected: optional(yesOrNo),
   retain: optional(yesOrNo),
   adopt: optional(yesOrNo),
@@ -131,6 +132,7 @@ const DEEDS: {
   delete: { instance },
   stranger: { name: text, site: text },
   vanish: { name: text, site: text },
+  lease: { name: text, site: text, address: text },
   tamper: { name: text, site: text, size: text },
   proxy: { proxy: text, does: keyOf({ stop: true, cut: true }), ms: number },
   replica: {

@@ -64,6 +64,11 @@ const DOING: Doing = {
     if (world.site(site).build(name)) world.tell(site, () => `a stranger builds ${name}`);
   },
   vanish: (world, { name, site }) => vanish(world, name, site),
+  lease: (world, { name, site, address }) => {
+    world.site(site).lease(name, address);
+    world.disturb();
+    world.tell(site, () => `${name} has the address ${address} from now on`);
+  },
   tamper: (world, { name, site, size }) => {
     if (!world.site(site).tamper(name, size)) return;
     world.disturb();

@@ -66,6 +66,9 @@ export class SimulatedSite {
   readonly #seed: number;
   readonly #watch: SiteWatch;
   readonly #servers = new Map<string, SiteServer>();
+  /** The addresses of servers, by name. One that is made gets another one, half the time only later. */
+  readonly #leases = new Map<string, string>();
+  #isLate = true;
   /** Ends of actions that go on when their controller is gone, by a number. */
   /** Node keeps a signal that follows others for as long as somebody listens to it, and with the listener this whole world. */
   readonly #closing = new AbortController();
@@ -123,6 +126,17 @@ export class SimulatedSite {
     if (server === undefined) return false;
     server.properties = { ...server.properties, size };
     return true;
+  }
+
+  /** A server has another address from now on. */
+  lease(name: string, address: string): void {
+    this.#leases.set(name, address);
+  }
+
+  /** Whoever has no address yet gets one, and whoever is made from now on gets one at once. */
+  leaseAll(): void {
+    this.#isLate = false;
+    for (const { name } of this.servers) if (!this.#leases.has(name)) this.lease(name, '10.0.0.250');
   }
 
   /** Listens to no signal any more. */
@@ -275,6 +289,9 @@ export class SimulatedSite {
       const made = isCareless ? { ...properties, size: 'any' } : properties;
       const builtAt = this.#scheduler.now;
       this.#servers.set(this.#keyOf(resource), { name: resource, properties: made, maker: 'controller', builtAt });
+      const luck = this.#drawn(`lease ${this.#calls}`);
+      if (luck < 0.5 && this.#isLate) this.#leases.delete(resource);
+      else this.lease(resource, `10.0.1.${Math.floor(luck * 200)}`);
     }
     this.#watch.effect(this.options.name, call);
   }
@@ -282,7 +299,9 @@ export class SimulatedSite {
   #truth({ operation, resource }: Call): Answer {
     const server = this.find(resource);
     if (server !== undefined && operation === 'delete') return answer('failed', { message: 'it is there again' });
-    return server === undefined ? answer('absent', {}) : answer('done', { observed: server.properties });
+    if (server === undefined) return answer('absent', {});
+    const address = this.#leases.get(resource);
+    return { ...answer('done', { observed: server.properties }), outputs: address === undefined ? {} : { address } };
   }
 
   #keyOf(name: string): string {

@@ -25,6 +25,8 @@ export interface Shape {
   readonly dbNeeds: string;
   /** Whether `web` lists `db`. */
   readonly lists: boolean;
+  /** Whether `web` takes the address that `db` reports. */
+  readonly takes: boolean;
   readonly unavailable: string;
   readonly pause: string;
   readonly protected: boolean;
@@ -37,7 +39,7 @@ export interface Shape {
 
 export const PLAIN: Shape = {
   ...{ prefix: 'a', web: 2, db: false, links: false, size: '1', site: 'north', lab: true, small: true },
-  ...{ webNeeds: '', dbNeeds: '', lists: false, unavailable: '1', pause: '0' },
+  ...{ webNeeds: '', dbNeeds: '', lists: false, takes: false, unavailable: '1', pause: '0' },
   ...{ protected: false, retain: false, adopt: false, drift: '', template: 'stack' },
 };
 
@@ -162,13 +164,17 @@ export function fieldsOf(shape: Shape): Record<string, unknown> {
   };
 }
 
-function webProperties({ prefix, lab, small, webNeeds, links, lists, db }: Shape): Record<string, unknown> {
+/** The property that takes the address of `db`. */
+export const PEER = 'peer';
+
+function webProperties({ prefix, lab, small, webNeeds, links, lists, takes, db }: Shape): Record<string, unknown> {
   const needs = [webNeeds, links ? `${prefix}-link-<<index>>` : ''].filter((need) => need !== '');
   return {
     ...(lab ? { environment: 'lab' } : {}),
     ...(small ? { shape: 'small' } : {}),
     ...(needs.length > 0 ? { depends_on: needs } : {}),
     ...(lists && db ? { peers: "<<(Array)['db']['name']>>" } : {}),
+    ...(takes && db ? { [PEER]: "<<(Output)['db']['address']>>" } : {}),
   };
 }
 
@@ -194,7 +200,7 @@ export function isValidShape(shape: Shape): boolean {
   const hasTemplate = shape.template === 'stack';
   const hasDb = shape.db || shape.web === 0 || shape.webNeeds !== 'db';
   // A circle of resources as they are written, also where one of them has no members.
-  const hasNoCircle = !(shape.db && shape.webNeeds === 'db' && shape.dbNeeds === 'web');
+  const hasNoCircle = !(shape.db && (shape.webNeeds === 'db' || shape.takes) && shape.dbNeeds === 'web');
   // A third member needs a link that no instance has.
   const hasLinks = !shape.links || shape.web <= 2;
   return hasTemplate && hasDb && hasNoCircle && hasLinks;

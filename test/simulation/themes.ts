@@ -2,6 +2,7 @@
 // little of everything. The themes of scenes play a few events in the order that matters.
 import { DRIFT_THEMES } from './themes/drift.ts';
 import { LIFE_THEMES } from './themes/life.ts';
+import { OUTPUT_THEMES } from './themes/outputs.ts';
 import { PROXY_THEMES } from './themes/proxies.ts';
 import { REPLICA_THEMES } from './themes/replicas.ts';
 import { SAFETY_THEMES } from './themes/safety.ts';
@@ -19,5 +20,5 @@ export const THEMES: readonly [Theme, ...Theme[]] = [
   ...([general, general] as const),
   ...[...SAFETY_THEMES, ...LIFE_THEMES, ...WAITING_THEMES],
   ...[...SAFETY_SCENES, ...LIFE_SCENES, ...LIVES_SCENES, ...WAITING_SCENES],
-  ...[...DRIFT_THEMES, ...PROXY_THEMES, ...REPLICA_THEMES],
+  ...[...DRIFT_THEMES, ...PROXY_THEMES, ...REPLICA_THEMES, ...OUTPUT_THEMES],
 ];

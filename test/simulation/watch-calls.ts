@@ -11,6 +11,7 @@ import type { SiteServer, SiteWatch } from './simulated-site.ts';
 import { CreateWatch } from './watch-creates.ts';
 import { DeleteWatch } from './watch-deletes.ts';
 import type { DriftWatch } from './watch-drift.ts';
+import { OutputWatch } from './watch-outputs.ts';
 import { RateWatch } from './watch-rates.ts';
 
 interface Running {
@@ -31,6 +32,7 @@ export class CallWatch implements SiteWatch {
   readonly deletes: DeleteWatch;
   readonly #drift: DriftWatch;
   readonly #rates: RateWatch;
+  readonly outputs: OutputWatch;
   /** Every server that a controller ever asked a site to make. */
   readonly made = new Set<string>();
   /** Every server of which it asked a delete. */
@@ -44,6 +46,7 @@ export class CallWatch implements SiteWatch {
     this.#creates = new CreateWatch(facts);
     this.deletes = new DeleteWatch(facts, followed, this.#creates);
     this.#rates = new RateWatch(facts);
+    this.outputs = new OutputWatch(facts);
   }
 
   /** How many calls are under way. */
@@ -108,6 +111,7 @@ export class CallWatch implements SiteWatch {
       this.deletes.began(site, call);
     }
     this.#rates.began(call);
+    this.outputs.began(call);
   }
 
   /** Where the clock was set forward since, this is before it was set; where it was set back, the deadline is later too. */
@@ -143,6 +147,7 @@ export class CallWatch implements SiteWatch {
     const { resource, operation } = call;
     const words = answer === undefined ? 'ends without an answer' : `answers ${answer.outcome}`;
     this.#facts.tell(site, () => `${operation} ${resource} ${words}`);
+    this.outputs.ended(call, answer);
     if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
     if (operation === 'check') {
       this.#creates.checked(site, call, answer);

@@ -9,6 +9,7 @@ import { siteOfRow } from './build-sites.ts';
 import { validShape } from './edit-files.ts';
 import type { Facts } from './facts.ts';
 import type { Followed } from './followed.ts';
+import { INSTANCES } from './themes/theme.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -19,6 +20,8 @@ const ANEW_MAX = 3;
 /** Checks of one server at rest in an hour: every five minutes, a tenth earlier; and more for everything that happened. */
 const CHECKS_MAX = 16;
 const CHECKS_PER_DISTURBANCE = 4;
+/** More of one whose output others wait for. */
+const CHECKS_FOR_OUTPUT = 24;
 /** How soon after a check was ended for another call that call begins. */
 const GIVES_WAY_MS = 1_000;
 /** How long a check that was due may still begin after a commit has switched checks off. */
@@ -253,15 +256,22 @@ export class DriftWatch {
     this.#facts.fail('healing stops after three rounds within a day', `${words} of ${name}`);
   }
 
+  /** Whether a commit had a server that takes an output of this one: who waits for that has it checked. */
+  #isTaken(name: string): boolean {
+    if ((this.#facts.core?.ledger.index.readersOf(name).size ?? 0) > 0) return true;
+    const shapes = this.#followed.all.flatMap(({ files }) => INSTANCES.map((one) => validShape(files, one)));
+    return shapes.some((shape) => shape?.takes === true && shape.db && `${shape.prefix}-db` === name);
+  }
+
   /** Only one that a person asked for where the policy is `off`; and not too many. */
   #routine(name: string, row: ServerRow): void {
     const { scheduler, disturbances, asked } = this.#facts;
     const since = scheduler.now - HOUR_MS;
     this.#gone = this.#gone.filter((time) => time > since);
     const isOff = this.policyOf(row) === 'off' && (this.#followed.last?.since ?? 0) < scheduler.now - OFF_MS;
-    if (isOff && !asked.checks.has(name) && this.#gone.length === 0 && !isMissed(row)) {
+    if (isOff && !asked.checks.has(name) && this.#gone.length === 0 && !isMissed(row) && !this.#isTaken(name)) {
       this.#facts.fail(
-        'nothing is checked where drift is off, unless asked for, or while another server is gone',
+        'nothing is checked where drift is off, unless asked for, for who takes its output, or while another server is gone',
         name,
       );
     }
@@ -272,7 +282,8 @@ export class DriftWatch {
     this.#checks.set(name, checks);
     if (checks.length <= CHECKS_MAX) return;
     const disturbed = disturbances.filter((time) => time > since).length;
-    const max = CHECKS_MAX + CHECKS_PER_DISTURBANCE * disturbed + this.#gone.length;
+    const awaited = this.#isTaken(name) ? CHECKS_FOR_OUTPUT : 0;
+    const max = CHECKS_MAX + awaited + CHECKS_PER_DISTURBANCE * disturbed + this.#gone.length;
     if (checks.length > max) {
       const words = `${checks.length} for ${name} within an hour; the bound is ${max}`;
       this.#facts.fail('checks of one server at rest stay below a bound', words);

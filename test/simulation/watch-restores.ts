@@ -4,6 +4,7 @@
 
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { isMade } from '../../src/machine/existence.ts';
+import { asWritten } from '../../src/machine/read-outputs.ts';
 import { instanceAddress, nameAt } from '../../src/model/address.ts';
 import { isSame, type Json } from '../../src/model/json.ts';
 import type { HeadRow, Rows, ServerRow } from '../../src/model/rows.ts';
@@ -63,7 +64,8 @@ export class RestoreWatch {
     for (const [name, row] of servers) {
       if (row.wanted === null) continue;
       const server = wanted.get(name);
-      const isAlike = server !== undefined && server.instance === row.instance && isSameSpec(server.spec, row.wanted);
+      const isAlike =
+        server !== undefined && server.instance === row.instance && isSameSpec(server.spec, asWritten(row.wanted));
       const address = instanceAddress(row.instance);
       if (isAlike && desired.owners.get(name) === address) continue;
       if (!isSetFree(address, desired, recorded)) this.#differs(name, 'recorded');

@@ -194,6 +194,15 @@ const STACKS: readonly WrongFile[] = [
   ['a placeholder without a parameter', server('a: "<<x>>"')],
   ['an Array of an unknown resource', server(`a: "<<(Array)['b']['name']>>"`)],
   ['an Array of an unknown property', server(`a: "<<(Array)['a']['x']>>"`)],
+  ['an output of an unknown resource', server(`a: "<<(Output)['b']['ip']>>"`)],
+  ['an output in a name', server(`name: "<<(Output)['a']['ip']>>"`)],
+  [
+    'an Array of a property that takes an output',
+    {
+      ...server(''),
+      'stacks/templates/one.yaml': `resources:\n  a: { type: "Platform::Server", properties: { x: "<<(Output)['b']['ip']>>" } }\n  b: { type: "Platform::Server" }\n  c: { type: "Platform::Server", properties: { x: "<<(Array)['a']['x']>>" } }\n`,
+    },
+  ],
   ['a configuration_only of nothing', server('configuration_only: prot, port: "80"')],
   [
     'an unknown kind',

@@ -1,7 +1,7 @@
 // Formats an explanation for people: one key with all layers, a whole record with the layers that set each key, or the
 // differences between two explanations of one node.
 
-import { countOf, shortOid } from '../../base/wording.ts';
+import { countOf, quoteSome, shortOid } from '../../base/wording.ts';
 import type {
   ExplainedKey,
   ExplainedLayer,
@@ -71,7 +71,8 @@ function blockOf(key: string, explained: ExplainedKey, explanation: NodeExplanat
   return [visibleLine(keyHead(key, explained)), ...tableLines(rows, WIDTH_MAX)].join('\n');
 }
 
-function keyHead(key: string, { value, merge }: ExplainedKey): string {
+function keyHead(key: string, { value, merge, statements }: ExplainedKey): string {
+  if (statements.some(({ effect }) => effect === 'unknown')) return `${key} is not in the record: it is not known yet`;
   if (value === null) return `${key} is not in the record: a layer removes it`;
   return `${key} = ${recordValueText(value)}${merge === 'unique' ? ', the lists of all layers joined (unique)' : ''}`;
 }
@@ -188,14 +189,22 @@ function statementRows(
   { layers, files }: StatementContext,
   { mark, isValueKnown = false }: RowOptions,
 ): readonly Cells[] {
-  const { layer, at, suppliedAt } = statement;
+  const { layer, at, suppliedAt, outputs = [] } = statement;
   const shown = layers[layer];
   const text = isValueKnown ? '' : statementText(statement);
   const first = [mark, shown === undefined ? '' : layerText(shown), text, ...placeCells(at, files)];
-  return suppliedAt === null ? [first] : [first, ['', '', '  by the parameter', ...placeCells(suppliedAt, files)]];
+  const sources = outputs.map(({ output, servers }) => [
+    '',
+    '',
+    `  from the output "${output}" of ${quoteSome(servers)}`,
+  ]);
+  return suppliedAt === null
+    ? [first, ...sources]
+    : [first, ...sources, ['', '', '  by the parameter', ...placeCells(suppliedAt, files)]];
 }
 
-function statementText({ value, adds }: LayerStatement): string {
+function statementText({ value, adds, effect }: LayerStatement): string {
+  if (effect === 'unknown') return 'not known yet';
   if (value === null) return 'null (removes it)';
   const isPart = adds !== undefined && recordValueText(adds) !== recordValueText(value);
   if (!isPart) return recordValueText(value);

@@ -5,7 +5,7 @@
 import { countOf } from '../../base/wording.ts';
 import { SECRET_VALUE } from '../../hiera/secrets.ts';
 import type { Json } from '../../model/json.ts';
-import type { Difference } from '../../plan/plan.ts';
+import { type Difference, isKnownAfter } from '../../plan/plan.ts';
 import { missingIn, secretText } from './plan-headline.ts';
 
 /** The length of a name in characters, beyond which it is cut. The names of servers and instances are rarely longer. */
@@ -106,6 +106,7 @@ const CONTEXT_LENGTH = 12;
 
 /** Returns a value as JSON in a code span; `none` where there is none. */
 export function valueText(value: Json | null): string {
+  if (isKnownAfter(value)) return value;
   return value === null ? 'none' : code(JSON.stringify(value), VALUE_LENGTH_MAX);
 }
 

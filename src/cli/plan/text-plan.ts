@@ -9,6 +9,7 @@ import {
   type ConfigurationChange,
   type Difference,
   hasNoEffect,
+  isKnownAfter,
   type NodeChange,
   type Plan,
   type Rename,
@@ -220,5 +221,6 @@ function itemsText(verb: string, items: readonly Json[]): readonly string[] {
 }
 
 function valueText(value: Json | null): string {
+  if (isKnownAfter(value)) return value;
   return value === null ? '(none)' : quote(value);
 }

@@ -1,8 +1,10 @@
 // Collects the facts that a decision about one server reads: rows of others, providers, capacity. Read-only.
+import type { SecretRules } from '../../machine/call-outcome.ts';
 import type {
   CheckEnd,
   Claimant,
   DecisionContext,
+  RecordedOutputs,
   ResponsibleEntry,
   ResponsibleProvider,
 } from '../../machine/decision.ts';
@@ -13,6 +15,7 @@ import type { Needs, ServersInTheWay } from '../../machine/needs.ts';
 import { openRemovals } from '../../machine/removals.ts';
 import { fitsProxy } from '../../machine/responsibility.ts';
 import { failuresMax, type GroupView, hasSlot } from '../../machine/rollout.ts';
+import { isPlainSecret } from '../../machine/secret-values.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Wait, WaitOfKind } from '../../machine/wait.ts';
 import { PROXIED } from '../../model/names.ts';
@@ -25,7 +28,7 @@ import { type ProviderSources, providerFor, wasPretended } from './responsible-p
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
 
 /** The parts that a decision context reads. What only the loop knows may be left out: then the rows alone decide. */
-export interface ContextSources extends ProviderSources {
+export interface ContextSources extends ProviderSources, SecretRules {
   readonly ledger: LedgerReads & Pick<Ledger, 'list'>;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -146,6 +149,15 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
     this.#around = around;
     const recorded = around.ledger.server(name);
     this.#exemption = recorded === undefined ? undefined : around.exemptionOf?.(name, recorded);
+  }
+
+  get outputs(): RecordedOutputs {
+    const { ledger } = this.#around;
+    return {
+      outputsOf: (server) => ledger.server(server)?.outputs,
+      mayHold: (name, value) => !isPlainSecret({ name, value }, this.#around),
+      sinceOf: (server) => Date.parse(ledger.server(server)?.since ?? '') || 0,
+    };
   }
 
   get lastCheck(): CheckEnd | undefined {

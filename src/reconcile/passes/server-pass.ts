@@ -194,6 +194,7 @@ export class ServerPass {
     if (next.kind === 'run') executor.run(name, row);
     if (next.kind === 'again') queue.add(name);
     if (next.kind === 'budget') review();
+    if (next.kind === 'output' && next.until !== undefined) checks.schedule.request(next.server);
     if (next.kind === 'witness') sites.summon(name, row);
     const until = passTime(row, next);
     if (until !== undefined) queue.addAfter(name, until - clock.now());

@@ -18,7 +18,7 @@ import { RolloutSlots } from './rollout-slots.ts';
 import { WaitIndex } from './wait-index.ts';
 
 /** The waits for another server that any change of its row may end. */
-const ENDED_BY_CHANGE = ['holder', 'spelling', 'former', 'first check'] as const;
+const ENDED_BY_CHANGE = ['output', 'holder', 'spelling', 'former', 'first check'] as const;
 
 interface WakeUpsOptions {
   readonly ledger: Ledger;
@@ -160,6 +160,7 @@ export class WakeUps {
     const after = value ?? undefined;
     for (const kind of ENDED_BY_CHANGE) this.#wakeLine(kind, name);
     if (isUp(after)) this.#wakeLine('dependency', name);
+    if (before?.outputs !== after?.outputs) this.#options.ledger.index.readersOf(name).forEach(this.#options.wake);
     // Fewer servers hold up the delete of another spelling for which this one waits.
     for (const other of awaitedSpellings(name, after, this.#options.ledger)) {
       if (this.#waits.get(other)?.kind !== 'holder') continue;

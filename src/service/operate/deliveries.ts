@@ -16,7 +16,7 @@ import {
 } from '../../machine/delivery.ts';
 import { fitsProxy, proxyTagsOf } from '../../machine/responsibility.ts';
 import type { JsonMap } from '../../model/json.ts';
-import type { Client } from '../../model/objects.ts';
+import type { Client, Properties } from '../../model/objects.ts';
 import type { Change, DeliveryRow, RecordMark } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
@@ -231,6 +231,8 @@ interface KnownRecord {
   readonly digest: string;
   readonly tags: readonly string[];
   readonly outputs: JsonMap | undefined;
+  /** Those of a server that takes outputs of others. */
+  readonly properties: Properties | undefined;
   readonly updated: string | undefined;
 }
 
@@ -244,15 +246,23 @@ export function presentRecord(view: RecordView, name: string) {
   const key = nodeOf(desired, name) ?? server?.lastRecord;
   if (key == null) return undefined;
   const { updated } = server ?? rows.read('node', name) ?? { updated: undefined };
+  const wanted = server?.wanted?.reads === undefined ? undefined : server.wanted;
+  const facts = { outputs: server?.outputs, properties: wanted?.properties, updated };
   let record = known.get(key);
-  if (record === undefined || record.outputs !== server?.outputs || record.updated !== updated) {
+  if (record === undefined || !isOfFacts(record, facts)) {
     const made = nodeAtMoment(view, name)?.record();
     if (made === undefined) return undefined;
     const digest = shortDigest(JSON.stringify(made));
-    record = { digest, tags: proxyTagsOf(made), outputs: server?.outputs, updated };
+    record = { digest, tags: proxyTagsOf(made), ...facts };
     known.set(key, record);
   }
   return { digest: record.digest, tags: record.tags, incarnation: server?.incarnation ?? 0 };
+}
+
+type RecordFacts = Pick<KnownRecord, 'outputs' | 'properties' | 'updated'>;
+
+function isOfFacts(record: RecordFacts, { outputs, properties, updated }: RecordFacts): boolean {
+  return record.outputs === outputs && record.properties === properties && record.updated === updated;
 }
 
 /** Tells whether a client speaks for some node: most do not, and nothing is looked up for them. */

@@ -237,6 +237,10 @@ export function unblocking(resource: string, row: ServerRow): string | null {
       return `take the change back, or push "protected: false" for ${row.instance} first; where it is not to be built again: treeline retry --resource ${resource}`;
     case 'no_proxy':
       return 'register a proxy with that tag, and see that it runs; or add an entry to execution.providers in the settings';
+    case 'no_output':
+      return 'have its provider report that output, or correct the template, and push; it goes on by itself';
+    case 'output_fight':
+      return `treeline retry --resource ${resource}`;
     case 'no_provider':
     case 'provider_changed': {
       const settings = 'correct execution.providers in the settings, and start the controller again';

@@ -87,6 +87,7 @@ function isRetained({ policy, instance }: WantedServer, after: DesiredState): bo
 function isSameRecord(a: HieraNode | undefined, b: HieraNode | undefined): boolean {
   if (a === undefined || b === undefined || a === b) return a === b;
   if (isSameLayers(a, b)) return true;
+  if (!isSame(a.own[0]?.reads, b.own[0]?.reads)) return false;
   const facts = { outputs: {}, updated: '' };
   return isSame(buildPlainRecord(a, facts), buildPlainRecord(b, facts));
 }

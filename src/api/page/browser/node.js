@@ -4,7 +4,8 @@ import { CommitId, instanceLink, Table } from './parts.js';
 import { shownValue } from './words.js';
 
 /** @typedef {{ readonly file: string, readonly line: number } | null} Place */
-/** @typedef {{ readonly layer: number, readonly value: unknown, readonly effect: string, readonly at: Place, readonly suppliedAt: Place }} Statement */
+/** @typedef {{ readonly layer: number, readonly value: unknown, readonly effect: string, readonly at: Place, readonly suppliedAt: Place,
+ *   readonly outputs?: readonly { readonly output: string, readonly servers: readonly string[] }[] }} Statement */
 /** @typedef {{ readonly value: unknown, readonly isSecret: boolean, readonly merge: string, readonly statements: readonly Statement[] }} Key */
 /** @typedef {{ readonly kind: string, readonly type: string, readonly name: string | null }} Layer */
 /**
@@ -49,14 +50,21 @@ function layerName(layer) {
   return layer.kind === 'object' ? `${layer.type} ${layer.name ?? ''}` : layer.kind;
 }
 
+/** @param {Pick<Statement, 'at' | 'suppliedAt' | 'outputs'>} statement */
+function writtenAt({ at, suppliedAt, outputs = [] }) {
+  const parameter = suppliedAt ? `, with the parameter of ${placeText(suppliedAt)}` : '';
+  const from = outputs.map(({ output, servers }) => `, from the output "${output}" of ${servers.join(', ')}`);
+  return `${placeText(at) || 'in no file'}${parameter}${from.join('')}`;
+}
+
 /** @param {{ readonly name: string, readonly of: Key, readonly layers: readonly Layer[] }} props */
 function Statements({ name, of: key, layers }) {
   return html`<p class="quiet">Merged by the rule "${key.merge}", the most specific layer first.</p>
     <${Table} label=${`Layers of ${name}`} columns=${['Layer', 'Value', 'Effect', 'Written at']}>
       <tbody>${key.statements.map(
-        ({ layer, value, effect, at, suppliedAt }) => html`<tr class=${effect === 'overridden' ? 'overridden' : ''}>
+        ({ layer, value, effect, ...places }) => html`<tr class=${effect === 'overridden' ? 'overridden' : ''}>
           <th scope="row">${layerName(layers[layer])}</th><td data-column="Value">${shown(key, value)}</td><td data-column="Effect">${effect}</td>
-          <td data-column="Written at">${placeText(at) || 'in no file'}${suppliedAt === null || suppliedAt === undefined ? '' : `, with the parameter of ${placeText(suppliedAt)}`}</td>
+          <td data-column="Written at">${writtenAt(places)}</td>
         </tr>`,
       )}</tbody>
     <//>`;

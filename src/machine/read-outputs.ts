@@ -1,0 +1,149 @@
+// Gives properties that take outputs of other servers their values, from what providers have reported. Pure: the caller passes
+// the outputs. docs/decisions/0057-outputs-reach-others.md.
+import { emptyMap, fieldOf, isMap, isSame, type JsonMap } from '../model/json.ts';
+import { TEXT_LENGTH_MAX } from '../model/keys.ts';
+import type { PropertyValue } from '../model/objects.ts';
+import { outputsOf, serversOf } from '../model/outputs.ts';
+import type { OutputPiece, OutputText, OutputTexts, Spec } from '../model/spec.ts';
+
+/** Characters of all values of one server that outputs give; its own outputs have the same limit. */
+const READ_LENGTH_MAX = 64 * 1024;
+
+/** What is known of the outputs of servers. */
+export interface OutputFacts {
+  /** Returns what the provider of a server reported last; undefined where no such server is recorded. */
+  readonly outputsOf: (server: string) => JsonMap | undefined;
+  /** Returns false where a property must not hold a value: it is for a secret, and the value is no reference. */
+  readonly mayHold?: (property: string, value: PropertyValue) => boolean;
+}
+
+/** An output that gives a property no value. */
+export interface UnknownOutput {
+  /** The server that has it or should have it. */
+  readonly server: string;
+  readonly output: string;
+  /** Why its value is of no use, as the end of a sentence that begins with the output; null: it was not reported. */
+  readonly fault: string | null;
+}
+
+/** Returns the texts of those properties whose value is not known. */
+export function unknownReads({ reads, properties }: Spec): OutputTexts {
+  if (reads === undefined) return NO_READS;
+  return Object.fromEntries(Object.entries(reads).filter(([name]) => !Object.hasOwn(properties, name)));
+}
+
+const NO_READS: OutputTexts = {};
+
+/** Returns a spec without the values that outputs give, as expansion makes it. */
+export function asWritten(spec: Spec): Spec {
+  return spec.reads === undefined ? spec : { ...spec, properties: writtenProperties(spec) };
+}
+
+/**
+ * Returns a spec with the values that outputs give now; the same object where it has them. Where an output is not reported, or
+ * of no use, a property keeps the value that `before` has for the same text; null: it keeps none.
+ */
+export function takeOutputs(spec: Spec, before: Spec | null, facts: OutputFacts): Spec {
+  if (spec.reads === undefined) return spec;
+  const properties: Record<string, PropertyValue> = writtenProperties(spec);
+  for (const [name, found] of evaluate(spec.reads, facts)) {
+    const value = 'value' in found ? found.value : keptValue(name, { spec, before, facts });
+    if (value !== undefined) properties[name] = value;
+  }
+  return isSame(properties, spec.properties) ? spec : { ...spec, properties };
+}
+
+/** Returns the values that outputs give now, by property. */
+export function readValues(reads: OutputTexts, facts: OutputFacts): Readonly<Record<string, PropertyValue>> {
+  const found = [...evaluate(reads, facts)];
+  return Object.fromEntries(found.flatMap(([name, one]) => ('value' in one ? [[name, one.value]] : [])));
+}
+
+/** Returns, by property, the outputs that give a spec no value now, whether or not it keeps an earlier one. */
+export function unknownOutputs({ reads = NO_READS }: Spec, facts: OutputFacts): ReadonlyMap<string, UnknownOutput> {
+  const unknown = new Map<string, UnknownOutput>();
+  for (const [name, found] of evaluate(reads, facts)) if (!('value' in found)) unknown.set(name, found);
+  return unknown;
+}
+
+function writtenProperties({ properties, reads = NO_READS }: Spec): Record<string, PropertyValue> {
+  const written = emptyMap<PropertyValue>();
+  for (const [name, value] of Object.entries(properties)) if (!Object.hasOwn(reads, name)) written[name] = value;
+  return written;
+}
+
+interface Keeping {
+  readonly spec: Spec;
+  readonly before: Spec | null;
+  readonly facts: OutputFacts;
+}
+
+function keptValue(name: string, { spec, before, facts }: Keeping): PropertyValue | undefined {
+  const [text, last] = [fieldOf(spec.reads ?? {}, name), fieldOf(before?.reads ?? {}, name)];
+  const value = fieldOf<PropertyValue>(before?.properties ?? {}, name);
+  if (value === undefined || !isSame(text, last)) return undefined;
+  return facts.mayHold?.(name, value) === false ? undefined : value;
+}
+
+type Found = UnknownOutput | { readonly value: PropertyValue };
+
+function* evaluate(reads: OutputTexts, facts: OutputFacts): Generator<readonly [property: string, found: Found]> {
+  let left = READ_LENGTH_MAX;
+  for (const [name, text] of Object.entries(reads)) {
+    const found = readText(text, facts);
+    if (!('value' in found)) {
+      yield [name, found];
+      continue;
+    }
+    const { value } = found;
+    left -= [value].flat().reduce((sum, item) => sum + item.length, 0);
+    const [{ output, servers } = { output: '', servers: [] }] = outputsOf(text);
+    if (left < 0) yield [name, { server: servers[0] ?? '', output, fault: TOO_LONG }];
+    else if (facts.mayHold?.(name, value) === false)
+      yield [name, { server: servers[0] ?? '', output, fault: `is no reference to a secret, as "${name}" has to be` }];
+    else yield [name, found];
+  }
+}
+
+const TOO_LONG = 'makes the values that the server takes longer than 64 KiB';
+
+function readText({ isList, texts }: OutputText, facts: OutputFacts): Found {
+  const items: string[] = [];
+  for (const pieces of texts) {
+    const value = textOf(pieces, facts);
+    if (typeof value !== 'string' && 'output' in value) return value;
+    if (!isList) return { value };
+    items.push(...[value].flat());
+  }
+  return { value: items };
+}
+
+/** Returns a list only where the whole text is one output, and that is a list, or of a group. */
+function textOf(pieces: readonly OutputPiece[], facts: OutputFacts): PropertyValue | UnknownOutput {
+  let text = '';
+  for (const piece of pieces) {
+    const value = typeof piece === 'string' ? piece : reportedValue(piece, facts);
+    if (typeof value !== 'string' && 'output' in value) return value;
+    if (pieces.length === 1) return value;
+    text += [value].flat().join(',');
+    if (typeof piece !== 'string' && text.length > TEXT_LENGTH_MAX)
+      return { server: serversOf(piece)[0] ?? '', output: piece.output, fault: TOO_LONG };
+  }
+  return text;
+}
+
+function reportedValue(piece: Exclude<OutputPiece, string>, facts: OutputFacts): PropertyValue | UnknownOutput {
+  const { output } = piece;
+  const items: string[] = [];
+  for (const server of serversOf(piece)) {
+    const value = fieldOf(facts.outputsOf(server) ?? {}, output);
+    if (value === undefined) return { server, output, fault: null };
+    if (value === null || isMap(value))
+      return { server, output, fault: 'is no text, number, boolean or list of texts' };
+    const list = Array.isArray(value) ? value.map(String) : undefined;
+    if (typeof piece.of === 'string') return list ?? String(value);
+    // Lists do not nest, as with Array placeholders.
+    for (const item of list ?? [String(value)]) items.push(item);
+  }
+  return items;
+}

@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import { checkTemplate } from '../../src/expand/check-template.ts';
+import { expandStack } from '../../src/expand/expand-stack.ts';
+import type { ExpandedServer } from '../../src/model/expanded.ts';
+import { describeProblems, instanceEntry, templateEntry } from '../support/entries.ts';
+
+const DB = '  db: { type: Platform::Server, properties: { port: "5432" } }\n';
+const CACHES =
+  '  cache: { type: Platform::ResourceGroup, properties: { count: "<<caches>>", resource_def: { properties: { name: "cache-<<index>>" } } } }\n';
+const ADDRESS = "<<(Output)['db']['address']>>";
+const ADDRESSES = "<<(Output)['cache']['address']>>";
+/** Line 1 holds the parameters, `resources` begins in line 2. */
+const HEAD = 'parameters: { caches: "2", port: "80" }\nresources:\n';
+
+function web(properties: string): string {
+  return `  web: { type: Platform::Server, properties: ${properties} }\n`;
+}
+
+/** The server `shop-web` of a template with that web server. */
+function expandWeb(properties: string, instance = ''): ExpandedServer | undefined {
+  const template = templateEntry(`${HEAD}${DB}${CACHES}${web(properties)}`);
+  const { servers, problems } = expandStack(instanceEntry(`stackTemplate: web\n${instance}`), template);
+  expect(describeProblems(problems)).toEqual([]);
+  return servers.find(({ key }) => key === 'web');
+}
+
+function problemsOf(resources: string): string[] {
+  return describeProblems(checkTemplate(templateEntry(`${HEAD}${DB}${CACHES}${resources}`)));
+}
+
+describe('a property that takes outputs has no value, and the pieces of its text', () => {
+  const address = { output: 'address', of: 'shop-db' };
+  const addresses = { output: 'address', of: ['cache-1', 'cache-2'] };
+  test.each<[what: string, value: string, texts: unknown]>([
+    ['the whole text', `"${ADDRESS}"`, [[address]]],
+    ['that of a group', `"${ADDRESSES}"`, [[addresses]]],
+    ['within a text', `"db://${ADDRESS}:<<port>>/x"`, [['db://', address, ':80/x']]],
+    ['beside an Array', `"${ADDRESS},<<(Array)['cache']['name']>>"`, [[address, ',cache-1,cache-2']]],
+    ['twice', `"${ADDRESS}${ADDRESSES}"`, [[address, addresses]]],
+    ['in a list', `["${ADDRESS}", "x", "<<port>>"]`, [[address], ['x'], ['80']]],
+  ])('%s', (_what, value, texts) => {
+    const server = expandWeb(`{ size: s, db: ${value} }`);
+    expect(server?.properties).toEqual({ name: 'shop-web', size: 's' });
+    expect(server?.reads).toEqual({ db: { isList: value.startsWith('['), texts } });
+  });
+
+  test('a server without one has none of them', () => {
+    expect(expandWeb('{ size: s }')).not.toHaveProperty('reads');
+  });
+
+  test('it depends on the servers whose they are, and lists none', () => {
+    expect(expandWeb(`{ db: "${ADDRESS}", all: "${ADDRESSES}", depends_on: elsewhere }`)).toMatchObject({
+      dependsOn: ['cache-1', 'cache-2', 'elsewhere', 'shop-db'],
+      lists: [],
+      outside: [{ server: 'elsewhere' }],
+    });
+  });
+
+  test('an empty group gives an empty list, and no dependency', () => {
+    const server = expandWeb(`{ all: "${ADDRESSES}" }`, 'parameters: { caches: "0" }');
+    expect(server).toMatchObject({ reads: { all: { texts: [[{ output: 'address', of: [] }]] } }, dependsOn: [] });
+  });
+
+  test('members of a group share it, unless it has their index', () => {
+    const members = (text: string): readonly ExpandedServer[] => {
+      const group = `  web: { type: Platform::ResourceGroup, properties: { count: "2", resource_def: { properties: { db: "${text}" } } } }\n`;
+      return expandStack(instanceEntry('stackTemplate: web\n'), templateEntry(`${HEAD}${DB}${group}`)).servers.slice(1);
+    };
+    const [first, second] = members(ADDRESS);
+    expect(first?.reads?.db).toBe(second?.reads?.db);
+    expect(members(`${ADDRESS}/<<index>>`).map(({ reads }) => reads?.db?.texts[0]?.[1])).toEqual(['/1', '/2']);
+  });
+
+  test('an addition brings one, which may be for configuration only', () => {
+    const added = `{ resources: { web: { properties: { db: "${ADDRESS}", configuration_only: db } } } }`;
+    expect(expandWeb('{ db: none }', `stackTemplateAdditions: ${added}`)).toMatchObject({
+      reads: { db: {} },
+      configurationOnly: ['db'],
+    });
+  });
+});
+
+describe('a mistake', () => {
+  const placed = 'its value has to be known before anything is created';
+  const advice = 'use a parameter, or put the output into another property';
+  test.each<[what: string, resources: string, problem: string]>([
+    ...['name', 'description', 'role', 'environment', 'ProxyTag', 'depends_on', 'configuration_only'].map(
+      (property): [string, string, string] => [
+        `in ${property}`,
+        web(`{ ${property}: "${ADDRESS}" }`),
+        `web.yaml:5:${50 + property.length} misplaced_output: "${ADDRESS}" cannot stand in "${property}": ${placed} (${advice})`,
+      ],
+    ),
+    [
+      'in a count',
+      `  web: { type: Platform::ResourceGroup, properties: { count: "${ADDRESS}", resource_def: { properties: {} } } }\n`,
+      `web.yaml:5:62 misplaced_output: "${ADDRESS}" cannot stand in a property of the group itself: ${placed} (${advice})`,
+    ],
+    [
+      'of a resource that is not there',
+      web(`{ a: "<<(Output)['bd']['address']>>" }`),
+      `web.yaml:5:51 unknown_output_resource: "<<(Output)['bd']['address']>>" names no resource (did you mean "db"?)`,
+    ],
+    [
+      'of itself',
+      web(`{ a: "<<(Output)['web']['address']>>" }`),
+      'web.yaml:5:51 dependency_cycle: dependencies go in a circle: web → web (remove one of these depends_on or Output placeholders)',
+    ],
+    [
+      'of one that depends on it',
+      `${web(`{ a: "<<(Output)['next']['address']>>" }`)}  next: { type: Platform::Server, properties: { depends_on: web } }\n`,
+      'web.yaml:5:51 dependency_cycle: dependencies go in a circle: web → next → web (remove one of these depends_on or Output placeholders)',
+    ],
+    [
+      'an Array of a property that takes one',
+      `${web(`{ a: "${ADDRESS}" }`)}  next: { type: Platform::Server, properties: { b: "<<(Array)['web']['a']>>" } }\n`,
+      `web.yaml:6:52 array_of_outputs: "<<(Array)['web']['a']>>" lists a property that takes outputs, whose values are known only later (take those outputs here, too)`,
+    ],
+    [
+      'with blanks',
+      web(`{ a: "<< (Output)['db']['address'] >>" }`),
+      `warning web.yaml:5:51 not_a_placeholder: "<< (Output)['db']['address'] >>" looks like a placeholder and is none (write <<parameter>>, <<index>>, <<(Array)['resource']['property']>> or <<(Output)['resource']['name']>>, without spaces)`,
+    ],
+  ])('%s', (_what, resources, problem) => {
+    expect(problemsOf(resources)).toEqual([problem]);
+  });
+
+  test('a circle that only a server’s name closes', () => {
+    const resources = `${web(`{ name: w, a: "<<(Output)['next']['address']>>" }`)}  next: { type: Platform::Server, properties: { depends_on: w } }\n`;
+    const { problems } = expandStack(instanceEntry('stackTemplate: web\n'), templateEntry(`${HEAD}${resources}`));
+    expect(describeProblems(problems)).toEqual([expect.stringContaining('dependencies go in a circle: ')]);
+  });
+
+  test('an output as a parameter is text for nobody', () => {
+    const { problems } = expandStack(
+      instanceEntry('stackTemplate: web\n'),
+      templateEntry(`parameters: { a: "${ADDRESS}" }\nresources:\n${DB}`),
+    );
+    expect(describeProblems(problems)).toEqual([expect.stringContaining('placeholder_in_parameter')]);
+  });
+});

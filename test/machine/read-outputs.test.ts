@@ -1,0 +1,113 @@
+import { describe, expect, it, test } from 'vitest';
+import { asWritten, takeOutputs, unknownOutputs, unknownReads } from '../../src/machine/read-outputs.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { OutputPiece, OutputText, Spec } from '../../src/model/spec.ts';
+import { specOf } from '../reconcile/build.ts';
+
+const REPORTED: Readonly<Record<string, JsonMap>> = {
+  db: {
+    address: '10.0.0.1',
+    port: 5432,
+    ready: true,
+    names: ['a', 'b'],
+    nothing: [],
+    key: 'secret/db',
+    long: 'x'.repeat(40_000),
+  },
+  'web-1': { address: '10.0.1.1', names: ['c', 'd'] },
+  'web-2': { address: '10.0.1.2', names: ['e'] },
+};
+const FACTS = { outputsOf: (server: string): JsonMap | undefined => REPORTED[server] };
+const of = (output: string, servers: string | readonly string[] = 'db'): OutputPiece => ({ output, of: servers });
+const WEBS = ['web-1', 'web-2'];
+
+function text(...pieces: readonly OutputPiece[]): OutputText {
+  return { isList: false, texts: [pieces] };
+}
+
+function list(...texts: readonly (readonly OutputPiece[])[]): OutputText {
+  return { isList: true, texts };
+}
+
+function reading(taken: OutputText, properties = {}): Spec {
+  return specOf('small', { reads: { taken }, properties: { name: 'web-1', ...properties } });
+}
+
+describe('what is reported gives', () => {
+  test.each<[what: string, taken: OutputText, value: unknown]>([
+    ['a text', text(of('address')), '10.0.0.1'],
+    ['a number as a text', text(of('port')), '5432'],
+    ['a boolean as a text', text(of('ready')), 'true'],
+    ['a list', text(of('names')), ['a', 'b']],
+    ['a list of one item a member, in order', text(of('address', WEBS)), ['10.0.1.1', '10.0.1.2']],
+    ['a list of all items of members', text(of('names', WEBS)), ['c', 'd', 'e']],
+    ['an empty list of no members', text(of('address', [])), []],
+    ['a longer text', text('db://', of('address'), ':', of('port')), 'db://10.0.0.1:5432'],
+    ['a list within a text', text('of ', of('names'), '; ', of('address', WEBS)), 'of a,b; 10.0.1.1,10.0.1.2'],
+    ['nothing within a text', text('<', of('nothing'), '>'), '<>'],
+    ['a list with other items', list(['x'], [of('names')], [of('port'), '/tcp']), ['x', 'a', 'b', '5432/tcp']],
+  ])('%s', (_what, taken, value) => {
+    expect(takeOutputs(reading(taken), null, FACTS).properties).toEqual({ name: 'web-1', taken: value });
+    expect(unknownOutputs(reading(taken), FACTS).size).toBe(0);
+  });
+});
+
+describe('no value is given by', () => {
+  const mayHold = (_property: string, value: unknown): boolean => String(value).startsWith('secret/');
+  test.each<[what: string, taken: OutputText, unknown: object, rules?: object]>([
+    ['what is not reported', text(of('mac')), { server: 'db', output: 'mac', fault: null }],
+    ['what is not recorded', text('a ', of('address', 'new')), { server: 'new', output: 'address', fault: null }],
+    ['a member that has not reported', text(of('address', [...WEBS, 'db', 'new'])), { server: 'new', fault: null }],
+    [
+      'what would be too long',
+      text(of('long'), of('long')),
+      { server: 'db', output: 'long', fault: expect.stringContaining('64 KiB') },
+    ],
+    [
+      'no reference, for a secret',
+      text(of('address')),
+      { fault: expect.stringContaining('no reference') },
+      { mayHold },
+    ],
+  ])('%s', (_what, taken, unknown, rules) => {
+    const facts = { ...FACTS, ...rules };
+    expect(takeOutputs(reading(taken), null, facts).properties).toEqual({ name: 'web-1' });
+    expect(unknownOutputs(reading(taken), facts).get('taken')).toMatchObject(unknown);
+    expect(unknownReads(reading(taken))).toEqual({ taken });
+  });
+
+  it('a reference is one, for a secret', () => {
+    const { properties } = takeOutputs(reading(text(of('key'))), null, { ...FACTS, mayHold });
+    expect(properties.taken).toBe('secret/db');
+  });
+
+  it('several that are too long together', () => {
+    const reads = { a: text(of('long')), b: text(of('long')) };
+    expect(Object.keys(takeOutputs(specOf('small', { reads }), null, FACTS).properties)).toEqual(['name', 'size', 'a']);
+  });
+});
+
+describe('a spec', () => {
+  const known = reading(text(of('address')), { taken: '10.0.0.1' });
+  it('that has the values stays the same object', () => {
+    expect(takeOutputs(known, null, FACTS)).toBe(known);
+    expect(takeOutputs(specOf('small'), null, FACTS)).toEqual(specOf('small'));
+  });
+
+  it('keeps the last value of the same text where it is not reported any more', () => {
+    const gone = { outputsOf: () => ({}) };
+    expect(takeOutputs(known, known, gone)).toBe(known);
+    expect(takeOutputs(known, null, gone).properties).toEqual({ name: 'web-1' });
+    const other = reading(text(of('address', 'other')));
+    expect(takeOutputs(other, known, gone).properties, 'of another text it is no value').toEqual({ name: 'web-1' });
+  });
+
+  it('keeps none that became a secret', () => {
+    const facts = { outputsOf: () => undefined, mayHold: () => false };
+    expect(takeOutputs(known, known, facts).properties).toEqual({ name: 'web-1' });
+  });
+
+  it('is as it is written without them', () => {
+    expect(asWritten(known)).toEqual(reading(text(of('address'))));
+  });
+});

@@ -1,0 +1,81 @@
+// Plans of servers that take outputs of others: what is not known is told as such, and what a controller has recorded is shown.
+import { expect, it } from 'vitest';
+import { wantsBlob } from '../../src/catalog/load-catalog.ts';
+import { textPlan } from '../../src/cli/plan/text-plan.ts';
+import { takeOutputs } from '../../src/machine/read-outputs.ts';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { Plan } from '../../src/plan/plan.ts';
+import { planMerge } from '../../src/plan/plan-merge.ts';
+import { safetyOfRecorded } from '../../src/plan/planned-safety.ts';
+import { type RecordedFacts, withRecorded } from '../../src/plan/recorded-facts.ts';
+import { snapshotOf } from '../catalog/snapshots.ts';
+import { TextRepository, textsAfter } from '../support/text-repository.ts';
+import { planned } from './planned.ts';
+
+const TEMPLATE = 'stacks/templates/web.yaml';
+const template = (web: string): string =>
+  `resources:\n  db: { type: Platform::Server, properties: { name: db } }\n  web: { type: Platform::Server, properties: { name: web, ${web} } }\n`;
+const ADDRESS = template(`url: "<<(Output)['db']['address']>>"`);
+const MAC = template(`url: "<<(Output)['db']['mac']>>"`);
+const FILES = {
+  'tree.yaml': 'name: global\ntype: common\n',
+  'clients/A1.yaml': 'role: administrator\n',
+  [TEMPLATE]: template('url: none'),
+  'stacks/instances/shop.yaml': 'stackTemplate: web\n',
+};
+const UNKNOWN = { to: '(known after create of db)', knownAfter: ['db'] };
+
+/** Plans a merge against a controller that has made both servers of these files, and whose `db` has reported this. */
+function plannedOnRecorded(before: string, after: string, outputs: JsonMap = { address: '10.0.0.1' }): Plan {
+  const files = { ...FILES, [TEMPLATE]: before };
+  const desired = new TextRepository().commit(files);
+  const facts = { outputsOf: () => outputs };
+  const servers = [...desired.units.values()].flatMap((unit) =>
+    [...unit.servers.values()].map(({ name, instance, key, index, spec }): RecordedFacts => {
+      const known = takeOutputs(spec, null, facts);
+      return {
+        ...{ name, instance, key, index, state: 'done', commit: '1'.repeat(40), incarnation: 1, provider: 'lab' },
+        ...{ wanted: known, applied: known, mayExist: true, dirty: false, replacing: false, approved: false },
+        ...{ protected: false, deletion: 'delete', outputs: name === 'db' ? outputs : {} },
+      };
+    }),
+  );
+  return planMerge({
+    ...{ base: '1'.repeat(40), head: '2'.repeat(40), before: withRecorded(desired, servers), recorded: servers },
+    snapshot: snapshotOf(textsAfter(files, { [TEMPLATE]: after }), { wants: wantsBlob(desired.catalog) }),
+    safety: safetyOfRecorded({ servers, heldBefore: new Map(), budget: 100 }),
+  });
+}
+
+it('a new server has a value that is known after the create of another', () => {
+  const plan = planned({ ...FILES, [TEMPLATE]: ADDRESS }, { files: { 'tree.yaml': FILES['tree.yaml'] } });
+  expect(plan.changes).toMatchObject([
+    { resource: 'db' },
+    { resource: 'web', properties: { url: { from: null, ...UNKNOWN } } },
+  ]);
+  expect(textPlan(plan)).toContain('    url: (none) -> (known after create of db)\n');
+});
+
+it('a property that takes another output is updated, in the server and in its record', () => {
+  const plan = planned({ [TEMPLATE]: ADDRESS }, { files: FILES });
+  expect(plan.changes).toMatchObject([
+    { action: 'update', resource: 'web', properties: { url: { from: 'none', ...UNKNOWN } } },
+  ]);
+  expect(plan.configuration).toMatchObject([{ key: 'url', from: 'none', to: UNKNOWN.to }]);
+  expect(planned({ [TEMPLATE]: MAC }, { files: { ...FILES, [TEMPLATE]: ADDRESS } }).changes).toHaveLength(1);
+  expect(planned({}, { files: { ...FILES, [TEMPLATE]: ADDRESS } }).changes).toEqual([]);
+});
+
+it('of a controller, what is recorded is shown', () => {
+  const { changes, configuration } = plannedOnRecorded(FILES[TEMPLATE], ADDRESS);
+  expect(changes).toMatchObject([{ resource: 'web', properties: { url: { from: 'none', to: '10.0.0.1' } } }]);
+  expect(configuration).toMatchObject([{ key: 'url', from: 'none', to: '10.0.0.1' }]);
+  expect(plannedOnRecorded(ADDRESS, MAC).changes).toMatchObject([
+    { resource: 'web', properties: { url: { from: '10.0.0.1', ...UNKNOWN } } },
+  ]);
+});
+
+it('nothing changes where the text stays, whatever is reported by then', () => {
+  expect(plannedOnRecorded(ADDRESS, ADDRESS).changes).toEqual([]);
+  expect(plannedOnRecorded(ADDRESS, `${ADDRESS}# a comment\n`)).toMatchObject({ changes: [], configuration: [] });
+});

@@ -1,0 +1,229 @@
+// Servers that take what providers report of others: when it comes, when it changes, and when it is not there any more.
+import { describe, expect, it } from 'vitest';
+import type { JsonMap } from '../../src/model/json.ts';
+import type { Properties } from '../../src/model/objects.ts';
+import { answerOf } from './build.ts';
+import { Core, type CoreOptions } from './core.ts';
+import { answering, buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const MINUTE = 60_000;
+const ADDRESS = "<<(Output)['db']['address']>>";
+const DB = 'name: db, size: small';
+const WEB = `name: web, url: "db://${ADDRESS}/"`;
+
+/** A controller at whose site servers have addresses, which creates, updates and checks report. */
+async function addressed(
+  resources: Readonly<Record<string, string>> = { db: DB, web: WEB },
+  addresses: Record<string, JsonMap> = { db: { address: '10.0.0.1' } },
+  options: CoreOptions & { readonly instance?: string } = {},
+): Promise<{ core: Core; readonly addresses: Record<string, JsonMap> }> {
+  const core = new Core({ budget: { percent: 100, least: 100, most: 100 }, ...options });
+  report(core, addresses);
+  core.source.commit(shopFiles(resources, options.instance));
+  await core.poll();
+  return { core, addresses };
+}
+
+function report(core: Core, addresses: Readonly<Record<string, JsonMap>>): void {
+  core.provider.script = (call) => {
+    const answer = core.provider.act(call);
+    return Promise.resolve({ ...answer, outputs: (answer.outcome === 'done' && addresses[call.resource]) || {} });
+  };
+}
+
+async function check(core: Core, resource = 'db'): Promise<void> {
+  await core.operator.check(core.order, { resource });
+  await core.settle();
+}
+
+function made(core: Core, server = 'web'): Properties | undefined {
+  return core.provider.servers.get(server);
+}
+
+async function follow(core: Core, files: Readonly<Record<string, string | null>>): Promise<void> {
+  core.source.commit(files);
+  await core.poll();
+}
+
+describe('a server that takes an output', () => {
+  it('is made after the server that has it, with the value', async () => {
+    const { core } = await addressed();
+    expect(core.calls('create')).toEqual(['db', 'web']);
+    expect(made(core)).toEqual({ name: 'web', url: 'db://10.0.0.1/' });
+    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.1/' });
+  });
+
+  it('waits until a check reports it, which is made again and again; then a person is told', async () => {
+    const { core, addresses } = await addressed(undefined, {});
+    expect(core.waitReason('web')).toBe(
+      'waits for the output "address" of db, which its provider has not reported yet',
+    );
+    const checks = (): number => core.calls('check').filter((name) => name === 'db').length;
+    const before = checks();
+    await core.pass(MINUTE);
+    await core.pass(MINUTE);
+    expect(checks()).toBeGreaterThanOrEqual(before + 2);
+    for (let minute = 0; minute < 10; minute += 1) await core.pass(MINUTE);
+    expect(core.states()).toEqual({ db: 'done', web: 'blocked' });
+    expect(core.ledger.server('web')?.reason?.code).toBe('no_output');
+    addresses.db = { address: '10.0.0.1' };
+    await check(core);
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+  });
+
+  it('gets another value by an update, and its record is another one from then on', async () => {
+    const { core, addresses } = await addressed();
+    const { updated, generation } = core.ledger.server('web') ?? {};
+    await core.pass(MINUTE);
+    addresses.db = { address: '10.0.0.2' };
+    await check(core);
+    expect(core.calls('update')).toEqual(['web']);
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/' });
+    const row = core.ledger.server('web');
+    expect(row).toMatchObject({ generation: (generation ?? 0) + 1, state: 'done' });
+    expect(Date.parse(row?.updated ?? '')).toBeGreaterThan(Date.parse(updated ?? ''));
+    await check(core);
+    expect(core.calls('update'), 'the same output changes nothing').toEqual(['web']);
+  });
+
+  it('keeps its value while the other one is made again, and takes the new one', async () => {
+    const { core, addresses } = await addressed();
+    addresses.db = { address: '10.0.0.9' };
+    await core.operator.replace(core.order, 'db');
+    await core.settle();
+    expect(core.calls('delete')).toEqual(['db']);
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.9/' });
+    expect(core.calls('update')).toEqual(['web']);
+    addresses.db = {};
+    await core.operator.replace(core.order, 'db');
+    await core.settle();
+    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.9/' });
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+  });
+
+  it('is not touched where the output is for configuration only, and a commit follows from it all the same', async () => {
+    const { core, addresses } = await addressed({ db: DB, web: `${WEB}, configuration_only: url` });
+    addresses.db = { address: '10.0.0.2' };
+    await check(core);
+    expect(core.calls('update')).toEqual([]);
+    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.2/' });
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, configuration_only: url, size: large` }) });
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/', size: 'large' });
+  });
+
+  it('does not start while its instance is suspended, and takes the newest value then', async () => {
+    const { core, addresses } = await addressed();
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    for (const address of ['10.0.0.2', '10.0.0.3']) {
+      addresses.db = { address };
+      await check(core);
+    }
+    expect(core.calls('update')).toEqual([]);
+    await core.operator.resume(core.order, 'shop');
+    await core.settle();
+    expect(core.calls('update')).toEqual(['web']);
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.3/' });
+  });
+
+  it('that cannot be updated is replaced within the budget, and not at all where it is protected', async () => {
+    const { core, addresses } = await addressed(undefined, undefined, { instance: 'protected: true\n' });
+    answering(core, 'update', () => Promise.resolve(answerOf('replace')));
+    const { script } = core.provider;
+    core.provider.script = (call, signal) => {
+      if (call.operation === 'check' && call.resource === 'db')
+        return Promise.resolve({ ...core.provider.act(call), outputs: addresses.db ?? {} });
+      return script(call, signal);
+    };
+    addresses.db = { address: '10.0.0.2' };
+    await check(core);
+    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'protected' } });
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('takes the output that came while the controller was away', async () => {
+    const { core: first, addresses } = await addressed();
+    const db = first.ledger.server('db');
+    if (db === undefined) throw new Error('there is no db');
+    // The new output is recorded, and the process ends before who takes it is looked at.
+    await first.store.commit([
+      { kind: 'server', name: 'db', expected: db, value: { ...db, outputs: { address: '10.0.0.7' } } },
+    ]);
+    addresses.db = { address: '10.0.0.7' };
+    const core = await first.restart();
+    report(core, addresses);
+    await core.settle();
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.7/' });
+  });
+});
+
+describe('a group that takes an output', () => {
+  const group = (count: number, more = ''): Record<string, string> => ({
+    [TEMPLATE]: `resources:
+  db: { type: Platform::Server, properties: { ${DB} } }
+  web:
+    type: Platform::ResourceGroup
+    properties: { count: "${count}", resource_def: { properties: { name: "web-<<index>>", url: "${ADDRESS}"${more} } } }
+  proxy: { type: Platform::Server, properties: { name: proxy, webs: "<<(Output)['web']['address']>>" } }
+`,
+  });
+  const start = async (count: number) => {
+    const addresses: Record<string, JsonMap> = { db: { address: '10.0.0.1' } };
+    for (let member = 1; member <= 9; member += 1) addresses[`web-${member}`] = { address: `10.0.1.${member}` };
+    const scene = await addressed({}, addresses);
+    await follow(scene.core, group(count));
+    return scene;
+  };
+
+  it('is updated one after the other, and stops where one fails', async () => {
+    const { core, addresses } = await start(3);
+    expect(made(core, 'proxy')).toMatchObject({ webs: ['10.0.1.1', '10.0.1.2', '10.0.1.3'] });
+    const { script } = core.provider;
+    core.provider.script = (call, signal) =>
+      call.operation === 'update' ? Promise.resolve(answerOf('failed')) : script(call, signal);
+    addresses.db = { address: '10.0.0.2' };
+    await check(core);
+    expect(core.calls('update')).toHaveLength(1);
+    expect(Object.values(core.states()).filter((state) => state === 'failed')).toHaveLength(1);
+  });
+
+  it('gives a list that is another one once a member comes or goes', async () => {
+    const { core, addresses } = await start(2);
+    delete addresses['web-3'];
+    await follow(core, group(3));
+    expect(made(core, 'proxy'), 'it waits for the new member').toMatchObject({ webs: ['10.0.1.1', '10.0.1.2'] });
+    expect(core.states()).toMatchObject({ 'web-3': 'done', proxy: 'pending' });
+    addresses['web-3'] = { address: '10.0.1.3' };
+    await check(core, 'web-3');
+    expect(made(core, 'proxy')).toMatchObject({ webs: ['10.0.1.1', '10.0.1.2', '10.0.1.3'] });
+    await follow(core, group(1));
+    expect(made(core, 'proxy')).toMatchObject({ webs: ['10.0.1.1'] });
+    const order = core.provider.calls.filter(({ operation }) => operation !== 'check').map(({ resource }) => resource);
+    expect(order.slice(-3), 'who took it lets go of it first').toEqual(['proxy', 'web-2', 'web-3']);
+  });
+});
+
+describe('a lost store', () => {
+  it('knows no outputs: servers are adopted, and only what differs is updated', async () => {
+    const { core: first, addresses } = await addressed();
+    const core = await first.lose('the store is empty, and its directory is not');
+    report(core, addresses);
+    await core.operator.adopt(core.order, { all: true });
+    await core.settle();
+    for (let minute = 0; minute < 10; minute += 1) await core.pass(MINUTE);
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    expect(core.calls('update')).toEqual([]);
+    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.1/' });
+  });
+
+  it('a server that was there before is adopted, and gets its output', async () => {
+    const addresses: Record<string, JsonMap> = {};
+    const { core } = await addressed({ db: DB }, addresses);
+    buildByHand(core, 'web', { name: 'web', url: 'db://10.0.0.8/' });
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }), [SHOP]: 'stackTemplate: t\nadopt: true\n' });
+    expect(core.states()).toMatchObject({ web: 'pending' });
+    addresses.db = { address: '10.0.0.1' };
+    await check(core);
+    expect(core.calls('update')).toEqual(['web']);
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.1/' });
+  });
+});
