@@ -62,9 +62,7 @@ export class Followed {
     if (desired === undefined || desired === this.#desired) return;
     this.#desired = desired;
     this.#before = this.last;
-    const isPassed = ({ commit }: FollowedCommit): boolean =>
-      commit !== desired.commit && this.#facts.git.isAncestor(commit, desired.commit);
-    const passed = [...this.#passed.values()].filter(isPassed);
+    const passed = [...this.#passed.values()].filter(({ commit }) => this.#isOnTheWay(commit, desired.commit));
     this.#passed.clear();
     const entry = this.#entryOf({ commit: desired.commit, invalid: desired.invalid, held: [...desired.held.keys()] });
     this.#commits.push(...passed, entry);
@@ -77,6 +75,15 @@ export class Followed {
       if (desired.owners.has(name)) this.#facts.asked.retained.delete(name);
     }
     this.#onNew();
+  }
+
+  /** Whether a commit is one of the branch itself between the two, and none that a merge brings, whatever the controller says. */
+  #isOnTheWay(commit: string, to: string): boolean {
+    const { git } = this.#facts;
+    const from = this.#before?.commit;
+    const isContinued = from !== undefined && git.isAncestor(from, to);
+    if (commit === to || (isContinued && !git.isAncestor(from, commit))) return false;
+    return git.firstParents(to).some(({ oid }) => oid === commit);
   }
 
   /** The store is lost: nobody knows any more what was in force. */

@@ -14,14 +14,19 @@ const writes = sceneTheme(
   ],
 );
 
-/** Somebody merges the branch into their own and pushes that: what was followed comes in from the side. */
+/** Somebody merges their own branch; or the branch into their own and pushes that: what was followed comes in from the side. */
 const pulls = sceneTheme(
   'the branch is merged into a side',
   () => plain(['a', 'b'], { web: 3, protected: true }),
   (chance) => [
     after(60_000, { kind: 'side', side: 's', edits: [set('a', { protected: false })] }),
     commit(set('b', { size: chance.pick(['2', '3']) })),
-    after(60_000, { kind: 'merge', side: 's', edits: [set('a', { web: 1 + chance.below(3) })], isPulled: true }),
+    after(60_000, {
+      kind: 'merge',
+      side: 's',
+      edits: [set('a', { web: 1 + chance.below(3) })],
+      isPulled: chance.is(0.5),
+    }),
   ],
 );
 
