@@ -25,6 +25,7 @@ import { HOSTILE } from './hostile.ts';
 import { LINE } from './line.ts';
 import { watchMachine } from './machine.ts';
 import { endOwnedProcesses, guardEnd } from './owned-process.ts';
+import { PAGES } from './pages.ts';
 import { PROXIES } from './proxies.ts';
 import { READS } from './reads.ts';
 import { RECORDS } from './records.ts';
@@ -37,7 +38,7 @@ const EXIT_FAILED = 3;
 /** The parts of the table, in its order. */
 const TABLE: readonly BenchPart[] = [LINE, READS, STALLS, HIERA, RECORDS, WRITES, FETCH, EXECUTE, PROXIES, CLIFFS];
 /** Parts that run only where they are named. */
-const OTHERS: readonly BenchPart[] = [HOSTILE];
+const OTHERS: readonly BenchPart[] = [PAGES, HOSTILE];
 const PARTS = [...TABLE, ...OTHERS];
 
 type Values = Parameters<BenchPart['run']>[0];

@@ -44,7 +44,7 @@ const WAITS = [
 const ATTENTION = [
   ...['store', 'copied', 'leader', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
   ...['invalid', 'failed', 'lost', 'blocked'],
-  ...['drifted', 'unchecked', 'entry', 'certificate', 'statuses', 'notifications', 'audit'],
+  ...['drifted', 'unchecked', 'unapplied', 'entry', 'certificate', 'statuses', 'notifications', 'audit'],
 ] as const;
 
 /** All metrics, by name. With these limits they are less than 5,000 series, however many servers there are. */

@@ -1,10 +1,11 @@
 // The page in a real browser, on a whole controller: what an operator sees, clicks and hears, while commits roll out and when the controller
 // is gone. PAGE_PICTURES=1 writes the pictures of the documents.
 import { X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Overview } from '../../src/service/operate/answers.ts';
 import { findBarriers, NO_BROWSER, openPage, PHONE, startBrowser } from '../support/browser.ts';
 import { ROOT } from '../support/command-line.ts';
 import type { FileChanges } from '../support/git-repository.ts';
@@ -156,6 +157,21 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', { timeout: 90_000 }, () =>
     });
     await expect.poll(() => again.controller.ready(), PATIENCE).toBe(true);
     await expect.poll(() => page.locator('[role=alert]').count(), { timeout: 15_000 }).toBe(0);
+  });
+
+  it('says of an instance why no instance goes on', async () => {
+    const { site, running, address } = await served(STACKS);
+    const causes = async (): Promise<unknown> => ((await running.get('/operations/status')).body as Overview).attention;
+    const away = `${site.repository.path}.away`;
+    renameSync(site.repository.path, away);
+    await expect.poll(causes, PATIENCE).toMatchObject([{ id: 'repository:unread' }]);
+    const { page } = await openPage(browser, `${address}instances/shop`);
+    await until(page, /Needs a person 1\s+!repository\s+since [\s\S]*newer commits are not known[\s\S]*Servers/);
+    renameSync(away, site.repository.path);
+    await expect.poll(causes, PATIENCE).toEqual([]);
+    await page.reload();
+    await until(page, /shop\s+✓Done[\s\S]*Servers/);
+    expect(await textOf(page)).not.toContain('Needs a person');
   });
 
   it('hides secrets', async () => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
+import { withConfirmation } from '../../src/machine/delivery.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { AttentionItem, Overview } from '../../src/service/operate/answers.ts';
 import { type AttentionFacts, attentionIn, firstOf } from '../../src/service/operate/attention.ts';
@@ -397,6 +398,40 @@ describe('what keeps many servers at once', () => {
     expect(ids(core)).toEqual([]);
   });
 
+  it('is one item for the nodes of an instance that could not apply their record, until they can', async () => {
+    const core = await coreOn({ ...stack('shop', 3), 'types/clientcert/printer.yaml': 'port: 1\n' });
+    const confirm = (node: string, outcome: 'applied' | 'failed', message: string, digest = 'aaa'): Promise<void> => {
+      const expected = core.ledger.read('delivery', node);
+      const confirmation = { digest, by: 'B1', time: '2026-11-20T10:00:00.000Z', outcome, message };
+      const present = { digest: 'aaa', incarnation: 0, commit: 'f'.repeat(40), time: '2026-11-20T09:00:00.000Z' };
+      const value = withConfirmation(expected, confirmation, present);
+      return core.ledger.commit([{ kind: 'delivery', name: node, value, expected }]);
+    };
+    for (const node of ['shop-3', 'shop-2', 'printer']) await confirm(node, 'failed', 'no space left');
+    await confirm('shop-1', 'applied', '');
+    const since = '2026-11-20T10:00:00.000Z';
+    expect(attention(core)).toEqual([
+      {
+        ...{ id: 'unapplied:clientcert', kind: 'unapplied', instances: [], acknowledged: null, since },
+        servers: { count: 1, examples: ['printer'] },
+        reason: 'printer could not apply its record: no space left',
+        action: 'treeline delivered',
+      },
+      {
+        ...{ id: 'unapplied:shop', kind: 'unapplied', instances: ['shop'], acknowledged: null, since },
+        servers: { count: 2, examples: ['shop-2', 'shop-3'] },
+        reason: 'shop-2 could not apply its record: no space left; others: 1',
+        action: 'treeline delivered shop',
+      },
+    ]);
+    // What a consumer says may hold anything, and a proxy is not told of it.
+    expect(attention(core, { ...core.order.by, role: 'proxy' })).toEqual([]);
+    for (const node of ['shop-3', 'printer']) await confirm(node, 'applied', '');
+    expect(ids(core)).toEqual(['unapplied:shop']);
+    await confirm('shop-2', 'applied', '');
+    expect(ids(core)).toEqual([]);
+  });
+
   it('is one item for all servers whose proxies do not ask, by their tags', async () => {
     const proxied = { hasProxied: true, entries: [] };
     const clients = { 'clients/B1.yaml': 'role: proxy\ntags: [lab]\n' };
@@ -436,7 +471,7 @@ it('is found in short steps, also where each of many instances has a cause of it
   const read = (): undefined => {
     reads += 1;
   };
-  const rows = { server: () => undefined, read };
+  const rows = { server: () => undefined, read, list: () => [] };
   const desired = { invalid: new Set(names), clients: new Map(), places: new Map() };
   const held = names.map((instance) => {
     return { kind: 'deletes', digest: instance, instance, reason: '', since: '', resources: [], commit: null } as const;
@@ -475,7 +510,7 @@ describe('a certificate that ends', () => {
     ending: readonly Pick<EndingCertificate, 'begins' | 'ends'>[],
     client: Client = by,
   ): readonly AttentionItem[] {
-    const view = { now: NOW } as AttentionFacts['view'];
+    const view = { now: NOW, rows: { list: () => [] } } as unknown as AttentionFacts['view'];
     const named = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
     const facts = {
       ...{ held: [], needing: new Map(), mistakesOf: () => [], refused: undefined, checkFailureOf: () => undefined },

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const FLAGS = [
   ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
   ...['--disable-background-networking', '--disable-component-update'],
@@ -18,9 +18,9 @@ export const NO_BROWSER = existsSync(CHROMIUM) ? undefined : `there is no Chromi
 export const DESK = { width: 1180, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 
-/** Returns a browser; whoever starts it closes it. */
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+/** Returns a browser; whoever starts it closes it. `program` starts Chromium with the arguments that it is given. */
+export function startBrowser(program = CHROMIUM): Promise<Browser> {
+  return chromium.launch({ executablePath: program, args: FLAGS });
 }
 
 /** A page, and all that went wrong in it. */

@@ -128,6 +128,7 @@ export const ATTENTION_KINDS = [
   'blocked',
   'drifted',
   'unchecked',
+  'unapplied',
   'entry',
   'certificate',
   'statuses',

@@ -2,10 +2,11 @@
 import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
+import { judgeDelivery } from '../../machine/delivery.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Problem } from '../../model/problem.ts';
-import type { ServerRow } from '../../model/rows.ts';
+import type { DeliveryRow, ServerRow } from '../../model/rows.ts';
 import type { ProgressFacts, RowsAtMoment, View } from '../views.ts';
 import {
   ATTENTION_KINDS,
@@ -85,7 +86,10 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
     if (item !== undefined) add(item);
     yield;
   }
-  if (!isProxy) yield* visitAll(yield* uncheckedItems(facts, covered), add);
+  if (!isProxy) {
+    yield* visitAll(yield* uncheckedItems(facts, covered), add);
+    yield* visitAll(yield* unappliedItems(facts.view.rows), add);
+  }
   const byKind = new Map(ATTENTION_KINDS.map((kind) => [kind, { open: [], known: [] } as SortedItems]));
   yield* visitAll(yield* sortNames([...found.keys()]), (id) => {
     const item = found.get(id);
@@ -262,6 +266,35 @@ function* uncheckedItems(
     items.push({ ...item, reason, since: momentOf(failure.since), action: answering(first) });
   }
   return items;
+}
+
+interface Unapplied {
+  readonly name: string;
+  readonly told: NonNullable<DeliveryRow['told']>;
+}
+
+/** Nodes whose consumers could not apply their record: the server is done, and what runs on it is not what is wanted. */
+function* unappliedItems(rows: RowsAtMoment): Steps<readonly NewItem[]> {
+  const byInstance = new Map<string | undefined, Unapplied[]>();
+  yield* visitAll([...rows.list('delivery')], ([name, row]) => {
+    if (row.told === null || judgeDelivery(row).state !== 'failed') return;
+    const instance = rows.server(name)?.instance;
+    const nodes = byInstance.get(instance) ?? [];
+    byInstance.set(instance, nodes);
+    nodes.push({ name, told: row.told });
+  });
+  return [...byInstance].map(([instance, nodes]) => {
+    const sorted = nodes.toSorted((a, b) => compareNames(a.name, b.name));
+    const [{ name, told } = { name: '', told: undefined }] = sorted;
+    return {
+      id: `unapplied:${instance ?? 'clientcert'}`,
+      instances: instance === undefined ? [] : [instance],
+      servers: { count: nodes.length, examples: sorted.slice(0, EXAMPLES_MAX).map((node) => node.name) },
+      since: nodes.map((node) => node.told.time).sort()[0] ?? null,
+      reason: `${name} could not apply its record: ${told?.message}${othersIn(nodes.length)}`,
+      action: `treeline delivered${instance === undefined ? '' : ` ${instance}`}`,
+    };
+  });
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

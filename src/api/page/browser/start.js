@@ -15,6 +15,8 @@ const STATUS = '/operations/status';
 const DELIVERED = '/operations/delivered?limit=1';
 const CLIENTS = '/operations/clients';
 const HELD = '/operations/held';
+/** Kinds of causes for which no instance goes on. */
+const STOPS_ALL = ['store', 'copied', 'leader', 'repository'];
 const SERVERS_A_PAGE = 200;
 const EVENTS_ASKED = 1_000;
 /** Ids of events are at least their time in milliseconds. */
@@ -99,8 +101,9 @@ function contentOf(view, query, paths, of) {
   const list = { page: of('servers'), opened: query.open ?? '', details: of('details'), now, query, link, go };
   const status = of('status');
   const attention =
-    status?.attention?.filter((/** @type {{ instances: string[] }} */ { instances }) =>
-      instances.includes(view.name),
+    status?.attention?.filter(
+      (/** @type {import('./overview.js').AttentionItem} */ { kind, instances }) =>
+        STOPS_ALL.includes(kind) || instances.includes(view.name),
     ) ?? [];
   const isWaiting = Object.entries(paths).some(([key, path]) => !isLate(key) && live.body(path) === undefined);
   if (isWaiting) return html`<h1 tabindex="-1">${view.name || titleOf(view)}</h1><p class="quiet">Loading…</p>`;

@@ -1,0 +1,173 @@
+// The benchmark `pages`: a small read every 20 ms while all instances change, and real pages in a browser show it.
+// docs/benchmarks.md says how to read it.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { CHROMIUM, DESK, NO_BROWSER, startBrowser } from '../test/support/browser.ts';
+import { instancePath, instanceText, repositoryFiles } from '../test/support/sized-repository.ts';
+import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
+import { absentRow, type PartRow, rowOf } from './bench-row.ts';
+import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
+import { identityFiles } from './load.ts';
+import { markdownTable } from './markdown-table.ts';
+import { ServedController } from './served-controller.ts';
+import { createSite, type Site } from './site.ts';
+import { delaysOf, SmallReader } from './small-reader.ts';
+import type { SmallRead } from './small-reads-run.ts';
+import { monotonicMs } from './stall-probe.ts';
+
+const KINDS = 10;
+const SERVERS_MAX = 100_000;
+const PAGES_MAX = 200;
+const DONE_MS_MAX = 5 * 60_000;
+const SHOWN_MS_MAX = 60_000;
+const WORST_MS_MAX = 50;
+/** Commits that change all instances, one after the other. */
+const COMMITS = 5;
+const PROBE = 'types/clientcert/probe.yaml';
+const PROBE_READ = '/hiera/probe/log_level';
+
+interface PagesOptions {
+  readonly servers: number;
+  readonly pages: number;
+}
+
+/** Returns the part `pages` of the table. */
+export const PAGES = definePart({
+  name: 'pages',
+  summary: 'a small read every 20 ms while all instances change, and real pages in a browser show it',
+  options: {
+    servers: { kind: 'number', default: 10_000, quick: 200, max: SERVERS_MAX, help: 'servers of the installation' },
+    pages: {
+      kind: 'number',
+      default: 50,
+      quick: 3,
+      max: PAGES_MAX,
+      help: 'open pages, each with connections of its own',
+    },
+  },
+  run: benchPages,
+});
+
+async function benchPages({ servers, pages }: PagesOptions, { folder, say }: BenchContext): Promise<PartReport> {
+  const work = `small read, ${servers.toLocaleString('en')} servers, while all instances change and ${pages} pages are open`;
+  if (NO_BROWSER !== undefined) return { rows: [absentRow(work, NO_BROWSER)], text: NO_BROWSER, failures: [] };
+  const instances = instancesFor(servers);
+  const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS });
+  const site = await createSite(folder, { ...files, [PROBE]: 'description: read all the time\n' });
+  showPages(site);
+  const controller = new ServedController(site, 'pages');
+  await controller.ready();
+  await controller.quiet(DONE_MS_MAX);
+  const changes = new Changes(controller, instances);
+  const alone = await changes.measure([]);
+  say(`no page: ${cellsOf(alone).join(' | ')}`);
+  const browser = await startBrowser(politeBrowser(folder));
+  try {
+    const open = await openPages(browser, await controller.managementPort(), pages);
+    const shown = await changes.measure(open);
+    say(`${pages} pages: ${cellsOf(shown).join(' | ')}`);
+    const rows = [['p99', 'p99'] as const, ['worst', 'worst'] as const].map(([title, field]) =>
+      rowAgainst(`${work}: ${title}`, delaysOf(shown.reads)[field], delaysOf(alone.reads)[field]),
+    );
+    const table = [
+      ['no page', ...cellsOf(alone)],
+      [`${pages} pages`, ...cellsOf(shown)],
+    ];
+    return { rows, text: markdownTable(['open', 'seconds', 'reads', 'p99, ms', 'worst'], table), failures: [] };
+  } finally {
+    await browser.close();
+    await controller.stop();
+  }
+}
+
+function rowAgainst(work: string, value: number, alone: number): PartRow {
+  return rowOf({ work, value, unit: 'ms', target: { atMost: WORST_MS_MAX }, peer: { name: 'no page', value: alone } });
+}
+
+/** Has the management listener of a site show the page: browsers need no certificate there. */
+function showPages({ config }: Site): void {
+  const settings = readFileSync(config, 'utf8');
+  writeFileSync(config, settings.replace('management: { ', 'management: { dashboard: true, '));
+}
+
+/** Writes the program of a browser that leaves the processors to the controller, as browsers on other machines do. */
+function politeBrowser(folder: string): string {
+  const program = join(folder, 'browser');
+  writeFileSync(program, `#!/bin/sh\nexec nice -n 19 '${CHROMIUM}' "$@"\n`, { mode: 0o700 });
+  return program;
+}
+
+/** Opens pages, each in a profile of its own: those of one profile share six connections. */
+async function openPages(browser: Browser, port: number, count: number): Promise<readonly Page[]> {
+  const pages: Page[] = [];
+  for (let number = 0; number < count; number += 1) {
+    const context = await browser.newContext({ viewport: DESK });
+    const page = await context.newPage();
+    await page.goto(`http://localhost:${port}/ui/`);
+    await page.locator('#instances').waitFor({ timeout: SHOWN_MS_MAX });
+    pages.push(page);
+  }
+  return pages;
+}
+
+interface Measured {
+  readonly seconds: number;
+  readonly reads: readonly SmallRead[];
+}
+
+class Changes {
+  readonly #controller: ServedController;
+  readonly #instances: number;
+  #version = 2;
+
+  constructor(controller: ServedController, instances: number) {
+    this.#controller = controller;
+    this.#instances = instances;
+  }
+
+  /** Reads while commits change all instances, until every page shows the last one. */
+  async measure(pages: readonly Page[]): Promise<Measured> {
+    const controller = this.#controller;
+    await controller.quiet(DONE_MS_MAX);
+    const reads = { ...identityFiles(controller.site), port: await controller.apiPort(), path: PROBE_READ };
+    const reader = new SmallReader(reads);
+    await reader.started();
+    const from = monotonicMs();
+    for (let round = 0; round < COMMITS; round += 1) {
+      const commit = await this.#change();
+      await Promise.all(pages.map((page) => showsCommit(page, commit)));
+    }
+    const to = monotonicMs();
+    const all = await reader.stop();
+    return { seconds: (to - from) / 1000, reads: all.filter(({ at }) => at >= from && at <= to) };
+  }
+
+  /** Commits another version of all instances, and resolves with its id once it is followed and all servers are done. */
+  async #change(): Promise<string> {
+    const { log, process, site } = this.#controller;
+    this.#version += 1;
+    const changed = Array.from({ length: this.#instances }, (_, number) => [
+      instancePath(number),
+      instanceText({ kind: number % KINDS, servers: SERVERS_AN_INSTANCE, version: `${this.#version}.0` }),
+    ]);
+    const followed = log.lines('commit followed').length;
+    const commit = await site.repository.commit(Object.fromEntries(changed));
+    const isOver = (): true | undefined =>
+      log.lines('commit followed').length > followed && log.done >= this.#instances * SERVERS_AN_INSTANCE
+        ? true
+        : undefined;
+    await process.until('the commit was followed', DONE_MS_MAX, isOver);
+    return commit;
+  }
+}
+
+/** Rejects where a page does not show the commit as the followed one. */
+async function showsCommit(page: Page, commit: string): Promise<void> {
+  await page.locator(`[data-text="${commit}"]`).first().waitFor({ timeout: SHOWN_MS_MAX });
+}
+
+function cellsOf({ seconds, reads }: Measured): string[] {
+  const { p99, worst } = delaysOf(reads);
+  return [seconds.toFixed(1), String(reads.length), p99.toFixed(0), worst.toFixed(0)];
+}
