@@ -23,7 +23,7 @@ import { type Listener, startListener } from './listener.ts';
 import { openApiRoutes, SECTIONS } from './openapi.ts';
 import { packAnswers } from './pack.ts';
 import { servePage } from './page/page.ts';
-import { assignRequestId, nameReplica } from './present.ts';
+import { markAnswers } from './present.ts';
 import { KeptAnswers, sendKept } from './reads.ts';
 import { checkRequest, noteFetches, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
@@ -81,7 +81,7 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
   const kept = new KeptAnswers(() => reader.version());
   const pack = packAnswers();
   const fail = answerErrors(log);
-  const first = [nameReplica(replica), assignRequestId, ...(audit === undefined ? [] : [auditRequests(audit)])];
+  const first = [markAnswers(replica), ...(audit === undefined ? [] : [auditRequests(audit)])];
   const pass = passSteps([...first, checkRequest, ...steps, sendKept({ reader, kept }, pack), pack], fail);
   const refuse = passSteps([...first, authenticate(options), refuseTarget], fail);
   const routes = createRoutes(options, kept);

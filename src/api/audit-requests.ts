@@ -5,6 +5,7 @@ import type { AuditEntry, AuditLog } from '../base/audit-log.ts';
 import { isMap } from '../model/json.ts';
 import { findClient, type RequestStep } from './authenticate.ts';
 import { findPeer, isForwarded } from './peer.ts';
+import { requestIdOf } from './present.ts';
 
 /** Tells the leader which replica has forwarded a request. No client sends it. */
 export const FORWARDED_BY = 'x-treeline-forwarded-by';
@@ -81,7 +82,7 @@ function requestFacts(response: ServerResponse): Facts {
   const { method, url = '', socket, headers } = request;
   const client = findClient(request);
   return {
-    request: String(response.getHeader('x-request-id') ?? ''),
+    request: requestIdOf(response),
     serial: client?.serial ?? findPeer(request)?.serial,
     // A client that is not let in may only claim to be that one.
     ...(client && { name: client.description, role: client.role }),

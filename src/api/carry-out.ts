@@ -6,14 +6,17 @@ import type { ForwardedAnswer, ForwardedRequest } from '../model/forwarded-reque
 import { clientTurns } from './client-turns.ts';
 import { errorBodyOf } from './errors.ts';
 import { fingerprintOf, presentCertificates } from './peer.ts';
-import { REPLICA } from './present.ts';
+import { REPLICA, REQUEST_ID } from './present.ts';
 
 /** An answer as a whole is in memory, and in a row of the database. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 /** The client's own are limited by the replica that it has asked. */
 const HEADER_BYTES_MAX = 16 * 1024;
-/** They belong to the connection on which an answer is sent, or to the replica that sends it. */
-const OF_CONNECTION = new Set(['date', 'keep-alive', 'transfer-encoding', REPLICA.toLowerCase()]);
+/** They belong to the connection on which an answer is sent, or the replica that sends it names them. */
+const OF_CONNECTION = new Set([
+  ...['date', 'keep-alive', 'transfer-encoding'],
+  ...[REPLICA, REQUEST_ID].map((name) => name.toLowerCase()),
+]);
 
 /**
  * Returns the function that has `app` answer a forwarded request. The client is looked up in the registry of this process, and its

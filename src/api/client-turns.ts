@@ -80,8 +80,12 @@ class ClientTurns {
   }
 
   #mayGo({ client }: Work): boolean {
-    if ((this.#repaid.get(client) ?? 0) <= systemClock.monotonic()) return true;
-    return !this.#urgent.values().some((isUrgent) => isUrgent());
+    return !this.#isUrgent() || (this.#repaid.get(client) ?? 0) <= systemClock.monotonic();
+  }
+
+  #isUrgent(): boolean {
+    for (const isUrgent of this.#urgent) if (isUrgent()) return true;
+    return false;
   }
 
   async #doAll(): Promise<void> {

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, Router } from 'express';
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
+import type { LabelsOf } from '../model/metrics.ts';
 import { findClient } from './authenticate.ts';
 
 const UNKNOWN = 'unknown';
@@ -72,24 +73,52 @@ function patternsIn(stack: Router['stack']): string[] {
   });
 }
 
+type RequestLabels = LabelsOf<'treeline_http_requests_total'>;
+
+/** What is counted of requests with one route, role and status. */
+interface RequestCount {
+  readonly add: () => void;
+  readonly route: Pick<RequestLabels, 'route'>;
+}
+
+/** The counts of requests, each made once: there are few, and they are looked up at every request. */
+class RequestCounts {
+  readonly #metrics: Metrics;
+  readonly #byRoute = new Map<string, Map<string, RequestCount>>();
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics;
+  }
+
+  of(route: string, role: RequestLabels['role'], status: number): RequestCount {
+    const ofRoute = this.#byRoute.get(route) ?? new Map<string, RequestCount>();
+    const key = role + status;
+    let count = ofRoute.get(key);
+    if (count === undefined) {
+      const labels = { route, role, code: String(status) };
+      count = { add: this.#metrics.counterOf('treeline_http_requests_total', labels), route: { route } };
+      this.#byRoute.set(route, ofRoute.set(key, count));
+    }
+    return count;
+  }
+}
+
 /** Returns a function that has a request counted once its answer has ended, or its client is gone before the end. */
 export function countRequests(
   metrics: Metrics,
   { app, clock }: { readonly app: Pick<Express, 'router'>; readonly clock: Clock },
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const patterns = new RoutePatterns(app);
+  const counts = new RequestCounts(metrics);
   return (request, response) => {
     const begin = clock.monotonic();
-    const route = patterns.find(request.url ?? '');
-    response.once('close', () => {
+    const { url = '' } = request;
+    response.on('close', () => {
       // Nothing was answered: the client has gone.
       if (!response.headersSent) return;
-      metrics.count('treeline_http_requests_total', {
-        route,
-        role: findClient(request)?.role ?? 'none',
-        code: String(response.statusCode),
-      });
-      metrics.observe('treeline_http_request_duration_seconds', { route }, (clock.monotonic() - begin) / 1000);
+      const { add, route } = counts.of(patterns.find(url), findClient(request)?.role ?? 'none', response.statusCode);
+      add();
+      metrics.observe('treeline_http_request_duration_seconds', route, (clock.monotonic() - begin) / 1000);
     });
   };
 }

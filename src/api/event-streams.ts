@@ -11,6 +11,7 @@ import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { tellEvent } from '../service/operate/operator.ts';
 import type { SeenPart } from '../service/seen-sources.ts';
+import { beginAnswer } from './present.ts';
 
 const STREAMS: ShareLimits = { atOnce: 1_000, ofClient: 20, waitingOfClient: 0 };
 /** What is recorded within so much time is sent together. */
@@ -145,7 +146,7 @@ export class EventStreams {
       stream.isUnread = false;
       this.#wake();
     });
-    response.writeHead(200, EVENT_STREAM);
+    beginAnswer(response, 200, EVENT_STREAM);
     // Who is cut off before the first event resumes here all the same.
     response.write(`retry: ${RETRY_MS}\nid: ${sent}\n\n${isAhead ? messageOf('gap', { after }) : ''}`);
     this.#streams.add(stream);

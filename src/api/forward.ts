@@ -13,7 +13,7 @@ import { auditAction, FORWARDED_BY, operationFacts } from './audit-requests.ts';
 import { findClient, findRefusal, isSeenAnew, type RequestStep, requireAllowed } from './authenticate.ts';
 import { BODY_BYTES_MAX } from './json-body.ts';
 import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
-import { REPLICA, requestIdOf } from './present.ts';
+import { beginAnswer, replicaOf, requestIdOf } from './present.ts';
 import { FETCHED, minCommitOf, urlPathOf } from './request-steps.ts';
 import { REPORT_BYTES_MAX } from './routes/agent.ts';
 import { COUNTED_BYTES_MIN, sentAnswers } from './sent-answers.ts';
@@ -262,7 +262,7 @@ function goneSignal(response: ServerResponse): AbortSignal {
 }
 
 function forwarded(request: IncomingMessage, response: ServerResponse, body: Uint8Array | null): ForwardedRequest {
-  const headers: Record<string, string> = { [FORWARDED_BY]: String(response.getHeader(REPLICA) ?? '') };
+  const headers: Record<string, string> = { [FORWARDED_BY]: replicaOf(response) };
   for (const name of HEADERS) {
     const value = request.headers[name];
     if (value !== undefined) headers[name] = String(value);
@@ -325,7 +325,9 @@ function sendForwarded(request: IncomingMessage, response: ServerResponse, answe
       ? new ServiceError(refusal.code, `${refusal.message}. What this request asked for was done before`)
       : refusal;
   }
-  response.writeHead(status, [...headers]);
+  for (let index = 0; index < headers.length; index += 2)
+    response.appendHeader(headers[index] ?? '', headers[index + 1] ?? '');
+  beginAnswer(response, status);
   if (request.method === 'HEAD' || body.length === 0) response.end();
   else if (body.length < COUNTED_BYTES_MIN) response.end(body);
   else void sentAnswers.send(response, fingerprintOf(request), { pieces: cutBytes(body), bytes: body.length });

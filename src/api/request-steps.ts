@@ -7,16 +7,17 @@ import type { CommitWait } from '../service/read/commit-wait.ts';
 import { clientOf, type RequestStep } from './authenticate.ts';
 import { type answerErrors, type Failure, sendError } from './errors.ts';
 import { isForwarded } from './peer.ts';
-import { digestOfTag } from './present.ts';
+import { digestOfTag, sentTagOf } from './present.ts';
 
 const URL_BYTES_MAX = 2 * 1024;
 
 /** Returns the step of these steps, one after the other. `fail` answers what one of them throws. */
 export function passSteps(steps: readonly RequestStep[], fail: ReturnType<typeof answerErrors>) {
   return (request: IncomingMessage, response: ServerResponse, last: () => void): void => {
-    const passFrom = (index: number): void => {
-      const next = (): void => passFrom(index + 1);
-      const failed = (error: unknown): void => fail(error, request, response, next);
+    let index = -1;
+    const failed = (error: unknown): void => fail(error, request, response, next);
+    const next = (): void => {
+      index += 1;
       try {
         const step = steps[index];
         if (step === undefined) last();
@@ -25,7 +26,7 @@ export function passSteps(steps: readonly RequestStep[], fail: ReturnType<typeof
         failed(error);
       }
     };
-    passFrom(0);
+    next();
   };
 }
 
@@ -84,7 +85,8 @@ function hostsIn(rawHeaders: readonly string[]): number {
 
 /** Returns the path of a request, without its query. */
 export function urlPathOf({ url = '/' }: Pick<IncomingMessage, 'url'>): string {
-  return url.split('?', 1)[0] ?? '';
+  const end = url.indexOf('?');
+  return end === -1 ? url : url.slice(0, end);
 }
 
 function isDecodable(path: string): boolean {
@@ -120,15 +122,10 @@ export function noteFetches(
           tell?.(request, response, { node, digest });
       };
       if (isForwarded(request)) note(request.headers[FETCHED]);
-      else if (request.method === 'GET') response.once('finish', () => note(sentTag(response)));
+      else if (request.method === 'GET') response.once('finish', () => note(sentTagOf(response)));
     }
     next();
   };
-}
-
-/** Returns the tag of an answer that a client has, or has now. */
-function sentTag(response: ServerResponse): unknown {
-  return response.statusCode === 200 || response.statusCode === 304 ? response.getHeader('ETag') : undefined;
 }
 
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);

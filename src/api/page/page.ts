@@ -8,6 +8,8 @@ import { gzipSync } from 'node:zlib';
 import { shortDigest } from '../../base/short-digest.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { RequestStep } from '../authenticate.ts';
+import { beginAnswer } from '../present.ts';
+import { urlPathOf } from '../request-steps.ts';
 
 /** The address of the page. */
 export const PAGE = '/ui/';
@@ -83,7 +85,7 @@ function asFile(name: string, text: string): PageFile {
 /** Returns the step that answers everything below /ui/, and passes all else on. `start`: the file of its views. */
 export function servePage(start: typeof START | typeof PAGE_API = START): RequestStep {
   return (request, response, next) => {
-    const path = (request.url ?? '/').split('?', 1)[0] ?? '';
+    const path = urlPathOf(request);
     if (path === PAGE.slice(0, -1)) redirect(response);
     else if (path.startsWith(PAGE)) answer(request, response, fileAt(path.slice(PAGE.length), start));
     else next();
@@ -91,7 +93,7 @@ export function servePage(start: typeof START | typeof PAGE_API = START): Reques
 }
 
 function redirect(response: ServerResponse): void {
-  response.writeHead(308, { ...HEADERS, Location: PAGE, 'Content-Length': 0 }).end();
+  beginAnswer(response, 308, { ...HEADERS, Location: PAGE, 'Content-Length': 0 }).end();
 }
 
 function fileAt(name: string, start: string): PageFile {
@@ -106,12 +108,13 @@ function answer(request: IncomingMessage, response: ServerResponse, { type, etag
     throw new ServiceError('method_not_allowed', 'The page can be read, and nothing else');
   }
   if (request.headers['if-none-match'] === etag) {
-    response.writeHead(304, { ...HEADERS, ETag: etag }).end();
+    beginAnswer(response, 304, { ...HEADERS, ETag: etag }).end();
     return;
   }
   const isPacked = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
   const body = isPacked ? packed : bytes;
   const encoding = isPacked ? { 'Content-Encoding': 'gzip' } : {};
-  response.writeHead(200, { ...HEADERS, ...encoding, ETag: etag, 'Content-Type': type, 'Content-Length': body.length });
+  const head = { ...HEADERS, ...encoding, ETag: etag, 'Content-Type': type, 'Content-Length': body.length };
+  beginAnswer(response, 200, head);
   response.end(request.method === 'HEAD' ? undefined : body);
 }

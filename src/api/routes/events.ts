@@ -6,7 +6,7 @@ import { clientOf, findRefusal, logOverShare } from '../authenticate.ts';
 import { EVENT_STREAM, type EventStreams } from '../event-streams.ts';
 import { only } from '../only.ts';
 import { fingerprintOf } from '../peer.ts';
-import { recordedCommitOf } from '../present.ts';
+import { beginAnswer, recordedCommitOf } from '../present.ts';
 import { ANY_ID, queryNumber, queryRange, queryTexts, readNumber } from '../query.ts';
 import { readAsked } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
@@ -34,7 +34,7 @@ export function eventRoutes({ reader, operator, streams, shares }: EventRoutes):
     .all(only('GET'))
     .get(async (request, response) => {
       const asked = { after: lastIdIn(request), instances: instancesIn(request) };
-      if (request.method === 'HEAD') response.writeHead(200, EVENT_STREAM).end();
+      if (request.method === 'HEAD') beginAnswer(response, 200, EVENT_STREAM).end();
       else {
         await streams.open({
           ...{ ...asked, response, by: clientOf(request), client: fingerprintOf(request) },

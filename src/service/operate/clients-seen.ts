@@ -23,7 +23,7 @@ const WRITE_MS = 3_600_000;
 /** The clients that were seen. Holds registered ones alone: who it is told of has been let in. */
 export class ClientsSeen {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #seen = new Map<string, ShownCertificate & { readonly time: number }>();
+  readonly #seen = new Map<string, ShownCertificate & { time: number }>();
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
@@ -33,12 +33,13 @@ export class ClientsSeen {
   note({ serial, begins, expires }: ShownCertificate): boolean {
     const time = this.#clock.now();
     const known = this.#seen.get(serial);
-    this.#seen.set(serial, { serial, begins, expires, time });
-    return (
-      known === undefined ||
-      known.expires !== expires ||
-      Math.floor(known.time / WRITE_MS) !== Math.floor(time / WRITE_MS)
-    );
+    if (known === undefined || known.expires !== expires || known.begins !== begins) {
+      this.#seen.set(serial, { serial, begins, expires, time });
+      return true;
+    }
+    const isDue = Math.floor(known.time / WRITE_MS) !== Math.floor(time / WRITE_MS);
+    known.time = time;
+    return isDue;
   }
 
   /** Returns what is known of a client, here or by the rows; undefined where it was never seen. */
