@@ -8,6 +8,7 @@ import { findRefusal, requireAllowed } from './authenticate.ts';
 import { fingerprintOf, isForwarded } from './peer.ts';
 import { COUNTED_BYTES_MIN, sendAtOnce, sentAnswers } from './sent-answers.ts';
 
+/** The header that names a request, in the log and the audit log too. */
 export const REQUEST_ID = 'X-Request-Id';
 /** The header that names the replica which has answered. */
 export const REPLICA = 'X-Treeline-Replica';
