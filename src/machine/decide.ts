@@ -41,7 +41,7 @@ const PROTECTED: Reason = {
 export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.isInFlight) return { row, next: REST };
   if (context.wasPretended?.(row)) return decide(forgetPretended(row, context.now), context);
-  const current = context.outputs === undefined ? row : rereadRow(row, context.outputs, context.now);
+  const current = row.applied === null ? row : reread(row, context);
   if (current !== row) return decide(current, context);
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), context);
@@ -188,6 +188,9 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state !== 'pending') return decideQueued(row, context);
   const unmet = firstWait('dependency', context.unmetDependencies(row));
   if (unmet !== undefined) return { row, next: unmet };
+  // One that is not there reads outputs once all that it depends on is up.
+  const current = reread(row, context);
+  if (current !== row) return decide(current, context);
   const stopped = decideOutputs(row, context);
   if (stopped !== undefined) return stopped;
   if (row.applied === null) return start(row, isLeftoverReplaced(row) ? 'delete' : 'create', context);
@@ -197,6 +200,10 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   const next = waitsForBudget(row, context) ?? rolloutWait(row, context);
   if (next !== undefined) return { row, next };
   return start(row, row.replacing ? 'delete' : 'update', context);
+}
+
+function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {
+  return outputs === undefined ? row : rereadRow(row, outputs, now);
 }
 
 /**
@@ -220,14 +227,9 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
     const nextCheck = (Math.floor(now / CHECK_MS) + 1) * CHECK_MS;
     return { row, next: { ...wait, until: Math.min(until, nextCheck) } };
   }
-  const text =
-    fault === null
-      ? `the provider of ${server} does not report the output "${output}"`
-      : `the output "${output}" of ${server} ${fault}`;
-  return {
-    row: withReason(hold(row, { code: 'no_output', text }, context).row, { code: 'no_output', text }),
-    next: wait,
-  };
+  const text = `the output "${output}" of ${server} ${fault ?? 'is not reported by its provider'}`;
+  const reason: Reason = { code: 'no_output', text };
+  return { row: withReason(hold(row, reason, context).row, reason), next: wait };
 }
 
 /** A held or suspended server already waits for that to end; it is not judged again. */

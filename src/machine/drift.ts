@@ -68,9 +68,9 @@ export function goneMax(size: number): number {
   return Math.min(GONE_MOST, Math.max(GONE_LEAST, Math.floor(size * GONE_SHARE)));
 }
 
-/** Returns true if a server waits for the update that heals it, and not for that of a commit. */
-export function isHealQueued({ state, observed }: ServerRow): boolean {
-  return state === 'pending' && observed !== undefined && observed !== null;
+/** Returns true if a server waits for the update that heals it, or that changed outputs began, and not for that of a commit. */
+export function isHealQueued({ state, observed, rereads }: ServerRow): boolean {
+  return state === 'pending' && ((observed !== undefined && observed !== null) || rereads !== undefined);
 }
 
 /** Returns what applies to a row: its instance's policy, or else that of its provider entry. */

@@ -236,10 +236,8 @@ function plainText(before: ServerRow | undefined, after: ServerRow): string {
   if (after.action !== null && after.action.started !== before.action?.started) return startText(after);
   if (before.wanted !== null && after.wanted === null) return 'no commit wants it any more';
   if (before.wanted === null && after.wanted !== null) return 'a commit wants it again';
-  if (before.generation !== after.generation)
-    return after.wanted?.reads !== undefined && before.commit === after.commit
-      ? OUTPUTS_CHANGE_IT
-      : 'a commit changes it';
+  const isSameCommit = before.commit === after.commit && after.wanted?.reads !== undefined;
+  if (before.generation !== after.generation) return isSameCommit ? OUTPUTS_CHANGE_IT : 'a commit changes it';
   if (before.action !== null && after.action === null && after.state !== 'unknown') return outcomeText(before, after);
   if (after.state === 'done') return 'what is there equals what is wanted';
   return before.state === after.state ? '' : 'its wait is over';

@@ -135,15 +135,10 @@ export function withOutputs(server: WantedServer, row: ServerRow | undefined, fa
   return spec === server.spec ? server : { ...server, spec };
 }
 
-/** Returns true for a server that a person has to decide about before it is Treeline's: outputs change nothing about that. */
-function isForPerson(row: ServerRow): boolean {
-  return row.state === 'blocked' && row.applied === null && !isBlockedFor(row, 'no_output');
-}
-
 /** Returns the row with the outputs that others report now, as a commit would change it; the same object if they change nothing. */
 export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): ServerRow {
   const { wanted, commit } = row;
-  if (wanted?.reads === undefined || isForPerson(row)) return row;
+  if (wanted?.reads === undefined) return row;
   const server = withOutputs({ ...row, name: '', spec: wanted }, row, facts);
   if (server.spec === wanted) return row;
   const time = momentOf(now).replace(/\.\d+/, '');

@@ -43,7 +43,7 @@ export function unknownProperties(spec: Spec): Readonly<Record<string, Differenc
 }
 
 function valuesOf(spec: Spec): Values {
-  return { ...spec.properties, ...unknownReads(spec) };
+  return spec.reads === undefined ? spec.properties : { ...spec.properties, ...unknownReads(spec) };
 }
 
 /** Properties are texts and lists: a map is what is written of one that is not known yet. */

@@ -396,7 +396,7 @@ function reported(outputs: JsonMap, fields: Partial<DecisionContext> = {}): Part
 const UNREPORTED: Next = { kind: 'output', server: 'db', output: 'address' };
 const NOT_REPORTED: Partial<ServerRow> = {
   state: 'blocked',
-  reason: { code: 'no_output', text: 'the provider of db does not report the output "address"' },
+  reason: { code: 'no_output', text: 'the output "address" of db is not reported by its provider' },
 };
 /** The hours before, one after the other. */
 const HOURLY = Array.from({ length: 10 }, (_, hour) => at(NOW - (10 - hour) * 60 * MINUTES));

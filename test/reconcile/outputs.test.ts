@@ -156,6 +156,20 @@ describe('a server that takes an output', () => {
   });
 });
 
+it('updates that fail hold the rest, also where each server is alone', async () => {
+  const names = Array.from({ length: 8 }, (_, index) => `web-${index}`);
+  const webs = Object.fromEntries(names.map((name) => [name, `name: ${name}, url: "${ADDRESS}"`]));
+  const { core, addresses } = await addressed({ db: DB, ...webs }, undefined, { concurrency: 2 });
+  const { script } = core.provider;
+  core.provider.script = (call, signal) =>
+    call.operation === 'update' ? Promise.resolve(answerOf('failed')) : script(call, signal);
+  addresses.db = { address: '10.0.0.2' };
+  await check(core);
+  expect(core.calls('update').length).toBeLessThan(8);
+  expect(names.map((name) => core.waitReason(name))).toContainEqual(expect.stringContaining('too many updates'));
+  expect(core.held(null)?.kind).toBe('failures');
+});
+
 describe('a group that takes an output', () => {
   const group = (count: number, more = ''): Record<string, string> => ({
     [TEMPLATE]: `resources:

@@ -160,7 +160,7 @@ export class WakeUps {
     const after = value ?? undefined;
     for (const kind of ENDED_BY_CHANGE) this.#wakeLine(kind, name);
     if (isUp(after)) this.#wakeLine('dependency', name);
-    if (before?.outputs !== after?.outputs) this.#options.ledger.index.readersOf(name).forEach(this.#options.wake);
+    if (before?.outputs !== after?.outputs) this.#wakeReaders(name);
     // Fewer servers hold up the delete of another spelling for which this one waits.
     for (const other of awaitedSpellings(name, after, this.#options.ledger)) {
       if (this.#waits.get(other)?.kind !== 'holder') continue;
@@ -171,6 +171,15 @@ export class WakeUps {
     if (from !== undefined) this.#wakeGroup(from);
     if (to !== undefined && to !== from) this.#wakeGroup(to);
     if (before?.gaveUp) this.#wakeReleasedCommits();
+  }
+
+  /** One that is not there yet reads outputs once all that it depends on is up. */
+  #wakeReaders(server: string): void {
+    const { ledger, wake } = this.#options;
+    for (const name of ledger.index.readersOf(server)) {
+      const isEarly = this.#waits.get(name)?.kind === 'dependency' && ledger.server(name)?.applied === null;
+      if (!isEarly) wake(name);
+    }
   }
 
   #wakeReleasedCommits(): void {

@@ -8,7 +8,7 @@ export const OUTPUT_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/waits/wake-ups.ts',
-        find: '    if (before?.outputs !== after?.outputs) this.#options.ledger.index.readersOf(name).forEach(this.#options.wake);\n',
+        find: '    if (before?.outputs !== after?.outputs) this.#wakeReaders(name);\n',
         replace: '',
       },
     ],

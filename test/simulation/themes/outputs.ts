@@ -1,26 +1,61 @@
 // Themes about servers that take the address of another, which comes late, changes, and goes with its server.
-import { about, after, commit, north, plain, sceneTheme, set, type Theme, type TimedDeed } from './theme.ts';
+import type { Deed } from '../actions.ts';
+import { about, after, commit, type Mix, north, plain, sceneTheme, set, type Theme } from './theme.ts';
 
 const MINUTE_MS = 60_000;
 
-function lease(name: string, number: number): TimedDeed {
+function lease(name: string, number: number): Extract<Deed, { kind: 'lease' }> {
   return { kind: 'lease', name, site: 'north', address: `10.0.0.${number}` };
 }
 
-const outputs: Theme = {
-  name: 'outputs',
-  first: (chance) => plain(['a', 'b'], { web: 2, db: true, takes: true, drift: chance.pick(['', 'report', 'heal']) }),
+const mix: Mix = [
+  [8, (chance) => [lease(chance.pick(['a-db', 'b-db']), chance.below(6))]],
+  [3, (chance) => [{ kind: 'check', instance: chance.pick(['a', 'b']) }]],
+  [3, (chance) => [commit(set(chance.pick(['a', 'b']), { takes: chance.is(0.7), db: chance.is(0.8) }))]],
+  [2, (chance) => [commit(set(chance.pick(['a', 'b']), { web: chance.below(4), size: chance.pick(['1', '2']) }))]],
+  [2, (chance) => [{ kind: 'replace', name: chance.pick(['a-db', 'b-db', 'a-web-1']) }]],
+  [2, (chance) => [{ kind: 'vanish', name: chance.pick(['a-db', 'b-db', 'b-web-1']), site: 'north' }]],
+  [2, (chance) => [north(chance.pick(['failing', 'late', 'lying', 'sluggish', 'well', 'well']))]],
+  [1, (chance) => [commit(set(chance.pick(['a', 'b']), { adopt: true, protected: chance.is(0.3) }))]],
+  [1, (chance) => [{ kind: 'suspend', instance: chance.pick(['a', 'b']), forMs: 10 * MINUTE_MS }]],
+  [2, (chance) => [{ kind: 'stop', loses: chance.pick(['nothing', 'nothing', 'copy', 'store']), downMs: 1_000 }]],
+];
+
+const first: Theme['first'] = (chance) =>
+  plain(['a', 'b'], { web: 2, db: true, takes: true, drift: chance.pick(['', 'report', 'heal']) });
+
+const outputs: Theme = { name: 'outputs', first, deeds: about(16, mix) };
+
+/** Replicas whose leader goes while an output is on its way. */
+const replicated: Theme = {
+  name: 'outputs with replicas',
+  hasReplicas: true,
+  first,
   deeds: about(16, [
-    [8, (chance) => [lease(chance.pick(['a-db', 'b-db']), chance.below(6))]],
-    [3, (chance) => [{ kind: 'check', instance: chance.pick(['a', 'b']) }]],
-    [3, (chance) => [commit(set(chance.pick(['a', 'b']), { takes: chance.is(0.7), db: chance.is(0.8) }))]],
-    [2, (chance) => [commit(set(chance.pick(['a', 'b']), { web: chance.below(4), size: chance.pick(['1', '2']) }))]],
-    [2, (chance) => [{ kind: 'replace', name: chance.pick(['a-db', 'b-db', 'a-web-1']) }]],
-    [2, (chance) => [{ kind: 'vanish', name: chance.pick(['a-db', 'b-db', 'b-web-1']), site: 'north' }]],
-    [2, (chance) => [north(chance.pick(['failing', 'late', 'lying', 'sluggish', 'well', 'well']))]],
-    [1, (chance) => [commit(set(chance.pick(['a', 'b']), { adopt: true, protected: chance.is(0.3) }))]],
-    [1, (chance) => [{ kind: 'suspend', instance: chance.pick(['a', 'b']), forMs: 10 * MINUTE_MS }]],
-    [2, (chance) => [{ kind: 'stop', loses: chance.pick(['nothing', 'nothing', 'copy', 'store']), downMs: 1_000 }]],
+    ...mix,
+    [
+      6,
+      (chance) => [
+        lease(chance.pick(['a-db', 'b-db']), chance.below(6)),
+        { kind: 'check', instance: 'a' },
+        {
+          ...{ kind: 'replica', which: 'leader', does: chance.pick(['kill', 'stop', 'hang', 'cut']) },
+          ...{ ms: chance.pick([3_000, 15_000, 100_000]), in: chance.pick(['begin', 'commit']) },
+        } as const,
+      ],
+    ],
+  ]),
+};
+
+/** Servers of proxies, which report the addresses. */
+const proxied: Theme = {
+  name: 'outputs with proxies',
+  proxies: true,
+  first: () => plain(['a', 'b'], { web: 2, db: true, takes: true, site: 'east' }),
+  deeds: about(16, [
+    ...mix,
+    [4, (chance) => [{ ...lease(chance.pick(['a-db', 'b-db']), chance.below(6)), site: 'east' }]],
+    [2, (chance) => [{ kind: 'proxy', proxy: chance.pick(['B1', 'B2']), does: 'stop', ms: MINUTE_MS }]],
   ]),
 };
 
@@ -37,4 +72,4 @@ const restless = sceneTheme(
 );
 
 /** Returns the themes and scenes. */
-export const OUTPUT_THEMES: readonly Theme[] = [outputs, restless];
+export const OUTPUT_THEMES: readonly Theme[] = [outputs, replicated, proxied, restless];
