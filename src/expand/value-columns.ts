@@ -31,6 +31,12 @@ interface ColumnsInput {
   readonly indexes: ReadonlyMap<Blueprint, Members['indexes']>;
 }
 
+/** A text of one member. */
+interface MemberText {
+  readonly tokens: readonly Token[];
+  readonly index: string | null;
+}
+
 /** The values that are known so far. Nodes are added in the order of their needs. */
 export class ValueColumns {
   readonly problems: Problem[] = [];
@@ -91,18 +97,23 @@ export class ValueColumns {
     const column: OutputText[] = [];
     for (const index of this.#input.indexes.get(blueprint) ?? []) {
       const known = isShared ? column[0] : undefined;
-      const texts = known?.texts ?? text?.texts.map(({ tokens }) => this.#piecesOf(node, { tokens, index })) ?? [];
+      const texts = known?.texts ?? text?.texts.flatMap(({ tokens }) => this.#itemsOf(node, { tokens, index })) ?? [];
       if (this.#weightLeft < 0) return [];
       column.push(known ?? { isList: text?.isList ?? false, texts });
     }
     return column;
   }
 
+  /** In a list, an Array placeholder alone brings all its items. */
+  #itemsOf(node: ValueNode, text: MemberText): OutputText['texts'] {
+    const [only] = text.tokens;
+    if (text.tokens.length > 1 || only?.kind !== 'array') return [this.#piecesOf(node, text)];
+    const { items, length } = this.#shareList(only);
+    return this.#charge(node, length + items.length * ITEM_WEIGHT) ? items.map((item) => [item]) : [];
+  }
+
   /** Returns a text with everything in it that is known; nothing where that is too large, which is reported. */
-  #piecesOf(
-    node: ValueNode,
-    { tokens, index }: { readonly tokens: readonly Token[]; readonly index: string | null },
-  ): readonly OutputPiece[] {
+  #piecesOf(node: ValueNode, { tokens, index }: MemberText): readonly OutputPiece[] {
     const pieces: OutputPiece[] = [];
     let known: Token[] = [NO_TEXT];
     for (const token of [...tokens, null]) {

@@ -38,6 +38,11 @@ describe('a property that takes outputs has no value, and the pieces of its text
     ['beside an Array', `"${ADDRESS},<<(Array)['cache']['name']>>"`, [[address, ',cache-1,cache-2']]],
     ['twice', `"${ADDRESS}${ADDRESSES}"`, [[address, addresses]]],
     ['in a list', `["${ADDRESS}", "x", "<<port>>"]`, [[address], ['x'], ['80']]],
+    [
+      'beside an Array in a list',
+      `["<<(Array)['cache']['name']>>", "${ADDRESS}"]`,
+      [['cache-1'], ['cache-2'], [address]],
+    ],
   ])('%s', (_what, value, texts) => {
     const server = expandWeb(`{ size: s, db: ${value} }`);
     expect(server?.properties).toEqual({ name: 'shop-web', size: 's' });

@@ -1,6 +1,7 @@
 // Knows which record each node has fetched and confirmed. Each replica notes fetches in memory; the leader, which is told of those at others,
 // records them from time to time, and confirmations at once. It alone writes these rows. See docs/concepts.md, delivered.
 import type { Clock } from '../../base/clock.ts';
+import { isSameList } from '../../base/lists.ts';
 import { shortDigest } from '../../base/short-digest.ts';
 import type { RunInSlices } from '../../base/slices.ts';
 import { type Steps, visitAll } from '../../base/steps.ts';
@@ -15,8 +16,7 @@ import {
   withPresent,
 } from '../../machine/delivery.ts';
 import { fitsProxy, proxyTagsOf } from '../../machine/responsibility.ts';
-import type { JsonMap } from '../../model/json.ts';
-import type { Client, Properties } from '../../model/objects.ts';
+import type { Client } from '../../model/objects.ts';
 import type { Change, DeliveryRow, RecordMark } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
@@ -230,10 +230,8 @@ interface RecordView {
 interface KnownRecord {
   readonly digest: string;
   readonly tags: readonly string[];
-  readonly outputs: JsonMap | undefined;
-  /** Those of a server that takes outputs of others. */
-  readonly properties: Properties | undefined;
-  readonly updated: string | undefined;
+  /** What it was made of beside the node: the same while the record is. */
+  readonly facts: readonly unknown[];
 }
 
 /** By the node of a desired state, or the last record of an unwanted server: most commits change few of them. */
@@ -247,22 +245,16 @@ export function presentRecord(view: RecordView, name: string) {
   if (key == null) return undefined;
   const { updated } = server ?? rows.read('node', name) ?? { updated: undefined };
   const wanted = server?.wanted?.reads === undefined ? undefined : server.wanted;
-  const facts = { outputs: server?.outputs, properties: wanted?.properties, updated };
+  const facts = [server?.outputs, wanted?.properties, updated];
   let record = known.get(key);
-  if (record === undefined || !isOfFacts(record, facts)) {
+  if (record === undefined || !isSameList(record.facts, facts)) {
     const made = nodeAtMoment(view, name)?.record();
     if (made === undefined) return undefined;
     const digest = shortDigest(JSON.stringify(made));
-    record = { digest, tags: proxyTagsOf(made), ...facts };
+    record = { digest, tags: proxyTagsOf(made), facts };
     known.set(key, record);
   }
   return { digest: record.digest, tags: record.tags, incarnation: server?.incarnation ?? 0 };
-}
-
-type RecordFacts = Pick<KnownRecord, 'outputs' | 'properties' | 'updated'>;
-
-function isOfFacts(record: RecordFacts, { outputs, properties, updated }: RecordFacts): boolean {
-  return record.outputs === outputs && record.properties === properties && record.updated === updated;
 }
 
 /** Tells whether a client speaks for some node: most do not, and nothing is looked up for them. */
