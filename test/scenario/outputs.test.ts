@@ -79,5 +79,8 @@ it('servers take what a program reports of others, when it comes and when it cha
     .poll(() => value('/operations/recorded').then((body) => JSON.stringify(body)), PATIENCE)
     .toContain('"other":"x"');
   await expect.poll(() => running.status('shop'), PATIENCE).toBe('Done');
+  expect(await ask('why', 'shop')).toContain(
+    'it keeps its last "database": the output "address" of db is not reported',
+  );
   expect(made('web-1')).toMatchObject({ database: 'postgres://10.0.0.2/shop' });
 }, 60_000);

@@ -3,6 +3,7 @@
 import { momentOf } from '../../base/wording.ts';
 import { differingNames, shortenedValue } from '../../machine/drift.ts';
 import { mayBeThere } from '../../machine/existence.ts';
+import { unknownOutputs } from '../../machine/read-outputs.ts';
 import { isStuck, reasonText } from '../../machine/reasons.ts';
 import type { ToldWait } from '../../machine/wait.ts';
 import { fieldOf } from '../../model/json.ts';
@@ -70,7 +71,7 @@ export function countStates(servers: readonly string[], rows: RowsAtMoment): Sta
 
 /**
  * Returns an item for each server that is not done, the most urgent first, then one for each other server that could not
- * be checked; at most `countMax`.
+ * be checked, or keeps a value that no output gives any more; at most `countMax`.
  */
 export function serverItems(servers: readonly string[], facts: WaitFacts, countMax: number): readonly WaitingItem[] {
   const byState = new Map<State, string[]>();
@@ -86,7 +87,8 @@ export function serverItems(servers: readonly string[], facts: WaitFacts, countM
     const row = facts.rows.server(name);
     return row === undefined ? [] : [describeWaiting(name, row, facts)];
   });
-  return open.length < countMax ? [...open, ...uncheckedItems(servers, facts)].slice(0, countMax) : open;
+  if (open.length >= countMax) return open;
+  return [...open, ...uncheckedItems(servers, facts), ...keptItems(servers, facts)].slice(0, countMax);
 }
 
 /** Returns an item for each server that is done as far as known, and whose checks fail. */
@@ -101,9 +103,24 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
   });
 }
 
+/** Returns an item for each server that is done with a value which the outputs that it takes do not give any more. */
+function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem[] {
+  return servers.flatMap((resource): WaitingItem[] => {
+    const { state, wanted, since = null } = rows.server(resource) ?? {};
+    if (state !== 'done' || wanted?.reads === undefined) return [];
+    const outputsOf = (server: string) => rows.server(server)?.outputs;
+    const [found] = unknownOutputs(wanted, { outputsOf });
+    if (found === undefined) return [];
+    const [property, { server, output, fault }] = found;
+    const reason = `it keeps its last "${property}": the output "${output}" of ${server} ${fault ?? 'is not reported'}`;
+    return [{ resource, state, reason, since, until: null, action: null }];
+  });
+}
+
 /** Returns the item of a server that is not done, or could not be checked; undefined where nothing is to be said of it. */
 export function describeServer(name: string, row: ServerRow, facts: WaitFacts): WaitingItem | undefined {
-  return row.state === 'done' ? uncheckedItems([name], facts)[0] : describeWaiting(name, row, facts);
+  if (row.state !== 'done') return describeWaiting(name, row, facts);
+  return uncheckedItems([name], facts)[0] ?? keptItems([name], facts)[0];
 }
 
 /** Returns since when, and why, a server could not be checked. */
