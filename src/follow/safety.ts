@@ -1,12 +1,10 @@
 // Collects the facts that decide which deletes a commit may bring: budget, approvals and trailers.
 import type { Safety } from '../desired/admit.ts';
 import { liftsIn } from '../desired/deletions.ts';
-import { isMade, needsNoAction } from '../machine/existence.ts';
-import { asWritten } from '../machine/read-outputs.ts';
+import { isMade, wantsTheSame } from '../machine/existence.ts';
 import { recentRemovals, removalName, removalsMax, removalsUnderWay, serverCount } from '../machine/removals.ts';
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
-import type { Spec } from '../model/spec.ts';
 import type { Commit } from '../repository/source.ts';
 import type { RowView } from './draft-rows.ts';
 import { isApprovalOpen } from './hold-rows.ts';
@@ -37,7 +35,7 @@ export function readSafety(
       recent: recent.size,
       isRecent: (removal) => recent.has(removalName(removal)),
       underWay: removalsUnderWay(ledger),
-      goesOn: (server, spec) => goesOn(serverAt(server), spec),
+      goesOn: (server, spec) => wantsTheSame(spec, serverAt(server)?.wanted),
       incarnationOf: (server) => madeIncarnation(serverAt(server)),
       isApproved: (digest) => isApproved(approvals.get(digest), now),
       heldBefore,
@@ -76,12 +74,6 @@ function isApproved(approval: ApprovalRow | undefined, now: number): boolean {
 /** Returns the incarnation of a made server; undefined also where an approved delete of it runs already. */
 function madeIncarnation(row: ServerRow | undefined): number | undefined {
   return row !== undefined && isMade(row) && row.action?.isApproved !== true ? row.incarnation : undefined;
-}
-
-/** A delete ends where the server is wanted again, a replacement where something else is wanted. */
-function goesOn(row: ServerRow | undefined, spec: Spec | undefined): boolean {
-  const wanted = row?.wanted ?? undefined;
-  return wanted === undefined || spec === undefined ? wanted === spec : needsNoAction(spec, asWritten(wanted));
 }
 
 /** Returns the largest number of deletes that a trailer of one of the commits approves; 0 without one. */

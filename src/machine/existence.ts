@@ -4,7 +4,7 @@
 import { emptyMap, isSame, type JsonMap } from '../model/json.ts';
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
-import { unknownReads } from './read-outputs.ts';
+import { asWritten, unknownReads } from './read-outputs.ts';
 
 /** Returns true if Treeline created or adopted the server, or began a create and no check has found it absent since. */
 export function mayBeThere({ applied, mayExist }: ServerRow): boolean {
@@ -62,6 +62,12 @@ export function needsNoAction(wanted: Spec, applied: Spec): boolean {
   if (wanted === applied || hasSameContent(wanted, applied)) return true;
   const quiet = wanted.configurationOnly;
   return isSame(provisionedPart(wanted, quiet), provisionedPart(applied, quiet));
+}
+
+/** Returns true if a commit wants of a server what its row wants, whatever outputs give; also where neither wants it. */
+export function wantsTheSame(spec: Spec | undefined, wanted: Spec | null | undefined): boolean {
+  if (spec === undefined || wanted == null) return spec === undefined && wanted == null;
+  return needsNoAction(spec, asWritten(wanted));
 }
 
 /** Spares the provisioned parts of the many specs that are equal as a whole. */

@@ -9,8 +9,8 @@ import type { ServerRow } from '../model/rows.ts';
 import type { ServerPosition, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
 import { withoutHealing, withReread } from './drift.ts';
-import { isConverged, isSameSpec, needsNoAction } from './existence.ts';
-import { asWritten, type OutputFacts, takeOutputs } from './read-outputs.ts';
+import { isConverged, isSameSpec, needsNoAction, wantsTheSame } from './existence.ts';
+import { type OutputFacts, takeOutputs } from './read-outputs.ts';
 import { isBlockedFor } from './reasons.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
 import { advance, FIRST_STATE } from './transitions.ts';
@@ -129,7 +129,11 @@ export function withoutForgotten(row: ServerRow, now: number): ServerRow | null 
 }
 
 /** Returns a server as it is wanted with the outputs of others; of one that exists, what is not known stays as it was. */
-export function withOutputs(server: WantedServer, row: ServerRow | undefined, facts: OutputFacts): WantedServer {
+export function withOutputs(
+  server: WantedServer,
+  row: Pick<ServerRow, 'wanted' | 'applied'> | undefined,
+  facts: OutputFacts,
+): WantedServer {
   const before = row === undefined || row.applied === null ? null : (row.wanted ?? row.applied);
   const spec = takeOutputs(server.spec, before, facts);
   return spec === server.spec ? server : { ...server, spec };
@@ -209,7 +213,7 @@ export function isWantedAs(row: ServerRow, server: WantedServer): boolean {
   const { instance, policy, wanted } = row;
   if (wanted === null || instance !== server.instance) return false;
   const isSameSafety = policy.protected === server.policy.protected && policy.deletion === server.policy.deletion;
-  return isSameSafety && needsNoAction(server.spec, asWritten(wanted));
+  return isSameSafety && wantsTheSame(server.spec, wanted);
 }
 
 function isSamePlace(row: ServerRow, server: WantedServer): boolean {

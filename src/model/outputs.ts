@@ -1,6 +1,7 @@
 // Defines the outputs of servers that have none: one empty map, which the rows of all of them share; and tells which outputs a
 // text takes.
 import type { JsonMap } from './json.ts';
+import { compareNames } from './names.ts';
 import type { OutputSource } from './record.ts';
 import type { OutputPiece, OutputText } from './spec.ts';
 
@@ -17,6 +18,11 @@ export function outputsOf({ texts }: OutputText): readonly OutputSource[] {
   return texts.flat().flatMap((piece): readonly OutputSource[] => {
     return typeof piece === 'string' ? [] : [{ output: piece.output, servers: serversOf(piece) }];
   });
+}
+
+/** Returns the servers whose outputs a text takes, sorted, without repeats. */
+export function serversRead(text: OutputText): readonly string[] {
+  return [...new Set(outputsOf(text).flatMap(({ servers }) => servers))].sort(compareNames);
 }
 
 /** Returns the names of the servers whose output it is. */

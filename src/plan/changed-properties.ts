@@ -4,7 +4,7 @@ import { isDescriptive } from '../machine/existence.ts';
 import { unknownReads } from '../machine/read-outputs.ts';
 import { fieldOf, isMap, isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import { outputsOf } from '../model/outputs.ts';
+import { serversRead } from '../model/outputs.ts';
 import type { OutputText, Spec } from '../model/spec.ts';
 import { type Difference, knownAfterText } from './plan.ts';
 
@@ -57,8 +57,7 @@ function withoutUnknown<Found extends Difference>(found: Found): Found {
 }
 
 function serversIn(value: Json | null): readonly string[] | undefined {
-  if (!isMap(value)) return undefined;
-  return [...new Set(outputsOf(value as OutputText).flatMap(({ servers }) => servers))].sort(compareNames);
+  return isMap(value) ? serversRead(value as OutputText) : undefined;
 }
 
 /** Returns the differences by name, without values of secret keys. */

@@ -12,7 +12,7 @@ import type { Entry } from '../model/entry.ts';
 import type { Origin } from '../model/expanded.ts';
 import { isSame, type Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import { outputsOf } from '../model/outputs.ts';
+import { serversRead } from '../model/outputs.ts';
 import type { RecordValue } from '../model/record.ts';
 import { hidden, type IsSecret } from './changed-properties.ts';
 import type { ChangedNode } from './changed-servers.ts';
@@ -244,10 +244,7 @@ function layersOf({ shared, own }: HieraNode, outputs: OutputFacts): readonly La
   return [...shared, ...own].map((layer) => {
     const { reads } = layer;
     if (reads === undefined) return layer;
-    const texts = Object.entries(reads).map(([key, text]) => {
-      const servers = outputsOf(text).flatMap((one) => one.servers);
-      return [key, knownAfterText(servers)] as const;
-    });
+    const texts = Object.entries(reads).map(([key, text]) => [key, knownAfterText(serversRead(text))] as const);
     return withRead(layer, reads, { ...Object.fromEntries(texts), ...readValues(reads, outputs) });
   });
 }

@@ -22,7 +22,7 @@ export function knownAfterText(servers: readonly string[]): string {
   return `${KNOWN_AFTER}${servers.slice(0, SERVERS_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
 }
 
-/** Returns true for a text that stands for a value which is not known. */
+/** Returns true for a text that stands for a value which is not known. A user may have written it as well: it is not to be trusted. */
 export function isKnownAfter(value: Json | null): value is string {
   return typeof value === 'string' && value.startsWith(KNOWN_AFTER);
 }

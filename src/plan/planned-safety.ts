@@ -4,8 +4,7 @@
 import type { Safety } from '../desired/admit.ts';
 import type { DeletionFacts, HeldBefore } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
-import { needsNoAction } from '../machine/existence.ts';
-import { asWritten } from '../machine/read-outputs.ts';
+import { wantsTheSame } from '../machine/existence.ts';
 import { type Removal, removalsMax } from '../machine/removals.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { RecordedFacts } from './recorded-facts.ts';
@@ -70,10 +69,7 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
       recent: 0,
       isRecent: () => false,
       underWay: removalsUnderWay(servers),
-      goesOn(name, spec) {
-        const wanted = byName.get(name)?.wanted ?? undefined;
-        return wanted === undefined || spec === undefined ? wanted === spec : needsNoAction(spec, asWritten(wanted));
-      },
+      goesOn: (name, spec) => wantsTheSame(spec, byName.get(name)?.wanted),
       incarnationOf(name) {
         const server = byName.get(name);
         return server !== undefined && isMadeServer(server) ? server.incarnation : undefined;

@@ -2,7 +2,7 @@
 // from earlier commits.
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/existence.ts';
-import { takeOutputs } from '../machine/read-outputs.ts';
+import { withOutputs } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { Spec, WantedServer } from '../model/spec.ts';
@@ -31,8 +31,7 @@ export function recordedChanges({ recorded, after, merge, isSecret }: ComparedSe
   const facts = recordedOutputs(recorded);
   for (const name of [...new Set([...wanted.keys(), ...rows.keys()])].sort(compareNames)) {
     const [written, row] = [wanted.get(name), rows.get(name)];
-    const known = row?.applied == null ? null : row.wanted;
-    const server = written && { ...written, spec: takeOutputs(written.spec, known, facts) };
+    const server = written && withOutputs(written, row, facts);
     const left = wasApplied(row) ? leftToChange(server, row) : leftToMake(server, row);
     if (left === undefined) continue;
     const { instance, key: group } = server ?? row ?? { instance: '', key: '' };

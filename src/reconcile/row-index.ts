@@ -9,7 +9,7 @@ import { placeKeys } from '../machine/place.ts';
 import { siteKeyOfRow } from '../machine/responsibility.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames, PROXIED } from '../model/names.ts';
-import { outputsOf } from '../model/outputs.ts';
+import { serversRead } from '../model/outputs.ts';
 import type { HeadRow, ServerRow } from '../model/rows.ts';
 import { GroupCounts } from './group-counts.ts';
 
@@ -311,8 +311,7 @@ function neededBy(row: OptionalRow): Set<string> {
 }
 
 function sourcesOf(row: OptionalRow): Set<string> {
-  const texts = Object.values(row?.wanted?.reads ?? {});
-  return new Set(texts.flatMap(outputsOf).flatMap(({ servers }) => servers));
+  return new Set(Object.values(row?.wanted?.reads ?? {}).flatMap(serversRead));
 }
 
 function isUnseen({ state, wanted, applied, checked, mayExist, provider, attempt }: ServerRow): boolean {

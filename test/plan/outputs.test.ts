@@ -1,12 +1,16 @@
 // Plans of servers that take outputs of others: what is not known is told as such, and what a controller has recorded is shown.
 import { expect, it } from 'vitest';
+import { invariant } from '../../src/base/invariant.ts';
 import { wantsBlob } from '../../src/catalog/load-catalog.ts';
+import { markdownReport } from '../../src/cli/plan/markdown-report.ts';
 import { textPlan } from '../../src/cli/plan/text-plan.ts';
 import { takeOutputs } from '../../src/machine/read-outputs.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import type { Spec, WantedServer } from '../../src/model/spec.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
 import { safetyOfRecorded } from '../../src/plan/planned-safety.ts';
+import { recordedChanges } from '../../src/plan/recorded-changes.ts';
 import { type RecordedFacts, withRecorded } from '../../src/plan/recorded-facts.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { TextRepository, textsAfter } from '../support/text-repository.ts';
@@ -31,20 +35,24 @@ function plannedOnRecorded(before: string, after: string, outputs: JsonMap = { a
   const desired = new TextRepository().commit(files);
   const facts = { outputsOf: () => outputs };
   const servers = [...desired.units.values()].flatMap((unit) =>
-    [...unit.servers.values()].map(({ name, instance, key, index, spec }): RecordedFacts => {
-      const known = takeOutputs(spec, null, facts);
-      return {
-        ...{ name, instance, key, index, state: 'done', commit: '1'.repeat(40), incarnation: 1, provider: 'lab' },
-        ...{ wanted: known, applied: known, mayExist: true, dirty: false, replacing: false, approved: false },
-        ...{ protected: false, deletion: 'delete', outputs: name === 'db' ? outputs : {} },
-      };
-    }),
+    [...unit.servers.values()].map((server) => ({
+      ...recordedServer(server, takeOutputs(server.spec, null, facts)),
+      outputs: server.name === 'db' ? outputs : {},
+    })),
   );
   return planMerge({
     ...{ base: '1'.repeat(40), head: '2'.repeat(40), before: withRecorded(desired, servers), recorded: servers },
     snapshot: snapshotOf(textsAfter(files, { [TEMPLATE]: after }), { wants: wantsBlob(desired.catalog) }),
     safety: safetyOfRecorded({ servers, heldBefore: new Map(), budget: 100 }),
   });
+}
+
+function recordedServer({ name, instance, key, index }: WantedServer, known: Spec): RecordedFacts {
+  return {
+    ...{ name, instance, key, index, state: 'done', commit: '1'.repeat(40), incarnation: 1, provider: 'lab' },
+    ...{ wanted: known, applied: known, mayExist: true, dirty: false, replacing: false, approved: false },
+    ...{ protected: false, deletion: 'delete' },
+  };
 }
 
 it('a new server has a value that is known after the create of another', () => {
@@ -78,4 +86,29 @@ it('of a controller, what is recorded is shown', () => {
 it('nothing changes where the text stays, whatever is reported by then', () => {
   expect(plannedOnRecorded(ADDRESS, ADDRESS).changes).toEqual([]);
   expect(plannedOnRecorded(ADDRESS, `${ADDRESS}# a comment\n`)).toMatchObject({ changes: [], configuration: [] });
+});
+
+it('a server that was not wanted for a while keeps the value that it has, as it does once that is followed', () => {
+  const facts = { outputsOf: () => ({ address: '10.0.0.1' }) };
+  const [shop] = new TextRepository().commit({ ...FILES, [TEMPLATE]: ADDRESS }).units.values();
+  const web = shop?.servers.get('web');
+  invariant(shop !== undefined && web !== undefined, 'the files have this server');
+  const row = { ...recordedServer(web, takeOutputs(web.spec, null, facts)), wanted: null };
+  const order = { recorded: [row], after: new Map([['', shop]]), merge: { changes: [], retained: [] } };
+  const { changes } = recordedChanges({ ...order, isSecret: () => false });
+  expect(changes.find(({ resource }) => resource === 'web')).toBeUndefined();
+});
+
+it('a user can write no text that a report takes for its own words', () => {
+  const text = '(known after create of ![x](http://example.com/x) @all\u001b[2J';
+  const plan = planned({ [TEMPLATE]: template(`url: ${JSON.stringify(text)}`) }, { files: FILES });
+  expect(markdownReport(plan)).toContain(' → `(known after create of ![x](http://example.com/x) @all\\u001b[2J`');
+  expect(textPlan(plan)).not.toContain('\u001b');
+});
+
+it('names each server once, in the configuration as in the change', () => {
+  const both = template(`url: "<<(Output)['db']['address']>>/<<(Output)['db']['mac']>>"`);
+  const plan = planned({ [TEMPLATE]: both }, { files: FILES });
+  expect(plan.changes).toMatchObject([{ properties: { url: UNKNOWN } }]);
+  expect(plan.configuration).toMatchObject([{ key: 'url', to: UNKNOWN.to }]);
 });

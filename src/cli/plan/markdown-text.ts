@@ -104,9 +104,9 @@ const ITEMS_MAX = 6;
 /** Characters that two long texts have in common and that are shown before the first difference. */
 const CONTEXT_LENGTH = 12;
 
-/** Returns a value as JSON in a code span; `none` where there is none. */
+/** Returns a value as JSON in a code span, or what stands for one that is not known; `none` where there is none. */
 export function valueText(value: Json | null): string {
-  if (isKnownAfter(value)) return value;
+  if (isKnownAfter(value)) return code(value);
   return value === null ? 'none' : code(JSON.stringify(value), VALUE_LENGTH_MAX);
 }
 

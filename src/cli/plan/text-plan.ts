@@ -221,6 +221,6 @@ function itemsText(verb: string, items: readonly Json[]): readonly string[] {
 }
 
 function valueText(value: Json | null): string {
-  if (isKnownAfter(value)) return value;
+  if (isKnownAfter(value)) return visibleLine(value);
   return value === null ? '(none)' : quote(value);
 }
