@@ -32,20 +32,6 @@ test('all metrics are announced from the start, closed sets of labels with one s
   expect(await linesOf(metrics, 'treeline_provider_calls_total{')).toHaveLength(4 * 7);
 });
 
-test('what adds to one series again and again is shown at each scrape, and no series before', async () => {
-  const metrics = opened();
-  const labels = { route: '/tree', role: 'proxy', code: '200' } as const;
-  const add = metrics.counterOf('treeline_http_requests_total', labels);
-  expect(await linesOf(metrics, 'treeline_http_requests_total{')).toEqual([]);
-  add();
-  add(2);
-  metrics.count('treeline_http_requests_total', labels);
-  const line = 'treeline_http_requests_total{route="/tree",role="proxy",code="200"}';
-  expect(await linesOf(metrics, 'treeline_http_requests_total{')).toEqual([`${line} 4`]);
-  add();
-  expect(await linesOf(metrics, 'treeline_http_requests_total{')).toEqual([`${line} 5`]);
-});
-
 test('counters and histograms add up, and an announcement takes nothing back', async () => {
   const metrics = opened();
   const labels = { entry: 'lab', operation: 'create', outcome: 'done' } as const;
