@@ -15,6 +15,7 @@ import {
 import { addressOf } from '../model/address.ts';
 import type { FilelessExplanation } from '../model/explanation.ts';
 import { fieldOf, isMap } from '../model/json.ts';
+import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { ExplainedRecord, NodeAtMoment } from '../model/record.ts';
 import type { NodeRow, ServerRow } from '../model/rows.ts';
 import type { Baseline, DesiredState } from './desired-state.ts';
@@ -172,7 +173,7 @@ function rootOf({ inputs }: Unit): string {
 /** Returns what the row of a node adds to its record. */
 export function factsOf(row: ServerRow | NodeRow | undefined): NodeFacts {
   const updated = row?.updated ?? '';
-  if (row === undefined || !('outputs' in row)) return { outputs: {}, updated };
+  if (row === undefined || !('outputs' in row)) return { outputs: NO_OUTPUTS, updated };
   const { outputs, wanted } = row;
   return { outputs, updated, ...(wanted?.reads === undefined ? {} : { properties: wanted.properties }) };
 }

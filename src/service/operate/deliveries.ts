@@ -7,7 +7,7 @@ import type { RunInSlices } from '../../base/slices.ts';
 import { type Steps, visitAll } from '../../base/steps.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { nodeAtMoment, nodeOf, unitOfNode } from '../../desired/node-records.ts';
+import { factsOf, nodeAtMoment, nodeOf, unitOfNode } from '../../desired/node-records.ts';
 import {
   type Confirmation,
   type PresentRecord,
@@ -243,9 +243,8 @@ export function presentRecord(view: RecordView, name: string) {
   const server = rows.server(name);
   const key = nodeOf(desired, name) ?? server?.lastRecord;
   if (key == null) return undefined;
-  const { updated } = server ?? rows.read('node', name) ?? { updated: undefined };
-  const wanted = server?.wanted?.reads === undefined ? undefined : server.wanted;
-  const facts = [server?.outputs, wanted?.properties, updated];
+  const { outputs, properties, updated } = factsOf(server ?? rows.read('node', name));
+  const facts = [outputs, properties, updated];
   let record = known.get(key);
   if (record === undefined || !isSameList(record.facts, facts)) {
     const made = nodeAtMoment(view, name)?.record();
