@@ -1,5 +1,4 @@
-# The image of the controller. docs/operations.md says how to run it. scripts/image-steps.sh takes the same steps in a
-# folder, where there is no engine; a test keeps the two alike.
+# The image of the controller. docs/operations.md says how to run it.
 
 # Packs it: what `npm pack` ships is what the image holds.
 FROM node:26-trixie-slim AS build

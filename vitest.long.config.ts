@@ -1,5 +1,5 @@
 // Configures the tests that take minutes: one file after the other, since they depend on how time passes. Properties, of which
-// `npm test` tries a part, are tried in full; see count-runs.ts.
+// `npm test` tries a part, are tried in full; see count-runs.ts. TEST_REPORT as in vitest.config.ts.
 import { globSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { COMPILED } from './test/support/bundle-once.ts';
@@ -8,6 +8,7 @@ const PROPERTIES = globSync('test/**/*.test.ts').filter((file) =>
   readFileSync(file, 'utf8').includes('support/count-runs.ts'),
 );
 
+const report = process.env.TEST_REPORT;
 const SCENARIOS = ['test/scenario/**/*.test.ts'];
 /** What these have to do with is the files of the embedded store. */
 const ON_FILES = ['full-disk', 'kill', 'lock', 'lost-store'].map((name) => `test/scenario/${name}.test.ts`);
@@ -36,6 +37,7 @@ export default defineConfig({
         },
       },
     ],
+    reporters: report === undefined ? ['default'] : ['default', ['json', { outputFile: report }]],
     fileParallelism: false,
     env: { NODE_COMPILE_CACHE: COMPILED, PROPERTY_RUNS: 'all' },
     testTimeout: 600_000,

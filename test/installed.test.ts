@@ -1,12 +1,10 @@
-// The image, on machines without an engine: the Dockerfile is read. test/long/image.long.ts runs what comes out of its steps.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// The Dockerfile and the files of the Debian package as they read. test/long/installed.long.ts builds both, and runs them.
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
+import { loadSettings } from '../src/settings/load-settings.ts';
 import { ROOT } from './support/command-line.ts';
-
-/** What decides over the image's files and how it runs. FROM, WORKDIR, LABEL, EXPOSE and VOLUME have nothing to do in a folder. */
-const MIRRORED = /^(COPY|RUN|ENV|USER|HEALTHCHECK|STOPSIGNAL|ENTRYPOINT|CMD) /;
 
 function textOf(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
@@ -21,12 +19,6 @@ function instructionsOf(dockerfile: string): string[] {
 
 describe('the Dockerfile', () => {
   const instructions = instructionsOf(textOf('Dockerfile'));
-
-  it('has a step in scripts/image-steps.sh for each of its instructions', () => {
-    const mirror = textOf('scripts/image-steps.sh').matchAll(/^ *# Dockerfile: (.*)\n/gm);
-    const mirrored = [...mirror].map(([, instruction]) => instruction);
-    expect(mirrored.toSorted()).toEqual(instructions.filter((each) => MIRRORED.test(each)).toSorted());
-  });
 
   it('begins from a Node that package.json allows, the same in every stage', () => {
     const bases = instructions.filter((each) => each.startsWith('FROM ')).map((each) => each.split(' ')[1]);
@@ -50,7 +42,7 @@ describe('.dockerignore', () => {
   const lines = textOf('.dockerignore').split('\n');
   const allowed = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
 
-  it('lets in single paths only, as the script reads it', () => {
+  it('lets in single paths only', () => {
     expect(lines.filter((line) => !/^(#.*|\*|![\w.-]+|)$/.test(line))).toEqual([]);
     expect(lines.indexOf('*')).toBeLessThan(lines.findIndex((line) => line.startsWith('!')));
   });
@@ -58,5 +50,33 @@ describe('.dockerignore', () => {
   it('lets in what the package ships', () => {
     const shipped = packageJson.files.filter((path) => path !== 'dist');
     expect(allowed).toEqual(expect.arrayContaining(shipped));
+  });
+});
+
+describe('the Debian package', () => {
+  const units = globSync('contrib/*.service', { cwd: ROOT }).map((path) => basename(path));
+  const scripts = ['postinst', 'prerm', 'postrm'].map((name) => textOf(`packaging/deb/${name}`)).join('\n');
+
+  it('has settings that this version reads', async () => {
+    const { store, repository } = await loadSettings(join(ROOT, 'packaging/deb/treeline.yaml'));
+    expect({ store, repository }).toMatchObject({
+      store: { directory: '/var/lib/treeline' },
+      repository: { branch: 'main' },
+    });
+  });
+
+  it('stops every unit that it brings, and forgets that it was enabled', () => {
+    expect(units.length).toBeGreaterThan(2);
+    for (const unit of units) {
+      expect(textOf('packaging/deb/prerm')).toMatch(new RegExp(`for unit in .*\\b${unit}\\b.*; do`));
+      expect(textOf('packaging/deb/postrm')).toContain(`multi-user.target.wants/${unit}`);
+    }
+  });
+
+  it('makes and removes the user of every unit', () => {
+    const users = units.flatMap((unit) => textOf(`contrib/${unit}`).match(/(?<=^User=).*$/gm) ?? []);
+    for (const list of scripts.match(/(?<=for user in ).*(?=; do)/g) ?? [])
+      expect(list.split(' ').toSorted()).toEqual(users.toSorted());
+    expect(scripts.match(/for user in/g)).toHaveLength(2);
   });
 });
