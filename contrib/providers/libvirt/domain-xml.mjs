@@ -8,8 +8,8 @@ import { CallFailure } from '../exec-call/call-failure.mjs';
  */
 
 const NAMESPACE = 'urn:treeline:libvirt:1';
-const METADATA = /^ *<metadata>\n?(.*?)<\/metadata>\n/ms;
-const FACTS = /^ *<treeline:server[^>]*>(.*?)<\/treeline:server>\n?/ms;
+const METADATA = /<metadata>(.*?)<\/metadata>/s;
+const FACTS = /<treeline:server[^>]*>(.*?)<\/treeline:server>/s;
 const MEMORY = /(?<=<(?:memory|currentMemory) unit='KiB'>)\d+(?=<)/g;
 const VCPUS = /<vcpu([^>]*)>(\d+)<\/vcpu>/;
 const INTERFACE = /<interface .*?<\/interface>/s;
@@ -62,8 +62,8 @@ export function withValues(xml, values, facts) {
   if (values.network !== before.network && before.network !== '') {
     changed = changed.replace(INTERFACE, (text) => text.replace(SOURCE, () => encode(values.network)));
   }
-  const told = `    <treeline:server xmlns:treeline='${NAMESPACE}'>${encode(asciiJson(facts))}</treeline:server>\n`;
-  return `${head}  <metadata>\n${metadata.replace(FACTS, '')}${told}  </metadata>\n${changed}`;
+  const told = `<treeline:server xmlns:treeline='${NAMESPACE}'>${encode(asciiJson(facts))}</treeline:server>`;
+  return `${head}<metadata>${metadata.replace(FACTS, '')}${told}</metadata>${changed}`;
 }
 
 /** @param {string} count */
@@ -77,13 +77,9 @@ function withVcpus(count) {
  * @param {string} xml
  */
 function parts(xml) {
-  const found = METADATA.exec(xml);
-  if (found !== null) {
-    const end = found.index + found[0].length;
-    return { head: xml.slice(0, found.index), metadata: found[1]?.replace(/ *$/, '') ?? '', body: xml.slice(end) };
-  }
-  const end = xml.indexOf('</name>') + '</name>\n'.length;
-  return { head: xml.slice(0, end), metadata: '', body: xml.slice(end) };
+  const [all = '', metadata = ''] = METADATA.exec(xml) ?? [];
+  const at = all === '' ? xml.indexOf('</name>') + '</name>'.length : xml.indexOf(all);
+  return { head: xml.slice(0, at), metadata, body: xml.slice(at + all.length) };
 }
 
 /**
