@@ -15,7 +15,7 @@ import type { Client, ReadScope } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Caller, Registry } from '../service/caller.ts';
-import type { ClientsSeen } from '../service/operate/clients-seen.ts';
+import type { ClientsSeen } from '../service/progress/clients-seen.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { fingerprintOf, identifyPeer, type Peer } from './peer.ts';
 

@@ -9,7 +9,7 @@ import { turnsOf, type WorkTurns } from '../base/slices.ts';
 import type { ListedEvent, ListedPage, ListedRange } from '../model/instance-event.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { tellEvent } from '../service/operate/operator.ts';
+import { tellEvent } from '../service/progress/record-reads.ts';
 import type { SeenPart } from '../service/seen-sources.ts';
 import { beginAnswer } from './present.ts';
 

@@ -10,7 +10,7 @@ import { SCHEMAS } from '../catalog/schemas.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { ROLES, TYPE_NAMES } from '../model/names.ts';
 import { INSTANCE_STATUSES, STATES } from '../model/state.ts';
-import { ATTENTION_KINDS } from '../service/operate/answers.ts';
+import { ATTENTION_KINDS } from '../service/answers.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { type PiecedAnswer, writeAnswer } from './answer.ts';
 import { rolesWith } from './authorize.ts';

@@ -2,7 +2,7 @@
 // reads wait for the commit that they name. See docs/rest.md, requests and answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '../model/service-error.ts';
-import { type Deliveries, maySpeakForNodes } from '../service/operate/deliveries.ts';
+import { type Deliveries, maySpeakForNodes } from '../service/deliveries/deliveries.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import { clientOf, type RequestStep } from './authenticate.ts';
 import { type answerErrors, type Failure, sendError } from './errors.ts';

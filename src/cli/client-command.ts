@@ -10,7 +10,7 @@ import { issueClientCertificate } from '../base/development-pki.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import { type Client, READ_SCOPES, WRITE_SCOPES } from '../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
-import type { ClientSeen } from '../service/operate/answers.ts';
+import type { ClientSeen } from '../service/answers.ts';
 import { writeYaml } from '../yaml-edit/write-yaml.ts';
 import { CommandFailure } from './command-failure.ts';
 import { RENEWAL } from './connection-failure.ts';

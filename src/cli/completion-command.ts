@@ -1,6 +1,6 @@
 // `treeline completion`: prints what completes the command line in a shell, made from the commands themselves.
 import { Argument, type Command } from 'commander';
-import type { Overview } from '../service/operate/answers.ts';
+import type { Overview } from '../service/answers.ts';
 import { print, visibleLine } from './output.ts';
 import { addOptionalServerOptions, getFrom, requireServer, type ServerOptions } from './server-connection.ts';
 

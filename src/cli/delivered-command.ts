@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { shortOid } from '../base/wording.ts';
-import type { Delivered, DeliveredNode } from '../service/operate/answers.ts';
+import type { Delivered, DeliveredNode } from '../service/answers.ts';
 import { belowHeading, type Format, formatOption, printAs, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { findCommit } from './short-ids.ts';

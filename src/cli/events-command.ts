@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { shortOid } from '../base/wording.ts';
-import type { ListedEvents, ToldEvent } from '../service/operate/answers.ts';
+import type { ListedEvents, ToldEvent } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { type Format, formatOption, print, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, RefusedRequest, type ServerOptions, streamFrom } from './server-connection.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
 import type { Problem } from '../model/problem.ts';
-import type { AuthoredHold, HeldItem, SentNotification } from '../service/operate/answers.ts';
+import type { AuthoredHold, HeldItem, SentNotification } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { formatProblem } from './format-problem.ts';
 import { belowHeading, type Format, formatOption, print, printAs, visibleLine } from './output.ts';

@@ -2,7 +2,7 @@
 // colours or titles, or look like a line of Treeline: it is escaped as in JSON.
 import { Option } from 'commander';
 import { escapeCharacter } from '../base/wording.ts';
-import type { ReplicaFacts, StateCounts } from '../service/operate/answers.ts';
+import type { ReplicaFacts, StateCounts } from '../service/answers.ts';
 
 /** The formats of `--format`. */
 export type Format = 'text' | 'json';

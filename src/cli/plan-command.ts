@@ -6,7 +6,7 @@ import { hasNoEffect, type Plan } from '../plan/plan.ts';
 import { planMerge } from '../plan/plan-merge.ts';
 import { type LocalRepository, openLocalRepository } from '../repository/local-repository.ts';
 import { SourceError } from '../repository/source.ts';
-import type { RecordedState } from '../service/operate/answers.ts';
+import type { RecordedState } from '../service/answers.ts';
 import { DELETE_BUDGET } from '../settings/load-settings.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { print } from './output.ts';

@@ -2,7 +2,7 @@
 // the user's folder. The interface itself takes full ids only.
 import { openLocalRepository } from '../repository/local-repository.ts';
 import { SourceError } from '../repository/source.ts';
-import type { HeldItem, Overview } from '../service/operate/answers.ts';
+import type { HeldItem, Overview } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';

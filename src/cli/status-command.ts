@@ -1,6 +1,6 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
 import { type Command, Option } from 'commander';
-import type { AttentionItem, Overview, Why } from '../service/operate/answers.ts';
+import type { AttentionItem, Overview, Why } from '../service/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
 import { waitUntilDelivered } from './delivered-command.ts';

@@ -1,6 +1,6 @@
 // Waits until a commit is followed and none of its changes is in progress any more.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Overview } from '../service/operate/answers.ts';
+import type { Overview } from '../service/answers.ts';
 import { CommandFailure } from './command-failure.ts';
 import { firstLine } from './output.ts';
 import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';

@@ -1,7 +1,7 @@
 // `treeline why`: prints why an instance is not done, and what to do about it.
 import type { Command } from 'commander';
 import { countOf, quote } from '../base/wording.ts';
-import type { PropertyDifference, WaitingItem, Why } from '../service/operate/answers.ts';
+import type { PropertyDifference, WaitingItem, Why } from '../service/answers.ts';
 import {
   belowHeading,
   type Format,

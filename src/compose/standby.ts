@@ -2,8 +2,9 @@
 import { createStandbyApp } from '../api/app.ts';
 import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
 import type { ToldWait } from '../machine/wait.ts';
-import type { Outage } from '../service/operate/answers.ts';
-import { progressReads, recordReads } from '../service/operate/operator.ts';
+import type { Outage } from '../service/answers.ts';
+import { progressReads } from '../service/progress/progress-reads.ts';
+import { recordReads } from '../service/progress/record-reads.ts';
 import { LeaderRequests } from '../store/postgres/requests.ts';
 import { wireReads } from './core.ts';
 import type { SharedDatabase } from './open-store.ts';

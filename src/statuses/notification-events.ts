@@ -5,7 +5,7 @@ import { momentOf } from '../base/wording.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { AlertRow } from '../model/rows.ts';
 import type { NotificationKind, NotificationTarget } from '../model/settings.ts';
-import type { AttentionItem } from '../service/operate/answers.ts';
+import type { AttentionItem } from '../service/answers.ts';
 
 /** What is told, and what it begins or ends. */
 export interface NewEvents {

@@ -13,7 +13,7 @@ import { compareNames } from '../model/names.ts';
 import type { Change, NotificationRow, ServerRow } from '../model/rows.ts';
 import type { NotificationTarget } from '../model/settings.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import type { AttentionWatch } from '../service/operate/attention-watch.ts';
+import type { AttentionWatch } from '../service/progress/attention-watch.ts';
 import { attentionEvents, type NewNotification, newEvents } from './notification-events.ts';
 import { retryMs } from './pace.ts';
 import type { SendNotification } from './send-notification.ts';

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Credential } from '../../src/base/development-pki.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
-import type { ListedEvents, ToldEvent } from '../../src/service/operate/answers.ts';
+import type { ListedEvents, ToldEvent } from '../../src/service/answers.ts';
 import { type ReadStream, readStream } from '../support/event-stream.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { COMMIT } from '../support/sample-reader.ts';

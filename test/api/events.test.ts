@@ -1,7 +1,7 @@
 // The events of an instance over real TLS: pages, and values that are wrong. docs/rest.md, stack instances.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROLES } from '../../src/model/names.ts';
-import type { InstanceEvents } from '../../src/service/operate/answers.ts';
+import type { InstanceEvents } from '../../src/service/answers.ts';
 import { EVENTS } from '../support/sample-operator.ts';
 import { COMMIT } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';

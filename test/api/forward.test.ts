@@ -8,7 +8,7 @@ import { type Credential, issueClientCertificate } from '../../src/base/developm
 import { createLog } from '../../src/base/log.ts';
 import { withResult } from '../../src/base/steps.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { ClientsSeen } from '../../src/service/operate/clients-seen.ts';
+import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { RequestInbox } from '../../src/store/postgres/request-inbox.ts';
 import { LeaderRequests } from '../../src/store/postgres/requests.ts';
 import { Wakes } from '../../src/store/postgres/wakes.ts';

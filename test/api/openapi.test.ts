@@ -18,7 +18,7 @@ import type {
   ToldEvent,
   WaitingItem,
   Why,
-} from '../../src/service/operate/answers.ts';
+} from '../../src/service/answers.ts';
 import type { ServerEffect } from '../../src/service/write/server-changes.ts';
 import { DOCUMENT, faultsOf, faultsOfBody, faultsOfRequest } from '../support/described-client.ts';
 import { EXCEPTIONS, ROUTES, routesOfApplication } from '../support/route-table.ts';

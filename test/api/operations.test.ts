@@ -5,7 +5,7 @@ import type { Json, JsonMap } from '../../src/model/json.ts';
 import { ROLES, type Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { HeldItem } from '../../src/service/operate/answers.ts';
+import type { HeldItem } from '../../src/service/answers.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
 import { COMMIT } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';

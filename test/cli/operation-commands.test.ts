@@ -19,7 +19,7 @@ import type { Role } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { InstanceStatus, State } from '../../src/model/state.ts';
-import type { AttentionItem, HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/operate/answers.ts';
+import type { AttentionItem, HeldItem, StateCounts, WaitingItem, Why } from '../../src/service/answers.ts';
 import { heldIn, push, upAndDone } from '../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP } from '../scenario/stacks.ts';
 import { treeline } from '../support/command-line.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { ListedEvents, ToldEvent } from '../../src/service/operate/answers.ts';
+import type { ListedEvents, ToldEvent } from '../../src/service/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { describedClient } from '../support/described-client.ts';
 import { type ReadStream, readStream } from '../support/event-stream.ts';

@@ -10,7 +10,7 @@ import { clientTurns } from '../../src/api/client-turns.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import { startController } from '../../src/compose.ts';
-import type { ClientSeen } from '../../src/service/operate/answers.ts';
+import type { ClientSeen } from '../../src/service/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import { lockDirectory } from '../../src/store/lock.ts';

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Delivered } from '../../src/service/operate/answers.ts';
+import type { Delivered } from '../../src/service/answers.ts';
 import { treeline } from '../support/command-line.ts';
 import type { Reply } from '../support/https-client.ts';
 import { PATIENCE, runController } from '../support/running-controller.ts';

@@ -1,7 +1,7 @@
 // The events of an instance on the whole controller: who wrote what through the interface, and what outlives a restart,
 // a deleted instance, a backup and its restore.
 import { expect, it } from 'vitest';
-import type { InstanceEvents } from '../../src/service/operate/answers.ts';
+import type { InstanceEvents } from '../../src/service/answers.ts';
 import { readStream } from '../support/event-stream.ts';
 import { PATIENCE } from '../support/running-controller.ts';
 import { runStore } from '../support/store-operator.ts';

@@ -4,7 +4,7 @@ import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Overview } from '../../src/service/operate/answers.ts';
+import type { Overview } from '../../src/service/answers.ts';
 import { treeline } from '../support/command-line.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { effectsIn, existing, PATIENCE, runController, withProvider } from '../support/running-controller.ts';

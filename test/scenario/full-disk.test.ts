@@ -6,7 +6,7 @@ import { createLog } from '../../src/base/log.ts';
 import { finish } from '../../src/base/steps.ts';
 import { type Controller, startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Overview } from '../../src/service/operate/answers.ts';
+import type { Overview } from '../../src/service/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import type { Piece } from '../../src/store/piece.ts';

@@ -1,7 +1,7 @@
 // What a subscriber over real HTTPS is told by a running controller: over a hold, a restart while the subscriber is away, and an approval.
 import { expect, it } from 'vitest';
 import type { Settings } from '../../src/model/settings.ts';
-import type { SentNotification } from '../../src/service/operate/answers.ts';
+import type { SentNotification } from '../../src/service/answers.ts';
 import { startFakeSubscriber } from '../support/fake-subscriber.ts';
 import { PATIENCE } from '../support/running-controller.ts';
 import { headOf, restart, SHOP_FILES, twoServers, untilHeld, upAndDone } from './scene.ts';

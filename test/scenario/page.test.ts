@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Overview } from '../../src/service/operate/answers.ts';
+import type { Overview } from '../../src/service/answers.ts';
 import { findBarriers, NO_BROWSER, openPage, PHONE, startBrowser } from '../support/browser.ts';
 import { ROOT } from '../support/command-line.ts';
 import type { FileChanges } from '../support/git-repository.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { NodeRecord } from '../../src/model/record.ts';
 import type { Plan } from '../../src/plan/plan.ts';
-import type { HeldItem } from '../../src/service/operate/answers.ts';
+import type { HeldItem } from '../../src/service/answers.ts';
 import { Chance } from '../simulation/chance.ts';
 import { edited } from '../simulation/edit-files.ts';
 import {

@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { withResult } from '../../src/base/steps.ts';
-import type { AttentionItem } from '../../src/service/operate/answers.ts';
-import { AttentionWatch } from '../../src/service/operate/attention-watch.ts';
+import type { AttentionItem } from '../../src/service/answers.ts';
+import { AttentionWatch } from '../../src/service/progress/attention-watch.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 

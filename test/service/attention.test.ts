@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import { withConfirmation } from '../../src/machine/delivery.ts';
 import type { Client } from '../../src/model/objects.ts';
-import type { AttentionItem, Overview } from '../../src/service/operate/answers.ts';
-import { type AttentionFacts, attentionIn, firstOf } from '../../src/service/operate/attention.ts';
-import type { EndingCertificate } from '../../src/service/operate/why.ts';
+import type { AttentionItem, Overview } from '../../src/service/answers.ts';
+import { type AttentionFacts, attentionIn, firstOf } from '../../src/service/progress/attention.ts';
+import type { EndingCertificate } from '../../src/service/progress/why.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 

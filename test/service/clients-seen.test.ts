@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { momentOf } from '../../src/base/wording.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Change, SeenRow } from '../../src/model/rows.ts';
-import { ClientsSeen, listClients } from '../../src/service/operate/clients-seen.ts';
+import { ClientsSeen, listClients } from '../../src/service/progress/clients-seen.ts';
 import type { RowsAtMoment } from '../../src/service/views.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

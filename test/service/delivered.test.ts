@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import type { DeliveryState } from '../../src/model/state.ts';
-import type { Delivered } from '../../src/service/operate/answers.ts';
-import { findDelivered, formerUntils } from '../../src/service/operate/delivered.ts';
-import { Deliveries, presentRecord } from '../../src/service/operate/deliveries.ts';
+import type { Delivered } from '../../src/service/answers.ts';
+import { findDelivered, formerUntils } from '../../src/service/deliveries/delivered.ts';
+import { Deliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';

@@ -4,7 +4,7 @@ import { momentOf } from '../../src/base/wording.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { DeliveryRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { Deliveries, presentRecord } from '../../src/service/operate/deliveries.ts';
+import { Deliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';

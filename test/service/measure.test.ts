@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Metrics } from '../../src/base/metrics.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
-import { countDrift } from '../../src/service/operate/measure.ts';
+import { countDrift } from '../../src/service/progress/measure.ts';
 import { serverRow } from '../support/rows.ts';
 
 const [EARLIER, LATER] = ['2026-11-20T10:00:00.000Z', '2026-11-20T11:00:00.000Z'];

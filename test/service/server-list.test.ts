@@ -1,8 +1,8 @@
 // The list of servers, page by page and filtered, and one server with its properties.
 import { expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
-import type { ServerPage } from '../../src/service/operate/answers.ts';
-import type { ServerQuery } from '../../src/service/operate/server-list.ts';
+import type { ServerPage } from '../../src/service/answers.ts';
+import type { ServerQuery } from '../../src/service/progress/server-list.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core } from '../reconcile/core.ts';
 import { shopFiles } from '../reconcile/shop.ts';

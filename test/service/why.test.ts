@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
-import type { WaitingItem, Why } from '../../src/service/operate/answers.ts';
+import type { WaitingItem, Why } from '../../src/service/answers.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 import { buildByHand } from '../reconcile/shop.ts';

@@ -1,7 +1,7 @@
 // People ask for single servers: forget one, make one anew, check those of an instance.
 import type { WiredCore } from '../../src/compose/core.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Order } from '../../src/service/operate/answers.ts';
+import type { Order } from '../../src/service/answers.ts';
 import type { World } from './world.ts';
 
 /** A server and the controller that is asked. */

@@ -5,7 +5,7 @@ import { finish } from '../../src/base/steps.ts';
 import { isSame } from '../../src/model/json.ts';
 import type { NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import type { Plan } from '../../src/plan/plan.ts';
-import type { HeldItem } from '../../src/service/operate/answers.ts';
+import type { HeldItem } from '../../src/service/answers.ts';
 import type { World } from './world.ts';
 
 /** Actions as `<action> <server>`, configuration as `<key>: <from> -> <to> on <nodes>`, held instances; each sorted. */

@@ -3,7 +3,7 @@ import type { WiredCore } from '../../src/compose/core.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Order, Target } from '../../src/service/operate/answers.ts';
+import type { Order, Target } from '../../src/service/answers.ts';
 import { allowed } from '../support/allowed.ts';
 import type { Deed, Edit } from './actions.ts';
 import { askToCheck, askToReplace, askToRetain } from './ask-servers.ts';

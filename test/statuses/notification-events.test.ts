@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import type { AlertRow } from '../../src/model/rows.ts';
 import { NOTIFICATION_KINDS, type NotificationKind } from '../../src/model/settings.ts';
-import type { AttentionItem } from '../../src/service/operate/answers.ts';
+import type { AttentionItem } from '../../src/service/answers.ts';
 import { type NewEvents, type NotificationFacts, newEvents } from '../../src/statuses/notification-events.ts';
 
 const NOW = Date.parse('2026-11-20T10:00:00Z');

@@ -5,7 +5,7 @@ import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { NotificationRow } from '../../src/model/rows.ts';
 import { NOTIFICATION_KINDS, type NotificationKind } from '../../src/model/settings.ts';
-import type { AttentionItem } from '../../src/service/operate/answers.ts';
+import type { AttentionItem } from '../../src/service/answers.ts';
 import { Notifier } from '../../src/statuses/notifier.ts';
 import type { Attempt } from '../../src/statuses/send-notification.ts';
 import { answerOf } from '../reconcile/build.ts';

@@ -3,7 +3,7 @@
 import { withResult } from '../../src/base/steps.ts';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Delivered, ListedServer, Overview, Why } from '../../src/service/operate/answers.ts';
+import type { Delivered, ListedServer, Overview, Why } from '../../src/service/answers.ts';
 import type { Operator } from '../../src/service/operate/operator.ts';
 import { COMMIT } from './sample-reader.ts';
 

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { productPath } from '../../src/base/product-files.ts';
 import type { Settings } from '../../src/model/settings.ts';
-import type { AttentionItem, Overview } from '../../src/service/operate/answers.ts';
+import type { AttentionItem, Overview } from '../../src/service/answers.ts';
 import { NO_BROWSER, openPage, startBrowser } from './browser.ts';
 import { type ProcessResult, treeline } from './command-line.ts';
 import { startFakeSubscriber } from './fake-subscriber.ts';

@@ -1,6 +1,6 @@
 // Routes of docs/rest.md, events: those of all instances, in pages and as a stream.
 import { type Request, Router } from 'express';
-import { selectInstances } from '../../service/operate/operator.ts';
+import { selectInstances } from '../../service/progress/record-reads.ts';
 import { writeAnswer } from '../answer.ts';
 import { clientOf, findRefusal, logOverShare } from '../authenticate.ts';
 import { EVENT_STREAM, type EventStreams } from '../event-streams.ts';

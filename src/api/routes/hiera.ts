@@ -7,7 +7,7 @@ import type { Steps } from '../../base/steps.ts';
 import type { NodeAtMoment } from '../../model/record.ts';
 import { APPLY_OUTCOMES, type ApplyOutcome } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { requireConsumer } from '../../service/operate/deliveries.ts';
+import { requireConsumer } from '../../service/deliveries/deliveries.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import { AnswerWriter, type PiecedAnswer, tagOf } from '../answer.ts';
 import { callerOf, clientOf, type RequestStep } from '../authenticate.ts';

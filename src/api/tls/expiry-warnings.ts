@@ -1,7 +1,7 @@
 // Logs once a day which certificates and lists expire soon or have expired. The caller passes the time.
 import type { Logger } from '../../base/log.ts';
 import { momentOf } from '../../base/wording.ts';
-import { dueFrom } from '../../service/operate/clients-seen.ts';
+import { dueFrom } from '../../service/progress/clients-seen.ts';
 import type { Expiry, TlsPart } from './check-tls.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

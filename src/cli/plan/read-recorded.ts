@@ -11,7 +11,7 @@ import { type Merge, planMerge } from '../../plan/plan-merge.ts';
 import { safetyOfRecorded } from '../../plan/planned-safety.ts';
 import { withRecorded } from '../../plan/recorded-facts.ts';
 import type { LocalRepository } from '../../repository/local-repository.ts';
-import type { HeldItem, RecordedState } from '../../service/operate/answers.ts';
+import type { HeldItem, RecordedState } from '../../service/answers.ts';
 import { CommandFailure } from '../command-failure.ts';
 import { tellLifts } from './lifted-protection.ts';
 import { type ReadMerge, readMerge, readStep } from './read-merge.ts';

@@ -18,9 +18,9 @@ import { EVERY_INSTANCE } from '../../machine/suspension.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Asked, RowChange, RowRequests } from '../../reconcile/row-requests.ts';
+import type { Order, Target } from '../answers.ts';
 import { hasInstance, requireInstance } from '../read/instance-views.ts';
 import { activeView, type PresentRows, type ViewSources } from '../views.ts';
-import type { Order, Target } from './answers.ts';
 
 /** The inputs of {@link serverOperations}. */
 export interface ServerOperationsOptions extends ViewSources {

@@ -9,7 +9,7 @@ import { planOnRecorded } from '../../../src/cli/plan/read-recorded.ts';
 import { hasNoEffect, type Plan } from '../../../src/plan/plan.ts';
 import { planMerge } from '../../../src/plan/plan-merge.ts';
 import { openLocalRepository } from '../../../src/repository/local-repository.ts';
-import type { RecordedState } from '../../../src/service/operate/answers.ts';
+import type { RecordedState } from '../../../src/service/answers.ts';
 import { actionsIn, keysIn, SHOP } from '../../plan/planned.ts';
 import { Core } from '../../reconcile/core.ts';
 import { createGitRepository, runGit } from '../../support/git-repository.ts';

@@ -4,7 +4,7 @@ import { planOfApproval, planOnRecorded, type RecordedOrder } from '../../../src
 import { textPlan } from '../../../src/cli/plan/text-plan.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { openLocalRepository } from '../../../src/repository/local-repository.ts';
-import type { RecordedState } from '../../../src/service/operate/answers.ts';
+import type { RecordedState } from '../../../src/service/answers.ts';
 import { actionsIn } from '../../plan/planned.ts';
 import { headOf, push, pushAtOnce, type Scene, untilHeld, upAndDone } from '../../scenario/scene.ts';
 import { instanceText, OFFICE, SHOP, TEMPLATE, templateText } from '../../scenario/stacks.ts';

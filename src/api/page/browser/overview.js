@@ -3,10 +3,10 @@ import { html } from './markup.js';
 import { Action, Ago, CommitId, Copyable, Counts, instanceLink, nodeLink, Records, StateSign, Table } from './parts.js';
 import { counted, signOf } from './words.js';
 
-/** @typedef {import('../../../service/operate/answers.ts').Overview} Overview */
-/** @typedef {import('../../../service/operate/answers.ts').AttentionItem} AttentionItem */
-/** @typedef {import('../../../service/operate/answers.ts').AuthoredHold} AuthoredHold */
-/** @typedef {import('../../../service/operate/answers.ts').Delivered} Delivered */
+/** @typedef {import('../../../service/answers.ts').Overview} Overview */
+/** @typedef {import('../../../service/answers.ts').AttentionItem} AttentionItem */
+/** @typedef {import('../../../service/answers.ts').AuthoredHold} AuthoredHold */
+/** @typedef {import('../../../service/answers.ts').Delivered} Delivered */
 /** @typedef {{ readonly overview: Overview, readonly held: readonly AuthoredHold[] | undefined, readonly clients: readonly any[] | undefined, readonly delivered: Delivered | undefined, readonly now: number }} OverviewProps */
 
 /** More are found by the search. */

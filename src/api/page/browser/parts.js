@@ -81,7 +81,7 @@ export function announce(text) {
   if (region !== null) region.textContent = text;
 }
 
-/** Which nodes run their present record; nothing where none reports that. @param {{ readonly delivered: import('../../../service/operate/answers.ts').Delivered | undefined }} props */
+/** Which nodes run their present record; nothing where none reports that. @param {{ readonly delivered: import('../../../service/answers.ts').Delivered | undefined }} props */
 export function Records({ delivered }) {
   if (delivered === undefined) return null;
   const { counts, summary } = delivered;

@@ -4,11 +4,11 @@ import { AttentionList } from './overview.js';
 import { Action, Ago, CommitId, Counts, instanceLink, nodeLink, Records, StateSign, Table } from './parts.js';
 import { counted, distance, STATE_ORDER, shownValue } from './words.js';
 
-/** @typedef {import('../../../service/operate/answers.ts').ListedServer} ListedServer */
-/** @typedef {import('../../../service/operate/answers.ts').ServerPage} ServerPage */
-/** @typedef {import('../../../service/operate/answers.ts').ServerDetails} ServerDetails */
-/** @typedef {import('../../../service/operate/answers.ts').Overview} Overview */
-/** @typedef {import('../../../service/operate/answers.ts').Why} Why */
+/** @typedef {import('../../../service/answers.ts').ListedServer} ListedServer */
+/** @typedef {import('../../../service/answers.ts').ServerPage} ServerPage */
+/** @typedef {import('../../../service/answers.ts').ServerDetails} ServerDetails */
+/** @typedef {import('../../../service/answers.ts').Overview} Overview */
+/** @typedef {import('../../../service/answers.ts').Why} Why */
 /** @typedef {import('../../../model/instance-event.ts').InstanceEvent} InstanceEvent */
 /** @typedef {Readonly<Record<string, string>>} Query */
 /**
@@ -20,7 +20,7 @@ import { counted, distance, STATE_ORDER, shownValue } from './words.js';
 const EVENTS_SHOWN = 30;
 const INSTANCES_SHOWN = 20;
 
-/** @param {ListProps & { readonly name: string, readonly why: Why, readonly attention: Overview['attention'], readonly events: readonly InstanceEvent[], readonly delivered: import('../../../service/operate/answers.ts').Delivered | undefined }} props */
+/** @param {ListProps & { readonly name: string, readonly why: Why, readonly attention: Overview['attention'], readonly events: readonly InstanceEvent[], readonly delivered: import('../../../service/answers.ts').Delivered | undefined }} props */
 export function InstanceDetails(props) {
   const { name, why, attention, events, now, link } = props;
   const whole = why.waiting.filter(({ resource }) => resource === null);

@@ -8,8 +8,8 @@ import type { Hierarchy } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { State } from '../../model/state.ts';
+import type { ListedServer, ServerDetails, ServerPage, ServerProperty } from '../answers.ts';
 import type { PresentRows } from '../views.ts';
-import type { ListedServer, ServerDetails, ServerPage, ServerProperty } from './answers.ts';
 import { describeServer, type WaitFacts } from './server-items.ts';
 
 /** The servers that are asked for. */

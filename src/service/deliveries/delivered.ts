@@ -10,9 +10,9 @@ import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import type { DeliveryRow, RecordMark } from '../../model/rows.ts';
 import type { DeliveryState } from '../../model/state.ts';
+import type { Delivered, DeliveredNode, DeliveryCounts } from '../answers.ts';
 import { registryOf } from '../caller.ts';
 import type { View } from '../views.ts';
-import type { Delivered, DeliveredNode, DeliveryCounts } from './answers.ts';
 import { presentRecord } from './deliveries.ts';
 
 /** The nodes that are asked for. */

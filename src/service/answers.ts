@@ -1,12 +1,12 @@
 // Defines what operations are asked, and what they answer. See docs/rest.md, operations.
-import type { DeliveryJudgement } from '../../machine/delivery.ts';
-import type { InstanceEvent } from '../../model/instance-event.ts';
-import type { Json, JsonMap } from '../../model/json.ts';
-import type { Client } from '../../model/objects.ts';
-import type { HoldKind, NotificationRow, Reason } from '../../model/rows.ts';
-import type { DeliveryState, InstanceStatus, State } from '../../model/state.ts';
-import type { RecordedFacts } from '../../plan/recorded-facts.ts';
-import type { Caller } from '../caller.ts';
+import type { DeliveryJudgement } from '../machine/delivery.ts';
+import type { InstanceEvent } from '../model/instance-event.ts';
+import type { Json, JsonMap } from '../model/json.ts';
+import type { Client } from '../model/objects.ts';
+import type { HoldKind, NotificationRow, Reason } from '../model/rows.ts';
+import type { DeliveryState, InstanceStatus, State } from '../model/state.ts';
+import type { RecordedFacts } from '../plan/recorded-facts.ts';
+import type { Caller } from './caller.ts';
 
 /** Something that does not happen before a person says yes. */
 export interface HeldItem {

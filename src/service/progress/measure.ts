@@ -9,9 +9,9 @@ import { type Change, HOLD_KINDS, type ServerRow } from '../../model/rows.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import { DELIVERY_STATES, type InstanceStatus, type State } from '../../model/state.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
+import { judgeDelivered, oldestSince } from '../deliveries/delivered.ts';
 import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
 import { activeView, heldView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
-import { judgeDelivered, oldestSince } from './delivered.ts';
 import { heldItems } from './held-items.ts';
 
 /** What is measured. */

@@ -1,9 +1,9 @@
 // Summarizes the progress of all instances, and what needs a person. See docs/rest.md, operations.
 import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import type { Client } from '../../model/objects.ts';
+import type { AttentionItem, Overview } from '../answers.ts';
 import { instanceNames } from '../read/instance-views.ts';
 import { type ProgressFacts, type View, viewAtMoment } from '../views.ts';
-import type { AttentionItem, Overview } from './answers.ts';
 import { type AttentionFacts, attentionIn, firstOf } from './attention.ts';
 import { heldItems } from './held-items.ts';
 import { StateCounter } from './server-items.ts';

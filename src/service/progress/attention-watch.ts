@@ -6,7 +6,7 @@ import type { RunInSlices } from '../../base/slices.ts';
 import { type Steps, visitAll } from '../../base/steps.ts';
 import { RepeatedErrors, throttleLog } from '../../base/throttles.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
-import type { AttentionItem } from './answers.ts';
+import type { AttentionItem } from '../answers.ts';
 import { shortened } from './attention.ts';
 
 /** What changes at once is looked at once, and a tenth of the time at most is spent on that. */

@@ -11,8 +11,8 @@ import { compareNames } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';
 import type { CheckFailure } from '../../reconcile/checks/check-plan.ts';
+import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
 import type { RowsAtMoment } from '../views.ts';
-import type { PropertyDifference, StateCounts, WaitingItem } from './answers.ts';
 
 /** The rows, and the waits of servers. */
 export interface WaitFacts {

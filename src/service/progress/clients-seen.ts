@@ -5,9 +5,9 @@ import { momentOf } from '../../base/wording.ts';
 import { isNarrow } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Change, SeenRow } from '../../model/rows.ts';
+import type { ClientSeen } from '../answers.ts';
 import type { Registry } from '../caller.ts';
 import type { ProgressFacts, RowsAtMoment } from '../views.ts';
-import type { ClientSeen } from './answers.ts';
 import type { EndingCertificate } from './why.ts';
 
 /** A client that has shown its certificate. Times in milliseconds since 1970. */

@@ -8,8 +8,6 @@ import { PROXIED } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { SilentEntry, SlowEntry } from '../../reconcile/checks/entry-answers.ts';
-import { instanceStatus, type StallsOf } from '../read/instance-views.ts';
-import type { PresentView, ProgressFacts, View } from '../views.ts';
 import type {
   LeadingReplica,
   Outage,
@@ -21,7 +19,9 @@ import type {
   UnfollowedCommit,
   WaitingItem,
   Why,
-} from './answers.ts';
+} from '../answers.ts';
+import { instanceStatus, type StallsOf } from '../read/instance-views.ts';
+import type { PresentView, ProgressFacts, View } from '../views.ts';
 import { heldReason, isApprovedAlready } from './held-items.ts';
 import { type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
 import { countStates, serverItems, type WaitFacts } from './server-items.ts';

@@ -4,8 +4,8 @@ import { failuresDigest } from '../../machine/hold-digests.ts';
 import { failuresMax } from '../../machine/rollout.ts';
 import { compareNames } from '../../model/names.ts';
 import type { HeldRow, RolloutRow } from '../../model/rows.ts';
+import type { HeldItem } from '../answers.ts';
 import type { PresentRows, RowsAtMoment } from '../views.ts';
-import type { HeldItem } from './answers.ts';
 
 /** Returns held instances by name, then what else is held. */
 export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined): readonly HeldItem[] {

@@ -7,7 +7,6 @@ import { isStuck, reasonText } from '../../machine/reasons.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { DeliveryRow, ServerRow } from '../../model/rows.ts';
-import type { ProgressFacts, RowsAtMoment, View } from '../views.ts';
 import {
   ATTENTION_KINDS,
   type Attention,
@@ -15,7 +14,8 @@ import {
   type AttentionKind,
   type HeldItem,
   type Since,
-} from './answers.ts';
+} from '../answers.ts';
+import type { ProgressFacts, RowsAtMoment, View } from '../views.ts';
 import { dueFrom } from './clients-seen.ts';
 import { isApprovedAlready } from './held-items.ts';
 import { reasonSince, type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';

@@ -3,7 +3,7 @@
 import { momentOf } from '../../base/wording.ts';
 import { tagWords } from '../../machine/responsibility.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
-import type { Outage, OutageName, Outages } from './answers.ts';
+import type { Outage, OutageName, Outages } from '../answers.ts';
 
 /** Something that is away, for a person. */
 export interface ToldOutage {

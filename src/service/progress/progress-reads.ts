@@ -1,0 +1,128 @@
+// The reads of progress: what instances and servers wait for, and what needs a person. See docs/rest.md, operations.
+
+import type { Steps } from '../../base/steps.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
+import type { ToldWait } from '../../machine/wait.ts';
+import { isValidEntry } from '../../model/entry.ts';
+import type { Client, Hierarchy } from '../../model/objects.ts';
+import type {
+  AttentionItem,
+  LeadingReplica,
+  Outage,
+  Outages,
+  Overview,
+  ServerDetails,
+  ServerPage,
+  Why,
+} from '../answers.ts';
+import { requireInstance, type StallsOf } from '../read/instance-views.ts';
+import { answerEach, type SeenPart } from '../seen-sources.ts';
+import { activeView, heldView, type ViewSources } from '../views.ts';
+import { buildAttention, buildOverview } from './overview.ts';
+import type { WaitFacts } from './server-items.ts';
+import { describeOne, findServers, type ServerQuery } from './server-list.ts';
+import {
+  type CallHolder,
+  explainWaits,
+  type Noticed,
+  type PresentFacts,
+  replicaFacts,
+  type WhyFacts,
+  waitFactsFor,
+} from './why.ts';
+
+/** What is known of the progress of instances beside the rows. */
+export interface ProgressOptions extends ViewSources {
+  readonly stallsOf: StallsOf;
+  /** Returns the wait of a server; undefined where it does not wait. */
+  readonly waitOf: (server: string) => ToldWait | undefined;
+  readonly invalidSince?: WhyFacts['invalidSince'];
+  /** Returns the proxy that carries out the action of a server. Omitted: no proxy does. */
+  readonly holderOf?: ((server: string) => CallHolder | undefined) | undefined;
+  /** Returns how the checks of a server fail, once several have failed in a row; undefined otherwise. */
+  readonly checkFailureOf: WaitFacts['checkFailureOf'];
+  /** Returns the author of the followed commit; null where that is not known. Omitted: this process does not follow. */
+  readonly followedAuthor?: () => string | null;
+  /** Returns what fails outside. Omitted: this process does nothing outside. */
+  readonly outages?: () => Outages;
+  /** Returns whether the settings have a provider entry of that name. Omitted: it is not known. */
+  readonly hasEntry?: WhyFacts['hasEntry'];
+  /** Returns what this process has noticed. Omitted: it does not lead. */
+  readonly noticed?: (() => Noticed) | undefined;
+  /** Returns who leads, null where nobody is known to. Omitted: the store is embedded. */
+  readonly leader?: (() => LeadingReplica | null) | undefined;
+  /** Returns why this replica shows an earlier moment than the leader. Omitted: it leads. */
+  readonly lag?: () => Outage | undefined;
+}
+
+/** Returns what a client may know that sees a part of everything: nothing of the estate as a whole. */
+export function narrowed<Options extends ProgressOptions>(options: Options, seen: SeenPart): Options {
+  const nothing = { outages: undefined, hasEntry: undefined, noticed: undefined, leader: undefined };
+  const noAuthor = { followedAuthor: () => null, authorOf: async () => null };
+  return { ...options, ...nothing, ...noAuthor, ...seen.sources, owns: (instance: string) => seen.view.owns(instance) };
+}
+
+/** Returns what tells each client of progress, as far as it sees it. */
+export function progressReads(options: ProgressOptions) {
+  return answerEach(options, (seen) => progressOf(seen === undefined ? options : narrowed(options, seen)));
+}
+
+/** Returns what tells of progress. `lag`, of the replica that was asked where it is another than this one. */
+export function progressOf(options: ProgressOptions) {
+  return {
+    /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
+    why(by: Client, instance: string, lag = options.lag?.()): Why {
+      const facts = whyFacts(options);
+      requireInstance(facts.view, instance);
+      return { ...explainWaits(instance, by, facts), ...replicaFacts(by, { leader: options.leader?.(), lag }) };
+    },
+    /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
+    overview: (by: Client, lag = options.lag?.()): Steps<Overview> =>
+      buildOverview(by, { ...whyFacts(options), leader: options.leader?.(), lag }),
+    /** Returns work that finds a page of servers. */
+    servers(by: Client, query: ServerQuery): Steps<ServerPage> {
+      const facts = whyFacts(options);
+      if (query.instance !== null) requireInstance(facts.view, query.instance);
+      return findServers(query, { ...waitFactsFor(by, facts), rows: facts.view.rows });
+    },
+    /** One server, with what is wanted of it and what was applied. */
+    server(by: Client, name: string): ServerDetails {
+      const facts = whyFacts(options);
+      return describeOne(name, { ...waitFactsFor(by, facts), rows: facts.view.rows }, hierarchyIn(options.desired()));
+    },
+  };
+}
+
+function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
+  const entry = desired?.catalog.hierarchy;
+  return entry !== undefined && isValidEntry(entry) ? entry.object : undefined;
+}
+
+/** Returns what is known of the progress now: of what is active, else of what is recorded. */
+export function whyFacts(options: ProgressOptions): PresentFacts {
+  const { stallsOf, waitOf, checkFailureOf, holderOf, invalidSince } = options;
+  const refused = options.refused();
+  const outside = {
+    invalidSince,
+    outages: options.outages?.() ?? {},
+    hasEntry: options.hasEntry,
+    noticed: options.noticed?.(),
+    author: options.followedAuthor?.() ?? null,
+  };
+  const recorded = heldView(options);
+  const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outside };
+  if (recorded === undefined) return { view: activeView(options), isActive: true, ...shown };
+  // No server is looked at before something is active, so nothing is known of its waits.
+  const nothing = { stallsOf: () => undefined, waitOf: () => undefined, checkFailureOf: () => undefined };
+  return { view: recorded, isActive: false, refused, ...outside, ...nothing };
+}
+
+/** Returns true once something is active or recorded. */
+export function isShown(options: ViewSources): boolean {
+  return options.desired() !== undefined || heldView(options) !== undefined;
+}
+
+/** Returns work that lists all that needs a person. */
+export function attentionOf(options: ProgressOptions): Steps<readonly AttentionItem[]> {
+  return buildAttention({ ...whyFacts(options), leader: options.leader?.(), lag: options.lag?.() });
+}
