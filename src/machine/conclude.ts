@@ -268,11 +268,15 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
   return isSeen && differingProperties(spec, observed).length === 0 ? { applied: spec, dirty: false } : {};
 }
 
-/** Returns the spec with the observed values of what outputs will give: where they are the same, no update follows. */
+/**
+ * Returns the spec with the observed values of what outputs will give: where they are the same, no update follows. No output has
+ * given them, so it reads none.
+ */
 function withSeen(wanted: Spec, observed: JsonMap): Spec {
   const seen = Object.keys(unknownReads(wanted)).filter((name) => Object.hasOwn(observed, name));
   if (seen.length === 0) return wanted;
-  return { ...wanted, properties: { ...wanted.properties, ...Object.fromEntries(seen.map((name) => [name, ''])) } };
+  const { reads: _, ...written } = wanted;
+  return { ...written, properties: { ...wanted.properties, ...Object.fromEntries(seen.map((name) => [name, ''])) } };
 }
 
 /**

@@ -21,7 +21,7 @@ const REVIEW_MS = 30_000;
 /** An output may come later than its server, as an address does; after this time a person is told. */
 const OUTPUT_MS = 10 * 60_000;
 /** Until then the server that has it is checked every so often. */
-const CHECK_MS = 60_000;
+export const OUTPUT_CHECK_MS = 60_000;
 
 const OUTPUT_FIGHT: Reason = {
   code: 'output_fight',
@@ -41,7 +41,7 @@ const PROTECTED: Reason = {
 export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.isInFlight) return { row, next: REST };
   if (context.wasPretended?.(row)) return decide(forgetPretended(row, context.now), context);
-  const current = row.applied === null ? row : reread(row, context);
+  const current = readsAtOnce(row) ? reread(row, context) : row;
   if (current !== row) return decide(current, context);
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
   if (row.due !== null) return decideDue(row, Date.parse(row.due), context);
@@ -188,7 +188,6 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state !== 'pending') return decideQueued(row, context);
   const unmet = firstWait('dependency', context.unmetDependencies(row));
   if (unmet !== undefined) return { row, next: unmet };
-  // One that is not there reads outputs once all that it depends on is up.
   const current = reread(row, context);
   if (current !== row) return decide(current, context);
   const stopped = decideOutputs(row, context);
@@ -200,6 +199,12 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   const next = waitsForBudget(row, context) ?? rolloutWait(row, context);
   if (next !== undefined) return { row, next };
   return start(row, row.replacing ? 'delete' : 'update', context);
+}
+
+/** One that is not there reads once all that it depends on is up, and again where it could not be made with what it had read. */
+function readsAtOnce(row: ServerRow): boolean {
+  if (row.applied === null) return row.state === 'failed' || row.state === 'retrying';
+  return !isBlockedFor(row, 'output_fight');
 }
 
 function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {
@@ -224,7 +229,7 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
   const wait = { kind: 'output', server, output } as const;
   if (row.state !== 'blocked' && fault === null && now < until) {
     // All that wait for one server have it checked at the same times.
-    const nextCheck = (Math.floor(now / CHECK_MS) + 1) * CHECK_MS;
+    const nextCheck = (Math.floor(now / OUTPUT_CHECK_MS) + 1) * OUTPUT_CHECK_MS;
     return { row, next: { ...wait, until: Math.min(until, nextCheck) } };
   }
   const text = `the output "${output}" of ${server} ${fault ?? 'is not reported by its provider'}`;

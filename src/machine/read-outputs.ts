@@ -39,15 +39,24 @@ export function asWritten(spec: Spec): Spec {
   return spec.reads === undefined ? spec : { ...spec, properties: writtenProperties(spec) };
 }
 
+/** The values that a server has had for a text. */
+export interface LastValues {
+  /** Those that count first come first. */
+  readonly specs: readonly Spec[];
+  /** They stay, also where outputs give others now. */
+  readonly stay?: boolean;
+}
+
 /**
  * Returns a spec with the values that outputs give now; the same object where it has them. Where an output is not reported, or
- * of no use, a property keeps the value that `before` has for the same text; null: it keeps none.
+ * of no use, a property keeps the last value of the same text.
  */
-export function takeOutputs(spec: Spec, before: Spec | null, facts: OutputFacts): Spec {
+export function takeOutputs(spec: Spec, last: LastValues, facts: OutputFacts): Spec {
   if (spec.reads === undefined) return spec;
   const properties: Record<string, PropertyValue> = writtenProperties(spec);
   for (const [name, found] of evaluate(spec.reads, facts)) {
-    const value = 'value' in found ? found.value : keptValue(name, { spec, before, facts });
+    const kept = last.stay || !('value' in found) ? keptValue(name, { spec, last, facts }) : undefined;
+    const value = kept ?? ('value' in found ? found.value : undefined);
     if (value !== undefined) properties[name] = value;
   }
   return isSame(properties, spec.properties) ? spec : { ...spec, properties };
@@ -74,15 +83,15 @@ function writtenProperties({ properties, reads = NO_READS }: Spec): Record<strin
 
 interface Keeping {
   readonly spec: Spec;
-  readonly before: Spec | null;
+  readonly last: LastValues;
   readonly facts: OutputFacts;
 }
 
-function keptValue(name: string, { spec, before, facts }: Keeping): PropertyValue | undefined {
-  const [text, last] = [fieldOf(spec.reads ?? {}, name), fieldOf(before?.reads ?? {}, name)];
-  const value = fieldOf<PropertyValue>(before?.properties ?? {}, name);
-  if (value === undefined || !isSame(text, last)) return undefined;
-  return facts.mayHold?.(name, value) === false ? undefined : value;
+function keptValue(name: string, { spec, last, facts }: Keeping): PropertyValue | undefined {
+  const text = fieldOf(spec.reads ?? {}, name);
+  const known = last.specs.filter(({ reads = NO_READS }) => isSame(text, fieldOf(reads, name)));
+  const value = known.map(({ properties }) => fieldOf(properties, name)).find((each) => each !== undefined);
+  return value === undefined || facts.mayHold?.(name, value) === false ? undefined : value;
 }
 
 type Found = UnknownOutput | { readonly value: PropertyValue };

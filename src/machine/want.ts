@@ -128,27 +128,36 @@ export function withoutForgotten(row: ServerRow, now: number): ServerRow | null 
   return wanted && unseenRow({ ...row, action: null }, { ...row, spec: wanted, name: '' }, { commit, time, now });
 }
 
-/** Returns a server as it is wanted with the outputs of others; of one that exists, what is not known stays as it was. */
+/**
+ * Returns a server as it is wanted with the outputs of others. Of one that exists, the values of texts that a commit leaves as they
+ * are stay: what reports change is no commit's doing, and {@link rereadRow} applies it.
+ */
 export function withOutputs(
   server: WantedServer,
   row: Pick<ServerRow, 'wanted' | 'applied'> | undefined,
   facts: OutputFacts,
 ): WantedServer {
-  const before = row === undefined || row.applied === null ? null : (row.wanted ?? row.applied);
-  const spec = takeOutputs(server.spec, before, facts);
+  const spec = takeOutputs(server.spec, { specs: lastSpecs(row), stay: true }, facts);
   return spec === server.spec ? server : { ...server, spec };
 }
 
 /** Returns the row with the outputs that others report now, as a commit would change it; the same object if they change nothing. */
 export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): ServerRow {
-  const { wanted, commit } = row;
+  const { wanted, commit, state, applied, replacing } = row;
   if (wanted?.reads === undefined) return row;
-  const server = withOutputs({ ...row, name: '', spec: wanted }, row, facts);
-  if (server.spec === wanted) return row;
+  const spec = takeOutputs(wanted, { specs: lastSpecs(row) }, facts);
+  if (spec === wanted) return row;
   const time = momentOf(now).replace(/\.\d+/, '');
-  const next = wantRow(row, server, { commit, time, now });
-  const isUpdate = row.applied !== null && next.generation !== row.generation;
-  return isUpdate ? withReread(next, row.rereads, now) : next;
+  const next = wantRow(row, { ...row, name: '', spec }, { commit, time, now });
+  // One that waits for its update gets the newest value with that.
+  const isQueued = state === 'pending' && !replacing;
+  const isUpdate = applied !== null && !isQueued && next.generation !== row.generation;
+  return isUpdate ? withReread(next, row.rereads, now) : { ...next, ...(row.rereads && { rereads: row.rereads }) };
+}
+
+function lastSpecs(row: Pick<ServerRow, 'wanted' | 'applied'> | undefined): readonly Spec[] {
+  if (row === undefined || row.applied === null) return [];
+  return row.wanted === null ? [row.applied] : [row.wanted, row.applied];
 }
 
 /** The commit that no longer wants a server, and the record to keep of it. */

@@ -19,6 +19,7 @@ const REPORTED: Readonly<Record<string, JsonMap>> = {
 };
 const FACTS = { outputsOf: (server: string): JsonMap | undefined => REPORTED[server] };
 const of = (output: string, servers: string | readonly string[] = 'db'): OutputPiece => ({ output, of: servers });
+const NONE = { specs: [] };
 const WEBS = ['web-1', 'web-2'];
 
 function text(...pieces: readonly OutputPiece[]): OutputText {
@@ -47,7 +48,7 @@ describe('what is reported gives', () => {
     ['nothing within a text', text('<', of('nothing'), '>'), '<>'],
     ['a list with other items', list(['x'], [of('names')], [of('port'), '/tcp']), ['x', 'a', 'b', '5432/tcp']],
   ])('%s', (_what, taken, value) => {
-    expect(takeOutputs(reading(taken), null, FACTS).properties).toEqual({ name: 'web-1', taken: value });
+    expect(takeOutputs(reading(taken), NONE, FACTS).properties).toEqual({ name: 'web-1', taken: value });
     expect(unknownOutputs(reading(taken), FACTS).size).toBe(0);
   });
 });
@@ -71,40 +72,42 @@ describe('no value is given by', () => {
     ],
   ])('%s', (_what, taken, unknown, rules) => {
     const facts = { ...FACTS, ...rules };
-    expect(takeOutputs(reading(taken), null, facts).properties).toEqual({ name: 'web-1' });
+    expect(takeOutputs(reading(taken), NONE, facts).properties).toEqual({ name: 'web-1' });
     expect(unknownOutputs(reading(taken), facts).get('taken')).toMatchObject(unknown);
     expect(unknownReads(reading(taken))).toEqual({ taken });
   });
 
   it('a reference is one, for a secret', () => {
-    const { properties } = takeOutputs(reading(text(of('key'))), null, { ...FACTS, mayHold });
+    const { properties } = takeOutputs(reading(text(of('key'))), NONE, { ...FACTS, mayHold });
     expect(properties.taken).toBe('secret/db');
   });
 
   it('several that are too long together', () => {
     const reads = { a: text(of('long')), b: text(of('long')) };
-    expect(Object.keys(takeOutputs(specOf('small', { reads }), null, FACTS).properties)).toEqual(['name', 'size', 'a']);
+    expect(Object.keys(takeOutputs(specOf('small', { reads }), NONE, FACTS).properties)).toEqual(['name', 'size', 'a']);
   });
 });
 
 describe('a spec', () => {
   const known = reading(text(of('address')), { taken: '10.0.0.1' });
   it('that has the values stays the same object', () => {
-    expect(takeOutputs(known, null, FACTS)).toBe(known);
-    expect(takeOutputs(specOf('small'), null, FACTS)).toEqual(specOf('small'));
+    expect(takeOutputs(known, NONE, FACTS)).toBe(known);
+    expect(takeOutputs(specOf('small'), NONE, FACTS)).toEqual(specOf('small'));
   });
 
   it('keeps the last value of the same text where it is not reported any more', () => {
     const gone = { outputsOf: () => ({}) };
-    expect(takeOutputs(known, known, gone)).toBe(known);
-    expect(takeOutputs(known, null, gone).properties).toEqual({ name: 'web-1' });
+    expect(takeOutputs(known, { specs: [known] }, gone)).toBe(known);
+    expect(takeOutputs(known, NONE, gone).properties).toEqual({ name: 'web-1' });
     const other = reading(text(of('address', 'other')));
-    expect(takeOutputs(other, known, gone).properties, 'of another text it is no value').toEqual({ name: 'web-1' });
+    expect(takeOutputs(other, { specs: [known] }, gone).properties, 'of another text it is no value').toEqual({
+      name: 'web-1',
+    });
   });
 
   it('keeps none that became a secret', () => {
     const facts = { outputsOf: () => undefined, mayHold: () => false };
-    expect(takeOutputs(known, known, facts).properties).toEqual({ name: 'web-1' });
+    expect(takeOutputs(known, { specs: [known] }, facts).properties).toEqual({ name: 'web-1' });
   });
 
   it('is as it is written without them', () => {

@@ -36,7 +36,7 @@ function plannedOnRecorded(before: string, after: string, outputs: JsonMap = { a
   const facts = { outputsOf: () => outputs };
   const servers = [...desired.units.values()].flatMap((unit) =>
     [...unit.servers.values()].map((server) => ({
-      ...recordedServer(server, takeOutputs(server.spec, null, facts)),
+      ...recordedServer(server, takeOutputs(server.spec, { specs: [] }, facts)),
       outputs: server.name === 'db' ? outputs : {},
     })),
   );
@@ -93,7 +93,7 @@ it('a server that was not wanted for a while keeps the value that it has, as it 
   const [shop] = new TextRepository().commit({ ...FILES, [TEMPLATE]: ADDRESS }).units.values();
   const web = shop?.servers.get('web');
   invariant(shop !== undefined && web !== undefined, 'the files have this server');
-  const row = { ...recordedServer(web, takeOutputs(web.spec, null, facts)), wanted: null };
+  const row = { ...recordedServer(web, takeOutputs(web.spec, { specs: [] }, facts)), wanted: null };
   const order = { recorded: [row], after: new Map([['', shop]]), merge: { changes: [], retained: [] } };
   const { changes } = recordedChanges({ ...order, isSecret: () => false });
   expect(changes.find(({ resource }) => resource === 'web')).toBeUndefined();

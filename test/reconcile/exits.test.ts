@@ -562,7 +562,7 @@ const PLAYS: Readonly<Record<keyof typeof EXITS, Play>> = {
   'blocked/output_fight/wanted': {
     into: async () => {
       const scene = await (await start()).wants(TAKING);
-      for (let time = 0; time < 10; time += 1) await scene.reports(`10.0.0.${time}`);
+      for (let time = 0; time < 11; time += 1) await scene.reports(`10.0.0.${time}`);
       return scene;
     },
     out: (scene) => scene.asks('retry'),

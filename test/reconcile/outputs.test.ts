@@ -142,6 +142,7 @@ describe('a server that takes an output', () => {
 
   it('takes the output that came while the controller was away', async () => {
     const { core: first, addresses } = await addressed();
+    await first.pass(MINUTE);
     const db = first.ledger.server('db');
     if (db === undefined) throw new Error('there is no db');
     // The new output is recorded, and the process ends before who takes it is looked at.
@@ -153,8 +154,101 @@ describe('a server that takes an output', () => {
     report(core, addresses);
     await core.settle();
     expect(made(core)).toMatchObject({ url: 'db://10.0.0.7/' });
+    const row = core.ledger.server('web');
+    expect(row?.rereads, 'outputs have begun that, and no commit').toHaveLength(1);
+    expect(Date.parse(row?.updated ?? '')).toBe(core.clock.now());
   });
 });
+
+describe('what a server takes', () => {
+  it('is checked once a minute while it is not known, also where another output is another one each time', async () => {
+    const { core } = await addressed(undefined, {});
+    let uptime = 0;
+    core.provider.script = (call) => {
+      uptime += 1;
+      return Promise.resolve({ ...core.provider.act(call), outputs: { uptime } });
+    };
+    for (let minute = 0; minute < 5; minute += 1) await core.pass(MINUTE);
+    expect(core.calls('check').filter((name) => name === 'db').length).toBeLessThanOrEqual(8);
+  });
+
+  it('begins one update, however often it changes before that', async () => {
+    const { core, addresses } = await addressed();
+    await core.operator.suspend(core.order, { instance: 'shop', until: null });
+    await changeAddress(core, addresses, 12);
+    await core.operator.resume(core.order, 'shop');
+    await core.settle();
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    expect(made(core)).toMatchObject({ url: 'db://10.0.1.12/' });
+  });
+
+  it('begins no update once it has changed too often, also a day later, until a person has looked', async () => {
+    const { core, addresses } = await addressed();
+    await changeAddress(core, addresses, 10);
+    const blocked = core.ledger.server('web');
+    expect(blocked).toMatchObject({ state: 'blocked', reason: { code: 'output_fight' } });
+    await core.pass(25 * 60 * MINUTE);
+    addresses.db = { address: '10.0.0.2' };
+    await check(core);
+    expect(core.ledger.server('web'), 'nothing is written of it').toBe(blocked);
+    await core.operator.retry(core.order, { resource: 'web' });
+    await core.settle();
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/' });
+  });
+
+  it('is what it was where a commit comes and is taken back, though nobody reports it meanwhile', async () => {
+    const { core, addresses } = await addressed();
+    const other = `name: web, url: "<<(Output)['db']['other']>>"`;
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: other }) });
+    addresses.db = {};
+    await core.operator.replace(core.order, 'db');
+    await core.settle();
+    expect(core.states()).toEqual({ db: 'done', web: 'pending' });
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.1/' });
+  });
+
+  it('stays where a commit comes while it is made, and the other one is made again', async () => {
+    const { core, addresses } = await addressed({ db: DB });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { script } = core.provider;
+    core.provider.script = (call, signal) =>
+      call.operation === 'create'
+        ? promise.then(() => script(call, signal) ?? answerOf('failed'))
+        : script(call, signal);
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
+    const db = core.ledger.server('db');
+    if (db === undefined) throw new Error('there is no db');
+    delete addresses.db;
+    await core.ledger.commit([{ kind: 'server', name: 'db', expected: db, value: { ...db, outputs: {} } }]);
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, size: large` }) });
+    resolve();
+    await core.settle();
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.1/', size: 'large' });
+  });
+
+  it('is taken at once where a server could not be made with what it had before', async () => {
+    const { core, addresses } = await addressed({ db: DB });
+    const { script } = core.provider;
+    answering(core, 'create', () => Promise.resolve(answerOf('failed')));
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
+    expect(core.states()).toEqual({ db: 'done', web: 'failed' });
+    core.provider.script = script;
+    addresses.db = { address: '10.0.0.2' };
+    await check(core);
+    expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/' });
+  });
+});
+
+/** The address is another one so many times, and is checked each time. */
+async function changeAddress(core: Core, addresses: Record<string, JsonMap>, times: number): Promise<void> {
+  for (let time = 1; time <= times; time += 1) {
+    addresses.db = { address: `10.0.1.${time}` };
+    await check(core);
+  }
+}
 
 it('updates that fail hold the rest, also where each server is alone', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `web-${index}`);

@@ -30,8 +30,11 @@ export interface CheckScheduleOptions {
 export class CheckSchedule {
   readonly #options: CheckScheduleOptions;
   readonly #plans = new Map<string, CheckPlan>();
-  /** Servers that this process has passed over. The others were at rest when it started: their checks are spread. */
-  readonly #known = new Set<string>();
+  /**
+   * Servers that this process has passed over, with when their last check was answered, if one was. The others were at rest when
+   * it started: their checks are spread.
+   */
+  readonly #known = new Map<string, number | undefined>();
   readonly #startedAt: number;
   readonly #failing = new Set<string>();
 
@@ -83,7 +86,7 @@ export class CheckSchedule {
     const provider = row === null ? null : chooseChecker(row, this.#options.entryOf, before?.isRequested ?? false);
     const isKnown = this.#known.has(server);
     if (row === null) this.#known.delete(server);
-    else this.#known.add(server);
+    else if (!isKnown) this.#known.set(server, undefined);
     if (provider === null) {
       this.#plans.delete(server);
       this.#failing.delete(server);
@@ -105,14 +108,18 @@ export class CheckSchedule {
     if (plan?.isRunning !== true) return;
     plan.isRunning = false;
     if (answer === undefined) return;
+    this.#known.set(server, this.#options.clock.monotonic());
     recordEnd(plan, answer, this.#options.clock.now());
     if (plan.isShown) this.#failing.add(server);
     else this.#failing.delete(server);
     this.#planNext(plan);
   }
 
-  /** Checks a server as soon as there is capacity, whatever its policy. Returns false if it is not at rest. */
-  request(server: string): boolean {
+  /**
+   * Checks a server as soon as there is capacity, but not within `pauseMs` of its last check, whatever its policy. Returns false
+   * if it is not at rest.
+   */
+  request(server: string, pauseMs = 0): boolean {
     const { entryOf, rowOf, clock, wake } = this.#options;
     const row = rowOf(server);
     const provider = row === undefined ? null : chooseChecker(row, entryOf, true);
@@ -120,7 +127,8 @@ export class CheckSchedule {
     const plan = this.#plans.get(server) ?? this.#add(server, provider, true);
     plan.isRequested = true;
     if (plan.isRunning) return true;
-    plan.dueAt = Math.min(plan.dueAt, clock.monotonic());
+    const now = clock.monotonic();
+    plan.dueAt = Math.min(plan.dueAt, Math.max(now, (this.#known.get(server) ?? now - pauseMs) + pauseMs));
     wake(server);
     return true;
   }

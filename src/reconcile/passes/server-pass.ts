@@ -5,7 +5,7 @@ import type { Logger } from '../../base/log.ts';
 import { RepeatedErrors } from '../../base/throttles.ts';
 import type { ConcludeContext, SecretRules } from '../../machine/call-outcome.ts';
 import { conclude } from '../../machine/conclude.ts';
-import { decide } from '../../machine/decide.ts';
+import { decide, OUTPUT_CHECK_MS } from '../../machine/decide.ts';
 import { type DecisionContext, type Next, type Step, waitIn } from '../../machine/decision.ts';
 import { judgePlace, withPlace } from '../../machine/place.ts';
 import { reasonText } from '../../machine/reasons.ts';
@@ -194,7 +194,7 @@ export class ServerPass {
     if (next.kind === 'run') executor.run(name, row);
     if (next.kind === 'again') queue.add(name);
     if (next.kind === 'budget') review();
-    if (next.kind === 'output' && next.until !== undefined) checks.schedule.request(next.server);
+    if (next.kind === 'output' && next.until !== undefined) checks.schedule.request(next.server, OUTPUT_CHECK_MS);
     if (next.kind === 'witness') sites.summon(name, row);
     const until = passTime(row, next);
     if (until !== undefined) queue.addAfter(name, until - clock.now());
