@@ -1,8 +1,8 @@
 // Talks to libvirt by virsh. A command that fails ends the call as `retryable`, with what virsh said. Machines are named by their
 // ids only: virsh takes a name of digits for another machine's number.
-import { spawn } from 'node:child_process';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { findProgram, requiredSetting, USUAL_PATH } from '../exec-call/environment.mjs';
+import { runProgram } from '../exec-call/run-program.mjs';
 import { isSafeName } from './machine.mjs';
 
 /**
@@ -12,7 +12,6 @@ import { isSafeName } from './machine.mjs';
  * @typedef {{ readonly domain: Domain | undefined, readonly disk: Volume | undefined }} Machine
  */
 
-const OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 const MESSAGE_CHARACTERS = 2_000;
 
 /** The name of the volume that is a machine's disk; a machine whose disk is there is there. */
@@ -81,8 +80,8 @@ export class Hypervisor {
   async address(uuid) {
     const source = process.env.TREELINE_LIBVIRT_ADDRESSES || 'lease';
     // Not every kind of network can tell.
-    const { code, stdout } = await this.#virsh(['domifaddr', uuid, '--source', source]);
-    return code === 0 ? /(?:ipv4|ipv6)\s+([0-9a-f.:]+)\//.exec(stdout)?.[1] : undefined;
+    const { end, stdout } = await this.#virsh(['domifaddr', uuid, '--source', source]);
+    return end === 0 ? /(?:ipv4|ipv6)\s+([0-9a-f.:]+)\//.exec(stdout)?.[1] : undefined;
   }
 
   /**
@@ -108,13 +107,13 @@ export class Hypervisor {
    * @returns {Promise<string>}
    */
   async run(...args) {
-    const { code, stdout, stderr } = await this.#virsh(args);
-    if (code === 0) return stdout;
+    const { end, stdout, stderr, isLate } = await this.#virsh(args);
+    if (end === 0) return stdout;
     const said = stderr
       .replaceAll(/^error: /gm, '')
       .trim()
       .slice(0, MESSAGE_CHARACTERS);
-    const reason = code === null ? 'did not end in time' : `ended with ${code}`;
+    const reason = isLate ? 'did not end in time' : `ended with ${end}`;
     throw new CallFailure('retryable', `virsh ${args[0]} ${reason}: ${said}`);
   }
 
@@ -123,7 +122,7 @@ export class Hypervisor {
     const uri = process.env.TREELINE_LIBVIRT_URI || 'qemu:///system';
     // A daemon that virsh starts serves later calls too, and must not end with this one.
     const { TREELINE_CALL: _, ...environment } = process.env;
-    return await runProgram('virsh', ['--quiet', '--connect', uri, ...args], {
+    return await runProgram(findProgram('virsh'), ['--quiet', '--connect', uri, ...args], {
       ...this,
       environment: { PATH: USUAL_PATH, ...environment, LC_ALL: 'C' },
     });
@@ -138,50 +137,4 @@ function poolSetting(setting) {
   const name = requiredSetting(setting);
   if (isSafeName(name)) return name;
   throw new CallFailure('failed', `${setting} is "${name}", which is no name of a pool`);
-}
-
-/**
- * Runs a program until it ends; at the deadline it is killed, and its code is null. It holds the machine's lock.
- * @param {string} name
- * @param {readonly string[]} args
- * @param {{ readonly deadline: number, readonly lockFd: number | undefined, readonly environment?: NodeJS.ProcessEnv }} call
- * @returns {Promise<{ readonly code: number | null, readonly stdout: string, readonly stderr: string }>}
- */
-export async function runProgram(name, args, { deadline, lockFd, environment = process.env }) {
-  if (Date.now() >= deadline) throw new CallFailure('retryable', `no time was left for ${name} ${args[0]}`);
-  const child = spawn(findProgram(name), args, {
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe', lockFd ?? 'ignore'],
-  });
-  const timer = setTimeout(() => child.kill('SIGKILL'), deadline - Date.now());
-  const [stdout, stderr, code] = await Promise.all([
-    readAll(child.stdout),
-    readAll(child.stderr),
-    endOf(child, name).finally(() => clearTimeout(timer)),
-  ]);
-  return { code, stdout, stderr };
-}
-
-/**
- * @param {import('node:child_process').ChildProcess} child
- * @param {string} name
- * @returns {Promise<number | null>}
- */
-function endOf(child, name) {
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(new CallFailure('failed', `${name} cannot be started: ${error.message}`)));
-    child.once('exit', (code) => resolve(code));
-  });
-}
-
-/** @param {import('node:stream').Readable | null} stream */
-async function readAll(stream) {
-  if (stream === null) return '';
-  let text = '';
-  stream.setEncoding('utf8');
-  for await (const part of stream) {
-    text += part;
-    if (text.length > OUTPUT_BYTES_MAX) throw new CallFailure('retryable', 'a program printed more than 16 MiB');
-  }
-  return text;
 }

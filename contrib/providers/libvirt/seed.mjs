@@ -4,8 +4,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from 'node:path';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { findProgram } from '../exec-call/environment.mjs';
+import { runProgram } from '../exec-call/run-program.mjs';
 import { fill } from './domain-xml.mjs';
-import { runProgram, seedOf } from './hypervisor.mjs';
+import { seedOf } from './hypervisor.mjs';
 
 const BYTES_MAX = 1024 * 1024;
 const FILE_MODE = 0o600;
@@ -94,8 +95,8 @@ async function writeImage(hypervisor, image, files) {
   if (writer === undefined)
     throw new CallFailure('failed', 'xorriso or genisoimage has to be installed, to make seeds');
   const args = [...writer.first, '-quiet', '-output', image, '-volid', 'cidata', '-joliet', '-rock', files];
-  const { code, stderr } = await runProgram(writer.program, args, hypervisor);
-  if (code !== 0) throw new CallFailure('retryable', `${writer.program} ended with ${code}: ${stderr.slice(-500)}`);
+  const { end, stderr } = await runProgram(findProgram(writer.program), args, hypervisor);
+  if (end !== 0) throw new CallFailure('retryable', `${writer.program} ended with ${end}: ${stderr.slice(-500)}`);
 }
 
 /** @param {string} program */

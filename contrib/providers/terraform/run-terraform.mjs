@@ -1,11 +1,11 @@
 // Runs the program terraform in the copy of a server's module. A run that fails ends the call as `retryable`, with what
 // Terraform said.
-import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CallFailure } from '../exec-call/call-failure.mjs';
 import { findProgram, USUAL_PATH } from '../exec-call/environment.mjs';
 import { takeLock } from '../exec-call/file-lock.mjs';
+import { runProgram } from '../exec-call/run-program.mjs';
 
 /**
  * @typedef {import('./server-folder.mjs').ServerFolder} ServerFolder
@@ -16,7 +16,6 @@ import { takeLock } from '../exec-call/file-lock.mjs';
  * @property {number} deadline milliseconds since 1970
  */
 
-const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const MESSAGE_CHARACTERS = 2_000;
 const INITIALISED = '.treeline-initialised';
 
@@ -48,25 +47,13 @@ export async function initialise(workspace) {
  * @returns {Promise<{ readonly stdout: string }>}
  */
 export async function runTerraform({ folder, copy, lockFd, deadline }, args) {
-  if (Date.now() >= deadline) throw new CallFailure('retryable', `no time was left for terraform ${args[0]}`);
-  const program = process.env.TREELINE_TERRAFORM_PROGRAM || findProgram('terraform');
-  const child = spawn(program, args, {
-    cwd: copy,
-    env: environmentFor(folder),
-    stdio: ['ignore', 'pipe', 'pipe', lockFd],
-  });
-  let isInterrupted = false;
-  const timer = setTimeout(() => {
-    isInterrupted = true;
-    child.kill('SIGINT');
-  }, deadline - Date.now());
-  const [stdout, stderr, end] = await Promise.all([
-    readAll(child.stdout),
-    readAll(child.stderr),
-    endOf(child).finally(() => clearTimeout(timer)),
-  ]);
+  const { end, stdout, stderr, isLate } = await runProgram(
+    process.env.TREELINE_TERRAFORM_PROGRAM || findProgram('terraform'),
+    args,
+    { deadline, lockFd, environment: environmentFor(folder), folder: copy, signal: 'SIGINT' },
+  );
   if (end === 0) return { stdout };
-  const reason = isInterrupted ? 'was interrupted at the deadline' : `ended with ${end}`;
+  const reason = isLate ? 'was interrupted at the deadline' : `ended with ${end}`;
   throw new CallFailure('retryable', `terraform ${args[0]} ${reason}: ${firstErrorIn(stderr || stdout)}`);
 }
 
@@ -77,26 +64,6 @@ export async function runTerraform({ folder, copy, lockFd, deadline }, args) {
 function environmentFor({ path, pluginCache }) {
   const defaults = { PATH: USUAL_PATH, HOME: path, CHECKPOINT_DISABLE: '1', TF_PLUGIN_CACHE_DIR: pluginCache };
   return { ...defaults, ...process.env, TF_IN_AUTOMATION: '1', TF_INPUT: '0' };
-}
-
-/** @param {import('node:child_process').ChildProcess} child */
-function endOf(child) {
-  return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(new CallFailure('failed', `terraform cannot be started: ${error.message}`)));
-    child.once('exit', (code, signal) => resolve(code ?? signal));
-  });
-}
-
-/** @param {import('node:stream').Readable | null} stream */
-async function readAll(stream) {
-  if (stream === null) return '';
-  let text = '';
-  stream.setEncoding('utf8');
-  for await (const part of stream) {
-    text += part;
-    if (text.length > OUTPUT_BYTES_MAX) throw new CallFailure('retryable', 'terraform printed more than 64 MiB');
-  }
-  return text;
 }
 
 /** @param {string} text */
