@@ -23,6 +23,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ROOT, run } from '../support/command-line.ts';
 import { type Confinement, connectRoot, inRoot, makeDebianRoot, missingFor, runTool } from '../support/debian-root.ts';
+import { yamlFilesIn } from '../support/git-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 
@@ -44,15 +45,13 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function sample(): Record<string, string> {
-  const directory = join(ROOT, 'sample-repo');
-  const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.yaml'));
-  return Object.fromEntries(paths.map((path) => [path, readFileSync(join(directory, path), 'utf8')]));
-}
-
 /** Returns a site whose settings and repository are for `/etc/treeline` and `/srv/stacks.git` of a root. */
 async function siteFor(name: string, user: number): Promise<Site> {
-  const site = await createSiteIn(join(folder, name), { files: sample(), execution: '', provider: 'rehearsal' });
+  const site = await createSiteIn(join(folder, name), {
+    files: yamlFilesIn(join(ROOT, 'sample-repo')),
+    execution: '',
+    provider: 'rehearsal',
+  });
   const settings = join(site.folder, 'pki');
   writeFileSync(
     join(settings, 'treeline.yaml'),

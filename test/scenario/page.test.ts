@@ -1,14 +1,14 @@
 // The page in a real browser, on a whole controller: what an operator sees, clicks and hears, while commits roll out and when the controller
 // is gone. PAGE_PICTURES=1 writes the pictures of the documents.
 import { X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Overview } from '../../src/service/answers.ts';
 import { findBarriers, NO_BROWSER, openPage, PHONE, startBrowser } from '../support/browser.ts';
 import { ROOT } from '../support/command-line.ts';
-import type { FileChanges } from '../support/git-repository.ts';
+import { type FileChanges, yamlFilesIn } from '../support/git-repository.ts';
 import { PATIENCE, type RunningController, runController, withProvider } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
 import { headOf } from './scene.ts';
@@ -244,16 +244,8 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', { timeout: 90_000 }, () =>
   });
 });
 
-/** The files of the sample repository, with the clients of this site in place of its own. */
-function sampleFiles(): FileChanges {
-  const folder = join(ROOT, 'sample-repo');
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile());
-  const paths = files.map(({ parentPath, name }) => join(parentPath, name));
-  return Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]));
-}
-
 it.skipIf(NO_BROWSER !== undefined || !IS_PICTURED)('the pictures of the documents', { timeout: 120_000 }, async () => {
-  const files = sampleFiles();
+  const files = yamlFilesIn(join(ROOT, 'sample-repo'));
   const { site, running, address } = await served(files, { createMs: 60 });
   await running.untilDone(await headOf(site), 'shop-staging');
   const staging = String(files['stacks/instances/shop/shop-staging.yaml']);

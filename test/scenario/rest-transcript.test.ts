@@ -1,13 +1,13 @@
 // The whole interface on the sample repository: one request after another to a whole controller, compared with
 // rest-transcript.txt. `UPDATE_GOLDEN=1 npx vitest run test/scenario/rest-transcript.test.ts` writes the file.
 import { X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isMap, type JsonMap } from '../../src/model/json.ts';
 import { ROOT } from '../support/command-line.ts';
-import type { FileChanges } from '../support/git-repository.ts';
+import { yamlFilesIn } from '../support/git-repository.ts';
 import type { Reply } from '../support/https-client.ts';
 import { readableJson } from '../support/readable-json.ts';
 import { ROUTES } from '../support/route-table.ts';
@@ -127,13 +127,6 @@ const STEPS: readonly Step[] = [
   ['POST /agent/actions/none/report', { lease: 'secret', ended: 'done' }, { as: 'proxy' }],
 ];
 
-function sampleFiles(): FileChanges {
-  const paths = readdirSync(SAMPLE, { recursive: true, encoding: 'utf8' }).filter(
-    (path) => path.endsWith('.yaml') && statSync(join(SAMPLE, path)).isFile(),
-  );
-  return Object.fromEntries(paths.sort().map((path) => [path, readFileSync(join(SAMPLE, path), 'utf8')]));
-}
-
 function credentialOf({ folder }: Site, who: Who) {
   const read = (end: string): string => readFileSync(join(folder, 'pki', `${who}.${end}`), 'utf8');
   return { key: read('key'), cert: read('crt') };
@@ -202,7 +195,7 @@ async function transcriptOf(site: Site, running: RunningController): Promise<str
 }
 
 test('the interface answers as rest-transcript.txt says', { timeout: 120_000 }, async () => {
-  const site = await createSite(sampleFiles());
+  const site = await createSite(yamlFilesIn(SAMPLE));
   const clients = (['automation-endpoint', 'proxy'] as const).map((who) => {
     const serial = new X509Certificate(credentialOf(site, who).cert).serialNumber;
     return [`clients/${serial}.yaml`, `role: ${who}\n`];

@@ -2,7 +2,7 @@
 // same way. A work tree's files are not touched. Tests make thousands of commits, and a process takes longer to start than a
 // reference to read: a commit starts git once.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FileMode } from '../../src/model/snapshot.ts';
@@ -10,6 +10,12 @@ import type { FileMode } from '../../src/model/snapshot.ts';
 /** A file's content; null removes the file. With mode `160000` the content is the submodule's commit. */
 export type FileChange = string | Uint8Array | null | { readonly mode: FileMode; readonly content: string };
 export type FileChanges = Readonly<Record<string, FileChange>>;
+
+/** Returns the files of a folder that the layout knows, with their texts. */
+export function yamlFilesIn(folder: string): Readonly<Record<string, string>> {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.yaml'));
+  return Object.fromEntries(paths.sort().map((path) => [path, readFileSync(join(folder, path), 'utf8')]));
+}
 
 export interface CommitOptions {
   /** Default `main`. */

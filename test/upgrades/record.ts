@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseConnections } from '../../src/store/postgres/connection.ts';
+import { yamlFilesIn } from '../support/git-repository.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
 import { startPostgresServer } from '../support/postgres-server.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
@@ -29,7 +30,7 @@ execFileSync('git', ['-C', ROOT, 'worktree', 'add', '--quiet', '--detach', produ
 try {
   symlinkSync(join(ROOT, 'node_modules'), join(product, 'node_modules'));
   const site = await createSiteIn(join(folder, 'site'), {
-    ...{ files: sampleOf(join(product, 'sample-repo')), execution: EXECUTION, provider: 'lab' },
+    ...{ files: yamlFilesIn(join(product, 'sample-repo')), execution: EXECUTION, provider: 'lab' },
     repository: ', pollSeconds: 1',
     store: server === undefined ? undefined : '{ kind: postgres, urlFile: database-url, directory: state }',
   });
@@ -42,11 +43,6 @@ try {
   await server?.remove();
   execFileSync('git', ['-C', ROOT, 'worktree', 'remove', '--force', product]);
   rmSync(folder, { recursive: true, force: true });
-}
-
-function sampleOf(directory: string): Record<string, string> {
-  const paths = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.yaml'));
-  return Object.fromEntries(paths.map((path) => [path, readFileSync(join(directory, path), 'utf8')]));
 }
 
 /** Has the former controller make the sample, change it, delete of it and suspend of it. Returns what it tells in the end. */
