@@ -1,9 +1,13 @@
 // Of a value that another server's output gives, a client is told the server only where it sees that.
-import { expect, it } from 'vitest';
+import { expect, it, test } from 'vitest';
 import { nodeOf } from '../../src/desired/node-records.ts';
 import { explainNode } from '../../src/hiera/explain-node.ts';
 import type { Client } from '../../src/model/objects.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
+import { serverItems } from '../../src/service/progress/server-items.ts';
 import { partOfState } from '../../src/service/seen-sources.ts';
+import { specOf } from '../reconcile/build.ts';
+import { serverRow } from '../support/rows.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
 const BY: Client = {
@@ -30,4 +34,16 @@ it.each([
   const facts = { outputs: {}, updated: '', properties: { url: '10.0.0.1' } };
   const { keys } = explainNode(node ?? expect.fail(), { ...facts, root: 'global', commit: null, key: 'url' });
   expect(keys.url).toMatchObject({ value: '10.0.0.1', statements: [{ outputs: [{ output: 'address', servers }] }] });
+});
+
+test('nothing is said of a value that a server which is not seen has given', () => {
+  const reads = { url: { isList: false, texts: [[{ output: 'address', of: 'db' }]] } };
+  const wanted = specOf('small', { properties: { url: '10.0.0.1' }, reads });
+  const [web, db] = [serverRow({ state: 'done', wanted }), serverRow({ state: 'done' })];
+  const reasons = (rows: Readonly<Record<string, ServerRow>>): unknown => {
+    const nothing = { waitOf: () => undefined, checkFailureOf: () => undefined, showsValues: true };
+    return serverItems(['web'], { ...nothing, rows: { server: (name) => rows[name] } }, 10).map(({ reason }) => reason);
+  };
+  expect(reasons({ web, db })).toEqual([expect.stringContaining('it keeps its last "url"')]);
+  expect(reasons({ web })).toEqual([]);
 });

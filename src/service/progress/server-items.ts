@@ -109,7 +109,10 @@ function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem
     const { state, wanted, since = null } = rows.server(resource) ?? {};
     if (state !== 'done' || wanted?.reads === undefined) return [];
     const outputsOf = (server: string) => rows.server(server)?.outputs;
-    const [found] = unknownOutputs(wanted, { outputsOf });
+    // Of one that the client does not see nothing is known here.
+    const found = [...unknownOutputs(wanted, { outputsOf })].find(
+      ([, { server }]) => rows.server(server) !== undefined,
+    );
     if (found === undefined) return [];
     const [property, { server, output, fault }] = found;
     const reason = `it keeps its last "${property}": the output "${output}" of ${server} ${fault ?? 'is not reported'}`;
