@@ -127,7 +127,8 @@ export class ValueColumns {
         if (token !== null) pieces.push({ output: token.name, of: this.#serversOf(token.resource) });
       }
     }
-    return pieces;
+    // Beside a parameter that is empty, an output is a part of a longer text all the same, in which lists are joined.
+    return tokens.length > 1 && pieces.length === 1 ? [...pieces, ''] : pieces;
   }
 
   /** Returns the name of a single server, or those of a group, the same list each time. */

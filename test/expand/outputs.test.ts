@@ -49,6 +49,11 @@ describe('a property that takes outputs has no value, and the pieces of its text
     expect(server?.reads).toEqual({ db: { isList: value.startsWith('['), texts } });
   });
 
+  test('beside what is empty it stays part of a longer text, in which lists are joined', () => {
+    const server = expandWeb(`{ db: "<<port>>${ADDRESSES}" }`, 'parameters: { port: "" }\n');
+    expect(server?.reads).toEqual({ db: { isList: false, texts: [[addresses, '']] } });
+  });
+
   test('a server without one has none of them', () => {
     expect(expandWeb('{ size: s }')).not.toHaveProperty('reads');
   });

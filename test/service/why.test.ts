@@ -71,6 +71,17 @@ describe('an instance that is done', () => {
     });
   });
 
+  it('may have a server without a value for configuration only that nobody reports', async () => {
+    const core = await coreOn(stack('shop', { db: 'size: small', web: 'size: small' }));
+    const web = `site: "<<(Output)['db']['site']>>", configuration_only: site, size: small`;
+    core.source.commit(stack('shop', { db: 'size: small', web }));
+    await core.poll();
+    expect(why(core)).toMatchObject({
+      status: 'Done',
+      waiting: [{ resource: 'shop-web', reason: 'it has no "site": the output "site" of shop-db is not reported' }],
+    });
+  });
+
   it('may have no servers, or not be there', async () => {
     const core = await coreOn(stack('shop', {}));
     expect(why(core)).toEqual({ status: 'Done', summary: 'it has no servers', counts: {}, waiting: [] });

@@ -103,7 +103,10 @@ function uncheckedItems(servers: readonly string[], facts: WaitFacts): WaitingIt
   });
 }
 
-/** Returns an item for each server that is done with a value which the outputs that it takes do not give any more. */
+/**
+ * Returns an item for each server that is done with a value which the outputs that it takes do not give any more, or without one
+ * that is for configuration only.
+ */
 function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem[] {
   return servers.flatMap((resource): WaitingItem[] => {
     const { state, wanted, since = null } = rows.server(resource) ?? {};
@@ -115,7 +118,8 @@ function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem
     );
     if (found === undefined) return [];
     const [property, { server, output, fault }] = found;
-    const reason = `it keeps its last "${property}": the output "${output}" of ${server} ${fault ?? 'is not reported'}`;
+    const what = Object.hasOwn(wanted.properties, property) ? 'keeps its last' : 'has no';
+    const reason = `it ${what} "${property}": the output "${output}" of ${server} ${fault ?? 'is not reported'}`;
     return [{ resource, state, reason, since, until: null, action: null }];
   });
 }
