@@ -103,7 +103,7 @@ async function compose(
       return await composeLeader(parts);
     } catch (error) {
       if (database !== undefined) void roles?.switchTo('standby');
-      void database?.lease.rest();
+      void database?.lease.backOff();
       throw error;
     }
   };

@@ -40,7 +40,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const fencing = database === undefined ? 0 : database.lease.fencing;
   if (fencing === undefined) throw new StoreError('This process does not lead any more.');
   const leads = (): boolean => database === undefined || database.lease.fencing === fencing;
-  if (database !== undefined) await showAllWritten(partsToFollow(parts), database.lease.unledMs);
+  if (database !== undefined) await showAllWritten(partsToFollow(parts), database.lease.leaderlessMs);
   const { registry, isCopied } = await openProviders(settings, { log, clock, opened });
   const { execution } = settings;
   const { writes } = settings.repository;

@@ -28,7 +28,7 @@ const ROWS = 'rows';
 const UNREAD = 'what the leader has written is being read, and the database or the repository has not answered yet';
 const OTHER_FOLLOWED = 'the leader has followed another commit while this one was read';
 /** For so long replicas that have lost the followed commit leave the lead to one that has it and may be starting. */
-const UNLED_MS = 60_000;
+const LEADERLESS_MS = 60_000;
 
 /** The rows and the desired state to keep, and what tells of newer ones. */
 export interface StandbyFollowerOptions {
@@ -68,14 +68,14 @@ class LostHead extends Error {}
  * commit is lost, and no replica could lead for a minute, rows are shown and nothing is active, as at a start: a person has to accept the
  * new history, and only a leader can be told so.
  */
-export async function showAllWritten(options: StandbyFollowerOptions, unledMs: number): Promise<void> {
+export async function showAllWritten(options: StandbyFollowerOptions, leaderlessMs: number): Promise<void> {
   const { current, refresh, log } = options;
   const follower = new StandbyFollower(options);
   follower.start();
   try {
     await follower.catchUp();
   } catch (error) {
-    if (!(error instanceof LostHead) || unledMs < UNLED_MS) throw error;
+    if (!(error instanceof LostHead) || leaderlessMs < LEADERLESS_MS) throw error;
     log.warn({ err: error }, 'no replica has the followed commit: this one leads without it, and nothing is active');
     current.forget();
     await refresh();

@@ -160,7 +160,7 @@ export class ReplicaProcess implements Process, Link {
       return await this.#lead(lease);
     } catch (error) {
       void this.#roles?.switchTo('standby');
-      void lease.rest();
+      void lease.backOff();
       throw error;
     }
   }
@@ -168,7 +168,7 @@ export class ReplicaProcess implements Process, Link {
   async #lead(lease: Lease): Promise<BuiltRole> {
     const { world, database, options, name, here } = this.#options;
     const followed = this.#followed();
-    await showAllWritten(followed, lease.unledMs);
+    await showAllWritten(followed, lease.leaderlessMs);
     const { store, shown, fencing } = this;
     if (store === undefined || shown === undefined || lease.fencing !== fencing) throw new Error('it leads no more');
     world.disturb();

@@ -64,7 +64,7 @@ const POLLS = 8;
 const STATEMENT_MS_MIN = 500;
 const LOCK_MS_MAX = 1_000;
 /** How long a process that cannot lead leaves that to others. */
-const REST_MS = 5_000;
+const BACK_OFF_MS = 5_000;
 /** Who has the lease for longer than a try takes can lead. */
 const TRY_MS = 30_000;
 const LEADER_STATEMENT_MS_MIN = 10_000;
@@ -106,11 +106,11 @@ export class Lease {
   #stopping = new AbortController();
   readonly #closing = new AbortController();
   #attention = new AbortController();
-  #resting: Promise<void> | undefined;
+  #backingOff: Promise<void> | undefined;
   /** Who has the lease, and since when by the monotonic clock. */
-  #led: { readonly fencing: number; readonly sinceMs: number } | undefined;
+  #lastLead: { readonly fencing: number; readonly sinceMs: number } | undefined;
   /** When this process found first that it cannot lead, by the monotonic clock; undefined once any has led since. */
-  #unledSinceMs: number | undefined;
+  #leaderlessSinceMs: number | undefined;
   /** Why the row could not be read or written when that was last tried; undefined where it could. */
   #failure: string | undefined;
   #isRetired = false;
@@ -188,28 +188,28 @@ export class Lease {
   }
 
   /** How long ago, in milliseconds, this process found first that it cannot lead, where none has led since; else 0. */
-  get unledMs(): number {
-    return this.#unledSinceMs === undefined ? 0 : this.#clock.monotonic() - this.#unledSinceMs;
+  get leaderlessMs(): number {
+    return this.#leaderlessSinceMs === undefined ? 0 : this.#clock.monotonic() - this.#leaderlessSinceMs;
   }
 
   /** Leaves it to others to lead for a while, as this process cannot. `onLost` is not called. Never rejects. */
-  rest(): Promise<void> {
-    this.#resting ??= this.#rest();
-    return this.#resting;
+  backOff(): Promise<void> {
+    this.#backingOff ??= this.#backOff();
+    return this.#backingOff;
   }
 
-  async #rest(): Promise<void> {
-    this.#unledSinceMs ??= this.#clock.monotonic();
+  async #backOff(): Promise<void> {
+    this.#leaderlessSinceMs ??= this.#clock.monotonic();
     await this.release();
-    await pause(this.#clock, REST_MS, this.#closing.signal);
-    this.#resting = undefined;
+    await pause(this.#clock, BACK_OFF_MS, this.#closing.signal);
+    this.#backingOff = undefined;
     if (!this.#closing.signal.aborted) this.start();
   }
 
   async close(): Promise<void> {
     this.#endWakes?.();
     this.#closing.abort();
-    await this.#resting;
+    await this.#backingOff;
     await this.release();
     await this.#connections.close();
   }
@@ -261,8 +261,8 @@ export class Lease {
 
   #noteLead(fencing: number): void {
     const now = this.#clock.monotonic();
-    if (this.#led?.fencing !== fencing) this.#led = { fencing, sinceMs: now };
-    else if (now - this.#led.sinceMs > TRY_MS) this.#unledSinceMs = undefined;
+    if (this.#lastLead?.fencing !== fencing) this.#lastLead = { fencing, sinceMs: now };
+    else if (now - this.#lastLead.sinceMs > TRY_MS) this.#leaderlessSinceMs = undefined;
   }
 
   async #observe(): Promise<number> {

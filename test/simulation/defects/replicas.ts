@@ -53,8 +53,8 @@ export const REPLICA_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/follow/standby-follower.ts',
-        find: 'if (!(error instanceof LostHead) || unledMs < UNLED_MS) throw error;',
-        replace: 'if (!(error instanceof LostHead) || unledMs >= 0) throw error;',
+        find: 'if (!(error instanceof LostHead) || leaderlessMs < LEADERLESS_MS) throw error;',
+        replace: 'if (!(error instanceof LostHead) || leaderlessMs >= 0) throw error;',
       },
     ],
   },

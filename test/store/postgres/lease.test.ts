@@ -156,18 +156,18 @@ describe('of several processes', () => {
     let tries = 0;
     const onTaken = (): void => {
       tries += 1;
-      void one.lease.rest();
+      void one.lease.backOff();
     };
     const one: Observed = start(url, { clock, onTaken });
     await expect.poll(() => tries, PATIENCE).toBeGreaterThan(2);
     clock.monotonicMs += 60_000;
-    expect(one.lease.unledMs).toBeGreaterThan(60_000);
+    expect(one.lease.leaderlessMs).toBeGreaterThan(60_000);
     const two = start(url, { name: 'two' });
     await expect.poll(() => two.taken.length, PATIENCE).toBe(1);
     await expect.poll(() => one.lease.leader()?.name, PATIENCE).toBe('two');
-    expect(one.lease.unledMs).toBeGreaterThan(60_000);
+    expect(one.lease.leaderlessMs).toBeGreaterThan(60_000);
     clock.monotonicMs += 31_000;
-    await expect.poll(() => one.lease.unledMs, PATIENCE).toBe(0);
+    await expect.poll(() => one.lease.leaderlessMs, PATIENCE).toBe(0);
   });
 
   it('one that was killed is followed by another, with a greater number', async () => {
