@@ -20,7 +20,7 @@ const REVIEW_MS = 30_000;
 
 /** An output may come later than its server, as an address does; after this time a person is told. */
 const OUTPUT_MS = 10 * 60_000;
-/** Until then the server that has it is checked every so often. */
+/** Until then the server that has it is checked every so often, and later as rarely as that. */
 export const OUTPUT_CHECK_MS = 60_000;
 
 const OUTPUT_FIGHT: Reason = {
@@ -234,7 +234,17 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
   }
   const text = `the output "${output}" of ${server} ${fault ?? 'is not reported by its provider'}`;
   const reason: Reason = { code: 'no_output', text };
-  return { row: withReason(hold(row, reason, context).row, reason), next: wait };
+  // It goes on by itself: nobody else may have that server checked.
+  return { row: withReason(hold(row, reason, context).row, reason), next: { ...wait, until: now + OUTPUT_MS } };
+}
+
+/** Returns what a server at rest waits for: an output that is for configuration only, or nothing. */
+function restWait({ wanted }: ServerRow, { outputs, now }: DecisionContext): Next {
+  if (wanted?.reads === undefined || outputs === undefined) return REST;
+  const [name = ''] = Object.keys(unknownReads(wanted));
+  const unknown = name === '' ? undefined : unknownOutputs(wanted, outputs).get(name);
+  if (unknown === undefined) return REST;
+  return { kind: 'output', server: unknown.server, output: unknown.output, until: now + OUTPUT_MS };
 }
 
 /** A held or suspended server already waits for that to end; it is not judged again. */
@@ -247,9 +257,10 @@ function waitsForBudget(row: ServerRow, context: DecisionContext): Next | undefi
 
 /** A server at rest is checked from time to time. Its check waits for capacity behind all actions. */
 function decideRest(row: ServerRow, context: DecisionContext): Step {
-  if (!context.isCheckDue || !isAtRest(row)) return { row, next: REST };
+  const rest = { row, next: restWait(row, context) };
+  if (!context.isCheckDue || !isAtRest(row)) return rest;
   const provider = context.providerFor(row);
-  if (provider.name === null) return { row, next: REST };
+  if (provider.name === null) return rest;
   if (!context.hasCapacity(provider.name, true))
     return { row, next: { ...capacityWait(row, provider), isRoutine: true } };
   const tags = claimedTags(provider, context);
@@ -276,7 +287,7 @@ function settle(row: ServerRow, context: DecisionContext): Step {
     attempt: 0,
     gaveUp: false,
   });
-  return { row: settled, next: REST };
+  return { row: settled, next: restWait(settled, context) };
 }
 
 function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: DecisionContext): Step {

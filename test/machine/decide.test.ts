@@ -416,13 +416,13 @@ const READERS: typeof CASES = {
   'it takes an output that has not been reported for long': {
     row: rowIn('pending', { wanted: READING, since: at(NOW - 10 * MINUTES) }),
     context: reported({}, { outputs: { outputsOf: () => ({}), sinceOf: () => NOW - 10 * MINUTES } }),
-    next: UNREPORTED,
+    next: { ...UNREPORTED, until: NOW + 10 * MINUTES },
     changes: { ...NOT_REPORTED, ...SINCE_NOW },
   },
   'it takes an output of no use': {
     row: rowIn('pending', { wanted: READING, since: at(NOW) }),
     context: reported({ address: {} }),
-    next: UNREPORTED,
+    next: { ...UNREPORTED, until: NOW + 10 * MINUTES },
     changes: {
       ...NOT_REPORTED,
       ...SINCE_NOW,
@@ -442,7 +442,12 @@ const READERS: typeof CASES = {
   'the output stays unreported': {
     row: rowIn('blocked', { wanted: READING, ...NOT_REPORTED }),
     context: reported({}),
-    next: UNREPORTED,
+    next: { ...UNREPORTED, until: NOW + 10 * MINUTES },
+  },
+  'it has no value for configuration only': {
+    row: rowIn('done', { wanted: { ...READING, configurationOnly: ['db'] }, applied: specOf('small') }),
+    context: reported({}),
+    next: { ...UNREPORTED, until: NOW + 10 * MINUTES },
   },
   'the output is as it was': {
     row: rowIn('done', { wanted: TAKEN, applied: TAKEN }),

@@ -172,6 +172,19 @@ describe('what a server takes', () => {
     expect(core.calls('check').filter((name) => name === 'db').length).toBeLessThanOrEqual(8);
   });
 
+  it.each([
+    ['blocked', 'name: web'],
+    ['at rest', 'name: web, configuration_only: url'],
+  ])('is found by itself while the server is %s, also where nothing else has the other one checked', async (_, web) => {
+    const { core, addresses } = await addressed({ db: DB, web: 'name: web' }, {});
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${web}, url: "${ADDRESS}"` }) });
+    for (let time = 0; time < 4; time += 1) await core.pass(10 * MINUTE);
+    addresses.db = { address: '10.0.0.1' };
+    for (let time = 0; time < 2; time += 1) await core.pass(10 * MINUTE);
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    expect(core.reader.record('web')).toMatchObject({ url: '10.0.0.1' });
+  });
+
   it('begins one update, however often it changes before that', async () => {
     const { core, addresses } = await addressed();
     await core.operator.suspend(core.order, { instance: 'shop', until: null });
