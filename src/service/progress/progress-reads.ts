@@ -1,6 +1,6 @@
 // The reads of progress: what instances and servers wait for, and what needs a person. See docs/rest.md, operations.
 
-import type { Steps } from '../../base/steps.ts';
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { ToldWait } from '../../machine/wait.ts';
 import { isValidEntry } from '../../model/entry.ts';
@@ -15,18 +15,22 @@ import type {
   ServerPage,
   Why,
 } from '../answers.ts';
-import { requireInstance, type StallsOf } from '../read/instance-views.ts';
+import { instanceNames, requireInstance, type StallsOf } from '../read/instance-views.ts';
 import { answerEach, type SeenPart } from '../seen-sources.ts';
-import { activeView, heldView, type ViewSources } from '../views.ts';
-import { buildAttention, buildOverview } from './overview.ts';
-import type { WaitFacts } from './server-items.ts';
+import { activeView, heldView, type ProgressFacts, type View, type ViewSources, viewAtMoment } from '../views.ts';
+import { attentionIn, firstOf } from './attention.ts';
+import { heldItems } from './held-items.ts';
+import { StateCounter, type WaitFacts } from './server-items.ts';
 import { describeOne, findServers, type ServerQuery } from './server-list.ts';
 import {
   type CallHolder,
   explainWaits,
+  type KnownReplicas,
+  mistakesByInstance,
   type Noticed,
   type PresentFacts,
   replicaFacts,
+  unfollowed,
   type WhyFacts,
   waitFactsFor,
 } from './why.ts';
@@ -72,13 +76,12 @@ export function progressOf(options: ProgressOptions) {
   return {
     /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
     why(by: Client, instance: string, lag = options.lag?.()): Why {
-      const facts = whyFacts(options);
+      const facts = overviewFacts(options, lag);
       requireInstance(facts.view, instance);
-      return { ...explainWaits(instance, by, facts), ...replicaFacts(by, { leader: options.leader?.(), lag }) };
+      return { ...explainWaits(instance, by, facts), ...replicaFacts(by, facts) };
     },
     /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
-    overview: (by: Client, lag = options.lag?.()): Steps<Overview> =>
-      buildOverview(by, { ...whyFacts(options), leader: options.leader?.(), lag }),
+    overview: (by: Client, lag = options.lag?.()): Steps<Overview> => buildOverview(by, overviewFacts(options, lag)),
     /** Returns work that finds a page of servers. */
     servers(by: Client, query: ServerQuery): Steps<ServerPage> {
       const facts = whyFacts(options);
@@ -122,7 +125,61 @@ export function isShown(options: ViewSources): boolean {
   return options.desired() !== undefined || heldView(options) !== undefined;
 }
 
-/** Returns work that lists all that needs a person. */
+type OverviewFacts = PresentFacts & KnownReplicas;
+
+function overviewFacts(options: ProgressOptions, lag: Outage | undefined): OverviewFacts {
+  return { ...whyFacts(options), leader: options.leader?.(), lag };
+}
+
+/** Returns work that lists all that needs a person, as administrators see it. Servers count as at the moment at which each has its turn. */
 export function attentionOf(options: ProgressOptions): Steps<readonly AttentionItem[]> {
-  return buildAttention({ ...whyFacts(options), leader: options.leader?.(), lag: options.lag?.() });
+  return attentionAt(overviewFacts(options, options.lag?.()));
+}
+
+function* attentionAt(facts: OverviewFacts): Steps<readonly AttentionItem[]> {
+  const found = concernedNow(facts);
+  const mistakesOf = yield* mistakesByInstance(facts.view.desired);
+  return yield* attentionIn({ role: 'administrator' }, { ...facts, ...found, mistakesOf });
+}
+
+function concernedNow({ view: { rows }, refused, hasEntry, noticed }: OverviewFacts) {
+  const orphaned = hasEntry && rows.index.serversOfEntries((entry) => !hasEntry(entry));
+  const unheard = noticed && rows.index.serversOfProxies((tags) => noticed.unheardSince(tags) !== undefined);
+  return { held: heldItems(rows, refused), needing: rows.index.needingPerson(), orphaned, unheard };
+}
+
+/** The rows are those of the moment of this call; the waits of servers, and the stalls that follow from waits, are those of each instance's turn. */
+function buildOverview(by: Client, facts: OverviewFacts): Steps<Overview> {
+  return overviewAt(by, { facts, found: concernedNow(facts), moment: viewAtMoment(facts.view) });
+}
+
+interface OverviewParts {
+  readonly facts: OverviewFacts;
+  readonly found: ReturnType<typeof concernedNow>;
+  readonly moment: Steps<View<ProgressFacts>>;
+}
+
+function* overviewAt(by: Client, { facts, found, moment }: OverviewParts): Steps<Overview> {
+  const view = yield* moment;
+  const refused = facts.isActive ? undefined : facts.refused;
+  const mistakesOf = yield* mistakesByInstance(view.desired);
+  const instances: Overview['instances'][number][] = [];
+  yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
+    // What is away is told once, and not of each.
+    const own = { ...facts, view, refused, mistakesOf, outages: {}, noticed: undefined };
+    const { status, summary, counts } = explainWaits(name, by, own, 1);
+    instances.push({ name, status, summary, counts });
+  });
+  const counts = new StateCounter();
+  yield* visitAll(view.rows.list('server').values(), ({ state }) => counts.add(state));
+  return {
+    commit: view.desired.commit,
+    newest: unfollowed(by, facts.refused),
+    held: found.held,
+    ...(by.role === 'proxy' ? {} : { author: facts.author ?? null, ...facts.outages }),
+    ...replicaFacts(by, facts),
+    ...firstOf(yield* attentionIn(by, { ...facts, ...found, view, mistakesOf })),
+    counts: counts.counts(),
+    instances,
+  };
 }
