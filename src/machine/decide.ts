@@ -5,7 +5,7 @@ import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
-import { isAtRest, isRereadTooOften, isToBeConfirmed, withoutObserved } from './drift.ts';
+import { isAtRest, isToBeConfirmed, tooManyRereads, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { firstWait, rolloutWait, stopWait } from './needs.ts';
 import { unknownOutputs, unknownReads } from './read-outputs.ts';
@@ -23,10 +23,10 @@ const OUTPUT_MS = 10 * 60_000;
 /** Until then the server that has it is checked every so often, and later as rarely as that. */
 export const OUTPUT_CHECK_MS = 60_000;
 
-const OUTPUT_FIGHT: Reason = {
-  code: 'output_fight',
-  text: 'outputs that it takes have changed 10 times within 24 hours: find out why, then retry',
-};
+function outputFight(times: number): Reason {
+  const text = `outputs that it takes have changed ${times} times within 24 hours: find out why, then retry`;
+  return { code: 'output_fight', text };
+}
 
 const REST: Next = { kind: 'rest' };
 const PROTECTED: Reason = {
@@ -222,8 +222,10 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
   const found = unknownOutputs(wanted, outputs);
   const [name] = Object.keys(unknownReads(wanted));
   const unknown = name === undefined ? undefined : found.get(name);
-  if (unknown === undefined)
-    return applied !== null && isRereadTooOften(row, now) ? hold(row, OUTPUT_FIGHT, context) : undefined;
+  if (unknown === undefined) {
+    const times = applied === null ? undefined : tooManyRereads(row, now);
+    return times === undefined ? undefined : hold(row, outputFight(times), context);
+  }
   const { server, output, fault } = unknown;
   const until = Math.max(Date.parse(since), outputs.sinceOf(server)) + OUTPUT_MS;
   const wait = { kind: 'output', server, output } as const;

@@ -5,6 +5,7 @@ import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import type { DriftPolicy } from '../model/objects.ts';
+import { serversRead } from '../model/outputs.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { type ConcludeContext, gone, moment } from './call-outcome.ts';
@@ -14,7 +15,7 @@ import { advance, type Moment, requeue } from './transitions.ts';
 /** How often a property is healed within {@link FIGHT_MS} before healing stops. */
 const HEALS_MAX = 3;
 const FIGHT_MS = 24 * 3_600_000;
-/** How many updates changed outputs may begin within {@link FIGHT_MS}. */
+/** How many updates changed outputs may begin within {@link FIGHT_MS}: as many, or one more than servers whose outputs are taken. */
 const REREADS_MAX = 10;
 /** The name under which {@link ServerRow.healing} counts a server that was gone; no property has it. */
 const GONE = '';
@@ -95,12 +96,18 @@ export function withoutHealing(row: ServerRow): ServerRow {
 /** Returns the row with one more update that changed outputs have begun. */
 export function withReread(row: ServerRow, before: ServerRow['rereads'], now: number): ServerRow {
   const recent = (before ?? []).filter((time) => Date.parse(time) > now - FIGHT_MS);
-  return { ...row, rereads: [...recent, momentOf(now)].slice(-REREADS_MAX) };
+  return { ...row, rereads: [...recent, momentOf(now)].slice(-rereadsMax(row)) };
 }
 
-/** Returns true if changed outputs have begun so many updates within 24 hours that a person has to look. */
-export function isRereadTooOften({ rereads = [] }: ServerRow, now: number): boolean {
-  return rereads.filter((time) => Date.parse(time) > now - FIGHT_MS).length >= REREADS_MAX;
+/** Returns how many updates changed outputs have begun within 24 hours where a person has to look; undefined where nobody has to. */
+export function tooManyRereads(row: ServerRow, now: number): number | undefined {
+  const { length } = (row.rereads ?? []).filter((time) => Date.parse(time) > now - FIGHT_MS);
+  return length >= rereadsMax(row) ? length : undefined;
+}
+
+/** The outputs of many may change once each. */
+function rereadsMax({ wanted }: ServerRow): number {
+  return Math.max(REREADS_MAX, new Set(Object.values(wanted?.reads ?? {}).flatMap(serversRead)).size + 1);
 }
 
 /**

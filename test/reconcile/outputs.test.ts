@@ -289,7 +289,7 @@ describe('a group that takes an output', () => {
   });
   const start = async (count: number) => {
     const addresses: Record<string, JsonMap> = { db: { address: '10.0.0.1' } };
-    for (let member = 1; member <= 9; member += 1) addresses[`web-${member}`] = { address: `10.0.1.${member}` };
+    for (let member = 1; member <= 12; member += 1) addresses[`web-${member}`] = { address: `10.0.1.${member}` };
     const scene = await addressed({}, addresses);
     await follow(scene.core, group(count));
     return scene;
@@ -305,6 +305,16 @@ describe('a group that takes an output', () => {
     await check(core);
     expect(core.calls('update')).toHaveLength(1);
     expect(Object.values(core.states()).filter((state) => state === 'failed')).toHaveLength(1);
+  });
+
+  it('gives a list whose items may all change, one after the other', async () => {
+    const { core, addresses } = await start(12);
+    for (let member = 1; member <= 12; member += 1) {
+      addresses[`web-${member}`] = { address: `10.0.2.${member}` };
+      await check(core, `web-${member}`);
+    }
+    expect(core.states()).toMatchObject({ proxy: 'done' });
+    expect(made(core, 'proxy')?.webs).toEqual(Array.from({ length: 12 }, (_, member) => `10.0.2.${member + 1}`));
   });
 
   it('gives a list that is another one once a member comes or goes', async () => {
