@@ -193,14 +193,9 @@ function statementRows(
   const shown = layers[layer];
   const text = isValueKnown ? '' : statementText(statement);
   const first = [mark, shown === undefined ? '' : layerText(shown), text, ...placeCells(at, files)];
-  const sources = outputs.map(({ output, servers }) => [
-    '',
-    '',
-    `  from the output "${output}" of ${quoteSome(servers)}`,
-  ]);
-  return suppliedAt === null
-    ? [first, ...sources]
-    : [first, ...sources, ['', '', '  by the parameter', ...placeCells(suppliedAt, files)]];
+  const sources = outputs.map(({ output, servers }) => [`  from the output "${output}" of ${quoteSome(servers)}`]);
+  const parameter = suppliedAt === null ? [] : [['  by the parameter', ...placeCells(suppliedAt, files)]];
+  return [first, ...[...sources, ...parameter].map((cells) => ['', '', ...cells])];
 }
 
 function statementText({ value, adds, effect }: LayerStatement): string {

@@ -275,14 +275,12 @@ interface Unapplied {
 
 /** Nodes whose consumers could not apply their record: the server is done, and what runs on it is not what is wanted. */
 function* unappliedItems(rows: RowsAtMoment): Steps<readonly NewItem[]> {
-  const byInstance = new Map<string | undefined, Unapplied[]>();
+  const unapplied: Unapplied[] = [];
   yield* visitAll([...rows.list('delivery')], ([name, row]) => {
-    if (row.told === null || judgeDelivery(row).state !== 'failed') return;
-    const instance = rows.server(name)?.instance;
-    const nodes = byInstance.get(instance) ?? [];
-    byInstance.set(instance, nodes);
-    nodes.push({ name, told: row.told });
+    const { told } = row;
+    if (told !== null && judgeDelivery(row).state === 'failed') unapplied.push({ name, told });
   });
+  const byInstance = Map.groupBy(unapplied, ({ name }) => rows.server(name)?.instance);
   return [...byInstance].map(([instance, nodes]) => {
     const sorted = nodes.toSorted((a, b) => compareNames(a.name, b.name));
     const [{ name, told } = { name: '', told: undefined }] = sorted;
