@@ -412,7 +412,7 @@ describe('what keeps many servers at once', () => {
     const since = '2026-11-20T10:00:00.000Z';
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'unapplied:clientcert', kind: 'unapplied', instances: [], acknowledged: null, since },
+        ...{ id: 'unapplied:types/clientcert', kind: 'unapplied', instances: [], acknowledged: null, since },
         servers: { count: 1, examples: ['printer'] },
         reason: 'printer could not apply its record: no space left',
         action: 'treeline delivered',

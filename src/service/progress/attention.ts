@@ -285,7 +285,7 @@ function* unappliedItems(rows: RowsAtMoment): Steps<readonly NewItem[]> {
     const sorted = nodes.toSorted((a, b) => compareNames(a.name, b.name));
     const [{ name, told } = { name: '', told: undefined }] = sorted;
     return {
-      id: `unapplied:${instance ?? 'clientcert'}`,
+      id: `unapplied:${instance ?? 'types/clientcert'}`,
       instances: instance === undefined ? [] : [instance],
       servers: { count: nodes.length, examples: sorted.slice(0, EXAMPLES_MAX).map((node) => node.name) },
       since: nodes.map((node) => node.told.time).sort()[0] ?? null,
