@@ -412,16 +412,16 @@ describe('what keeps many servers at once', () => {
     const since = '2026-11-20T10:00:00.000Z';
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'unapplied:types/clientcert', kind: 'unapplied', instances: [], acknowledged: null, since },
-        servers: { count: 1, examples: ['printer'] },
-        reason: 'printer could not apply its record: no space left',
-        action: 'treeline delivered',
-      },
-      {
         ...{ id: 'unapplied:shop', kind: 'unapplied', instances: ['shop'], acknowledged: null, since },
         servers: { count: 2, examples: ['shop-2', 'shop-3'] },
         reason: 'shop-2 could not apply its record: no space left; others: 1',
         action: 'treeline delivered shop',
+      },
+      {
+        ...{ id: 'unapplied:types/clientcert', kind: 'unapplied', instances: [], acknowledged: null, since },
+        servers: { count: 1, examples: ['printer'] },
+        reason: 'printer could not apply its record: no space left',
+        action: 'treeline delivered',
       },
     ]);
     // What a consumer says may hold anything, and a proxy is not told of it.
