@@ -15,7 +15,7 @@ import type { Client, TreeNode } from '../model/objects.ts';
 import { serversOf } from '../model/outputs.ts';
 import type { Problem } from '../model/problem.ts';
 import type { HeldRow, RowKind, Rows } from '../model/rows.ts';
-import type { OutputPiece } from '../model/spec.ts';
+import type { OutputPiece, OutputTexts, Spec } from '../model/spec.ts';
 import { ClientView } from './client-view.ts';
 import { instanceNames } from './read/instance-views.ts';
 import type { PresentRows, ViewSources } from './views.ts';
@@ -137,6 +137,22 @@ function* redactedSteps(steps: Steps<unknown>, seen: SeenPart): Steps<unknown> {
   return redacted(yield* steps, seen);
 }
 
+/** Returns a spec without the names of servers that are not seen. */
+export function seenSpec(spec: Spec, sees: (server: string) => boolean): Spec {
+  const { reads, dependsOn, lists } = spec;
+  const seen = { ...spec, dependsOn: dependsOn.filter(sees), lists: lists.filter(sees) };
+  return reads === undefined ? seen : { ...seen, reads: seenReads(reads, sees) };
+}
+
+function seenReads(reads: OutputTexts, sees: (server: string) => boolean): OutputTexts {
+  const seen = (piece: OutputPiece): OutputPiece =>
+    typeof piece === 'string' ? piece : { ...piece, of: serversOf(piece).filter(sees) };
+  const texts = Object.entries(reads).map(([key, text]) => {
+    return [key, { ...text, texts: text.texts.map((pieces) => pieces.map(seen)) }] as const;
+  });
+  return Object.fromEntries(texts);
+}
+
 /** Makes the part of everything that a client sees. */
 class Projection {
   readonly #whole: ViewSources;
@@ -233,12 +249,7 @@ class Projection {
   #seenNode(node: HieraNode): HieraNode {
     const [first, ...others] = node.own;
     if (first?.reads === undefined) return node;
-    const seen = (piece: OutputPiece): OutputPiece =>
-      typeof piece === 'string' ? piece : { ...piece, of: serversOf(piece).filter(this.#sees) };
-    const reads = Object.entries(first.reads).map(([key, { isList, texts }]) => {
-      return [key, { isList, texts: texts.map((pieces) => pieces.map(seen)) }] as const;
-    });
-    return { ...node, own: [{ ...first, reads: Object.fromEntries(reads) }, ...others] };
+    return { ...node, own: [{ ...first, reads: seenReads(first.reads, this.#sees) }, ...others] };
   }
 
   #emptied(unit: Unit, servers: Unit['servers']): Pick<Unit, 'keys' | 'entry'> {

@@ -1,5 +1,6 @@
 // Of a value that another server's output gives, a client is told the server only where it sees that.
 import { expect, it, test } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import { nodeOf } from '../../src/desired/node-records.ts';
 import { explainNode } from '../../src/hiera/explain-node.ts';
 import type { Client } from '../../src/model/objects.ts';
@@ -7,6 +8,7 @@ import type { ServerRow } from '../../src/model/rows.ts';
 import { serverItems } from '../../src/service/progress/server-items.ts';
 import { partOfState } from '../../src/service/seen-sources.ts';
 import { specOf } from '../reconcile/build.ts';
+import { Core } from '../reconcile/core.ts';
 import { serverRow } from '../support/rows.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
@@ -46,4 +48,26 @@ test('nothing is said of a value that a server which is not seen has given', () 
   };
   expect(reasons({ web, db })).toEqual([expect.stringContaining('it keeps its last "url"')]);
   expect(reasons({ web })).toEqual([]);
+});
+
+test('the specs of recorded servers name no server that is not seen', async () => {
+  const core = new Core();
+  core.source.commit({
+    'clients/A1.yaml': 'role: administrator\n',
+    'tree.yaml': 'name: global\ntype: common\n',
+    'stacks/templates/t.yaml': `resources:
+  db: { type: Platform::Server, properties: { name: db-hidden, ProxyTag: y } }
+  web:
+    type: Platform::Server
+    properties:
+      { name: web, ProxyTag: x, depends_on: [db], url: "http://<<(Output)['db']['address']>>/", all: "<<(Array)['db']['name']>>" }
+`,
+    'stacks/instances/shop.yaml': 'stackTemplate: t\n',
+  });
+  await core.poll();
+  const whole = finish(core.operator.recorded());
+  expect(whole.servers.find(({ name }) => name === 'web')?.wanted).toMatchObject({ dependsOn: ['db-hidden'] });
+  const { servers } = finish(core.operator.recorded(BY));
+  expect(servers.map(({ name }) => name)).toEqual(['web']);
+  expect(servers[0]?.wanted).toMatchObject({ dependsOn: [], lists: [], reads: { url: { isList: false } } });
 });

@@ -55,7 +55,7 @@ function operatorOf(options: OperatorOptions, seen: SeenPart | undefined) {
     /** Resolves with what is held, and who has written the commits that ask for it. A proxy is told of no person. */
     heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, heldIn(options), options),
     ...progressOf(options),
-    ...recordsOf(options),
+    ...recordsOf(options, seen?.view),
     /** Returns the registered clients as a client may see them, and when each was seen last. */
     clients: (by: Client): readonly ClientSeen[] => clientsIn(by, options),
     /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */

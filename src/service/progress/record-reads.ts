@@ -11,6 +11,7 @@ import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import type { NotificationRow, ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
+import type { Spec } from '../../model/spec.ts';
 import type {
   Delivered,
   HeldItem,
@@ -21,9 +22,10 @@ import type {
   SentNotification,
   ToldEvent,
 } from '../answers.ts';
+import type { ClientView } from '../client-view.ts';
 import { type AskedCommit, findDelivered, formerUntils } from '../deliveries/delivered.ts';
 import { hasInstance, requireInstance, unknownInstance } from '../read/instance-views.ts';
-import { answerEach } from '../seen-sources.ts';
+import { answerEach, seenSpec } from '../seen-sources.ts';
 import {
   activeView,
   heldView,
@@ -35,6 +37,8 @@ import {
 } from '../views.ts';
 import { heldItems } from './held-items.ts';
 
+type SeenServers = Pick<ClientView, 'seesServer'>;
+
 /** What answers of recorded things are made of. */
 export interface RecordOptions extends ViewSources {
   /** Asks git; see Source. */
@@ -43,11 +47,11 @@ export interface RecordOptions extends ViewSources {
 
 /** Returns what needs the rows alone, for each client as far as it sees it: also a replica that does not lead has it. */
 export function recordReads(options: RecordOptions) {
-  return answerEach(options, (seen) => recordsOf({ ...options, ...seen?.sources }));
+  return answerEach(options, (seen) => recordsOf({ ...options, ...seen?.sources }, seen?.view));
 }
 
-/** Returns what needs the rows alone, for one client. */
-export function recordsOf(options: RecordOptions) {
+/** Returns what needs the rows alone, for one client. `seen`: what it sees, if that is not everything. */
+export function recordsOf(options: RecordOptions, seen?: SeenServers) {
   const view = (): PresentView<ProgressFacts> => heldView(options) ?? activeView(options);
   return {
     /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
@@ -59,7 +63,8 @@ export function recordsOf(options: RecordOptions) {
       return { events: events.map((event) => tellEvent(by, event)), gap: isGap };
     },
     /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
-    recorded: (_by?: Client): Steps<RecordedState> => recordedIn(view(), heldItems(options.rows, options.refused())),
+    recorded: (_by?: Client): Steps<RecordedState> =>
+      listServers(viewAtMoment(view()), heldItems(options.rows, options.refused()), seen),
     /** Resolves with a commit as one that {@link findDelivered} asks for. Throws `not_found` where it is not followed. */
     async askedCommit(commit: string): Promise<AskedCommit> {
       const { desired, rows } = activeView(options);
@@ -124,24 +129,18 @@ function shownTo(by: Asking, event: InstanceEvent): InstanceEvent {
     : { ...event, client: null, clientName: null };
 }
 
-/**
- * Returns work that lists the recorded servers of the moment of this call, sorted by name. Records and actions under way are not
- * part of it.
- */
-function recordedIn(view: View<{ readonly commit: string }>, held: readonly HeldItem[]): Steps<RecordedState> {
-  return listServers(viewAtMoment(view), held);
-}
-
+/** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */
 function* listServers(
   moment: Steps<View<{ readonly commit: string }>>,
   held: readonly HeldItem[],
+  seen: SeenServers | undefined,
 ): Steps<RecordedState> {
   const { desired, rows } = yield* moment;
   const instances = new Set(rows.list('held').keys());
   const servers: RecordedServer[] = [];
   yield* visitAll(yield* sortNames([...rows.list('server').keys()]), (name) => {
     const row = rows.server(name);
-    if (row !== undefined) servers.push(recordedServer(name, row, instances));
+    if (row !== undefined) servers.push(recordedServer(name, row, { held: instances, seen }));
   });
   const lifted = [...liftsIn(rows.list('held'))].map(nameAt).sort(compareNames);
   const isBehind = rows.list('head').get('head')?.isBehind === true;
@@ -162,12 +161,27 @@ function* listNotifications(
   return { notifications };
 }
 
-function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>): RecordedServer {
+interface Recording {
+  readonly held: ReadonlySet<string>;
+  readonly seen: SeenServers | undefined;
+}
+
+function recordedServer(name: string, row: ServerRow, { held, seen }: Recording): RecordedServer {
   const { instance, key, index, state, reason, since, commit, generation, incarnation, provider } = row;
-  const { wanted, applied, mayExist, dirty, replacing, approved, outputs, policy } = row;
+  const { mayExist, dirty, replacing, approved, outputs, policy } = row;
+  const shown = (spec: Spec | null): Spec | null =>
+    spec === null || seen === undefined ? spec : seenSpec(spec, (server) => seen.seesServer(server));
   return {
     ...{ name, instance, key, index, state, reason, since, commit, generation, incarnation, provider },
-    ...{ wanted, applied, mayExist, dirty, replacing, approved, held: held.has(instance) },
+    ...{
+      wanted: shown(row.wanted),
+      applied: shown(row.applied),
+      mayExist,
+      dirty,
+      replacing,
+      approved,
+      held: held.has(instance),
+    },
     ...{ protected: policy.protected, deletion: policy.deletion, outputs },
   };
 }
