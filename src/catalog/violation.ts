@@ -208,6 +208,8 @@ function flatHint({ pointer, schema, value }: Violation): string | null {
   }
   const [key] = isMap(value) ? Object.keys(value) : [];
   const name = unescapeStep(pointer.slice(pointer.lastIndexOf('/') + 1));
+  if (pointer === `/parameters/${name}` && isMap(value) && typeof value.default === 'string')
+    return `write its default alone: ${name}: ${quote(value.default)}`;
   return key === undefined ? null : `give each of its values a key of its own, such as ${quote(`${name}_${key}`)}`;
 }
 

@@ -29,7 +29,7 @@ export interface OutputToken {
 
 const PLACEHOLDER = /(<?)<<(?:(\w[\w.-]*)|\((Array|Output)\)\['([^'<>]*)'\]\['([^'<>]*)'\])>>/g;
 /** No two runs of blanks side by side: which of them takes which blank would be tried for every one. */
-const LOOKALIKE = /(?<!<)<<(?:(?:\s*(?:\(\s*)?(?:Array|Output)\b[^<>]*|\s+\w[\w.-]*\s*)>>|\w[\w.-]*>(?!>))/gi;
+const LOOKALIKE = /(?<!<)<<(?:(?:\s*(?:\(\s*)?(?:Array|Output)s?\b[^<>]*|\s+\w[\w.-]*\s*)>>|\w[\w.-]*>(?!>))/gi;
 const FOREIGN = /\$\{(\w[\w.-]*)\}|\{\{ ?(\w[\w.-]*) ?\}\}/g;
 
 /**

@@ -1,5 +1,6 @@
 // Reads servers from a table of comma-separated values, and from a state of Terraform; and the nodes with their facts that
 // `--nodes` names.
+import { quote } from '../base/wording.ts';
 import {
   bounded,
   entryOf,
@@ -20,11 +21,21 @@ const ROWS_MAX = 100_000;
 interface Row extends SourceLine {
   readonly name: string;
   readonly cells: ReadonlyMap<string, string>;
+  /** Cells that are of no column of their own, each with its key and the reason. */
+  readonly lost: readonly (readonly [key: string, reason: string])[];
 }
 
 /** Adds the rows of a table. The first row has the keys; a cell without text is no value. */
 export function readCsv(file: string, text: string, inventory: Inventory): void {
-  for (const { name, cells, ...at } of rowsOf(file, text)) {
+  const lines = new Map<string, number>();
+  for (const { name, cells, lost, ...at } of rowsOf(file, text)) {
+    const first = lines.get(name);
+    if (first !== undefined) {
+      inventory.leave(at, '', `line ${first} has ${quote(name)} already`);
+      continue;
+    }
+    lines.set(name, at.line);
+    for (const [key, reason] of lost) inventory.leave(at, key, reason);
     const variables = [...cells].map(([key, value]) => [key, textAt(value, at), true] as const);
     inventory.add({ name, variables, facets: cells, ...at });
   }
@@ -38,12 +49,17 @@ function rowsOf(file: string, text: string): readonly Row[] {
   if (nameAt === undefined) {
     throw new ImportError(`${file} has no column for the name of a server: ${NAME_COLUMNS.join(', ')}`);
   }
-  return records.map(({ cells, line }) => {
-    const pairs = columns.flatMap((column, index) => {
-      const cell = cells[index]?.trim() ?? '';
-      return index === nameAt || column === '' || cell === '' ? [] : [[column, cell] as const];
-    });
-    return { name: cells[nameAt]?.trim() ?? '', cells: new Map(pairs), file, line };
+  return records.map(({ cells: written, line }) => {
+    const cells = new Map<string, string>();
+    const lost: [key: string, reason: string][] = [];
+    for (const [index, cell] of written.entries()) {
+      const [column = '', text] = [columns[index], cell.trim()];
+      if (index === nameAt || text === '') continue;
+      if (column === '') lost.push(['', `cell ${index + 1} has no name in the first row`]);
+      else if (columns.indexOf(column) < index) lost.push([column, 'the first row has this name twice']);
+      else cells.set(column, text);
+    }
+    return { name: written[nameAt]?.trim() ?? '', cells, lost, file, line };
   });
 }
 

@@ -92,6 +92,19 @@ testWrongFiles([
   ],
   [
     'stacks/templates/shop.yaml',
+    ['parameters:', '  count: { type: string, default: "2" }', 'resources: {}'],
+    [
+      [
+        '2:10',
+        'wrong_type',
+        '/parameters/count',
+        '"count" is a map, but has to be a text',
+        'write its default alone: count: "2"',
+      ],
+    ],
+  ],
+  [
+    'stacks/templates/shop.yaml',
     ['parameters: { index: "1", a b: "", size: 2, note: "<<a>>" }', 'resource: {}', 'resources\u00a0: {}'],
     [
       [

@@ -102,6 +102,7 @@ describe('lookalikes', () => {
     ["<<(array)['web']['ip']>>", ["<<(array)['web']['ip']>>"]],
     ["<<Array['web']['ip']>>", ["<<Array['web']['ip']>>"]],
     ["<<(Array)['web'].ip>>", ["<<(Array)['web'].ip>>"]],
+    ["<<(Outputs)['db']['ip']>>", ["<<(Outputs)['db']['ip']>>"]],
     ['<<zone> and more', ['<<zone>']],
     ['<<zone>>', []],
     ["<<(Array)['web']['ip']>>", []],

@@ -24,6 +24,17 @@ describe('a table', () => {
     );
   });
 
+  it('lists rows and cells that another row or column takes the place of, or that have none', () => {
+    const text = 'name,role,role,note\nweb-1,web,db,a, b\nweb-1,db,,\n';
+    const inventory = inventoryOf((one) => readCsv('t.csv', text, one));
+    expect(valuesOf(inventory, 'web-1')).toEqual({ role: 'web', note: 'a' });
+    expect(leftOutOf(inventory)).toEqual([
+      't.csv:2 role: the first row has this name twice',
+      't.csv:2 : cell 5 has no name in the first row',
+      't.csv:3 : line 2 has "web-1" already',
+    ]);
+  });
+
   it('becomes groups of like servers, with what differs in their own files', () => {
     const rows = [1, 2, 3, 5].map((index) => `web-${index},production,web,medium,4,192.0.2.${index * 7}`);
     const text = `name,environment,role,shape,cpus,ip\n${rows.join('\n')}\nprod-db,production,db,large,16,192.0.2.9\n`;

@@ -71,6 +71,23 @@ describe('a server that takes an output', () => {
     expect(core.states()).toEqual({ db: 'done', web: 'done' });
   });
 
+  it('says, while it waits, what is reported instead, and so does who waits for it', async () => {
+    const { core } = await addressed(
+      { db: DB, web: `name: web, url: "<<(Output)['db']['adress']>>"`, proxy: 'name: proxy, depends_on: web' },
+      { db: { address: '10.0.0.1', id: 'x' } },
+    );
+    const reasonOf = (server: string): string | undefined =>
+      core.operator.why(core.order.by, 'shop').waiting.find(({ resource }) => resource === server)?.reason;
+    const waits = 'waits for the output "adress" of db, which its provider has not reported yet';
+    const reported = 'reported of db: "address", "id"; did you mean "address"?';
+    expect(reasonOf('web')).toBe(`${waits}; db is done; ${reported}`);
+    expect(reasonOf('proxy')).toBe(`waits until web is done, on which it depends; web is pending and ${waits}`);
+    for (let minute = 0; minute < 11; minute += 1) await core.pass(MINUTE);
+    const held = 'no_output: the output "adress" of db is not reported by its provider';
+    expect(reasonOf('web')).toBe(`${held}; ${reported}`);
+    expect(reasonOf('proxy')).toBe(`waits until web is done, on which it depends; web is blocked (${held})`);
+  });
+
   it('gets another value by an update, and its record is another one from then on', async () => {
     const { core, addresses } = await addressed();
     const { updated, generation } = core.ledger.server('web') ?? {};

@@ -1,6 +1,6 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
-import { momentOf } from '../../base/wording.ts';
+import { momentOf, quoteSome, withSuggestion } from '../../base/wording.ts';
 import { differingNames, shortenedValue } from '../../machine/drift.ts';
 import { mayBeThere } from '../../machine/existence.ts';
 import { unknownOutputs } from '../../machine/read-outputs.ts';
@@ -169,7 +169,10 @@ function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): Wa
     case 'retrying':
       return { ...waitingItem(resource, row, facts), action: retrying(resource, row) };
     case 'blocked':
-      return { resource, state, reason: reasonText(row.reason), since, until: null, action: unblocking(resource, row) };
+      return {
+        ...{ resource, state, reason: `${reasonText(row.reason)}${reportedWords(row, facts)}` },
+        ...{ since, until: null, action: unblocking(resource, row) },
+      };
     case 'drifted':
       return driftedItem(resource, row, facts);
     default:
@@ -196,7 +199,8 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
   const { state, since, due } = row;
   const wait = facts.waitOf(resource);
   const root = wait?.server == null ? undefined : rootOf(wait.server, facts);
-  const waits = wait === undefined ? idleWords(resource, facts) : `${wait.reason}${rootWords(wait, root, facts)}`;
+  const about = wait === undefined ? '' : `${rootWords(wait, root, facts)}${reportedWords(row, facts)}`;
+  const waits = wait === undefined ? idleWords(resource, facts) : `${wait.reason}${about}`;
   const reason = reasonText(row.reason);
   const isTold = row.reason !== null && (due !== null || wait === undefined);
   const owner = root === undefined ? undefined : facts.rows.server(root)?.instance;
@@ -210,23 +214,40 @@ function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): Waitin
   };
 }
 
-/** Returns the server at the end of the chain of waits that begins with this one. */
-function rootOf(server: string, { waitOf }: WaitFacts): string {
+/**
+ * Returns the server at the end of the chain of waits that begins with this one: it waits for no other, or for an output of one
+ * that is done.
+ */
+function rootOf(server: string, { rows, waitOf }: WaitFacts): string {
   const seen = new Set([server]);
   for (let root = server; ; ) {
     const next = waitOf(root)?.server;
-    if (next == null || seen.has(next) || seen.size >= CHAIN_MAX) return root;
+    if (next == null || seen.has(next) || seen.size >= CHAIN_MAX || rows.server(next)?.state === 'done') return root;
     seen.add(next);
     root = next;
   }
 }
 
-function rootWords({ server }: ToldWait, root: string | undefined, { rows }: WaitFacts): string {
+function rootWords({ server }: ToldWait, root: string | undefined, { rows, waitOf }: WaitFacts): string {
   const first = server === null ? undefined : rows.server(server);
   if (server === null || first === undefined) return '';
   const last = root === undefined || root === server ? undefined : rows.server(root);
   const words = `; ${server} is ${stateWords(first)}`;
-  return last === undefined ? words : `${words}, and waits in the end for ${root}, which is ${stateWords(last)}`;
+  const chain = last === undefined ? words : `${words}, and waits in the end for ${root}, which is ${stateWords(last)}`;
+  const end = root === undefined || (last ?? first).state !== 'pending' ? undefined : waitOf(root);
+  const isEnd = end?.server != null && rows.server(end.server)?.state === 'done';
+  return isEnd ? `${chain} and ${end.reason}` : chain;
+}
+
+/** Returns words on the outputs that there are where a server waits for one that was not reported: its name may be a mistake. */
+function reportedWords({ state, reason, wanted }: ServerRow, { rows }: WaitFacts): string {
+  if (wanted?.reads === undefined || (state === 'blocked' && reason?.code !== 'no_output')) return '';
+  const [unknown] = unknownOutputs(wanted, { outputsOf: (server) => rows.server(server)?.outputs }).values();
+  const source = unknown?.fault === null ? rows.server(unknown.server) : undefined;
+  if (unknown === undefined || source?.state !== 'done') return '';
+  const names = Object.keys(source.outputs);
+  const told = names.length === 0 ? 'no outputs' : quoteSome(names.sort(compareNames));
+  return withSuggestion(`; reported of ${unknown.server}: ${told}`, unknown.output, names);
 }
 
 function stateWords({ state, reason }: ServerRow): string {
