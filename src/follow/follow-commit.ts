@@ -2,6 +2,7 @@
 // one is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
 import { judgeAgain } from '../derive.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
+import { unitAddress } from '../desired/unit.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
@@ -17,7 +18,7 @@ import { OtherCommits } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
 import type { OwnPushes } from './own-pushes.ts';
 import { ReadAhead } from './read-ahead.ts';
-import { differenceFromRows, isOfRows, recordedBaseline, restoreDesired } from './restore.ts';
+import { differenceFromRows, isOfRows, pinnedUnits, recordedBaseline, restoreDesired } from './restore.ts';
 import { readSafety, withoutApprovals } from './safety.ts';
 import { formerServers, searchHistory } from './search-history.ts';
 import {
@@ -296,14 +297,20 @@ export class CommitFollower {
 
   /**
    * Returns the baseline of the commit. Of objects that no row tells of, the new history may have an older right version:
-   * what cannot be read at its head is not removed.
+   * what cannot be read at its head is not removed. Of pinned instances, the copy may still have the commit: rows tell no records.
    */
   async #baseline(followed: Followed | undefined, commit: string): Promise<Baseline> {
     if (followed === undefined) return EMPTY_BASELINE;
     const { baseline, isLost } = followed;
-    const { source, inSlices } = this.#options;
+    const { source, inSlices, ledger: rows } = this.#options;
     const found = isLost ? await searchHistory(source, commit, inSlices) : undefined;
-    return found === undefined ? baseline : { ...baseline, objects: new Map([...found.objects, ...baseline.objects]) };
+    if (found === undefined) return baseline;
+    const older = await pinnedUnits({ source, rows, inSlices }, found);
+    return {
+      ...baseline,
+      units: new Map([...baseline.units, ...older.map((unit) => [unitAddress(unit), unit] as const)]),
+      objects: new Map([...found.objects, ...baseline.objects]),
+    };
   }
 }
 

@@ -62,7 +62,7 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
   );
   const { hierarchy, time } = proposed.catalog;
   for (const unit of recordedUnits(rows, time)) units.set(unitAddress(unit), unit);
-  for (const unit of await olderUnits(parts, head, proposed)) units.set(unitAddress(unit), unit);
+  for (const unit of await pinnedUnits(parts, proposed)) units.set(unitAddress(unit), unit);
   const kept = { ...keptObjects(pinned), hasHierarchy: hierarchy.oid !== '' };
   const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(rows), ...kept };
   const difference = await inSlices(differenceFromRows(units, rows));
@@ -158,8 +158,8 @@ function isAsRecorded(server: WantedServer, rows: RecordedRows): boolean {
   return row !== undefined && isWantedAs(row, server);
 }
 
-/** Returns the active version of each pinned instance and clientcert, derived from its own commit. */
-async function olderUnits(parts: RestoreParts, head: HeadRow, newest: Reusable): Promise<Unit[]> {
+/** Returns the active version of each pinned instance and clientcert, derived from its own commit, where that is here. */
+export async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promise<readonly Unit[]> {
   const { rows, earlier } = parts;
   const units: Unit[] = [];
   const keysByCommit = new Map<string, string[]>();
@@ -171,19 +171,19 @@ async function olderUnits(parts: RestoreParts, head: HeadRow, newest: Reusable):
     if (known?.commit === row.commit && known.nodes.size > 0 && isRecorded(known, rows)) units.push(known);
     else keysByCommit.set(row.commit, [...(keysByCommit.get(row.commit) ?? []), address]);
   }
-  for (const [commit, keys] of keysByCommit) units.push(...(await unitsAt(parts, { commit, keys, head }, newest)));
+  for (const [commit, keys] of keysByCommit) units.push(...(await unitsAt(parts, { commit, keys }, newest)));
   return units;
 }
 
 /** Returns those of the units that their commit still makes as they are recorded. */
 async function unitsAt(
   parts: RestoreParts,
-  { commit, keys, head }: Pick<OlderUnits, 'commit' | 'keys'> & { readonly head: HeadRow },
+  { commit, keys }: Pick<OlderUnits, 'commit' | 'keys'>,
   newest: Reusable,
 ): Promise<readonly Unit[]> {
   if (!(await parts.source.has(commit))) return [];
   const units = new Map<string, Unit>();
-  for await (const directory of listDirectories(parts, { commit, keys, head })) {
+  for await (const directory of listDirectories(parts, { commit, keys })) {
     const left = keys.filter((key) => !units.has(key));
     const older = await proposedAt(parts, { commit, keys: left, directory }, newest);
     for (const key of older === undefined ? [] : left) {
@@ -198,9 +198,9 @@ async function unitsAt(
 /** Yields the directories that the files of these units may be in: the layout may have been moved since their commit. */
 async function* listDirectories(
   { source, rows }: RestoreParts,
-  { commit, keys, head }: Pick<OlderUnits, 'commit' | 'keys'> & { readonly head: HeadRow },
+  { commit, keys }: Pick<OlderUnits, 'commit' | 'keys'>,
 ): AsyncGenerator<string | undefined> {
-  yield head.place?.directory;
+  yield rows.read('head', HEAD)?.place?.directory;
   const pathsByOid = new Map(keys.map((key) => [rows.read('pinned', key)?.oid, rows.read('pinned', key)?.path]));
   const { files } = await source.snapshot(commit, () => false, '.');
   const found = [...files].flatMap(([path, { oid }]) => {

@@ -239,6 +239,24 @@ describe('a history that is accepted although the one before is lost', () => {
     expect(again.calls('create')).toEqual([]);
   });
 
+  it('keeps an instance that was pinned before with its records, where the new history has the commit of its version', async () => {
+    const before = new Core();
+    const first = before.source.commit({ ...FILES, ...shop(3) });
+    await before.poll();
+    before.source.commit({ [SHOP]: 'stackTemplate: misspelt\n' });
+    await before.poll();
+    await before.stop();
+    const wrong = { ...FILES, [SHOP]: 'stackTemplate: misspelt again\n' };
+    const rewritten = before.source.commit(wrong, { parents: [first] });
+    before.source.loseCopy();
+    const core = await before.restart();
+    await accept({ core, followed: '', rewritten });
+    expect(core.reader.commit()).toBe(rewritten);
+    expect(core.reader.status('shop')).toBe('Invalid');
+    expect(core.reader.value('shop-s-1', 'size')).toBe('small');
+    expect(core.calls('delete')).toEqual([]);
+  });
+
   it('takes nothing away that is in an older commit of the new history and cannot be read at its head', async () => {
     const before = new Core();
     const layer = { 'types/common/global.yaml': 'port: "80"\n' };
