@@ -37,8 +37,6 @@ export class SimulatedController {
   core: WiredCore | undefined;
   /** The interface of the running controller for proxies. */
   agent: Agent | undefined;
-  /** The local copy of the repository was lost once. */
-  hasLostCopy = false;
   /** When its whole directory was lost, in simulated time. */
   readonly lostAt: number[] = [];
   readonly #world: World;
@@ -93,14 +91,8 @@ export class SimulatedController {
     this.agent = undefined;
     world.disk.cut();
     for (const site of world.sites) site.abandon(this.#life);
-    if (loses === 'copy') {
-      this.#here = new Set();
-      this.hasLostCopy = true;
-    }
-    if (loses === 'store') {
-      this.#here = new Set();
-      this.lostAt.push(world.scheduler.now);
-    }
+    if (loses === 'copy' || loses === 'store') this.#here = new Set();
+    if (loses === 'store') this.lostAt.push(world.scheduler.now);
     if (loses === 'store' || loses === 'rows') this.#loseStore(loses);
     if (loses === 'since backup' && this.#backup !== undefined) {
       this.#loseStore(loses);
@@ -123,6 +115,10 @@ export class SimulatedController {
     if (kind !== undefined) site.call(this.#world, kind.site).changeKind(kind.ends);
     if (place !== undefined || kind !== undefined)
       tell.call(this.#world, 'people', () => `change the settings: ${JSON.stringify({ place, kind })}`);
+  }
+
+  isHere(commit: string): boolean {
+    return this.#here.has(commit);
   }
 
   /** Asks the controller for a poll, as a webhook does. */
@@ -185,11 +181,12 @@ export class SimulatedController {
   }
 
   #loseStore(lost: Exclude<Loses, 'nothing' | 'copy'>): void {
-    const { disk, followed, calls, orphans, goneUnasked, sites } = this.#world;
+    const { disk, followed, calls, orphans, goneUnasked, sites, rows } = this.#world;
     this.#lost = lost;
     disk.wipe();
     this.#image = undefined;
     followed.forget();
+    rows.answers.forget();
     goneUnasked.clear();
     // Where something shows the controller before, what it has begun is waited for.
     for (const name of calls.forget({ isWaitedFor: lost !== 'store' })) orphans.add(name);

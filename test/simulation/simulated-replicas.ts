@@ -31,7 +31,6 @@ interface Machine {
 type Fault = Extract<Deed, { readonly kind: 'replica' }>;
 
 export class SimulatedReplicas {
-  hasLostCopy = false;
   readonly lostAt: readonly number[] = [];
   readonly #world: World;
   readonly #options: SimulatedControllerOptions;
@@ -63,7 +62,7 @@ export class SimulatedReplicas {
 
   /** That of the leader, also while it stops. */
   get working(): WiredCore | undefined {
-    const leader = this.#newest(({ working }) => working !== undefined)?.process;
+    const leader = this.#working?.process;
     // One that hung, and wakes where nobody else is there, shows what was in force before the lead that it missed.
     const isOver = leader?.fencing !== this.#database.tables.fencing;
     return isOver || leader?.isPaused === true ? undefined : leader?.working;
@@ -71,6 +70,10 @@ export class SimulatedReplicas {
 
   get agent(): Agent | undefined {
     return this.core?.agent;
+  }
+
+  isHere(commit: string): boolean {
+    return this.#working?.here.has(commit) === true;
   }
 
   /** Starts those that do not run. */
@@ -185,6 +188,10 @@ export class SimulatedReplicas {
     return this.#newest(({ core }) => core !== undefined);
   }
 
+  get #working(): Machine | undefined {
+    return this.#newest(({ working }) => working !== undefined);
+  }
+
   /** Returns the machine with the highest fencing number among those whose process is such a one. */
   #newest(isOne: (process: ReplicaProcess) => boolean): Machine | undefined {
     let newest: Machine | undefined;
@@ -226,10 +233,7 @@ export class SimulatedReplicas {
 
   #kill(machine: Machine, downMs: number, losesCopy: boolean): void {
     this.#happens(machine, losesCopy ? 'is killed; lost: copy' : 'is killed', downMs);
-    if (losesCopy) {
-      machine.here = new Set();
-      this.hasLostCopy = true;
-    }
+    if (losesCopy) machine.here = new Set();
     this.#end(machine, downMs);
   }
 

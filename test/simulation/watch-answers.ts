@@ -1,6 +1,8 @@
 // Watches what the interface answers of servers: it agrees with the rows, and no record loses what cannot be read.
-import type { WiredCore } from '../../src/compose/core.ts';
-import type { Unit } from '../../src/desired/unit.ts';
+import type { ShownStore, WiredCore } from '../../src/compose/core.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
+import { type Unit, unitAddress } from '../../src/desired/unit.ts';
+import { instanceAddress } from '../../src/model/address.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Reader } from '../../src/service/read/reader.ts';
 import type { Facts } from './facts.ts';
@@ -22,8 +24,10 @@ export class AnswerWatch {
   readonly goneLayers = new Set<string>();
   /** What the answers about each server were made of when they were compared last. */
   readonly #compared = new Map<string, Sources>();
-  /** Instances that stayed, over a restart, at a version of a directory that was followed before the layout was moved. */
-  readonly #ofFormerDirectories = new Set<string>();
+  /** Instances of which a version was known, after a restart or to another leader, from its rows alone. */
+  readonly #ofRows = new Set<string>();
+  /** The commit of the version of each instance in the desired state that was in force last. */
+  readonly #versions = new Map<string, string>();
 
   constructor(facts: Facts) {
     this.#facts = facts;
@@ -34,6 +38,27 @@ export class AnswerWatch {
     const { core } = this.#facts;
     const answers: Answers = new Map();
     if (core !== undefined) for (const name of names) this.#compare(core, name, answers);
+  }
+
+  /**
+   * Notes the versions of another desired state. Only rows told of those before whose commit the copy lacks, and may tell of those of a
+   * directory that was followed formerly.
+   */
+  noteVersions({ ledger }: ShownStore, desired: DesiredState): void {
+    const { git } = this.#facts;
+    for (const [instance, commit] of this.#versions) if (!this.#facts.isHere(commit)) this.#ofRows.add(instance);
+    this.#versions.clear();
+    for (const unit of desired.units.values()) {
+      if (unit.type !== 'stack-instance') continue;
+      this.#versions.set(unit.name, ledger.read('pinned', unitAddress(unit))?.commit ?? desired.commit);
+      const isOfFormerDirectory = git.at(unit.commit).directory !== git.at(desired.commit).directory;
+      if (isOfFormerDirectory && isOfRows(unit)) this.#ofRows.add(unit.name);
+    }
+  }
+
+  /** The store is lost: no row tells of a version. */
+  forget(): void {
+    this.#versions.clear();
   }
 
   #compare(core: WiredCore, name: string, answers: Answers): void {
@@ -56,19 +81,11 @@ export class AnswerWatch {
     }
   }
 
-  /**
-   * Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses: one of
-   * which the copy was lost, or of a directory that was followed formerly.
-   */
+  /** Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses. */
   #isRecordLost({ instance, wanted, lastRecord }: ServerRow): boolean {
-    const { core, git, hasLostCopy } = this.#facts;
-    const desired = core?.current.get();
-    const unit = desired?.units.get(`stack-instance/${instance}`);
-    const isOfRows = unit !== undefined && unit.servers.size > 0 && unit.nodes.size === 0;
-    if (isOfRows && git.at(unit.commit).directory !== git.at(desired?.commit ?? unit.commit).directory)
-      this.#ofFormerDirectories.add(instance);
-    const mayBeLost = hasLostCopy || this.#ofFormerDirectories.has(instance);
-    return mayBeLost && (wanted === null ? lastRecord === null : isOfRows);
+    if (!this.#ofRows.has(instance)) return false;
+    const unit = this.#facts.core?.current.get()?.units.get(instanceAddress(instance));
+    return wanted === null ? lastRecord === null : unit !== undefined && isOfRows(unit);
   }
 
   #watchRecord(name: string, record: Readonly<Record<string, unknown>>): void {
@@ -82,6 +99,10 @@ export class AnswerWatch {
       }
     }
   }
+}
+
+function isOfRows({ servers, nodes }: Unit): boolean {
+  return servers.size > 0 && nodes.size === 0;
 }
 
 /** What the interface answers about a server from: its row, the version of the row's instance, and that of its owner. */

@@ -202,8 +202,8 @@ function watchApproved(facts: Facts): void {
 function watchKnown(facts: Facts, { all }: Followed): void {
   const [before, last] = all.slice(-2);
   if (before === undefined || last === undefined || mayHaveNewReceiver(last.files, before.files)) return;
-  // The rows do not tell what was wrong in a commit that is in no copy any more.
-  if (facts.hasLostCopy && !facts.git.isAncestor(before.commit, last.commit)) return;
+  // The rows do not tell what was wrong in a commit that is not in the copy any more.
+  if (!facts.isHere(before.commit)) return;
   for (const [instance, { isHandOver, reason, removals }] of facts.shown?.current.get()?.held ?? []) {
     if (isHandOver !== true || before.held.has(instance)) continue;
     const servers = new Set(removals.map(({ server }) => server));

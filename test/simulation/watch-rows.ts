@@ -93,7 +93,9 @@ export class RowWatch {
 
   /** Looks at what changed since the last time. */
   step(isAll: boolean): void {
-    const { core } = this.#facts;
+    const { core, shown } = this.#facts;
+    const desired = shown?.current.get();
+    if (isAll && shown !== undefined && desired !== undefined) this.answers.noteVersions(shown, desired);
     if (core?.current.get() === undefined || (!isAll && this.#changed.size === 0)) return;
     this.answers.compare(isAll ? [...core.ledger.list('server').keys()] : this.#changed);
     this.#changed = new Set();

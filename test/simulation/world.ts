@@ -94,12 +94,12 @@ export class World implements Facts {
     return this.replicas === undefined ? this.core : this.replicas.working;
   }
 
-  get hasLostCopy(): boolean {
-    return this.controller.hasLostCopy;
-  }
-
   get hangsMsMax(): number {
     return this.replicas === undefined ? 0 : LEASE_MS;
+  }
+
+  isHere(commit: string): boolean {
+    return this.controller.isHere(commit);
   }
 
   tell(who: string, what: () => string): void {
