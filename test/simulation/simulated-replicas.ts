@@ -175,7 +175,9 @@ export class SimulatedReplicas {
       // After the branch was set back, one whose copy lacks the followed commit gets it from nowhere, whether the leader has it or not.
       const { git } = this.#world;
       if (head !== undefined && !here.has(head) && !git.historyOf(git.head).has(head)) continue;
-      if (shown !== commit || revision !== this.#database.tables.revision)
+      // One that has it goes on showing it beside a leader that lacks it and shows nothing.
+      const isLost = head !== undefined && commit === undefined && !this.isHere(head);
+      if (shown !== (isLost ? head : commit) || revision !== this.#database.tables.revision)
         this.#world.fail('every replica shows the newest', `${facts}; ${commit} is in force`);
     }
   }
