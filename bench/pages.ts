@@ -1,6 +1,6 @@
 // The benchmark `pages`: a small read every 20 ms while all instances change, and real pages in a browser show it.
 // docs/benchmarks.md says how to read it.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { CHROMIUM, DESK, NO_BROWSER, startBrowser } from '../test/support/browser.ts';
@@ -11,7 +11,7 @@ import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import { identityFiles } from './load.ts';
 import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
-import { createSite, type Site } from './site.ts';
+import { createSite } from './site.ts';
 import { delaysOf, SmallReader } from './small-reader.ts';
 import type { SmallRead } from './small-reads-run.ts';
 import { monotonicMs } from './stall-probe.ts';
@@ -20,10 +20,11 @@ const KINDS = 10;
 const SERVERS_MAX = 100_000;
 const PAGES_MAX = 200;
 const DONE_MS_MAX = 5 * 60_000;
-const SHOWN_MS_MAX = 60_000;
+/** Two processors draw fifty pages of a thousand instances in a minute or two. */
+const SHOWN_MS_MAX = 5 * 60_000;
 const WORST_MS_MAX = 50;
 /** Commits that change all instances, one after the other. */
-const COMMITS = 5;
+const COMMITS = 2;
 const PROBE = 'types/clientcert/probe.yaml';
 const PROBE_READ = '/hiera/probe/log_level';
 
@@ -55,7 +56,6 @@ async function benchPages({ servers, pages }: PagesOptions, { folder, say }: Ben
   const instances = instancesFor(servers);
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS });
   const site = await createSite(folder, { ...files, [PROBE]: 'description: read all the time\n' });
-  showPages(site);
   const controller = new ServedController(site, 'pages');
   await controller.ready();
   await controller.quiet(DONE_MS_MAX);
@@ -64,7 +64,7 @@ async function benchPages({ servers, pages }: PagesOptions, { folder, say }: Ben
   say(`no page: ${cellsOf(alone).join(' | ')}`);
   const browser = await startBrowser(politeBrowser(folder));
   try {
-    const open = await openPages(browser, await controller.managementPort(), pages);
+    const open = await openPages(browser, controller, pages);
     const shown = await changes.measure(open);
     say(`${pages} pages: ${cellsOf(shown).join(' | ')}`);
     const rows = [['p99', 'p99'] as const, ['worst', 'worst'] as const].map(([title, field]) =>
@@ -85,26 +85,27 @@ function rowAgainst(work: string, value: number, alone: number): PartRow {
   return rowOf({ work, value, unit: 'ms', target: { atMost: WORST_MS_MAX }, peer: { name: 'no page', value: alone } });
 }
 
-/** Has the management listener of a site show the page: browsers need no certificate there. */
-function showPages({ config }: Site): void {
-  const settings = readFileSync(config, 'utf8');
-  writeFileSync(config, settings.replace('management: { ', 'management: { dashboard: true, '));
-}
-
 /** Writes the program of a browser that leaves the processors to the controller, as browsers on other machines do. */
 function politeBrowser(folder: string): string {
   const program = join(folder, 'browser');
-  writeFileSync(program, `#!/bin/sh\nexec nice -n 19 '${CHROMIUM}' "$@"\n`, { mode: 0o700 });
+  // Linux shares the processors between sessions first, where it groups by them, and the browser gets one of its own.
+  const yieldAll = 'echo 19 > /proc/self/autogroup';
+  writeFileSync(program, `#!/bin/sh\n{ ${yieldAll}; } 2>/dev/null\nexec nice -n 19 '${CHROMIUM}' "$@"\n`, {
+    mode: 0o700,
+  });
   return program;
 }
 
-/** Opens pages, each in a profile of its own: those of one profile share six connections. */
-async function openPages(browser: Browser, port: number, count: number): Promise<readonly Page[]> {
+/** Opens pages, each in a profile of its own, with the administrator's certificate: pages of one profile share six connections. */
+async function openPages(browser: Browser, controller: ServedController, count: number): Promise<readonly Page[]> {
+  const origin = `https://localhost:${await controller.apiPort()}`;
+  const { key, cert } = identityFiles(controller.site);
+  const clientCertificates = [{ origin, keyPath: key, certPath: cert }];
   const pages: Page[] = [];
   for (let number = 0; number < count; number += 1) {
-    const context = await browser.newContext({ viewport: DESK });
+    const context = await browser.newContext({ viewport: DESK, ignoreHTTPSErrors: true, clientCertificates });
     const page = await context.newPage();
-    await page.goto(`http://localhost:${port}/ui/`);
+    await page.goto(`${origin}/ui/`);
     await page.locator('#instances').waitFor({ timeout: SHOWN_MS_MAX });
     pages.push(page);
   }
@@ -129,7 +130,8 @@ class Changes {
   /** Reads while commits change all instances, until every page shows the last one. */
   async measure(pages: readonly Page[]): Promise<Measured> {
     const controller = this.#controller;
-    await controller.quiet(DONE_MS_MAX);
+    // Pages that are open never let it rest.
+    if (pages.length === 0) await controller.quiet(DONE_MS_MAX);
     const reads = { ...identityFiles(controller.site), port: await controller.apiPort(), path: PROBE_READ };
     const reader = new SmallReader(reads);
     await reader.started();

@@ -74,11 +74,6 @@ export class ServedController {
     return this.#port('api');
   }
 
-  /** Returns the port of its management listener, once it listens. */
-  managementPort(): Promise<number> {
-    return this.#port('management');
-  }
-
   /** Returns a function that asks `/livez` and resolves to the status of the answer. */
   livez(): () => Promise<number> {
     return async () => {
