@@ -12,7 +12,7 @@ import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
 import type { DeliveryRow } from '../../src/model/rows.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
-import { createAnsible, HAS_ANSIBLE, listAnswers, type PluginOptions, WHY_SKIPPED } from '../support/ansible.ts';
+import { createAnsible, HAS_ANSIBLE, listAnswers, NO_ANSIBLE, type PluginOptions } from '../support/ansible.ts';
 import type { ProcessResult } from '../support/command-line.ts';
 import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
@@ -158,7 +158,7 @@ async function serving(name: string): Promise<string> {
   return `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
-describe.runIf(HAS_ANSIBLE)('the inventory', () => {
+describe.runIf(HAS_ANSIBLE)(`the inventory${NO_ANSIBLE}`, () => {
   it('has groups from stacks and selectors, and records as host variables', async () => {
     const { folder, list, run } = createAnsible(options);
     const before = await listAnswers(controller);
@@ -239,7 +239,7 @@ keyed_groups: [{ prefix: level, key: treeline.log_level | default("none") }]
   });
 });
 
-describe.runIf(HAS_ANSIBLE)('the callback', () => {
+describe.runIf(HAS_ANSIBLE)(`the callback${NO_ANSIBLE}`, () => {
   it('confirms for each host the record that it was given', { timeout: 60_000 }, async () => {
     const { inventory, write, run } = createAnsible(options);
     inventory('site', await proxyOfBerlin());
@@ -273,7 +273,7 @@ describe.runIf(HAS_ANSIBLE)('the callback', () => {
   });
 });
 
-describe.runIf(HAS_ANSIBLE)('an inventory that cannot be read', () => {
+describe.runIf(HAS_ANSIBLE)(`an inventory that cannot be read${NO_ANSIBLE}`, () => {
   it('says why', async () => {
     const { inventory, parse } = createAnsible(options);
     const faults: Readonly<Record<string, readonly [changed: PluginOptions, message: string]>> = {
@@ -316,5 +316,3 @@ describe.runIf(HAS_ANSIBLE)('an inventory that cannot be read', () => {
     expect(stderr).toContain('cannot ask https://127.0.0.1:1: ');
   });
 });
-
-if (!HAS_ANSIBLE) it.skip(WHY_SKIPPED);

@@ -17,9 +17,9 @@ import {
   type Ended,
   HAS_PUPPET,
   MODULE,
+  NO_PUPPET,
   type PuppetSite,
   runProgram,
-  WHY_SKIPPED,
 } from '../support/puppet.ts';
 import { type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
@@ -164,9 +164,7 @@ async function startSilentServer(): Promise<number> {
   return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }
 
-if (!HAS_PUPPET) it.skip(WHY_SKIPPED);
-
-describe.skipIf(!HAS_PUPPET)('the Hiera backend', STARTING, () => {
+describe.skipIf(!HAS_PUPPET)(`the Hiera backend${NO_PUPPET}`, STARTING, () => {
   it('gives a real catalog its values, what the record lacks from the next level; --explain says what gave them', async () => {
     const { puppet, reads } = await createRig();
     const [compiled, explained] = await Promise.all([
@@ -244,7 +242,7 @@ describe.skipIf(!HAS_PUPPET)('the Hiera backend', STARTING, () => {
   });
 });
 
-describe.skipIf(!HAS_PUPPET)('the node classifier', STARTING, () => {
+describe.skipIf(!HAS_PUPPET)(`the node classifier${NO_PUPPET}`, STARTING, () => {
   it('prints classes, parameters and the environment of a record; or nothing, fails, and says why', async () => {
     const { enc, running } = await createRig();
     const [web, db] = await Promise.all([enc('web-1'), enc('db-1')]);
@@ -277,7 +275,7 @@ describe.skipIf(!HAS_PUPPET)('the node classifier', STARTING, () => {
   });
 });
 
-describe.skipIf(!HAS_PUPPET)('the report processor', STARTING, () => {
+describe.skipIf(!HAS_PUPPET)(`the report processor${NO_PUPPET}`, STARTING, () => {
   it('confirms what became of the record from which a catalog was compiled, by the process that got the report', async () => {
     const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
     const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];

@@ -93,7 +93,7 @@ async function untilShown(libvirt: PrivateLibvirt, names: readonly string[], tex
   await expect.poll(lacking, PATIENCE).toEqual([]);
 }
 
-describe.skipIf(NO_MACHINES !== '')('real machines', () => {
+describe.skipIf(NO_MACHINES !== '')(`real machines${NO_MACHINES}`, () => {
   it('a day of them', { timeout: DAY_MS }, async () => {
     const scene = await MachinesScene.start(FILES, [...namesOf('near'), ...namesOf('far'), 'old-1'], TYPE);
     record(`two sites with ${EACH} machines each, ${TYPE === 'kvm' ? 'with KVM' : 'emulated'}`);
@@ -106,8 +106,6 @@ describe.skipIf(NO_MACHINES !== '')('real machines', () => {
     record('the program keeps the contract with this libvirt');
   });
 });
-
-if (NO_MACHINES !== '') it.skip(`no real machines: ${NO_MACHINES}`);
 
 /** All are made, while everything in between is killed. */
 async function morning(scene: MachinesScene): Promise<void> {

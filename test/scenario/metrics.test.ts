@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { productPath } from '../../src/base/product-files.ts';
 import { createHttpsClient } from '../support/https-client.ts';
-import { HAS_PROMETHEUS, promtool, startPrometheus, WHY_SKIPPED } from '../support/prometheus.ts';
+import { HAS_PROMETHEUS, NO_PROMETHEUS, promtool, startPrometheus } from '../support/prometheus.ts';
 import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
 import { SERVERS, SHOP, STACKS } from './stacks.ts';
@@ -87,7 +87,7 @@ test('a wrong commit, a write, strangers and drift count', async () => {
 });
 
 test.runIf(HAS_PROMETHEUS)(
-  'Prometheus reads them, promtool finds nothing wrong with them, and an alert fires',
+  `Prometheus reads them, promtool finds nothing wrong with them, and an alert fires${NO_PROMETHEUS}`,
   async () => {
     const { site, running } = await upAndWriting();
     const { port } = running.controller.management;
@@ -116,5 +116,3 @@ interface QueryResult {
 interface Alerts {
   readonly alerts: readonly { readonly state: string; readonly annotations: Readonly<Record<string, string>> }[];
 }
-
-test.skipIf(HAS_PROMETHEUS)(WHY_SKIPPED, () => undefined);

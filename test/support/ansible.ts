@@ -12,9 +12,12 @@ const PLAYBOOK = FOLDERS.map((folder) => join(folder, 'ansible-playbook')).find(
 const PARSER = join(ROOT, 'test/contrib/parse-inventories.py');
 const RUN_MS_MAX = 120_000;
 
-/** Whether it is there, and why tests are skipped where it is not. */
+/** Whether it is there. */
 export const HAS_ANSIBLE = PLAYBOOK !== undefined;
-export const WHY_SKIPPED = 'skipped: Ansible is not installed here (Debian: apt-get install ansible-core)';
+/** The end of the title of what needs it: why that is skipped; empty where it is not. */
+export const NO_ANSIBLE = HAS_ANSIBLE
+  ? ''
+  : ' (skipped: Ansible is not installed here; Debian: apt-get install ansible-core)';
 
 /** Options of the plugin by name. */
 export type PluginOptions = Readonly<Record<string, string>>;

@@ -23,8 +23,8 @@ const missing = [
   ...NEEDED.filter((path) => !existsSync(path)),
   ...(globSync('/boot/vmlinuz-*-cloud-amd64').length > 0 ? [] : ["a kernel of Debian's linux-image-cloud-amd64"]),
 ];
-/** Why there can be no machines here; empty: there can. */
-export const NO_MACHINES = missing.length === 0 ? '' : `skipped, since there is no ${missing.join(', no ')}`;
+/** The end of the title of what needs them: why there can be no machines here; empty: there can. */
+export const NO_MACHINES = missing.length === 0 ? '' : ` (skipped, since there is no ${missing.join(', no ')})`;
 const NOBODY = 65_534;
 const START_MS_MAX = 30_000;
 

@@ -9,11 +9,14 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 const FOLDERS = (process.env.PATH ?? '').split(':');
 
-/** Whether both are there, and why tests are skipped where they are not. */
+/** Whether both are there. */
 export const HAS_PROMETHEUS = ['promtool', 'prometheus'].every((name) =>
   FOLDERS.some((folder) => existsSync(`${folder}/${name}`)),
 );
-export const WHY_SKIPPED = 'skipped: promtool is not installed here (Debian: apt-get install prometheus)';
+/** The end of the title of what needs it: why that is skipped; empty where it is not. */
+export const NO_PROMETHEUS = HAS_PROMETHEUS
+  ? ''
+  : ' (skipped: promtool is not installed here; Debian: apt-get install prometheus)';
 
 /** Returns what promtool says, with its exit code. */
 export function promtool(

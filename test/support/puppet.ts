@@ -9,9 +9,12 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 const FOLDERS = (process.env.PATH ?? '').split(':');
 
-/** Whether it is there, and why tests are skipped where it is not. */
+/** Whether it is there. */
 export const HAS_PUPPET = FOLDERS.some((folder) => existsSync(`${folder}/puppet`));
-export const WHY_SKIPPED = 'skipped: puppet is not installed here (Debian: apt-get install puppet-agent)';
+/** The end of the title of what needs it: why that is skipped; empty where it is not. */
+export const NO_PUPPET = HAS_PUPPET
+  ? ''
+  : ' (skipped: puppet is not installed here; Debian: apt-get install puppet-agent)';
 
 /** The module, and the folder in which Puppet finds it. */
 export const MODULE = productPath('contrib/openvox/treeline');
