@@ -6,15 +6,12 @@ import { startPostgresServer } from '../test/support/postgres-server.ts';
 import { repositoryFiles } from '../test/support/sized-repository.ts';
 import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
 import { KINDS, type LineRun, measureLine } from './line-run.ts';
-import { identityFiles } from './load.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite } from './site.ts';
-import { delaysOf, SmallReader } from './small-reader.ts';
+import { delaysOf, READ_NODE, readWhile } from './small-reader.ts';
 
 const DONE_MS_MAX = 15 * 60_000;
 const INSTANCES = 'stacks/instances/';
-const PROBE = 'types/clientcert/probe.yaml';
-const PROBE_READ = '/hiera/probe/log_level';
 
 /** How long small reads of a standby took, in milliseconds, and how many there were. */
 export interface StandbyReads {
@@ -52,7 +49,7 @@ async function measureStandbyReads(folder: string, servers: number, store: strin
   const instances = instancesFor(servers);
   const files = Object.entries(repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS }));
   const first = Object.fromEntries(files.filter(([path]) => !path.startsWith(INSTANCES)));
-  const site = await createSite(folder, { ...first, [PROBE]: 'description: read all the time\n' }, store);
+  const site = await createSite(folder, { ...first, ...READ_NODE }, store);
   const leader = new ServedController(site, 'leader');
   await leader.ready();
   const config = join(folder, 'standby.yaml');
@@ -62,15 +59,11 @@ async function measureStandbyReads(folder: string, servers: number, store: strin
   );
   const standby = new ServedController({ ...site, config }, 'standby');
   await standby.ready();
-  const reader = new SmallReader({ ...identityFiles(site), port: await standby.apiPort(), path: PROBE_READ });
-  await reader.started();
-  await site.repository.commit(Object.fromEntries(files.filter(([path]) => path.startsWith(INSTANCES))));
-  const wanted = instances * SERVERS_AN_INSTANCE;
-  await leader.process.until('all servers were done', DONE_MS_MAX, () =>
-    leader.log.done >= wanted ? true : undefined,
-  );
-  await standby.quiet();
-  const reads = await reader.stop();
+  const others = Object.fromEntries(files.filter(([path]) => path.startsWith(INSTANCES)));
+  const { reads } = await readWhile(standby, async () => {
+    await leader.follow(others, instances * SERVERS_AN_INSTANCE, DONE_MS_MAX);
+    await standby.quiet();
+  });
   const statuses = [...(await standby.statuses()).values()];
   if (statuses.length !== instances || statuses.some((status) => status !== 'Done'))
     throw new Error('the standby does not show that all servers are done');

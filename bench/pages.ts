@@ -12,9 +12,7 @@ import { identityFiles } from './load.ts';
 import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite } from './site.ts';
-import { delaysOf, SmallReader } from './small-reader.ts';
-import type { SmallRead } from './small-reads-run.ts';
-import { monotonicMs } from './stall-probe.ts';
+import { delaysOf, READ_NODE, type ReadsMeanwhile, readWhile } from './small-reader.ts';
 
 const KINDS = 10;
 const SERVERS_MAX = 100_000;
@@ -25,8 +23,6 @@ const SHOWN_MS_MAX = 5 * 60_000;
 const WORST_MS_MAX = 50;
 /** Commits that change all instances, one after the other. */
 const COMMITS = 2;
-const PROBE = 'types/clientcert/probe.yaml';
-const PROBE_READ = '/hiera/probe/log_level';
 
 interface PagesOptions {
   readonly servers: number;
@@ -55,20 +51,20 @@ async function benchPages({ servers, pages }: PagesOptions, { folder, say }: Ben
   if (NO_BROWSER !== undefined) return { rows: [absentRow(work, NO_BROWSER)], text: NO_BROWSER, failures: [] };
   const instances = instancesFor(servers);
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS });
-  const site = await createSite(folder, { ...files, [PROBE]: 'description: read all the time\n' });
+  const site = await createSite(folder, { ...files, ...READ_NODE });
   const controller = new ServedController(site, 'pages');
   await controller.ready();
   await controller.quiet(DONE_MS_MAX);
-  const changes = new Changes(controller, instances);
-  const alone = await changes.measure([]);
+  const alone = await measureChanges(controller, instances, []);
   say(`no page: ${cellsOf(alone).join(' | ')}`);
   const browser = await startBrowser(politeBrowser(folder));
   try {
     const open = await openPages(browser, controller, pages);
-    const shown = await changes.measure(open);
+    const shown = await measureChanges(controller, instances, open);
     say(`${pages} pages: ${cellsOf(shown).join(' | ')}`);
-    const rows = [['p99', 'p99'] as const, ['worst', 'worst'] as const].map(([title, field]) =>
-      rowAgainst(`${work}: ${title}`, delaysOf(shown.reads)[field], delaysOf(alone.reads)[field]),
+    const [delays, delaysAlone] = [delaysOf(shown.reads), delaysOf(alone.reads)];
+    const rows = (['p99', 'worst'] as const).map((field) =>
+      rowAgainst(`${work}: ${field}`, delays[field], delaysAlone[field]),
     );
     const table = [
       ['no page', ...cellsOf(alone)],
@@ -112,56 +108,19 @@ async function openPages(browser: Browser, controller: ServedController, count: 
   return pages;
 }
 
-interface Measured {
-  readonly seconds: number;
-  readonly reads: readonly SmallRead[];
-}
-
-class Changes {
-  readonly #controller: ServedController;
-  readonly #instances: number;
-  #version = 2;
-
-  constructor(controller: ServedController, instances: number) {
-    this.#controller = controller;
-    this.#instances = instances;
-  }
-
-  /** Reads while commits change all instances, until every page shows the last one. */
-  async measure(pages: readonly Page[]): Promise<Measured> {
-    const controller = this.#controller;
-    // Pages that are open never let it rest.
-    if (pages.length === 0) await controller.quiet(DONE_MS_MAX);
-    const reads = { ...identityFiles(controller.site), port: await controller.apiPort(), path: PROBE_READ };
-    const reader = new SmallReader(reads);
-    await reader.started();
-    const from = monotonicMs();
+/** Measures reads while commits change all instances, each once every page shows the one before. */
+async function measureChanges(controller: ServedController, instances: number, pages: readonly Page[]) {
+  return await readWhile(controller, async () => {
     for (let round = 0; round < COMMITS; round += 1) {
-      const commit = await this.#change();
+      const version = `${pages.length}.${round}`;
+      const changed = Array.from({ length: instances }, (_, number) => [
+        instancePath(number),
+        instanceText({ kind: number % KINDS, servers: SERVERS_AN_INSTANCE, version }),
+      ]);
+      const commit = await controller.follow(Object.fromEntries(changed), instances * SERVERS_AN_INSTANCE, DONE_MS_MAX);
       await Promise.all(pages.map((page) => showsCommit(page, commit)));
     }
-    const to = monotonicMs();
-    const all = await reader.stop();
-    return { seconds: (to - from) / 1000, reads: all.filter(({ at }) => at >= from && at <= to) };
-  }
-
-  /** Commits another version of all instances, and resolves with its id once it is followed and all servers are done. */
-  async #change(): Promise<string> {
-    const { log, process, site } = this.#controller;
-    this.#version += 1;
-    const changed = Array.from({ length: this.#instances }, (_, number) => [
-      instancePath(number),
-      instanceText({ kind: number % KINDS, servers: SERVERS_AN_INSTANCE, version: `${this.#version}.0` }),
-    ]);
-    const followed = log.lines('commit followed').length;
-    const commit = await site.repository.commit(Object.fromEntries(changed));
-    const isOver = (): true | undefined =>
-      log.lines('commit followed').length > followed && log.done >= this.#instances * SERVERS_AN_INSTANCE
-        ? true
-        : undefined;
-    await process.until('the commit was followed', DONE_MS_MAX, isOver);
-    return commit;
-  }
+  });
 }
 
 /** Rejects where a page does not show the commit as the followed one. */
@@ -169,7 +128,7 @@ async function showsCommit(page: Page, commit: string): Promise<void> {
   await page.locator(`[data-text="${commit}"]`).first().waitFor({ timeout: SHOWN_MS_MAX });
 }
 
-function cellsOf({ seconds, reads }: Measured): string[] {
+function cellsOf({ reads, from, to }: ReadsMeanwhile): string[] {
   const { p99, worst } = delaysOf(reads);
-  return [seconds.toFixed(1), String(reads.length), p99.toFixed(0), worst.toFixed(0)];
+  return [((to - from) / 1000).toFixed(1), String(reads.length), p99.toFixed(0), worst.toFixed(0)];
 }

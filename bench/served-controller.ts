@@ -63,6 +63,16 @@ export class ServedController {
     throw new Error(`the controller did not come to rest within ${msMax / 1000} s`);
   }
 
+  /** Commits, and resolves with the id once the commit is followed and so many servers are done. */
+  async follow(changes: FileChanges, servers: number, msMax: number): Promise<string> {
+    const followed = this.log.lines('commit followed').length;
+    const commit = await this.site.repository.commit(changes);
+    const isOver = (): true | undefined =>
+      this.log.lines('commit followed').length > followed && this.log.done >= servers ? true : undefined;
+    await this.process.until('the commit was followed', msMax, isOver);
+    return commit;
+  }
+
   /** Returns a client of its REST interface, an administrator, once it listens. */
   async client(): Promise<HttpsClient> {
     const { ca, administrator } = this.site;

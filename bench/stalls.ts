@@ -9,13 +9,12 @@ import { instancePath, instanceText, repositoryFiles } from '../test/support/siz
 import { type BenchContext, definePart, type PartReport } from './bench-part.ts';
 import { type PartRow, rowOf } from './bench-row.ts';
 import { instancesFor, SERVERS_AN_INSTANCE } from './installation-size.ts';
-import { identityFiles } from './load.ts';
 import { markdownTable } from './markdown-table.ts';
 import { ServedController } from './served-controller.ts';
 import { createSite } from './site.ts';
-import { delaysOf, SmallReader } from './small-reader.ts';
+import { delaysOf, READ_NODE, readWhile } from './small-reader.ts';
 import type { SmallRead } from './small-reads-run.ts';
-import { monotonicMs, PROBE_FILE, type Stall } from './stall-probe.ts';
+import { PROBE_FILE, type Stall } from './stall-probe.ts';
 
 const KINDS = 10;
 const SERVERS_MAX = 100_000;
@@ -25,8 +24,6 @@ const AFTER_MS = 2_000;
 const REST_MS = 4_000;
 const P99_MS_MAX = 25;
 const WORST_MS_MAX = 50;
-/** A node that every desired state has. */
-const PROBE = 'types/clientcert/probe.yaml';
 const INSTANCES = 'stacks/instances/';
 const AT_REST = 'nothing happens';
 const ALL = Array.from({ length: 5 }, () => '/hiera/all');
@@ -35,7 +32,6 @@ const LISTS: readonly string[] = [
   '/hiera/instance-0-web-x',
 ];
 const PROBE_MODULE = new URL('./stall-probe.ts', import.meta.url).href;
-const PROBE_READ = '/hiera/probe/log_level';
 
 interface Case {
   readonly title: string;
@@ -97,7 +93,7 @@ async function measureSize(folder: string, { servers, profile, say }: Measuring)
   const instances = instancesFor(servers);
   const files = repositoryFiles({ instances, servers: SERVERS_AN_INSTANCE, kinds: KINDS });
   const first = Object.entries(files).filter(([path]) => !path.startsWith(INSTANCES));
-  const site = await createSite(folder, { ...Object.fromEntries(first), [PROBE]: 'description: read all the time\n' });
+  const site = await createSite(folder, { ...Object.fromEntries(first), ...READ_NODE });
   const noted = join(profile ? process.cwd() : folder, `stalls-${servers}.jsonl`);
   const controller = new ServedController(site, 'stalls', {
     nodeArgs: ['--import', PROBE_MODULE, ...(profile ? ['--cpu-prof', '--cpu-prof-dir', process.cwd()] : [])],
@@ -122,13 +118,8 @@ function casesOf(
   controller: ServedController,
   { servers, files }: { readonly servers: number; readonly files: Readonly<FileChanges> },
 ): readonly Case[] {
-  const { log, site } = controller;
   const follow = async (changes: FileChanges, areDone = true): Promise<void> => {
-    const followed = log.lines('commit followed').length;
-    await site.repository.commit(changes);
-    const isOver = (): true | undefined =>
-      log.lines('commit followed').length > followed && (!areDone || log.done >= servers) ? true : undefined;
-    await controller.process.until('the commit was followed', DONE_MS_MAX, isOver);
+    await controller.follow(changes, areDone ? servers : 0, DONE_MS_MAX);
     await sleep(AFTER_MS);
   };
   const starting = (start: string): [string, string][] =>
@@ -162,14 +153,8 @@ async function measureCase(
   controller: ServedController,
   { title, work }: Case,
 ): Promise<Omit<Measured, 'stalls'> & { readonly from: number; readonly to: number }> {
-  const port = await controller.apiPort();
-  const reader = new SmallReader({ ...identityFiles(controller.site), port, path: PROBE_READ });
-  await reader.started();
-  const from = monotonicMs();
-  await work();
-  const to = monotonicMs();
-  const reads = (await reader.stop()).filter(({ at }) => at >= from && at <= to);
-  return { title, seconds: (to - from) / 1000, reads, from, to };
+  const read = await readWhile(controller, work);
+  return { title, seconds: (read.to - read.from) / 1000, ...read };
 }
 
 const HEAD = ['while', 'seconds', 'reads', 'p99, ms', 'worst', 'longest turn', 'its CPU', 'longest GC pause'];
