@@ -8,7 +8,7 @@ import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.t
 import { isAtRest, isToBeConfirmed, tooManyRereads, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { firstWait, rolloutWait, stopWait } from './needs.ts';
-import { unknownOutputs, unknownReads } from './read-outputs.ts';
+import { missingOutput } from './read-outputs.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced, silentProxyReason } from './responsibility.ts';
 import { advance, requeue } from './transitions.ts';
@@ -219,9 +219,7 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
   const { wanted, applied, since } = row;
   const { outputs, now } = context;
   if (wanted?.reads === undefined || outputs === undefined) return undefined;
-  const found = unknownOutputs(wanted, outputs);
-  const [name] = Object.keys(unknownReads(wanted));
-  const unknown = name === undefined ? undefined : found.get(name);
+  const unknown = missingOutput(wanted, outputs);
   if (unknown === undefined) {
     const times = applied === null ? undefined : tooManyRereads(row, now);
     return times === undefined ? undefined : hold(row, outputFight(times), context);
@@ -242,9 +240,7 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
 
 /** Returns what a server at rest waits for: an output that is for configuration only, or nothing. */
 function restWait({ wanted }: ServerRow, { outputs, now }: DecisionContext): Next {
-  if (wanted?.reads === undefined || outputs === undefined) return REST;
-  const [name = ''] = Object.keys(unknownReads(wanted));
-  const unknown = name === '' ? undefined : unknownOutputs(wanted, outputs).get(name);
+  const unknown = wanted === null || outputs === undefined ? undefined : missingOutput(wanted, outputs);
   if (unknown === undefined) return REST;
   return { kind: 'output', server: unknown.server, output: unknown.output, until: now + OUTPUT_MS };
 }

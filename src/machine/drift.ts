@@ -5,7 +5,7 @@ import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import type { DriftPolicy } from '../model/objects.ts';
-import { serversRead } from '../model/outputs.ts';
+import { allServersRead } from '../model/outputs.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { type ConcludeContext, gone, moment } from './call-outcome.ts';
@@ -107,7 +107,7 @@ export function tooManyRereads(row: ServerRow, now: number): number | undefined 
 
 /** The outputs of many may change once each. */
 function rereadsMax({ wanted }: ServerRow): number {
-  return Math.max(REREADS_MAX, new Set(Object.values(wanted?.reads ?? {}).flatMap(serversRead)).size + 1);
+  return Math.max(REREADS_MAX, allServersRead(wanted?.reads).size + 1);
 }
 
 /**

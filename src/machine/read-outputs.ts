@@ -75,6 +75,12 @@ export function unknownOutputs({ reads = NO_READS }: Spec, facts: OutputFacts): 
   return unknown;
 }
 
+/** Returns the output for which the first property without a value waits; undefined where each has one. */
+export function missingOutput(spec: Spec, facts: OutputFacts): UnknownOutput | undefined {
+  const [name] = Object.keys(unknownReads(spec));
+  return name === undefined ? undefined : unknownOutputs(spec, facts).get(name);
+}
+
 function writtenProperties({ properties, reads = NO_READS }: Spec): Record<string, PropertyValue> {
   const written = emptyMap<PropertyValue>();
   for (const [name, value] of Object.entries(properties)) if (!Object.hasOwn(reads, name)) written[name] = value;

@@ -3,7 +3,7 @@
 import type { JsonMap } from './json.ts';
 import { compareNames } from './names.ts';
 import type { OutputSource } from './record.ts';
-import type { OutputPiece, OutputText } from './spec.ts';
+import type { OutputPiece, OutputText, OutputTexts } from './spec.ts';
 
 /** No outputs. */
 export const NO_OUTPUTS: JsonMap = Object.freeze({});
@@ -23,6 +23,11 @@ export function outputsOf({ texts }: OutputText): readonly OutputSource[] {
 /** Returns the servers whose outputs a text takes, sorted, without repeats. */
 export function serversRead(text: OutputText): readonly string[] {
   return [...new Set(outputsOf(text).flatMap(({ servers }) => servers))].sort(compareNames);
+}
+
+/** Returns the servers whose outputs the properties of a server take. */
+export function allServersRead(reads: OutputTexts = {}): Set<string> {
+  return new Set(Object.values(reads).flatMap(serversRead));
 }
 
 /** Returns the names of the servers whose output it is. */

@@ -9,7 +9,7 @@ import { placeKeys } from '../machine/place.ts';
 import { siteKeyOfRow } from '../machine/responsibility.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames, PROXIED } from '../model/names.ts';
-import { serversRead } from '../model/outputs.ts';
+import { allServersRead } from '../model/outputs.ts';
 import type { HeadRow, ServerRow } from '../model/rows.ts';
 import { GroupCounts } from './group-counts.ts';
 
@@ -83,7 +83,7 @@ export class RowIndex {
       this.#dependents.move(name, needed.difference(needs), needs.difference(needed));
     }
     if (before?.wanted?.reads !== after?.wanted?.reads) {
-      const [old, now] = [sourcesOf(before), sourcesOf(after)];
+      const [old, now] = [allServersRead(before?.wanted?.reads), allServersRead(after?.wanted?.reads)];
       this.#readers.move(name, old.difference(now), now.difference(old));
     }
     if (before?.instance !== after?.instance) {
@@ -308,10 +308,6 @@ function queuedHealOf(row: ServerRow): string | undefined {
 function neededBy(row: OptionalRow): Set<string> {
   const specs = row === undefined ? [] : specsInUse(row);
   return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));
-}
-
-function sourcesOf(row: OptionalRow): Set<string> {
-  return new Set(Object.values(row?.wanted?.reads ?? {}).flatMap(serversRead));
 }
 
 function isUnseen({ state, wanted, applied, checked, mayExist, provider, attempt }: ServerRow): boolean {
