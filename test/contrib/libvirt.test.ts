@@ -103,6 +103,21 @@ it('finds what somebody has done by hand, and keeps the disk until the server is
   expect(read('log')?.match(/vol-create-as machines web-1\.qcow2/g)).toHaveLength(1);
 });
 
+it('takes no machine or volume of a person for its own that has its name, a blank and more', async () => {
+  const { call, changes, machines, virsh, read, write } = createRig();
+  write('web-1.xml', FOREIGN.replace('<name>web-1</name>', '<name>web-1 old</name>'));
+  virsh('define', join(machines, 'web-1.xml'));
+  write('pools/machines/web-1.qcow2 old', '4294967296\n\n');
+  changes();
+  expect(await call('check', 'web-1', asked)).toMatchObject({ outcome: 'absent' });
+  expect(await call('delete', 'web-1', asked)).toMatchObject({ outcome: 'absent' });
+  expect(changes()).toEqual([]);
+  expect(await call('create', 'web-1', asked)).toMatchObject({ outcome: 'done', observed: WEB });
+  expect(await call('delete', 'web-1', asked)).toMatchObject({ outcome: 'done' });
+  expect(read('domains/web-1 old/uuid')).toBeDefined();
+  expect(read('pools/machines/web-1.qcow2 old')).toBeDefined();
+});
+
 it('knows a machine that was there before, changes what it is told to, and never deletes its disk', async () => {
   const { call, changes, machines, virsh, read, write } = createRig();
   write('web-1.xml', FOREIGN);

@@ -64,8 +64,9 @@ export class Hypervisor {
    * @param {string} which
    */
   async #find(name, which) {
-    const lines = (await this.run('list', '--all', which, '--uuid', '--name')).split('\n');
-    return lines.map((line) => line.trim().split(/\s+/)).find(([, each]) => each === name)?.[0];
+    const text = await this.run('list', '--all', which, '--uuid', '--name');
+    // Names of machines that people have made may hold blanks.
+    return [...text.matchAll(/^ *(\S+) +(.*?) *$/gm)].find(([, , each]) => each === name)?.[1];
   }
 
   /** @param {string} uuid */
@@ -90,8 +91,8 @@ export class Hypervisor {
    * @returns {Promise<Volume | undefined>}
    */
   async volume(pool, name) {
-    const names = (await this.run('vol-list', pool)).split('\n').map((line) => line.trim().split(/\s+/)[0]);
-    if (!names.includes(name)) return undefined;
+    const text = await this.run('vol-list', pool);
+    if (![...text.matchAll(/^ *(.*?) +\//gm)].some(([, each]) => each === name)) return undefined;
     const xml = await this.run('vol-dumpxml', name, '--pool', pool);
     const [, backing = ''] = /<backingStore>\s*<path>(.*?)<\/path>/.exec(xml) ?? [];
     return {
