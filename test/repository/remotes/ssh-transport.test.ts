@@ -140,7 +140,7 @@ describe('an ssh that fails', () => {
     const { path } = repository;
     const place = { url: `git@git.example:${path}`, branch: 'main', directory: '.', cache: temporaryDirectory() };
     // The host has git.
-    await ssh.become(`PATH=${PATH}\n${OBEY}`);
+    await ssh.become(`PATH='${PATH}'\n${OBEY}`);
     vi.stubEnv('PATH', temporaryDirectory());
     await expect((await createGitSource(place)).fetch(null)).rejects.toThrow(
       /git is not installed, or not on the PATH/,
