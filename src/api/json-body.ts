@@ -96,6 +96,13 @@ interface FieldKind<Value extends Json> {
 
 /** A field that holds any string. */
 export const TEXT: FieldKind<string> = { is: 'a string', accepts: (value) => typeof value === 'string' };
+/** Characters of the reason of an operation; the event that shows it has no more. */
+export const REASON_LENGTH_MAX = 1_000;
+/** A field that says why. */
+export const REASON: FieldKind<string> = {
+  is: `a string of at most ${REASON_LENGTH_MAX} characters`,
+  accepts: (value): value is string => typeof value === 'string' && value.length <= REASON_LENGTH_MAX,
+};
 /** A field that holds `true`; false is said by leaving it out. */
 export const TRUE: FieldKind<true> = { is: 'true', accepts: (value): value is true => value === true };
 /** RFC 3339, such as `2026-11-20T10:13:56Z`; without its zone a time would be that of wherever the controller runs. */

@@ -96,8 +96,9 @@ describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, ask
 
   test('may say why', async () => {
     const [, ...rest] = asked;
-    expect((await post(operation, { ...body, reason: 'a sale' })).status).toBe(200);
-    expect(api.operator.asked).toEqual([[operation, 'a sale', ...rest]]);
+    const reason = 'a sale'.padEnd(1_000, '!');
+    expect((await post(operation, { ...body, reason })).status).toBe(200);
+    expect(api.operator.asked).toEqual([[operation, reason, ...rest]]);
   });
 });
 
@@ -151,7 +152,13 @@ describe('fields', () => {
     ['approve', { digest: null }, '"digest" has to be a string', '/digest'],
     ['approve', { digst: 'beef' }, 'There is no field "digst"; did you mean "digest"?', '/digst'],
     ['approve', { digest: 'beef', all: true }, 'There is no field "all"; the fields are digest, reason', '/all'],
-    ['approve', { digest: 'beef', reason: ['x'] }, '"reason" has to be a string', '/reason'],
+    ['approve', { digest: 'beef', reason: ['x'] }, '"reason" has to be a string of at most 1000 characters', '/reason'],
+    ...ROWS.map(({ operation, body }): [string, JsonMap, string, string] => [
+      operation,
+      { ...body, reason: 'x'.repeat(1_001) },
+      '"reason" has to be a string of at most 1000 characters',
+      '/reason',
+    ]),
     ['accept-history', {}, '"commit" is missing', '/commit'],
     ['accept-history', { commit: '' }, '"commit" is missing', '/commit'],
     ['accept-history', { commit: {} }, '"commit" has to be a string', '/commit'],
@@ -284,10 +291,9 @@ describe('a body', () => {
   const MIB = 1024 * 1024;
 
   test('may have a mebibyte', async () => {
-    const frame = JSON.stringify({ digest: 'beef', reason: '' });
-    const reason = 'x'.repeat(MIB - frame.length);
-    expect((await post('approve', { digest: 'beef', reason })).status).toBe(200);
-    expect(api.operator.asked).toEqual([['approve', reason, 'beef']]);
+    const digest = 'x'.repeat(MIB - JSON.stringify({ digest: '' }).length);
+    expect((await post('approve', { digest })).status).toBe(200);
+    expect(api.operator.asked).toEqual([['approve', '', digest]]);
   });
 
   test('is 413 beyond, also where it says nothing of its size or is packed', async () => {

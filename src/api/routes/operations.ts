@@ -20,7 +20,7 @@ import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right, requireRight } from '../authorize.ts';
 import { readLag } from '../forward.ts';
-import { jsonBody, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
+import { jsonBody, REASON, REASON_LENGTH_MAX, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryFlag, queryNumber, queryText } from '../query.ts';
@@ -31,7 +31,7 @@ import type { RouteParts } from './route-parts.ts';
 const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
 const OID = /^[0-9a-f]{40}$/;
 const inSlices = createSlices(systemClock);
-const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: TEXT } as const;
+const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: REASON } as const;
 
 /** Returns the routes below `/operations`. */
 export function operationRoutes({ reader, operator, explainer, shares }: RouteParts): Router {
@@ -58,17 +58,17 @@ export function operationRoutes({ reader, operator, explainer, shares }: RoutePa
   }
 
   operation('approve', 'operate', (order, body) => {
-    return operator.approve(order, required('digest', readFields(body, { digest: TEXT, reason: TEXT }).digest));
+    return operator.approve(order, required('digest', readFields(body, { digest: TEXT, reason: REASON }).digest));
   });
   operation('accept-history', 'operate', (order, body) => {
-    return operator.acceptHistory(order, required('commit', readFields(body, { commit: TEXT, reason: TEXT }).commit));
+    return operator.acceptHistory(order, required('commit', readFields(body, { commit: TEXT, reason: REASON }).commit));
   });
   operation('suspend', 'operate', (order, body) => {
-    const { instance = null, until = null } = readFields(body, { instance: TEXT, until: TIME, reason: TEXT });
+    const { instance = null, until = null } = readFields(body, { instance: TEXT, until: TIME, reason: REASON });
     return operator.suspend(order, { instance, until });
   });
   operation('resume', 'operate', (order, body) => {
-    return operator.resume(order, readFields(body, { instance: TEXT, reason: TEXT }).instance ?? null);
+    return operator.resume(order, readFields(body, { instance: TEXT, reason: REASON }).instance ?? null);
   });
   operation('acknowledge', 'operate', (order, body) => operator.acknowledge(order, readAcknowledgement(body)));
   operation('retry', 'retry', (order, body) => {
@@ -78,13 +78,13 @@ export function operationRoutes({ reader, operator, explainer, shares }: RoutePa
     return operator.adopt(order, readTarget(readFields(body, TARGET), ['instance', 'resource', 'provider']));
   });
   operation('retain', 'operate', (order, body) => {
-    return operator.retain(order, required('resource', readFields(body, { resource: TEXT, reason: TEXT }).resource));
+    return operator.retain(order, required('resource', readFields(body, { resource: TEXT, reason: REASON }).resource));
   });
   operation('replace', 'operate', (order, body) => {
-    return operator.replace(order, required('resource', readFields(body, { resource: TEXT, reason: TEXT }).resource));
+    return operator.replace(order, required('resource', readFields(body, { resource: TEXT, reason: REASON }).resource));
   });
   operation('check', 'operate', (order, body) => {
-    const { instance, resource } = readFields(body, { instance: TEXT, resource: TEXT, reason: TEXT });
+    const { instance, resource } = readFields(body, { instance: TEXT, resource: TEXT, reason: REASON });
     return operator.check(order, readTarget({ instance, resource }, ['instance', 'resource'], false));
   });
   return router;
@@ -226,13 +226,14 @@ function refuseDryRun(request: Request): void {
   throw new ServiceError('invalid_input', 'An operation has no dry run: dry_run is for writes. Nothing was done');
 }
 
+/** Longer ones are refused with the other fields; the audit log has the beginning. */
 function givenReason(body: unknown): string {
   const isText = typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string';
-  return isText ? String(body.reason) : '';
+  return isText ? String(body.reason).slice(0, REASON_LENGTH_MAX) : '';
 }
 
 function readAcknowledgement(body: unknown): Parameters<Operator['acknowledge']>[1] {
-  const { instance, until, end } = readFields(body, { instance: TEXT, until: TIME, end: TRUE, reason: TEXT });
+  const { instance, until, end } = readFields(body, { instance: TEXT, until: TIME, end: TRUE, reason: REASON });
   if ((until === undefined) === (end === undefined)) {
     throw new ServiceError('invalid_input', 'Name exactly one of "until", or "end": true');
   }
