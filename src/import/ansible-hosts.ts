@@ -54,6 +54,9 @@ export function readHosts(file: string, text: string, target: Target): void {
   }
 }
 
+/** What a group has. Ansible refuses or skips everything else. */
+const PARTS: readonly string[] = ['hosts', 'children', 'vars'];
+const UNREAD = 'nothing below this is read';
 const MADE_BY_PROGRAM = 'a program makes this inventory: name a file with what it prints';
 
 interface Target {
@@ -70,8 +73,11 @@ function isYaml(file: string, text: string): boolean {
 }
 
 function readGroup(name: string, located: Located, target: Target): void {
-  const { groups } = target;
+  const { groups, inventory } = target;
   const group = groups.group(name);
+  for (const [part, { file, line }] of located.kind === 'map' ? located.entries : []) {
+    if (!PARTS.includes(part)) inventory.leave({ file, line }, part, `a group has ${PARTS.join(', ')}: ${UNREAD}`);
+  }
   const hosts = entryOf(located, 'hosts');
   if (hosts?.kind === 'map') {
     for (const [pattern, variables] of hosts.entries) {
@@ -94,15 +100,19 @@ function readIni(file: string, text: string, { groups, inventory }: Target): voi
     const line = raw.trim();
     const at = { file, line: index + 1 };
     if (line === '' || line.startsWith('#') || line.startsWith(';')) continue;
-    const [, name, kind = 'hosts'] = /^\[([^:\]]+)(?::(\w+))?\]\s*(?:[#;].*)?$/.exec(line) ?? [];
-    if (name !== undefined) section = [name, kind];
+    const [, name, kind = 'hosts'] = /^\[([^:\]]+)(?::([^\]]*))?\]\s*(?:[#;].*)?$/.exec(line) ?? [];
+    if (name !== undefined) {
+      section = [name, kind];
+      if (!PARTS.includes(kind))
+        inventory.leave(at, '', `a section is [${name}], [${name}:children] or [${name}:vars]: ${UNREAD}`);
+      else if (kind !== 'vars') groups.group(name);
+    } else if (!PARTS.includes(section[1])) continue;
     else if (section[1] === 'children') groups.group(section[0]).children.add(line.split(/\s*#/)[0] ?? '');
     else if (section[1] === 'vars') {
       const [key = '', value] = pairOf(line);
       if (value === undefined) inventory.leave(at, key, 'a variable is written key=value');
       else groups.group(section[0]).variables.set(key, literalAt(value, at));
     } else addHostLine(section[0], line, at, { groups, inventory });
-    if (name !== undefined && kind !== 'vars') groups.group(name);
   }
 }
 

@@ -75,6 +75,36 @@ exp=-1e3
   });
 });
 
+it('lists what is no part of a group, and reads nothing of it', () => {
+  const inventory = read({
+    'inv/hosts': `[web]
+web1
+[web:chidren]
+web2
+[site:child-ren]
+web
+[site:hosts]
+web3
+[db:var] # x
+port=1
+`,
+    'inv/more.yml': `site:
+  hosts: { web4: }
+  chidren: { lost: { hosts: { web5: } } }
+`,
+  });
+  expect([...inventory.nodes.keys()]).toEqual(['web1', 'web3', 'web4']);
+  expect(valuesOf(inventory, 'web1')).toEqual({});
+  const section = (name: string) =>
+    `a section is [${name}], [${name}:children] or [${name}:vars]: nothing below this is read`;
+  expect(leftOutOf(inventory)).toEqual([
+    `inv/hosts:3 : ${section('web')}`,
+    `inv/hosts:5 : ${section('site')}`,
+    `inv/hosts:9 : ${section('db')}`,
+    'inv/more.yml:3 chidren: a group has hosts, children, vars: nothing below this is read',
+  ]);
+});
+
 describe('variables', () => {
   const YAML = `all:
   vars: { from: inventory all, a: 1 }

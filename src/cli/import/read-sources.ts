@@ -38,11 +38,20 @@ const DEPTH_MAX = 32;
 /** Returns the servers of all sources. Throws CommandFailure for a source that cannot be read, ImportError for one that cannot be used. */
 export async function readSources(sources: readonly string[], options: SourceOptions): Promise<Inventory> {
   const { nodes, playbooks, progress } = options;
+  const read = sources.map((source) => [source, options.kind ?? kindOf(source)] as const);
+  for (const [option, given, of] of [
+    ['nodes', nodes, 'hiera'] as const,
+    ['playbooks', playbooks, 'ansible'] as const,
+  ]) {
+    if (given === undefined || read.some(([, kind]) => kind === of)) continue;
+    throw new CommandFailure(
+      `--${option} is for sources of the kind ${of}, and none is: leave it out, or say --kind ${of}`,
+    );
+  }
   const inventory = new Inventory();
   const reader = new SourceReader(inventory);
   const known = nodes === undefined ? [] : readNodes(nodes, reader.requiredText(nodes));
-  for (const source of sources) {
-    const kind = options.kind ?? kindOf(source);
+  for (const [source, kind] of read) {
     if (kind === 'csv') readCsv(source, reader.requiredText(source), inventory);
     if (kind === 'hiera') await readTree(source, reader, known);
     if (kind === 'ansible') await readHostsAt(source, reader, playbooks);
@@ -63,10 +72,12 @@ async function readHostsAt(source: string, reader: SourceReader, playbooks: stri
   const files = new Map(isFolder(source) ? await reader.below(source) : [[source, reader.requiredText(source)]]);
   const beside = isFolder(source) ? [] : [dirname(source)];
   for (const folder of playbooks === undefined ? beside : [...beside, playbooks]) {
-    for (const name of ['group_vars', 'host_vars']) {
-      const found = isFolder(join(folder, name)) ? await reader.below(join(folder, name)) : [];
-      for (const [path, text] of found) files.set(path, text);
-    }
+    const found = ['group_vars', 'host_vars'].map((name) => join(folder, name)).filter(isFolder);
+    if (folder === playbooks && found.length === 0)
+      throw new CommandFailure(
+        `--playbooks ${playbooks} has no group_vars and no host_vars: name the folder that has them`,
+      );
+    for (const path of found) for (const [file, text] of await reader.below(path)) files.set(file, text);
   }
   const prefix = playbooks === undefined ? undefined : join(playbooks, '/').replace(/^\.\//, '');
   readAnsible(files, reader.inventory, prefix);
