@@ -1,8 +1,8 @@
 // Finds what is wrong with a template before any value is known: alone, or as an instance amends it.
 
-import { didYouMean, quote } from '../base/wording.ts';
+import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
 import { below, type ProblemText, type ValidEntry } from '../model/entry.ts';
-import { DESCRIBING_FIELDS, isStructural, PROXY_TAG, SELECTORS } from '../model/keys.ts';
+import { DESCRIBING_FIELDS, isStructural, PROXY_TAG, recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { StackTemplate } from '../model/objects.ts';
 import { type Problem, sortProblems } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate, subtractedButUsed, templateAsWritten } from './amend-template.ts';
@@ -172,7 +172,7 @@ function isKnownEarly(property: string): boolean {
 function outputFault(token: OutputToken, place: PlaceholderUse): PlaceholderFault | undefined {
   const { property, byKey } = place;
   if (property !== null && !isKnownEarly(property))
-    return byKey.has(token.resource) ? undefined : resourceFault(token, 'unknown_output_resource', place);
+    return byKey.has(token.resource) ? outputNameFault(token) : resourceFault(token, 'unknown_output_resource', place);
   const what = property === null ? 'a property of the group itself' : `"${property}"`;
   const text: ProblemText = {
     code: 'misplaced_output',
@@ -180,6 +180,14 @@ function outputFault(token: OutputToken, place: PlaceholderUse): PlaceholderFaul
     hint: 'use a parameter, or put the output into another property',
   };
   return { text };
+}
+
+/** An answer with such an output counts as lost, so that a server would wait for it for ever. */
+function outputNameFault({ name, text }: OutputToken): PlaceholderFault | undefined {
+  const fault = recordKeyFault(name);
+  if (fault === undefined) return undefined;
+  const message = `${quote(text)} names no output: ${quote(name)}${withForeignCharacter(name)} ${fault}`;
+  return { text: { code: 'bad_key', message, hint: 'write the name under which the provider reports it' } };
 }
 
 function resourceFault(

@@ -49,6 +49,7 @@ export function isWellFormed(text: string): boolean {
 
 /** Returns why a word cannot be a key of a record, as the end of a sentence that begins with the key, or undefined. */
 export function recordKeyFault(key: string): string | undefined {
+  if (key === '') return 'is empty';
   if (RESERVED_KEYS.has(key)) return 'is a reserved word';
   if (key.length > NAME_LENGTH_MAX) return keyLengthFault(key);
   if (/[/.]/.test(key)) return 'holds "/" or "."';

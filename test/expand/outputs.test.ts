@@ -111,6 +111,16 @@ describe('a mistake', () => {
       web(`{ a: "<<(Output)['bd']['address']>>" }`),
       `web.yaml:5:51 unknown_output_resource: "<<(Output)['bd']['address']>>" names no resource (did you mean "db"?)`,
     ],
+    ...[
+      ['', '"" is empty'],
+      ['db.address', '"db.address" holds "/" or "."'],
+      ['constructor', '"constructor" is a reserved word'],
+      ['addr\u200bess', '"addr\u200bess" with U+200B holds something else than letters, digits, "_", "-" and ":"'],
+    ].map(([name, fault]): [string, string, string] => [
+      `of a name that no answer can have: ${fault}`,
+      web(`{ a: "<<(Output)['db']['${name}']>>" }`),
+      `web.yaml:5:51 bad_key: "<<(Output)['db']['${name}']>>" names no output: ${fault} (write the name under which the provider reports it)`,
+    ]),
     [
       'of itself',
       web(`{ a: "<<(Output)['web']['address']>>" }`),

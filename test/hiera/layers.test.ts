@@ -88,7 +88,7 @@ test.each([
   ['with blank', CHARACTERS],
   ['größe', CHARACTERS],
   ['db_passwor\u200bd', CHARACTERS],
-  ['', CHARACTERS],
+  ['', 'is empty'],
   ['lookup_options', 'is a reserved word'],
   ['stackInstance', 'is a reserved word'],
   ['stackinstance', undefined],

@@ -195,6 +195,13 @@ const STACKS: readonly WrongFile[] = [
   ['an Array of an unknown resource', server(`a: "<<(Array)['b']['name']>>"`)],
   ['an Array of an unknown property', server(`a: "<<(Array)['a']['x']>>"`)],
   ['an output of an unknown resource', server(`a: "<<(Output)['b']['ip']>>"`)],
+  [
+    'an output without a name',
+    {
+      ...server(''),
+      'stacks/templates/one.yaml': `resources:\n  a: { type: "Platform::Server", properties: { x: "<<(Output)['b']['']>>" } }\n  b: { type: "Platform::Server" }\n`,
+    },
+  ],
   ['an output in a name', server(`name: "<<(Output)['a']['ip']>>"`)],
   [
     'an Array of a property that takes an output',
