@@ -7,7 +7,7 @@ import { type ProcessResult, ROOT, treeline } from '../support/command-line.ts';
 import { SERVICE_SECRET, startService } from '../support/service-of-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const CASES = 31;
+const CASES = 32;
 
 async function test(
   command: readonly string[],
@@ -99,7 +99,7 @@ describe('treeline provider test --url', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(/with the properties name, size, and deletes them again\.\n\nok {4}check of a server/);
     expect(stdout).toMatch(/^ok {4}a request with a signature of yesterday is refused/m);
     expect(stdout.match(/^ok /gm)).toHaveLength(CASES + 2);
-    expect(stdout).toMatch(/\n33 of 33 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
+    expect(stdout).toMatch(/\n34 of 34 cases passed, 0 failed\.\nNothing is left of its servers\.\n$/);
     expect([...service.servers.keys()]).toEqual([]);
   });
 

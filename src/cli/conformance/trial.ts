@@ -65,7 +65,7 @@ export class Trial {
   makeCall(operation: Operation, resource: string, fields: Partial<Call> = {}): Call {
     const { kind, properties, timeoutMs } = this.options;
     const named = { ...properties, name: resource };
-    const hasSpec = operation === 'update' || operation === 'delete';
+    const hasSpec = operation === 'update' || operation === 'delete' || fields.outputs !== undefined;
     return {
       ...{ operation, resource, kind, action: `${resource}.${++this.#actions}.${operation}` },
       properties: named,
