@@ -111,7 +111,7 @@ function* evaluate(reads: OutputTexts, facts: OutputFacts): Generator<readonly [
       continue;
     }
     const { value } = found;
-    left -= [value].flat().reduce((sum, item) => sum + item.length, 0);
+    left -= lengthOf(value);
     const [{ output, servers } = { output: '', servers: [] }] = outputsOf(text);
     if (left < 0) yield [name, { server: servers[0] ?? '', output, fault: TOO_LONG }];
     else if (facts.mayHold?.(name, value) === false)
@@ -122,13 +122,23 @@ function* evaluate(reads: OutputTexts, facts: OutputFacts): Generator<readonly [
 
 const TOO_LONG = 'makes the values that the server takes longer than 64 KiB';
 
-function readText({ isList, texts }: OutputText, facts: OutputFacts): Found {
+/** An empty item takes room, too, and counts as one character. */
+function lengthOf(value: PropertyValue): number {
+  return typeof value === 'string' ? value.length : value.reduce((sum, item) => sum + Math.max(item.length, 1), 0);
+}
+
+/** Puts together no more than a server may take, and a little: many may report much. */
+function readText(text: OutputText, facts: OutputFacts): Found {
   const items: string[] = [];
-  for (const pieces of texts) {
+  let left = READ_LENGTH_MAX;
+  for (const pieces of text.texts) {
     const value = textOf(pieces, facts);
     if (typeof value !== 'string' && 'output' in value) return value;
-    if (!isList) return { value };
+    if (!text.isList) return { value };
     items.push(...[value].flat());
+    left -= lengthOf(value);
+    // The caller finds that it is too long.
+    if (left < 0) break;
   }
   return { value: items };
 }
@@ -150,6 +160,7 @@ function textOf(pieces: readonly OutputPiece[], facts: OutputFacts): PropertyVal
 function reportedValue(piece: Exclude<OutputPiece, string>, facts: OutputFacts): PropertyValue | UnknownOutput {
   const { output } = piece;
   const items: string[] = [];
+  let left = READ_LENGTH_MAX;
   for (const server of serversOf(piece)) {
     const value = fieldOf(facts.outputsOf(server) ?? {}, output);
     if (value === undefined) return { server, output, fault: null };
@@ -158,7 +169,10 @@ function reportedValue(piece: Exclude<OutputPiece, string>, facts: OutputFacts):
     const list = Array.isArray(value) ? value.map(String) : undefined;
     if (typeof piece.of === 'string') return list ?? String(value);
     // Lists do not nest, as with Array placeholders.
-    for (const item of list ?? [String(value)]) items.push(item);
+    const own = list ?? [String(value)];
+    left -= lengthOf(own);
+    if (left < 0) return { server, output, fault: TOO_LONG };
+    for (const item of own) items.push(item);
   }
   return items;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
 import { asWritten, takeOutputs, unknownOutputs, unknownReads } from '../../src/machine/read-outputs.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { OutputPiece, OutputText, Spec } from '../../src/model/spec.ts';
@@ -28,6 +28,10 @@ function text(...pieces: readonly OutputPiece[]): OutputText {
 
 function list(...texts: readonly (readonly OutputPiece[])[]): OutputText {
   return { isList: true, texts };
+}
+
+function servers(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `s-${index}`);
 }
 
 function reading(taken: OutputText, properties = {}): Spec {
@@ -85,6 +89,21 @@ describe('no value is given by', () => {
   it('several that are too long together', () => {
     const reads = { a: text(of('long')), b: text(of('long')) };
     expect(Object.keys(takeOutputs(specOf('small', { reads }), NONE, FACTS).properties)).toEqual(['name', 'size', 'a']);
+    const quiet = specOf('small', { reads, configurationOnly: ['a', 'b'] });
+    expect(unknownOutputs(quiet, FACTS).get('b'), 'for configuration only').toMatchObject({ output: 'long' });
+  });
+
+  /** A text of all of them would be longer than any text can be. */
+  it.each<[what: string, taken: OutputText, asked: number]>([
+    ['a list', text(of('long', servers(10_000))), 2],
+    ['a text', text('all: ', of('long', servers(10_000))), 2],
+    ['items of a list', list(...servers(10_000).map((server) => [of('long', server)])), 2],
+    ['a list of empty texts', text(of('empty', servers(10_000))), 4],
+  ])('what many report, which is put together no further than the limit: %s', (_what, taken, asked) => {
+    const reported = { long: 'x'.repeat(60_000), empty: Array.from({ length: 20_000 }, () => '') };
+    const outputsOf = vi.fn(() => reported);
+    expect(unknownOutputs(reading(taken), { outputsOf }).get('taken')?.fault).toContain('64 KiB');
+    expect(outputsOf).toHaveBeenCalledTimes(asked);
   });
 });
 
