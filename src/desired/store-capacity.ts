@@ -49,7 +49,7 @@ export function specBytes(servers: Servers): SpecBytes {
   return bytes;
 }
 
-/** Returns the maximum size of the rows of a unit's servers in bytes, without the outputs of providers. */
+/** Returns the maximum size of the rows of a unit's servers in bytes, without outputs and what is taken of them: these count once they are recorded. */
 export function reservedBytes({ servers }: Unit): number {
   return SPECS_OF_ROW * specBytes(servers).total + ROW_BYTES * servers.size;
 }

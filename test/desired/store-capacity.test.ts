@@ -11,7 +11,7 @@ import {
   specBytes,
 } from '../../src/desired/store-capacity.ts';
 import type { Unit } from '../../src/desired/unit.ts';
-import { firstRow } from '../../src/machine/want.ts';
+import { firstRow, withOutputs } from '../../src/machine/want.ts';
 import { describeProblems } from '../support/entries.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
@@ -30,6 +30,8 @@ const BASE = {
   'stacks/templates/large.yaml': TEMPLATE,
   'types/role/web.yaml': 'motd: "é \\u0001 and \\"more\\""\n',
 };
+
+const STAMP = { commit: 'c'.repeat(40), time: '2026-11-20T10:00:00Z', now: 1 };
 
 /** About 80 bytes for each of low × top. */
 function large(prefix: string, { low, top, role = '' }: { low: number; top: number; role?: string }): string {
@@ -57,7 +59,7 @@ describe('what an instance takes', () => {
     const unit = unitIn(repositoryOf().commit({ [path('a')]: large('a', { low: 7, top: 9, role: 'web' }) }), 'a');
     let bytes = 0;
     for (const server of unit.servers.values()) {
-      const row = firstRow(server, { commit: 'c'.repeat(40), time: '2026-11-20T10:00:00Z', now: 1 });
+      const row = firstRow(server, STAMP);
       bytes += Buffer.byteLength(JSON.stringify(['server', server.name, { ...row, applied: server.spec }])) + 19;
     }
     expect(bytes).toBeGreaterThan(specBytes(unit.servers).total);
@@ -118,6 +120,27 @@ describe('the room of all instances', () => {
     expect(capacityRefusals(after.units, { baseline: before, bytes: reservedBytes(a) + 1 }, both)).toMatchObject([
       { key: 'stack-instance/b' },
     ]);
+  });
+
+  it('counts what servers have taken of the outputs of others, once it is recorded', () => {
+    const repository = repositoryOf();
+    const reader = `properties: { note: "<<(Output)['source']['note']>>" }`;
+    const before = repository.commit({
+      'stacks/templates/reading.yaml': `resources:\n  source: { type: Platform::Server }\n  reader: { type: Platform::Server, ${reader} }\n`,
+      [path('a')]: 'stackTemplate: reading\n',
+    });
+    const after = repository.commit({ [path('b')]: large('b', { low: 10, top: 10 }) });
+    const limit = reservedBytes(unitIn(after, 'a')) + reservedBytes(unitIn(after, 'b'));
+    const refusalsWith = (note: string) => {
+      const rows = [...unitIn(after, 'a').servers.values()].map((server) => {
+        const { spec } = withOutputs(server, undefined, { outputsOf: () => ({ note }) });
+        return { ...firstRow({ ...server, spec }, STAMP), applied: spec };
+      });
+      const bytes = Buffer.byteLength(JSON.stringify(rows));
+      return capacityRefusals(after.units, { baseline: before, bytes }, limit).map(({ key }) => key);
+    };
+    expect(refusalsWith('short')).toEqual([]);
+    expect(refusalsWith('x'.repeat(10_000))).toEqual(['stack-instance/b']);
   });
 
   it('never pins what does not grow, however little there is', () => {
