@@ -113,7 +113,9 @@ export function straysLeft(
   const known = filesIn(files);
   const { proper, meant, folders } = known;
   const isObject = ({ path, address }: Stray): boolean => (address === null ? folders.has(path) : proper.has(address));
-  const isStray = ({ path, address }: Stray): boolean => (address === null ? files.has(path) : meant.has(address));
+  // What is a link in that commit may have it.
+  const isStray = ({ path, address }: Stray): boolean =>
+    (address === null ? files.has(path) : meant.has(address)) || foldersAbove(path).some((folder) => files.has(folder));
   const opened = new Set(strays.filter((stray) => stray.address === null && isObject(stray)).map(({ path }) => path));
   const inner =
     opened.size === 0

@@ -56,6 +56,17 @@ test('a commit in which something is wrong is followed from the commit in which 
   expect(desired?.units.get('stack-instance/shop')?.commit).toBe(right);
 });
 
+test('a hidden copy is followed from the commit with the object, although something else stood in place of the folder between them', async () => {
+  const source = new TextSource();
+  const right = source.commit(FILES);
+  const hidden = { 'types/role/web.yaml': null, 'types/role/.web.yaml': 'port: 80\n' };
+  source.commit(hidden);
+  source.commit({ 'types/role/.web.yaml': null, types: '../elsewhere' });
+  const head = source.commit({ types: null, 'types/role/.web.yaml': 'port: 80\n' });
+  const { desired } = await search(source, head);
+  expect(desired?.objects.get('role/web')?.commit).toBe(right);
+});
+
 /** A desired state without functions, which are never equal. */
 function factsOf(desired: object): unknown {
   return JSON.parse(JSON.stringify(desired, (_key, value) => (value instanceof Map ? [...value] : value)));
