@@ -1,6 +1,9 @@
 // Lists are made in steps, and are of the moment at which they were asked for, whatever changes between two steps.
 import { expect, it } from 'vitest';
 import { finish, type Steps } from '../../src/base/steps.ts';
+import type { HeldRow } from '../../src/model/rows.ts';
+import { heldItems } from '../../src/service/progress/held-items.ts';
+import type { PresentRows } from '../../src/service/views.ts';
 import { Core } from '../reconcile/core.ts';
 
 const INSTANCES = 150;
@@ -51,3 +54,26 @@ it.each(LISTS)('%s', async (_title, list) => {
     expect(pauses).toBeGreaterThan(1);
   }
 });
+
+it('what is held', () => {
+  const held = new Map(Array.from({ length: 1_000 }, (_, index) => [`shop-${(index * 7) % 1_000}`, heldRow(index)]));
+  const names = [...held.keys()].toSorted();
+  const none = new Map();
+  const rows = {
+    list: (kind: string) => (kind === 'held' ? held : none),
+    read: () => undefined,
+    index: { queuedHeals: () => none },
+  } as unknown as PresentRows;
+  const steps = heldItems(rows, undefined);
+  held.delete('shop-7');
+  held.set('other', heldRow(0));
+  let pauses = 0;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) pauses += 1;
+  expect(step.value.map((item) => item.instance)).toEqual(names);
+  expect(pauses).toBeGreaterThan(20);
+});
+
+function heldRow(index: number): HeldRow {
+  return { digest: `${index}`, servers: [], reason: 'the limit is 5', since: '2026-11-27T10:00:00.000Z' };
+}

@@ -3,7 +3,7 @@ import { type Request, type Response, Router } from 'express';
 import { systemClock } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
 import { createSlices } from '../../base/slices.ts';
-import type { Steps } from '../../base/steps.ts';
+import { type Steps, withResult } from '../../base/steps.ts';
 import { didYouMean } from '../../base/wording.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -115,7 +115,7 @@ function addAsked(router: Router, { reader, operator, explainer, shares }: Omit<
     .all(only('GET'))
     .get(
       readAsked({ reader: recordedCommitOf(reader), shares }, (request) => async () => {
-        return writeAnswer({ held: await operator.heldWithAuthors(clientOf(request)) });
+        return await inSlices(writeInSteps(withResult({ held: await operator.heldWithAuthors(clientOf(request)) })));
       }),
     );
   router

@@ -11,7 +11,7 @@ import type { ExplanationDifference, FilelessExplanation, NodeExplanation } from
 import type { Client, Hierarchy } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { HeldItem } from '../answers.ts';
-import { heldItems } from '../progress/held-items.ts';
+import { heldNow } from '../progress/held-items.ts';
 import { unknownKey, unknownNode } from '../refusals.ts';
 import { seenBy } from '../seen-sources.ts';
 import { activeView, type View, type ViewSources } from '../views.ts';
@@ -107,7 +107,7 @@ function unrecorded(paths: readonly string[]): NodeExplanation['files'] {
 }
 
 function heldUnder(digest: string, { rows, refused }: ExplainerOptions): HeldItem {
-  const held = heldItems(rows, refused()).find((item) => item.digest === digest);
+  const held = heldNow(rows, refused()).find((item) => item.digest === digest);
   if (held !== undefined) return held;
   const message = `Nothing is held under the digest "${digest}"; GET /operations/held lists what is held`;
   throw new ServiceError('not_found', message);

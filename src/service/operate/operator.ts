@@ -2,7 +2,7 @@
 // changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
 
 import type { RunInSlices } from '../../base/slices.ts';
-import type { Steps } from '../../base/steps.ts';
+import { finish, type Steps } from '../../base/steps.ts';
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
@@ -12,7 +12,7 @@ import { ServiceError } from '../../model/service-error.ts';
 import type { AttentionItem, AuthoredHold, ClientSeen, HeldItem, Order } from '../answers.ts';
 import { type Deliveries, notOfNode } from '../deliveries/deliveries.ts';
 import { type ClientsSeen, listClients } from '../progress/clients-seen.ts';
-import { heldItems } from '../progress/held-items.ts';
+import { heldItems, heldNow } from '../progress/held-items.ts';
 import {
   attentionOf,
   isShown,
@@ -24,7 +24,7 @@ import {
 import { type RecordOptions, recordsOf } from '../progress/record-reads.ts';
 import { requireInstance } from '../read/instance-views.ts';
 import { answerEach, type SeenPart } from '../seen-sources.ts';
-import { activeView, type ViewSources } from '../views.ts';
+import { activeView } from '../views.ts';
 import { askedBy, requireOwn, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
 
 interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, RecordOptions {
@@ -51,9 +51,9 @@ export function createOperator(options: OperatorOptions) {
 
 function operatorOf(options: OperatorOptions, seen: SeenPart | undefined) {
   return {
-    held: (): readonly HeldItem[] => heldIn(options),
+    held: (): readonly HeldItem[] => finish(heldItems(options.rows, options.refused())),
     /** Resolves with what is held, and who has written the commits that ask for it. A proxy is told of no person. */
-    heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, heldIn(options), options),
+    heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, options),
     ...progressOf(options),
     ...recordsOf(options, seen?.view),
     /** Returns the registered clients as a client may see them, and when each was seen last. */
@@ -79,17 +79,17 @@ const AUTHORS_MAX = 20;
 
 async function withAuthors(
   { role }: Client,
-  items: readonly HeldItem[],
-  { authorOf }: Pick<OperatorOptions, 'authorOf'>,
+  { rows, refused, authorOf, inSlices }: OperatorOptions,
 ): Promise<readonly AuthoredHold[]> {
+  const items = await inSlices(heldItems(rows, refused()));
   const commits = role === 'proxy' ? [] : new Set(items.flatMap(({ commit }) => commit ?? []));
   const authors = new Map<string, string | null>();
   for (const commit of [...commits].slice(0, AUTHORS_MAX)) authors.set(commit, await authorOf(commit));
   return items.map((item) => ({ ...item, author: authors.get(item.commit ?? '') ?? null }));
 }
 
-function heldIn({ rows, refused }: Pick<ViewSources, 'rows' | 'refused'>): readonly HeldItem[] {
-  return heldItems(rows, refused());
+function findHeld({ rows, refused }: OperatorOptions, isMeant: (item: HeldItem) => boolean): HeldItem | undefined {
+  return heldNow(rows, refused()).find(isMeant);
 }
 
 function clientsIn(by: Client, options: OperatorOptions): readonly ClientSeen[] {
@@ -124,7 +124,7 @@ function approvals(options: OperatorOptions) {
     /** Lets happen what is held under a digest. */
     async approve(order: Order, digest: string): Promise<string> {
       const item = await accept(order, () => {
-        const held = heldIn(options).find((one) => one.digest === digest);
+        const held = findHeld(options, (one) => one.digest === digest);
         if (held !== undefined) return held;
         const message = `Nothing is held under the digest "${digest}"; what is held may have changed: look at it again`;
         throw new ServiceError('not_found', message);
@@ -137,7 +137,7 @@ function approvals(options: OperatorOptions) {
       // The branch may have moved on since the person has read it.
       const isHeld = head === commit || (head !== undefined && (await options.isBefore(commit, head)));
       await accept(order, () => {
-        const held = heldIn(options).find(({ kind }) => kind === 'history');
+        const held = findHeld(options, ({ kind }) => kind === 'history');
         if (isHeld && held !== undefined && heldHead(options) === head)
           return { ...held, digest: historyDigest(commit) };
         throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give its full id`);

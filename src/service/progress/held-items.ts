@@ -1,4 +1,5 @@
 // Lists everything that waits for an approval, as the API answers it.
+import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { failuresMax } from '../../machine/rollout.ts';
@@ -7,15 +8,34 @@ import type { HeldRow, RolloutRow } from '../../model/rows.ts';
 import type { HeldItem } from '../answers.ts';
 import type { PresentRows, RowsAtMoment } from '../views.ts';
 
-/** Returns held instances by name, then what else is held. */
-export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined): readonly HeldItem[] {
-  const deletes = [...rows.list('held')]
-    .sort(([a], [b]) => compareNames(a, b))
-    .map(([instance, row]): HeldItem => {
-      const { digest, since, servers, commit = null } = row;
-      return { kind: 'deletes', digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
-    });
-  return [...deletes, ...failures(rows), ...commitHolds(refused)];
+/** Returns work that lists held instances by name, then what else is held: as of the moment of this call. */
+export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined): Steps<readonly HeldItem[]> {
+  return sortItems(heldNow(rows, refused).toArray());
+}
+
+function* sortItems(items: readonly HeldItem[]): Steps<readonly HeldItem[]> {
+  const byInstance = new Map<string, HeldItem>();
+  const others: HeldItem[] = [];
+  yield* visitAll(items, (item) => {
+    if (item.instance === null) others.push(item);
+    else byInstance.set(item.instance, item);
+  });
+  const sorted: HeldItem[] = [];
+  yield* visitAll(yield* sortNames([...byInstance.keys()]), (name) => {
+    const item = byInstance.get(name);
+    if (item !== undefined) sorted.push(item);
+  });
+  return sorted.concat(others);
+}
+
+/** Yields all that is held, in no order. */
+export function* heldNow(rows: PresentRows, refused: RefusedCommit | undefined): Generator<HeldItem> {
+  for (const [instance, row] of rows.list('held')) {
+    const { digest, since, servers, commit = null } = row;
+    yield { kind: 'deletes', digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
+  }
+  yield* failures(rows);
+  yield* commitHolds(refused);
 }
 
 /** Returns true if deletes that are still held are approved: what was approved is judged at once where that is possible. */

@@ -29,7 +29,7 @@ export function* measureRecorded(sources: MeasuredSources, set: SetGauge): Steps
   if (view !== undefined) yield* measureInstances(view, { instances, stallsOf: sources.stallsOf }, set);
   if (sources.desired() !== undefined) yield* measureDelivered(activeView(sources), set);
   measureCommits(sources, set);
-  measureHeld(sources, set);
+  yield* measureHeld(sources, set);
   const budget = removalsMax(deleteBudget, serverCount(rows, now()));
   set('treeline_delete_budget_left', {}, Math.max(0, budget - openRemovals(rows, now())));
   set('treeline_store_bytes', {}, rows.rowBytes);
@@ -90,8 +90,8 @@ function measureCommits({ desired, refused, now }: MeasuredSources, set: SetGaug
   set('treeline_commit_lag_seconds', {}, secondsSince(refused()?.since, now()));
 }
 
-function measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): void {
-  const items = heldItems(rows, refused());
+function* measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): Steps<void> {
+  const items = yield* heldItems(rows, refused());
   for (const kind of HOLD_KINDS) set('treeline_held', { kind }, items.filter((item) => item.kind === kind).length);
   const servers = items.filter(({ kind }) => kind === 'deletes').flatMap(({ resources }) => resources);
   set('treeline_deletes_held', {}, servers.length);

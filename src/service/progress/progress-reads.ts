@@ -139,7 +139,7 @@ export function attentionOf(options: ProgressOptions): Steps<readonly AttentionI
 function* attentionAt(facts: OverviewFacts): Steps<readonly AttentionItem[]> {
   const found = concernedNow(facts);
   const mistakesOf = yield* mistakesByInstance(facts.view.desired);
-  return yield* attentionIn({ role: 'administrator' }, { ...facts, ...found, mistakesOf });
+  return yield* attentionIn({ role: 'administrator' }, { ...facts, ...found, held: yield* found.held, mistakesOf });
 }
 
 function concernedNow({ view: { rows }, refused, hasEntry, noticed }: OverviewFacts) {
@@ -161,6 +161,7 @@ interface OverviewParts {
 
 function* overviewAt(by: Client, { facts, found, moment }: OverviewParts): Steps<Overview> {
   const view = yield* moment;
+  const held = yield* found.held;
   const refused = facts.isActive ? undefined : facts.refused;
   const mistakesOf = yield* mistakesByInstance(view.desired);
   const instances: Overview['instances'][number][] = [];
@@ -175,10 +176,10 @@ function* overviewAt(by: Client, { facts, found, moment }: OverviewParts): Steps
   return {
     commit: view.desired.commit,
     newest: unfollowed(by, facts.refused),
-    held: found.held,
+    held,
     ...(by.role === 'proxy' ? {} : { author: facts.author ?? null, ...facts.outages }),
     ...replicaFacts(by, facts),
-    ...firstOf(yield* attentionIn(by, { ...facts, ...found, view, mistakesOf })),
+    ...firstOf(yield* attentionIn(by, { ...facts, ...found, held, view, mistakesOf })),
     counts: counts.counts(),
     instances,
   };

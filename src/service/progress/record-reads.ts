@@ -132,10 +132,11 @@ function shownTo(by: Asking, event: InstanceEvent): InstanceEvent {
 /** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */
 function* listServers(
   moment: Steps<View<{ readonly commit: string }>>,
-  held: readonly HeldItem[],
+  heldAtMoment: Steps<readonly HeldItem[]>,
   seen: SeenServers | undefined,
 ): Steps<RecordedState> {
   const { desired, rows } = yield* moment;
+  const held = yield* heldAtMoment;
   const instances = new Set(rows.list('held').keys());
   const servers: RecordedServer[] = [];
   yield* visitAll(yield* sortNames([...rows.list('server').keys()]), (name) => {
