@@ -56,7 +56,6 @@ export function readHosts(file: string, text: string, target: Target): void {
 
 /** What a group has. Ansible refuses or skips everything else. */
 const PARTS: readonly string[] = ['hosts', 'children', 'vars'];
-const UNREAD = 'nothing below this is read';
 const MADE_BY_PROGRAM = 'a program makes this inventory: name a file with what it prints';
 
 interface Target {
@@ -76,7 +75,7 @@ function readGroup(name: string, located: Located, target: Target): void {
   const { groups, inventory } = target;
   const group = groups.group(name);
   for (const [part, { file, line }] of located.kind === 'map' ? located.entries : []) {
-    if (!PARTS.includes(part)) inventory.leave({ file, line }, part, `a group has ${PARTS.join(', ')}: ${UNREAD}`);
+    if (!PARTS.includes(part)) inventory.leave({ file, line }, part, `only ${PARTS.join(', ')} of a group are read`);
   }
   const hosts = entryOf(located, 'hosts');
   if (hosts?.kind === 'map') {
@@ -103,8 +102,7 @@ function readIni(file: string, text: string, { groups, inventory }: Target): voi
     const [, name, kind = 'hosts'] = /^\[([^:\]]+)(?::([^\]]*))?\]\s*(?:[#;].*)?$/.exec(line) ?? [];
     if (name !== undefined) {
       section = [name, kind];
-      if (!PARTS.includes(kind))
-        inventory.leave(at, '', `a section is [${name}], [${name}:children] or [${name}:vars]: ${UNREAD}`);
+      if (!PARTS.includes(kind)) inventory.leave(at, '', 'the section of a group ends in :children, :vars or neither');
       else if (kind !== 'vars') groups.group(name);
     } else if (!PARTS.includes(section[1])) continue;
     else if (section[1] === 'children') groups.group(section[0]).children.add(line.split(/\s*#/)[0] ?? '');

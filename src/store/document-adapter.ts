@@ -2,11 +2,11 @@
 // database takes one by one, and read from those that it holds.
 import type { RunInSlices } from '../base/slices.ts';
 import { type Steps, visitAll } from '../base/steps.ts';
-import type { Json } from '../model/json.ts';
+import { isMap, parseJson } from '../model/json.ts';
 import type { Spec } from '../model/spec.ts';
 import { eventOf, keptEvent } from './event-log.ts';
 import { type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
-import { decodeRow, type KeptRow, keptRows, type Row, WANTED_KIND } from './row-json.ts';
+import { decodeRow, type KeptRow, keptRows, missingField, type Row, WANTED_KIND } from './row-json.ts';
 import { SharedValues } from './shared-values.ts';
 import { isRowKind, rowsOf, type StoreDocument, setRow } from './store-document.ts';
 import { newerVersion } from './store-error.ts';
@@ -136,18 +136,21 @@ export class RowReader {
     this.#path = path;
   }
 
-  /** Returns the row; undefined for a wanted spec, which becomes a part of its server. Throws StoreError for an unknown kind. */
+  /** Returns the row; undefined for a wanted spec, which becomes a part of its server. Throws StoreError for one of another version. */
   read([kind, name, value]: KeptRow): Row | undefined {
-    const fields: Json = JSON.parse(value ?? 'null');
+    const fields = parseJson(value ?? 'null');
     if (kind === WANTED_KIND) {
-      if (fields !== null) this.#wanted.set(name, fields as unknown as Spec);
+      if (isMap(fields)) this.#wanted.set(name, fields as unknown as Spec);
       return undefined;
     }
     const { tables } = this.#document;
     if (!isRowKind(tables, kind)) throw newerVersion(this.#path, `rows of a kind it does not know, "${kind}"`);
     if (value === null) return { kind, name, value };
-    const wanted = kind === 'server' ? (this.#wanted.get(name) ?? tables.server.get(name)?.wanted) : undefined;
+    const wanted = (kind === 'server' && (this.#wanted.get(name) ?? tables.server.get(name)?.wanted)) || undefined;
     this.#wanted.delete(name);
-    return this.#shared.share({ kind, name, value: decodeRow(kind, fields, wanted ?? undefined) });
+    const missing = missingField(kind, fields, wanted);
+    if (missing !== undefined)
+      throw newerVersion(this.#path, `the row of the ${kind} "${name}" without its "${missing}"`);
+    return this.#shared.share({ kind, name, value: decodeRow(kind, fields, wanted) });
   }
 }

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { isMap } from '../model/json.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { NO_VALUES, type StoredEvent } from './event-log.ts';
-import { decodeRow } from './row-json.ts';
+import { decodeRow, missingField } from './row-json.ts';
 import { SharedValues } from './shared-values.ts';
 import { emptyStoreDocument, isRowKind, type StoreDocument, setRow } from './store-document.ts';
 import { codeOf, newerVersion, StoreError } from './store-error.ts';
@@ -109,8 +109,9 @@ class FormerReader {
     const before: Rows[RowKind] | undefined = this.document.tables[kind].get(name);
     if (mark !== undefined && before === undefined) return false;
     const fields = mark === undefined ? value : { ...before, ...value };
-    const row =
-      fields === null ? null : decodeRow(kind, fields, (fields as unknown as Partial<ServerRow>).wanted ?? undefined);
+    const wanted = (fields as Partial<ServerRow> | null)?.wanted ?? undefined;
+    if (fields !== null && missingField(kind, fields, wanted) !== undefined) return false;
+    const row = fields === null ? null : decodeRow(kind, fields, wanted);
     setRow(this.document.tables, this.#shared.share({ kind, name, value: row }));
     return true;
   }

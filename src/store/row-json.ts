@@ -1,5 +1,6 @@
 // Writes rows as JSON, and reads them. What rarely changes of a server's row and is most of it, the wanted spec, is kept as a
 // row of its own, so that a step writes little.
+import { isMap } from '../model/json.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 
@@ -26,6 +27,46 @@ export function keptRows({ kind, name, value }: Row, before: Rows[RowKind] | und
   const kept: KeptRow = [kind, name, row === null ? null : JSON.stringify(withoutWanted(row))];
   if (wanted === ((before as ServerRow | undefined)?.wanted ?? null)) return [kept];
   return [kept, [WANTED_KIND, name, wanted === null ? null : JSON.stringify(wanted)]];
+}
+
+/** What rows and specs of every version that is read have: nothing that one of them has added. */
+const FIELDS = {
+  head: 'commit time',
+  beginning: 'began signs',
+  pinned: 'path oid object commit',
+  active: 'path oid object',
+  terminating: 'path oid object',
+  node: 'oid updated',
+  held: 'digest servers reason since',
+  approval: 'what by reason time',
+  removal: 'time',
+  suspension: 'by reason since until',
+  acknowledgement: 'by reason since until kinds',
+  rollout: 'updates',
+  commitStatus: 'validate apply since',
+  seen: 'lastSeen notBefore notAfter',
+  delivery: 'records incarnation fetched applied told',
+  alert: 'since targets data',
+  notification: 'target type subject time data state attempts triedAt answer',
+  server:
+    'instance key index policy state reason since commit generation incarnation wanted applied approved adopting checked ' +
+    'mayExist action dirty replacing attempt gaveUp due provider outputs updated lastRecord',
+  spec: 'kind properties layers configurationOnly dependsOn lists',
+} satisfies Readonly<Record<RowKind | 'spec', string>>;
+const NAMES = new Map(Object.entries(FIELDS).map(([what, names]) => [what, names.split(' ')]));
+
+/** Returns a field that such a row lacks, so that this version cannot go on from it; undefined: it has all. */
+export function missingField(kind: RowKind, fields: unknown, wanted: Spec | undefined): string | undefined {
+  const missing = missingIn(kind, fields);
+  if (missing !== undefined || kind !== 'server') return missing;
+  const { wanted: own, applied, action } = fields as ServerRow;
+  const isSpec = (spec: unknown): boolean => missingIn('spec', spec === WANTED ? (wanted ?? own) : spec) === undefined;
+  const specs = { wanted: own, applied, action: action === null ? null : action.spec };
+  return Object.entries(specs).find(([, spec]) => spec !== null && !isSpec(spec))?.[0];
+}
+
+function missingIn(what: keyof typeof FIELDS, value: unknown): string | undefined {
+  return NAMES.get(what)?.find((name) => !isMap(value) || value[name] === undefined);
 }
 
 /** Returns the row whose JSON was parsed. `wanted` is that of a server, if a spec was kept for it. */

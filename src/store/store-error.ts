@@ -20,7 +20,7 @@ export function codeOf(error: unknown): string | undefined {
 /** Returns the error for a file that a newer version of Treeline wrote; `what` says what is not known in it. */
 export function newerVersion(path: string, what: string): StoreError {
   return new StoreError(
-    `${path} was written by another version of Treeline: it has ${what}. Start that version on it. Or move the file away: ` +
+    `${path} was written by another version of Treeline: it has ${what}. Start that version on it. Or move it away: ` +
       'then everything is found again by looking, as after a lost store (docs/operations.md)',
   );
 }

@@ -124,17 +124,17 @@ not imported: 2 values
     [
       'nodes of a tree where there is none',
       ['inventory', '--nodes', 'binary.csv', '--out', 'o'],
-      'treeline: --nodes is for sources of the kind hiera, and none is: leave it out, or say --kind hiera\n',
+      'treeline: --nodes is for sources of the kind hiera: leave it out, or say --kind hiera\n',
     ],
     [
       'playbooks of a table',
       ['binary.csv', '--playbooks', '.', '--out', 'o'],
-      'treeline: --playbooks is for sources of the kind ansible, and none is: leave it out, or say --kind ansible\n',
+      'treeline: --playbooks is for sources of the kind ansible: leave it out, or say --kind ansible\n',
     ],
     [
       'playbooks without variables',
       ['inventory', '--playbooks', 'nowhere', '--out', 'o'],
-      'treeline: --playbooks nowhere has no group_vars and no host_vars: name the folder that has them\n',
+      'treeline: --playbooks nowhere: neither group_vars nor host_vars is there\n',
     ],
     ['no servers', ['inventory/group_vars', '--out', 'o'], 'no server was found in the sources'],
     [

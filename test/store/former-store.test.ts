@@ -2,6 +2,7 @@
 // removals, and a backup that was taken before the last commit. Every later version reads all of it.
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import type { RowKind } from '../../src/model/rows.ts';
@@ -10,6 +11,7 @@ import { createLowdbStore } from '../../src/store/lowdb-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { emptyStoreDocument } from '../../src/store/store-document.ts';
 import { restoreStore } from '../../src/store/store-file.ts';
+import { serverRow } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const FORMER = join(import.meta.dirname, 'former');
@@ -119,6 +121,21 @@ describe('a journal of a former version', () => {
       damaged[before + at] = (damaged[before + at] ?? 0) ^ 1;
       await expect(opened(file, damaged)).rejects.toThrow(`/${file} is damaged: `);
     }
+  });
+
+  it.each([
+    ['of a kind that is not known', ['wanted', 'web-1', {}]],
+    ['of a server without its wanted spec', ['server', 'web-1', { ...serverRow(), wanted: 'wanted' }]],
+    ['without a field', ['node', 'a', { oid: 'x' }]],
+    ['that is no map', ['node', 'a', ['x']]],
+  ])('is refused where it has a row %s', async (_what, row) => {
+    const records = recordsOf(join(FORMER, 'journal'));
+    const { sequence } = JSON.parse((records.at(-1) ?? '').toString().slice('00000000 00000000 '.length));
+    const json = Buffer.from(`${JSON.stringify({ sequence: sequence + 1, rows: [row] })}\n`);
+    const head = [json.length, crc32(json)].map((value) => `${value.toString(16).padStart(8, '0')} `).join('');
+    await expect(opened('journal', Buffer.concat([...records, Buffer.from(head), json]))).rejects.toThrow(
+      '/journal is damaged: a record does not fit those before it.',
+    );
   });
 
   it('is refused where a record or the journal is missing', async () => {

@@ -1,7 +1,7 @@
 // What former versions have left behind, as record.ts has recorded it by running them: settings, a stacks repository made of the sample of
 // their time, a store, and the servers of a simulated provider. This version goes on from there without one action.
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -124,14 +124,47 @@ describe.runIf(!IS_ON_POSTGRES)('refuses, and leaves as it is,', () => {
     await expectRefusal(site, `${REFUSED} format version 6, not 5.`);
   });
 
+  /** Writes rows of a kind again with what `change` returns for their values, under the kind `as`. */
+  function changeRows(site: Site, kind: string, change: (value: string) => string, as = kind): void {
+    changeStore(site, (database) => {
+      const set = database.prepare('UPDATE rows SET kind = ?, value = ?, checksum = ? WHERE kind = ? AND name = ?');
+      for (const row of database.prepare('SELECT name, value FROM rows WHERE kind = ?').all(kind)) {
+        const [name, value] = [String(row.name), change(String(row.value))];
+        set.run(as, value, checksumOf(as, name, value), kind, name);
+      }
+    });
+  }
+
   it('rows of a kind that only a newer version knows', async () => {
     const { site } = await takeOver('sqlite-2');
-    changeStore(site, (database) => {
-      const set = database.prepare('UPDATE rows SET kind = ?, checksum = ? WHERE kind = ? AND name = ?');
-      for (const { name, value } of database.prepare("SELECT name, value FROM rows WHERE kind = 'suspension'").all())
-        set.run('tomorrow', checksumOf('tomorrow', String(name), String(value)), 'suspension', String(name));
-    });
+    changeRows(site, 'suspension', String, 'tomorrow');
     await expectRefusal(site, `${REFUSED} rows of a kind it does not know, "tomorrow".`);
+  });
+
+  // So they were for half an hour, while rows were read in the opposite order.
+  it('wanted specs of the kind "wanted"', async () => {
+    const { site } = await takeOver('sqlite-2');
+    changeRows(site, 'desired', String, 'wanted');
+    await expectRefusal(site, `${REFUSED} the row of the server "orders-db" without its "wanted".`);
+  });
+
+  it('rows with other fields', async () => {
+    const { site } = await takeOver('sqlite-2');
+    const path = join(site.state, 'store.sqlite');
+    const good = readFileSync(path);
+    const rows: readonly (readonly [kind: string, from: string | RegExp, to: string, row: string, field: string])[] = [
+      ['suspension', '"until"', '"till"', 'suspension "orders-db"', 'until'],
+      ['head', /.*/, '["x"]', 'head "head"', 'commit'],
+      ['head', '{', '', 'head "head"', 'commit'],
+      ['server', '"applied":"wanted"', '"applied":{}', 'server "orders-db"', 'applied'],
+      ['server', '"action":null', '"action":{"spec":1}', 'server "orders-db"', 'action'],
+      ['desired', '"layers"', '"layer"', 'server "orders-db"', 'wanted'],
+    ];
+    for (const [kind, from, to, row, field] of rows) {
+      writeFileSync(path, good);
+      changeRows(site, kind, (value) => value.replace(from, to));
+      await expectRefusal(site, `${REFUSED} the row of the ${row} without its "${field}". Start that version on it.`);
+    }
   });
 });
 

@@ -39,14 +39,9 @@ const DEPTH_MAX = 32;
 export async function readSources(sources: readonly string[], options: SourceOptions): Promise<Inventory> {
   const { nodes, playbooks, progress } = options;
   const read = sources.map((source) => [source, options.kind ?? kindOf(source)] as const);
-  for (const [option, given, of] of [
-    ['nodes', nodes, 'hiera'] as const,
-    ['playbooks', playbooks, 'ansible'] as const,
-  ]) {
-    if (given === undefined || read.some(([, kind]) => kind === of)) continue;
-    throw new CommandFailure(
-      `--${option} is for sources of the kind ${of}, and none is: leave it out, or say --kind ${of}`,
-    );
+  for (const [option, of] of [['nodes', 'hiera'] as const, ['playbooks', 'ansible'] as const]) {
+    if (options[option] === undefined || read.some(([, kind]) => kind === of)) continue;
+    throw new CommandFailure(`--${option} is for sources of the kind ${of}: leave it out, or say --kind ${of}`);
   }
   const inventory = new Inventory();
   const reader = new SourceReader(inventory);
@@ -74,9 +69,7 @@ async function readHostsAt(source: string, reader: SourceReader, playbooks: stri
   for (const folder of playbooks === undefined ? beside : [...beside, playbooks]) {
     const found = ['group_vars', 'host_vars'].map((name) => join(folder, name)).filter(isFolder);
     if (folder === playbooks && found.length === 0)
-      throw new CommandFailure(
-        `--playbooks ${playbooks} has no group_vars and no host_vars: name the folder that has them`,
-      );
+      throw new CommandFailure(`--playbooks ${playbooks}: neither group_vars nor host_vars is there`);
     for (const path of found) for (const [file, text] of await reader.below(path)) files.set(file, text);
   }
   const prefix = playbooks === undefined ? undefined : join(playbooks, '/').replace(/^\.\//, '');

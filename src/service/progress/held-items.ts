@@ -15,17 +15,10 @@ export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined)
 
 function* sortItems(items: readonly HeldItem[]): Steps<readonly HeldItem[]> {
   const byInstance = new Map<string, HeldItem>();
-  const others: HeldItem[] = [];
-  yield* visitAll(items, (item) => {
-    if (item.instance === null) others.push(item);
-    else byInstance.set(item.instance, item);
-  });
+  yield* visitAll(items, (item) => item.instance !== null && byInstance.set(item.instance, item));
   const sorted: HeldItem[] = [];
-  yield* visitAll(yield* sortNames([...byInstance.keys()]), (name) => {
-    const item = byInstance.get(name);
-    if (item !== undefined) sorted.push(item);
-  });
-  return sorted.concat(others);
+  yield* visitAll(yield* sortNames([...byInstance.keys()]), (name) => sorted.push(byInstance.get(name) as HeldItem));
+  return sorted.concat(items.filter(({ instance }) => instance === null));
 }
 
 /** Yields all that is held, in no order. */

@@ -12,7 +12,7 @@ import { NotLeading } from '../../../src/store/store-error.ts';
 import { committedFencings, startLeadingProcess } from '../../support/leading-process.ts';
 import { pausingSlices } from '../../support/pausing-slices.ts';
 import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
-import { writeText } from '../../support/rows.ts';
+import { textRow, writeText } from '../../support/rows.ts';
 
 let server: PostgresServer;
 
@@ -85,7 +85,7 @@ async function holdCommit(url: string, revision: number, lease?: CommitLease) {
   const committed = adapter.commit(
     revision,
     (async function* () {
-      yield { rows: [['node', 'held', '{}'] as const], events: [] };
+      yield { rows: [['node', 'held', JSON.stringify(textRow('one'))] as const], events: [] };
       begun.resolve();
       await gate.promise;
     })(),

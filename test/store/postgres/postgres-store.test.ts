@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { NewEvent } from '../../../src/model/instance-event.ts';
 import type { DocumentAdapter } from '../../../src/store/document-adapter.ts';
 import type { LowdbStore, LowdbStoreOptions } from '../../../src/store/lowdb-store.ts';
+import { checksumOf } from '../../../src/store/piece.ts';
 import type { DatabaseLimits } from '../../../src/store/postgres/connection.ts';
 import { openPostgresStore, PostgresAdapter } from '../../../src/store/postgres/postgres-adapter.ts';
 import { StoreError } from '../../../src/store/store-error.ts';
@@ -317,6 +318,23 @@ describe('refused', () => {
     expect(await refused(hide('b'), 'SELECT 1')).toMatch(/its rows take \d+ bytes, and \d+ were written/);
   });
 
+  it('is a database with rows that this version cannot go on from, also by a store that is open', async () => {
+    const url = await server.create();
+    const [store, beside] = [await open(url), await open(url)];
+    await store.commit([{ kind: 'server', name: 'web-1', value: serverRow(), expected: undefined }]);
+    const checksum = checksumOf('wanted', 'web-1', JSON.stringify(serverRow().wanted));
+    await server.run(
+      `UPDATE treeline.rows SET kind = 'wanted', checksum = ${checksum} WHERE kind = 'desired';
+       UPDATE treeline.state SET bytes = bytes - 1`,
+      url,
+    );
+    const said =
+      'was written by another version of Treeline: it has the row of the server "web-1" without its "wanted"';
+    await expect(openPostgresStore({ url })).rejects.toThrow(said);
+    await expect(beside.refresh()).rejects.toThrow(said);
+    expect(beside.list('server').size).toBe(0);
+  });
+
   it('is a commit to another database, and to one that was set back', async () => {
     const url = await server.create();
     const store = await open(url);
@@ -364,7 +382,7 @@ it('gives up waiting for a process that does not end its commit, and leaves noth
   const holding = holder.commit(
     1,
     (async function* () {
-      yield { rows: [['node', 'a', '{}'] as const], events: [] };
+      yield { rows: [['node', 'a', JSON.stringify(textRow('one'))] as const], events: [] };
       begun.resolve();
       await held.promise;
     })(),
