@@ -96,12 +96,10 @@ interface FieldKind<Value extends Json> {
 
 /** A field that holds any string. */
 export const TEXT: FieldKind<string> = { is: 'a string', accepts: (value) => typeof value === 'string' };
-/** Characters of the reason of an operation; the event that shows it has no more. */
-export const REASON_LENGTH_MAX = 1_000;
-/** A field that says why. */
+/** A field that says why. The event that shows it has no more characters. */
 export const REASON: FieldKind<string> = {
-  is: `a string of at most ${REASON_LENGTH_MAX} characters`,
-  accepts: (value): value is string => typeof value === 'string' && value.length <= REASON_LENGTH_MAX,
+  is: 'a string of at most 1000 characters',
+  accepts: (value): value is string => typeof value === 'string' && value.length <= 1_000,
 };
 /** A field that holds `true`; false is said by leaving it out. */
 export const TRUE: FieldKind<true> = { is: 'true', accepts: (value): value is true => value === true };

@@ -29,8 +29,8 @@ export function keptRows({ kind, name, value }: Row, before: Rows[RowKind] | und
   return [kept, [WANTED_KIND, name, wanted === null ? null : JSON.stringify(wanted)]];
 }
 
-/** What rows and specs of every version that is read have: nothing that one of them has added. */
-const FIELDS = {
+/** The fields that rows have in every version that is read: none that a later one has added. */
+const FIELDS: Readonly<Record<RowKind, string>> = {
   head: 'commit time',
   beginning: 'began signs',
   pinned: 'path oid object commit',
@@ -51,22 +51,25 @@ const FIELDS = {
   server:
     'instance key index policy state reason since commit generation incarnation wanted applied approved adopting checked ' +
     'mayExist action dirty replacing attempt gaveUp due provider outputs updated lastRecord',
-  spec: 'kind properties layers configurationOnly dependsOn lists',
-} satisfies Readonly<Record<RowKind | 'spec', string>>;
-const NAMES = new Map(Object.entries(FIELDS).map(([what, names]) => [what, names.split(' ')]));
+};
+const NAMES = new Map(Object.entries(FIELDS).map(([kind, names]) => [kind, names.split(' ')]));
+const SPEC_NAMES = ['kind', 'properties', 'layers', 'configurationOnly', 'dependsOn', 'lists'];
+/** The kinds of rows, in the order in which a whole document is written. */
+export const ROW_KINDS = Object.keys(FIELDS) as RowKind[];
 
 /** Returns a field that such a row lacks, so that this version cannot go on from it; undefined: it has all. */
 export function missingField(kind: RowKind, fields: unknown, wanted: Spec | undefined): string | undefined {
-  const missing = missingIn(kind, fields);
+  const missing = missingIn(fields, NAMES.get(kind) ?? []);
   if (missing !== undefined || kind !== 'server') return missing;
   const { wanted: own, applied, action } = fields as ServerRow;
-  const isSpec = (spec: unknown): boolean => missingIn('spec', spec === WANTED ? (wanted ?? own) : spec) === undefined;
+  const isSpec = (spec: unknown): boolean =>
+    missingIn(spec === WANTED ? (wanted ?? own) : spec, SPEC_NAMES) === undefined;
   const specs = { wanted: own, applied, action: action === null ? null : action.spec };
   return Object.entries(specs).find(([, spec]) => spec !== null && !isSpec(spec))?.[0];
 }
 
-function missingIn(what: keyof typeof FIELDS, value: unknown): string | undefined {
-  return NAMES.get(what)?.find((name) => !isMap(value) || value[name] === undefined);
+function missingIn(value: unknown, names: readonly string[]): string | undefined {
+  return names.find((name) => !isMap(value) || value[name] === undefined);
 }
 
 /** Returns the row whose JSON was parsed. `wanted` is that of a server, if a spec was kept for it. */

@@ -2,7 +2,7 @@
 // of the last commit.
 import type { RowKind, Rows } from '../model/rows.ts';
 import { EventLog } from './event-log.ts';
-import type { Row } from './row-json.ts';
+import { ROW_KINDS, type Row } from './row-json.ts';
 
 /** The rows by kind and name. */
 export type Tables = { readonly [Kind in RowKind]: Map<string, Rows[Kind]> };
@@ -24,26 +24,7 @@ export function emptyStoreDocument(): StoreDocument {
     revision: 0,
     rowBytes: 0,
     events: new EventLog(),
-    tables: {
-      head: new Map(),
-      beginning: new Map(),
-      pinned: new Map(),
-      active: new Map(),
-      terminating: new Map(),
-      node: new Map(),
-      held: new Map(),
-      approval: new Map(),
-      removal: new Map(),
-      suspension: new Map(),
-      acknowledgement: new Map(),
-      rollout: new Map(),
-      commitStatus: new Map(),
-      seen: new Map(),
-      delivery: new Map(),
-      alert: new Map(),
-      notification: new Map(),
-      server: new Map(),
-    },
+    tables: Object.fromEntries(ROW_KINDS.map((kind) => [kind, new Map()])) as unknown as Tables,
   };
 }
 

@@ -5,6 +5,7 @@ import { type ShareLimits, Shares } from '../../base/shares.ts';
 import { createSlices } from '../../base/slices.ts';
 import { type Steps, withResult } from '../../base/steps.ts';
 import { didYouMean } from '../../base/wording.ts';
+import { isMap, type Json } from '../../model/json.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { canonicalSerial } from '../../model/serial.ts';
@@ -20,7 +21,7 @@ import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right, requireRight } from '../authorize.ts';
 import { readLag } from '../forward.ts';
-import { jsonBody, REASON, REASON_LENGTH_MAX, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
+import { jsonBody, REASON, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryFlag, queryNumber, queryText } from '../query.ts';
@@ -226,10 +227,10 @@ function refuseDryRun(request: Request): void {
   throw new ServiceError('invalid_input', 'An operation has no dry run: dry_run is for writes. Nothing was done');
 }
 
-/** Longer ones are refused with the other fields; the audit log has the beginning. */
-function givenReason(body: unknown): string {
-  const isText = typeof body === 'object' && body !== null && 'reason' in body && typeof body.reason === 'string';
-  return isText ? String(body.reason).slice(0, REASON_LENGTH_MAX) : '';
+/** What is no reason is refused with the other fields. */
+function givenReason(body: Json): string {
+  const reason = isMap(body) ? body.reason : undefined;
+  return reason !== undefined && REASON.accepts(reason) ? reason : '';
 }
 
 function readAcknowledgement(body: unknown): Parameters<Operator['acknowledge']>[1] {
