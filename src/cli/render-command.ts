@@ -1,7 +1,10 @@
 // `treeline render`: makes files of a machine from templates and the record of its node, once or as a service.
 import type { Command } from 'commander';
-import { loadRenderSettings } from '../agents/render/load-render-settings.ts';
-import { Renderer } from '../agents/render/renderer.ts';
+import { ControllerClient } from '../agents/controller-client.ts';
+import { loadRenderSettings, type RenderSettings } from '../agents/render/load-render-settings.ts';
+import { ManagedFileError } from '../agents/render/managed-file.ts';
+import { TemplateError } from '../agents/render/render-template.ts';
+import { findChanges, Renderer, type RendererOptions } from '../agents/render/renderer.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
@@ -10,6 +13,7 @@ import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { checkServerFiles, describeControllerFailure } from './connection-failure.ts';
+import { print } from './output.ts';
 import { runUntilSignalled, stopWhenInputEnds } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
@@ -17,6 +21,7 @@ import { fromUserDirectory } from './user-directory.ts';
 interface Options {
   readonly config: string;
   readonly once?: true;
+  readonly noop?: true;
   readonly stopWithInput?: true;
 }
 
@@ -27,37 +32,46 @@ export function addRenderCommand(program: Command): void {
     .description('make files of this machine from templates and the record of its node')
     .requiredOption('--config <file>', 'its settings: the controller, the node, templates and files')
     .option('--once', 'make the files right once, and end; without it, go on and follow the record')
+    .option('--noop', 'print which files are not as the record says, and change nothing; also beside the service')
     .option(
       '--stop-with-input',
       'also stop when standard input ends: for a program that starts this, and may be killed',
     )
     .addHelpText(
       'after',
-      '\nExit code of --once: 0 the files are as the record says, 1 they are not or the record is an earlier one, 3 could not run.' +
+      '\nExit code of --once and --noop: 0 the files are as the record says, 1 they are not or the record is an earlier one,\n3 could not run.' +
         '\nSIGTERM or SIGINT stops the service cleanly: a command that runs may end. A second one, a second later, at once.',
     )
     .action(render);
 }
 
-async function render({ config, once, stopWithInput }: Options): Promise<void> {
+async function render({ config, once, noop, stopWithInput }: Options): Promise<void> {
   const settings = await expecting([SettingsError], () => loadRenderSettings(fromUserDirectory(config)));
   const { tls } = settings;
   await checkServerFiles(tls, '');
   const log = createLog(settings.log.level);
   await warnOfOpenFiles(log, { secrets: [{ setting: 'key', path: tls.key }], providers: [] });
   const describe = (error: Error): string => describeControllerFailure(error, tls, { server: 'server', ca: 'ca' });
-  const renderer = await expecting([StoreError, LeftoverError], () =>
-    Renderer.open(settings, { log, clock: systemClock, describe }),
-  );
-  if (once) {
-    await renderOnce(renderer);
-    return;
-  }
+  const options = { log, clock: systemClock, describe };
+  if (noop) return await printChanges(settings, options);
+  const renderer = await expecting([StoreError, LeftoverError], () => Renderer.open(settings, options));
+  if (once) return await renderOnce(renderer);
   renderer.start();
   if (stopWithInput) stopWhenInputEnds();
   await runUntilSignalled(renderer, log);
   // It would keep the process alive.
   if (stopWithInput) process.stdin.destroy();
+}
+
+/** Keeps and confirms nothing, and takes no lock. */
+async function printChanges(settings: RenderSettings, { log, describe }: RendererOptions): Promise<void> {
+  const client = new ControllerClient({ ...settings, log });
+  const reading = client.read({ path: `/hiera/${encodeURIComponent(settings.node)}/` }, undefined);
+  const record = await reading.catch(describe).finally(() => client.close());
+  if (typeof record === 'string') throw new CommandFailure(record);
+  const changes = await expecting([TemplateError, ManagedFileError], () => findChanges(settings, record?.body ?? {}));
+  for (const { path, run } of changes.keys()) print(`would write ${path}${run === null ? '' : `, and run ${run[0]}`}`);
+  if (changes.size > 0) process.exitCode = EXIT_PROBLEMS;
 }
 
 async function renderOnce(renderer: Renderer): Promise<void> {

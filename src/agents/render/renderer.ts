@@ -198,38 +198,18 @@ export class Renderer {
 
   /** Returns what is not right in the end, null if all is. Everything is rendered before the first file is written. */
   async #apply({ record }: Kept): Promise<string | null> {
-    const { files } = this.#settings;
     try {
-      const made = await this.#renderAll(record.body);
-      const changed = new Map<RenderedFile, Uint8Array>();
-      for (const [file, bytes] of made) if (!(await isAsWanted(file, bytes))) changed.set(file, bytes);
+      const changed = await findChanges(this.#settings, record.body);
       await this.#owe(runsOf([...changed.keys()]));
       for (const [file, bytes] of changed) {
         await writeManagedFile(file, bytes);
         this.#options.log.info({ file: file.path }, 'written');
       }
-      return await this.#runOwed(runsOf(files));
+      return await this.#runOwed(runsOf(this.#settings.files));
     } catch (error) {
       if (error instanceof TemplateError || error instanceof ManagedFileError) return error.message;
       throw error;
     }
-  }
-
-  /** Throws TemplateError with all that is wrong. */
-  async #renderAll(record: JsonMap): Promise<ReadonlyMap<RenderedFile, Uint8Array>> {
-    const made = new Map<RenderedFile, Uint8Array>();
-    const faults: string[] = [];
-    for (const file of this.#settings.files) {
-      try {
-        const bytes = await readTemplate(file.template);
-        made.set(file, Buffer.from(renderTemplate({ file: file.template, bytes, node: this.#settings.node, record })));
-      } catch (error) {
-        if (!(error instanceof TemplateError)) throw error;
-        faults.push(error.message);
-      }
-    }
-    if (faults.length > 0) throw new TemplateError(faults.join('\n'));
-    return made;
   }
 
   /** Records commands before their files are written: who is killed in between runs them at the next start. */
@@ -293,6 +273,24 @@ export class Renderer {
         this.#options.log.warn({ err: error }, 'the controller takes no confirmation');
     }
   }
+}
+
+/** Returns the files that are not as a record says, with what they are to hold. Throws TemplateError with all of them, and ManagedFileError. */
+export async function findChanges(settings: RenderSettings, record: JsonMap): Promise<Map<RenderedFile, Uint8Array>> {
+  const changed = new Map<RenderedFile, Uint8Array>();
+  const faults: string[] = [];
+  for (const file of settings.files) {
+    try {
+      const bytes = await readTemplate(file.template);
+      const made = Buffer.from(renderTemplate({ file: file.template, bytes, node: settings.node, record }));
+      if (!(await isAsWanted(file, made))) changed.set(file, made);
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      faults.push(error.message);
+    }
+  }
+  if (faults.length > 0) throw new TemplateError(faults.join('\n'));
+  return changed;
 }
 
 function runsOf(files: readonly RenderedFile[]): readonly string[] {

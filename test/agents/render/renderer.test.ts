@@ -1,6 +1,6 @@
 // `treeline render` beside a real controller: a process of its own over real TLS, its files, its commands and its exit codes.
 import { X509Certificate } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { loadRenderSettings } from '../../../src/agents/render/load-render-settings.ts';
@@ -125,9 +125,20 @@ it(
 it(
   'makes the files once, and says in its exit code whether they are right',
   async () => {
-    const { site, controller, config, read, runs } = await openScene(FILES);
-    const once = () => treeline(['render', '--config', config, '--once']);
+    const { site, controller, folder, config, read, runs } = await openScene(FILES);
+    const once = (how = '--once') => treeline(['render', '--config', config, how]);
+    const lines = ['app', 'log', 'other'].map(
+      (name) => `would write ${folder}/${name}.conf, and run ${site.folder}/note\n`,
+    );
+    expect(await once('--noop')).toMatchObject({
+      code: 1,
+      stdout: lines.join(''),
+      stderr: '',
+    });
+    expect([readdirSync(folder), runs(), existsSync(join(site.folder, 'render-state'))]).toEqual([[], [], false]);
+    expect((await controller.get('/operations/delivered')).body).toMatchObject({ counts: { delivered: 0 } });
     expect(await once()).toMatchObject({ code: 0, stderr: '' });
+    expect(await once('--noop')).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(runs()).toEqual(['one web-1', 'two web-1']);
     expect((await once()).code).toBe(0);
     expect(runs()).toHaveLength(2);
@@ -141,9 +152,15 @@ it(
         /log\.liquid:2:4: neither the record of web-1 .* has "levle"; did you mean "level"\?\n/,
       ),
     });
+    expect(await once('--noop')).toMatchObject({ code: 3, stdout: '', stderr: wrong.stderr });
     expect(read('app.conf')).toBe('listen 80\nlisten 443\n');
     writeFileSync(join(site.folder, 'log.liquid'), 'level={{ level }}\n');
     await controller.stop();
+    expect(await once('--noop')).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringMatching(/nothing listens/),
+    });
     const alone = await once();
     expect(alone).toMatchObject({ code: 1, stderr: expect.stringMatching(/^treeline: nothing listens there/) });
     expect(read('app.conf')).toBe('new info');
@@ -222,8 +239,9 @@ it(
 
     const service = new ServingProcess(config, 'render');
     await expect.poll(runs, PATIENCE).toEqual(['begun']);
-    const second = once(config);
+    const [second, beside] = [once(config), treeline(['render', '--config', config, '--noop'])];
     const ended = service.end('SIGTERM');
+    expect((await beside).stdout).toBe('');
     expect(await second).toMatchObject({
       code: 3,
       stderr: expect.stringMatching(/is in use by process \d+\. Two must/),
