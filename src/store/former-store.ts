@@ -82,9 +82,11 @@ async function replay(records: AsyncGenerator<unknown>, reader: FormerReader, pa
     parts.push(record.rows);
     if (record.continues === true) continue;
     last += 1;
-    const isNew = last > document.revision;
-    if (isNew && !parts.flat().every((line) => reader.add(line)))
-      throw damaged(path, 'a record does not fit those before it');
+    const misfit = last > document.revision ? parts.flat().find((line) => !reader.add(line)) : undefined;
+    if (misfit !== undefined) {
+      const [kind, name] = Array.isArray(misfit) ? misfit : [];
+      throw damaged(path, `the row of the ${kind} "${name}" does not fit those before it, or lacks a field`);
+    }
     document.revision = Math.max(document.revision, last);
     parts = [];
   }

@@ -134,7 +134,7 @@ describe('a journal of a former version', () => {
     const json = Buffer.from(`${JSON.stringify({ sequence: sequence + 1, rows: [row] })}\n`);
     const head = [json.length, crc32(json)].map((value) => `${value.toString(16).padStart(8, '0')} `).join('');
     await expect(opened('journal', Buffer.concat([...records, Buffer.from(head), json]))).rejects.toThrow(
-      '/journal is damaged: a record does not fit those before it.',
+      `/journal is damaged: the row of the ${row[0]} "${row[1]}" does not fit those before it, or lacks a field.`,
     );
   });
 
