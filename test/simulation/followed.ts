@@ -82,7 +82,8 @@ export class Followed {
     const { git } = this.#facts;
     const from = this.#before?.commit;
     const isContinued = from !== undefined && git.isAncestor(from, to);
-    if (commit === to || (isContinued && !git.isAncestor(from, commit))) return false;
+    // Another replica may take the one in force on its way to the next.
+    if (commit === to || commit === from || (isContinued && !git.isAncestor(from, commit))) return false;
     return git.firstParents(to).some(({ oid }) => oid === commit);
   }
 

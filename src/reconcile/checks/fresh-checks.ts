@@ -51,12 +51,21 @@ export class FreshChecks {
     const isKept = (check: NotedCheck): boolean => check.end === 'absent' && !isSameSite(check.checker, checker);
     const checks = (this.#checks.get(server) ?? []).filter(isKept);
     this.#checks.delete(server);
-    const isSlow = msSince(began, this.#clock) > SLOW_MS;
-    const isFirst = isSlow && this.#slow.get(server)?.some((slow) => isSameSite(slow, checker)) !== true;
-    if (end !== 'failed') this.#noteSpeed(server, checker, isSlow);
-    if (end === 'failed' || !isFirst) checks.push({ checker, end, ended: this.now });
+    const isFirstSlow = end !== 'failed' && this.noteSpeed(server, { checker, began });
+    if (!isFirstSlow) checks.push({ checker, end, ended: this.now });
     if (checks.length > 0) this.#checks.set(server, checks);
     this.#prune();
+  }
+
+  /** Notes how fast a check that has just ended was answered. Returns true where it is the first slow one in a row. */
+  noteSpeed(server: string, { checker, began }: BegunCheck): boolean {
+    const known = this.#slow.get(server) ?? [];
+    const others = known.filter((slow) => !isSameSite(slow, checker));
+    const isSlow = msSince(began, this.#clock) > SLOW_MS;
+    const slow = isSlow ? [...others, checker] : others;
+    if (slow.length === 0) this.#slow.delete(server);
+    else this.#slow.set(server, slow);
+    return isSlow && others.length === known.length;
   }
 
   /** Drops what is known of a server: it is removed, or an action on it begins, of which its check tells nothing. */
@@ -73,13 +82,6 @@ export class FreshChecks {
     const checks = this.#checks.get(server) ?? [];
     const last = checks.findLast((check) => isSameSite(check.checker, checker) && this.#isFresh(check));
     return last?.end === 'absent' ? 'answered' : last?.end;
-  }
-
-  #noteSpeed(server: string, checker: Site, isSlow: boolean): void {
-    const others = (this.#slow.get(server) ?? []).filter((slow) => !isSameSite(slow, checker));
-    const slow = isSlow ? [...others, checker] : others;
-    if (slow.length === 0) this.#slow.delete(server);
-    else this.#slow.set(server, slow);
   }
 
   #prune(): void {

@@ -76,11 +76,13 @@ export class ServerChecks {
     if (result?.kind === 'check' && !fitsProxy(asked, this.#responsible(server))) return false;
     const outcome = result?.answer.outcome;
     const isAnswered = outcome === 'done' || outcome === 'absent';
-    // A create needs a check of its own: one answer to a routine check makes no server.
-    if (result?.kind === 'check' && !isRoutine) {
+    if (result?.kind === 'check') {
       const checker = { provider: result.provider, tags: asked };
+      const check = { checker, began: claimed };
       const end = outcome === 'done' ? 'answered' : 'failed';
-      this.#fresh.record(server, outcome === 'absent' ? outcome : end, { checker, began: claimed });
+      // A create needs a check of its own: one answer to a routine check makes no server.
+      if (!isRoutine) this.#fresh.record(server, outcome === 'absent' ? outcome : end, check);
+      else if (isAnswered) this.#fresh.noteSpeed(server, check);
     }
     return result !== undefined && !(isRoutine && !isAnswered);
   }

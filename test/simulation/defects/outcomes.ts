@@ -90,8 +90,8 @@ export const OUTCOME_DEFECTS: readonly PlantedDefect[] = [
       },
       {
         file: 'src/reconcile/checks/server-checks.ts',
-        find: "result?.kind === 'check' && !isRoutine)",
-        replace: "result?.kind === 'check')",
+        find: 'if (!isRoutine) this.#fresh.record(',
+        replace: 'if (isRoutine || true) this.#fresh.record(',
       },
     ],
   },
