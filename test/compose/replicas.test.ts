@@ -1,5 +1,6 @@
 // Several replicas on one real PostgreSQL, in one process: one leads, all answer, and another one goes on where that ends.
-import { mkdirSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
@@ -9,7 +10,7 @@ import type { ListedEvents, ToldEvent } from '../../src/service/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { describedClient } from '../support/described-client.ts';
 import { type ReadStream, readStream } from '../support/event-stream.ts';
-import { createHttpsClient, type HttpsClient } from '../support/https-client.ts';
+import { createHttpsClient, type HttpsClient, type Identity } from '../support/https-client.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { createSite, type Site } from '../support/site.ts';
 
@@ -62,6 +63,13 @@ async function start(site: Site, url: string, name: string): Promise<Running> {
     return { status: answer.status, ...((await answer.json()) as { readonly message: string }) };
   };
   return { name, controller, client, lines, health };
+}
+
+/** Returns the certificate of a second client, and its serial number. */
+function clientOfSite({ folder }: Site): { readonly ours: Identity; readonly serial: string } {
+  const read = (ending: string): string => readFileSync(join(folder, 'pki', `automation-endpoint.${ending}`), 'utf8');
+  const ours = { key: read('key'), cert: read('crt') };
+  return { ours, serial: new X509Certificate(ours.cert).serialNumber };
 }
 
 async function leaderOf(replicas: readonly Running[]): Promise<readonly string[]> {
@@ -231,4 +239,59 @@ it('one that stops answers what waits for a leader, and takes it back', async ()
   });
   await stopped;
   expect(await waiting()).toEqual([]);
+});
+
+it('a client of a tenant sees and changes what is its own, whichever replica it asks', async () => {
+  const tenants = { 'stacks/instances/shop.yaml': `tenant: ours\n${instance('shop-web')}` };
+  const others = { 'stacks/instances/vault.yaml': `tenant: theirs\n${instance('vault-web')}` };
+  const site = await createSite({ ...FILES, ...tenants, ...others });
+  const { ours, serial } = clientOfSite(site);
+  await site.repository.commit({ [`clients/${serial}.yaml`]: 'role: automation-endpoint\ntenant: ours\n' });
+  const url = await server.create();
+  const replicas = [await start(site, url, 'a'), await start(site, url, 'b')];
+  const { leader, others: standbys } = await roles(replicas);
+  const [standby = leader] = standbys;
+  await allReady(replicas);
+  for (const replica of replicas) await expect.poll(() => statusAt(replica, 'vault'), PATIENCE).toBe('Done');
+  const ask = async (replica: Running, path: string, method = 'GET', body?: JsonMap) => {
+    const client = createHttpsClient({ port: replica.controller.api.port, ca: site.ca }, ours);
+    const headers = { 'content-type': 'application/json' };
+    const order = body === undefined ? { method } : { method, headers, body: JSON.stringify(body) };
+    const answer = await client.request(path, order);
+    return { status: answer.status, body: answer.body };
+  };
+  const reads = [
+    '/stacks/instances',
+    '/stacks/instances/shop',
+    '/stacks/instances/vault',
+    '/hiera/shop-web',
+    '/hiera/vault-web',
+  ];
+  const more = [
+    '/hiera/all',
+    '/operations/status',
+    '/operations/recorded',
+    '/operations/servers',
+    '/clients',
+    '/operations/events',
+  ];
+  for (const path of [...reads, ...more]) {
+    const answer = await ask(standby, path);
+    expect(answer, path).toEqual(await ask(leader, path));
+    expect(JSON.stringify(answer), path).not.toContain(path.includes('vault') ? 'theirs' : 'vault');
+  }
+  const foreign = { stackTemplate: 'web', parameters: { name: 'other' }, tenant: 'theirs' };
+  for (const [path, method, body] of [
+    ['/stacks/instances/vault', 'POST', foreign],
+    ['/stacks/instances/vault', 'DELETE', undefined],
+    ['/stacks/instances/other', 'POST', foreign],
+    ['/operations/retry', 'POST', { instance: 'vault' }],
+  ] as const) {
+    const refused = await ask(standby, path, method, body);
+    expect(refused, `${method} ${path}`).toEqual(await ask(leader, path, method, body));
+    expect(refused.status, `${method} ${path}`).toBeOneOf([403, 404, 409]);
+  }
+  const own = { stackTemplate: 'web', parameters: { name: 'mine-web' } };
+  expect(await ask(standby, '/stacks/instances/mine', 'POST', own)).toMatchObject({ status: 201 });
+  expect((await leader.client.request('/stacks/instances/mine')).body).toMatchObject({ tenant: 'ours' });
 });
