@@ -21,8 +21,13 @@ export function notFound(message: string, name: string, known: Iterable<string>)
  * on without it.
  */
 export function unknownNode(view: View<DesiredState>, node: string): never {
-  if (view.rows.server(node) === undefined) unknown('node', node, recordedNodes(view));
-  const message = `The record of "${node}" is not known: the commit that it was merged from is lost; it comes back with the next right version of its instance`;
+  const row = view.rows.server(node);
+  if (row === undefined) unknown('node', node, recordedNodes(view));
+  const next =
+    row.wanted === null
+      ? 'no commit wants the server any more'
+      : 'it comes back with the next right version of its instance';
+  const message = `The record of "${node}" is not known: the commit that it was merged from is lost; ${next}`;
   throw new ServiceError('not_ready', message);
 }
 

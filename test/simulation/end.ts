@@ -4,7 +4,7 @@
 import { finish } from '../../src/base/steps.ts';
 import { isMade } from '../../src/machine/existence.ts';
 import { failuresDigest } from '../../src/machine/hold-digests.ts';
-import { isBlockedFor, reasonText } from '../../src/machine/reasons.ts';
+import { isBlockedFor, isStuck, reasonText } from '../../src/machine/reasons.ts';
 import { isWaiting } from '../../src/machine/stall.ts';
 import { waitReason } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
@@ -209,7 +209,7 @@ function waitsForBlocked(world: World, name: string, seen: ReadonlySet<string> =
   const ledger = world.core?.ledger;
   const row = ledger?.server(name);
   if (ledger === undefined || row === undefined || seen.has(name)) return false;
-  if (ledger.read('held', row.instance) !== undefined || row.state === 'blocked') return true;
+  if (ledger.read('held', row.instance) !== undefined || row.state === 'blocked' || isStuck(row)) return true;
   if (row.state === 'pending' && waitsForApproval(world, row)) return true;
   // What is wrong beside it keeps it as it was, until somebody mends that.
   if (world.followed.last?.staying.has(row.instance) === true) return true;

@@ -252,6 +252,10 @@ function retry(world: World, instance: string | null): void {
   const isMeant = (row: ServerRow): boolean => row.due !== null && (instance === null || row.instance === instance);
   const waiting = [...core.ledger.list('server')].find(([, row]) => isMeant(row));
   noteAsked(world, instance);
+  // Those whose last check failed are checked again, whatever their policy.
+  for (const name of core.reconciler.checks.schedule.failing) {
+    if (instance === null || core.ledger.server(name)?.instance === instance) world.asked.checks.add(name);
+  }
   const answer = core.operator.retry(ORDER, targetOf(instance)).catch((error: unknown) => {
     const isNothing = error instanceof ServiceError && error.code === 'conflict';
     if (isNothing && waiting !== undefined && core.ledger.server(waiting[0]) === waiting[1]) {

@@ -83,9 +83,16 @@ export class AnswerWatch {
 
   /** Of a version that is known from the rows alone, nobody knows the records, nor those of the servers that it loses. */
   #isRecordLost({ instance, wanted, lastRecord }: ServerRow): boolean {
-    if (!this.#ofRows.has(instance)) return false;
+    const isOfLost = this.#ofRows.has(instance) || (wanted === null && this.#hasLostCommit());
+    if (!isOfLost) return false;
     const unit = this.#facts.core?.current.get()?.units.get(instanceAddress(instance));
     return wanted === null ? lastRecord === null : unit !== undefined && isOfRows(unit);
+  }
+
+  /** Who followed it may have ended before it was seen to be in force. */
+  #hasLostCommit(): boolean {
+    const { git } = this.#facts;
+    return [...git.commits].some(({ oid }) => !this.#facts.isHere(oid) && !git.isAncestor(oid, git.head));
   }
 
   #watchRecord(name: string, record: Readonly<Record<string, unknown>>): void {

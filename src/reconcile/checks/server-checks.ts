@@ -2,7 +2,14 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { CheckEnd, Next } from '../../machine/decision.ts';
-import { fitsProxy, proxyTagsOf, responsibleTags, type Site } from '../../machine/responsibility.ts';
+import {
+  fitsProxy,
+  isHandedOn,
+  isReplacedOnRequest,
+  proxyTagsOf,
+  responsibleTags,
+  type Site,
+} from '../../machine/responsibility.ts';
 import type { CallResult } from '../../model/call-result.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { NodeRecord } from '../../model/record.ts';
@@ -96,10 +103,12 @@ export class ServerChecks {
   /** Returns the tags of the proxies that the next check of a server may ask; none for that of a provider entry. */
   #responsible(server: string): readonly string[] {
     const row = this.#options.ledger.server(server);
-    // Only the entry whose action was lost can tell how that ended, also where proxies are to have the server now.
-    if (row?.state === 'unknown' && row.provider !== null && row.provider !== PROXIED) return [];
     const tags = this.#tagsOf(server);
-    return (row && responsibleTags(row, tags)) ?? tags;
+    if (row === undefined) return tags;
+    // Only the entry whose action was lost can tell how that ended, and only the one that made what is replaced finds it.
+    const isOfMaker = row.state === 'unknown' || (isReplacedOnRequest(row) && !isHandedOn(row));
+    if (isOfMaker && row.provider !== null && row.provider !== PROXIED) return [];
+    return responsibleTags(row, tags) ?? tags;
   }
 
   /** Returns who has to have checked a server for a create to rely on it. */
