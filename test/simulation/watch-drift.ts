@@ -156,8 +156,9 @@ export class DriftWatch {
   /** Notes that a check or an update has found a server. */
   sighted(name: string): void {
     const row = this.#facts.core?.ledger.server(name);
-    const site = row?.applied == null ? null : siteOfRow(row);
-    if (site !== null) this.#sighted.set(site, this.#facts.scheduler.now);
+    // Of a leader that hangs there are no rows to look at.
+    const known = row === undefined ? this.#atRest.get(name) : row.applied === null ? null : siteOfRow(row);
+    if (known != null) this.#sighted.set(known, this.#facts.scheduler.now);
   }
 
   /** The store is lost. */
