@@ -189,7 +189,8 @@ export class CallWatch implements SiteWatch {
 
   vanished(server: SiteServer): void {
     this.#creates.vanished(server);
-    this.#gone(server.name);
+    // A request to replace it goes on, whatever is there by then.
+    if (this.#facts.core?.ledger.server(server.name)?.replacing !== true) this.#gone(server.name);
   }
 
   /** Who lost the store, or was told to retain a server, may have lost sight of one that is somewhere else since. */
