@@ -2,14 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { CheckEnd, Next } from '../../machine/decision.ts';
-import {
-  fitsProxy,
-  isHandedOn,
-  isReplacedOnRequest,
-  proxyTagsOf,
-  responsibleTags,
-  type Site,
-} from '../../machine/responsibility.ts';
+import { fitsProxy, proxyTagsOf, responsibleTags, type Site } from '../../machine/responsibility.ts';
 import type { CallResult } from '../../model/call-result.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { NodeRecord } from '../../model/record.ts';
@@ -17,6 +10,7 @@ import type { ServerRow } from '../../model/rows.ts';
 import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 import type { Ledger } from '../ledger.ts';
+import { responsibleProvider } from '../passes/responsible-provider.ts';
 import { CheckSchedule } from './check-schedule.ts';
 import { FreshChecks } from './fresh-checks.ts';
 
@@ -105,10 +99,9 @@ export class ServerChecks {
     const row = this.#options.ledger.server(server);
     const tags = this.#tagsOf(server);
     if (row === undefined) return tags;
-    // Only the entry whose action was lost can tell how that ended, and only the one that made what is replaced finds it.
-    const isOfMaker = row.state === 'unknown' || (isReplacedOnRequest(row) && !isHandedOn(row));
-    if (isOfMaker && row.provider !== null && row.provider !== PROXIED) return [];
-    return responsibleTags(row, tags) ?? tags;
+    // Who is asked next, else what is found would be dropped, and asked for again at once.
+    const { name } = responsibleProvider(this.#options.registry, row);
+    return name === null || name === PROXIED ? (responsibleTags(row, tags) ?? tags) : [];
   }
 
   /** Returns who has to have checked a server for a create to rely on it. */

@@ -98,7 +98,10 @@ function responsibleProxy(
  * The entry that created the server stays responsible; a server without one is assigned to the first entry that
  * matches.
  */
-function responsibleProvider(registry: ProviderRegistry, row: ServerRow): ResponsibleProvider {
+export function responsibleProvider(
+  registry: Pick<ProviderRegistry, 'byName' | 'match'>,
+  row: ServerRow,
+): ResponsibleProvider {
   const spec = row.wanted ?? row.former;
   const match = spec && registry.match(spec);
   const isAssigned = row.provider !== null && !isHandedOn(row) && !(match !== undefined && isBeingAdopted(row));
