@@ -39,11 +39,7 @@ export async function askToReplace(world: World, { core, order, name }: Request)
 }
 
 /** Asks for a check of all servers of an instance. */
-export async function askToCheck(world: World, { core, order, name: instance }: Request): Promise<string> {
+export function askToCheck(world: World, { core, order, name: instance }: Request): Promise<string> {
   const names = [...core.ledger.list('server')].filter(([, row]) => row.instance === instance).map(([name]) => name);
-  for (const name of names) world.asked.checks.add(name);
-  const text = await core.operator.check(order, { instance });
-  // Until it is answered, a check that begins may be the one that somebody else has asked for at the same time.
-  for (const name of names) world.asked.checks.add(name);
-  return text;
+  return world.asked.awaitCheck(names, core.operator.check(order, { instance }));
 }

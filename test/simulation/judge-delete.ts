@@ -41,18 +41,21 @@ export function whyNotDeleted(facts: Facts, followed: FollowedSoFar, deletion: D
 const NONE: ReadonlySet<string> = new Set();
 
 function whyStranger(
-  { adopted, orphans }: Facts,
+  { adopted, orphans, git }: Facts,
   followed: FollowedSoFar,
   { server, resource, isMistaken }: Deletion,
 ): Violation | undefined {
   if (server.maker === 'controller' && !orphans.has(server.name)) return undefined;
   if (adopted.has(resource) || isMistaken) return undefined;
-  const isAdopting = ({ files }: FollowedCommit): boolean =>
+  const isAdopting = ({ files }: Pick<FollowedCommit, 'files'>): boolean =>
     INSTANCES.some((instance) => {
       const shape = fileStateOf(files, instance);
       return typeof shape !== 'string' && shape.adopt && serversOf(shape).includes(resource);
     });
-  if (followed.all.some(isAdopting)) return undefined;
+  // A first start takes what the first commit has unreadable from those before it.
+  const [first] = followed.all;
+  const before = first === undefined ? [] : git.firstParents(first.commit);
+  if (followed.all.some(isAdopting) || before.some(isAdopting)) return undefined;
   return { promise: 'no server that a stranger made is deleted', facts: `${resource}, which nobody adopted` };
 }
 

@@ -270,7 +270,7 @@ export class DriftWatch {
     const since = scheduler.now - HOUR_MS;
     this.#gone = this.#gone.filter((time) => time > since);
     const isOff = this.policyOf(row) === 'off' && (this.#followed.last?.since ?? 0) < scheduler.now - OFF_MS;
-    if (isOff && !asked.checks.has(name) && this.#gone.length === 0 && !isMissed(row) && !this.#isTaken(name)) {
+    if (isOff && !asked.mayCheck(name) && this.#gone.length === 0 && !isMissed(row) && !this.#isTaken(name)) {
       this.#facts.fail(
         'nothing is checked where drift is off, unless asked for, for who takes its output, or while another server is gone',
         name,
