@@ -66,7 +66,7 @@ it.each<readonly [string, number, readonly Deed[]]>([
 );
 
 /** Seeds that once were told as broken: a history that a person accepts, and a server that its site did not delete. */
-it.each([416, 845])('the seed %d loses nothing that stays where each commit is brought to rest', async (seed) => {
+it.each([416, 845, 20431])('the seed %d loses nothing that stays where each commit is brought to rest', async (seed) => {
   expect((await playVariants(seed)).differences).toEqual([]);
 });
 

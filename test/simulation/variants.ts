@@ -146,6 +146,7 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
       if (way === 'with other lives' && (step.kind === 'suspend' || chance.is(0.5))) act(world, { kind: 'back up' });
       await pause(world, way, chance);
       heldWith = heldByBudget(world, heldWith);
+      condemnUnknown(world);
     }
     for (const { options } of world.sites) world.setSite(options.name, 'well');
     world.git.mood = 'well';
@@ -299,6 +300,14 @@ function heldByBudget(world: World, before: HeldWith): HeldWith {
   const rows = [...(world.core?.ledger.list('held').values() ?? [])].filter(({ isHandOver }) => isHandOver !== true);
   const held = new Set(rows.flatMap(({ servers }) => servers));
   return new Map([...[...held].map((name) => [name, held] as const), ...before]);
+}
+
+/** Notes the servers that are to go and do not, only because a site cannot tell how their last action ended. */
+function condemnUnknown({ core, calls }: World): void {
+  for (const [name, { instance, state, wanted, policy }] of core?.ledger.list('server') ?? []) {
+    const isToGo = state === 'unknown' && wanted === null && policy.deletion === 'delete';
+    if (isToGo && core?.ledger.read('held', instance) === undefined) calls.condemned.add(name);
+  }
 }
 
 /**

@@ -35,7 +35,7 @@ export class CallWatch implements SiteWatch {
   readonly outputs: OutputWatch;
   /** Every server that a controller ever asked a site to make. */
   readonly made = new Set<string>();
-  /** Every server of which it asked a delete. */
+  /** Every server of which it asked a delete, or would have where its site told how the last action ended. */
   readonly condemned = new Set<string>();
   count = 0;
 
