@@ -173,12 +173,13 @@ export class WakeUps {
     if (before?.gaveUp) this.#wakeReleasedCommits();
   }
 
-  /** One that is not there yet reads outputs once all that it depends on is up. */
+  /** One that is not there yet reads outputs once all that it depends on is up. One that is to be adopted may be there, and not be recorded so yet. */
   #wakeReaders(server: string): void {
     const { ledger, wake } = this.#options;
     for (const name of ledger.index.readersOf(server)) {
-      const isEarly = this.#waits.get(name)?.kind === 'dependency' && ledger.server(name)?.applied === null;
-      if (!isEarly) wake(name);
+      const { applied, adopting, policy } = ledger.server(name) ?? {};
+      const isToCome = applied === null && !adopting && !policy?.adopt;
+      if (!isToCome || this.#waits.get(name)?.kind !== 'dependency') wake(name);
     }
   }
 
