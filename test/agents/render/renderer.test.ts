@@ -214,7 +214,7 @@ it(
   'gives a command its time and no more, shares its directory with nobody, and says why the controller gives nothing',
   async () => {
     const { site, config, runs } = await openScene(
-      '  - { template: app.liquid, path: made/app.conf, run: [sh, -c, "echo begun >> runs; sleep 1; echo ended >> runs"] }\n',
+      '  - { template: app.liquid, path: made/app.conf, run: [sh, -c, "echo begun >> runs; for i in $(seq 300); do [ -e go ] && break; sleep 0.1; done; echo ended >> runs"] }\n',
     );
     const text = readFileSync(config, 'utf8');
     const variant = (name: string, change: (text: string) => string): string => {
@@ -239,13 +239,12 @@ it(
 
     const service = new ServingProcess(config, 'render');
     await expect.poll(runs, PATIENCE).toEqual(['begun']);
-    const [second, beside] = [once(config), treeline(['render', '--config', config, '--noop'])];
+    const [second, beside] = await Promise.all([once(config), treeline(['render', '--config', config, '--noop'])]);
+    expect(beside.stdout).toBe('');
+    expect(second).toMatchObject({ code: 3, stderr: expect.stringMatching(/is in use by process \d+\. Two must/) });
+    // A command that runs may end.
     const ended = service.end('SIGTERM');
-    expect((await beside).stdout).toBe('');
-    expect(await second).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(/is in use by process \d+\. Two must/),
-    });
+    writeFileSync(join(site.folder, 'go'), '');
     expect(await ended).toBe(0);
     expect(runs()).toEqual(['begun', 'ended']);
 
