@@ -2,6 +2,7 @@
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import { Shares } from '../base/shares.ts';
 import { didYouMean } from '../base/wording.ts';
+import { REASON_MAX } from '../model/instance-event.ts';
 import { fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { requireAllowed } from './authenticate.ts';
@@ -96,10 +97,10 @@ interface FieldKind<Value extends Json> {
 
 /** A field that holds any string. */
 export const TEXT: FieldKind<string> = { is: 'a string', accepts: (value) => typeof value === 'string' };
-/** A field that says why. The event that shows it has no more characters. */
+/** A field that says why; an event shows it. */
 export const REASON: FieldKind<string> = {
-  is: 'a string of at most 1000 characters',
-  accepts: (value): value is string => typeof value === 'string' && value.length <= 1_000,
+  is: `a string of at most ${REASON_MAX} characters`,
+  accepts: (value): value is string => typeof value === 'string' && value.length <= REASON_MAX,
 };
 /** A field that holds `true`; false is said by leaving it out. */
 export const TRUE: FieldKind<true> = { is: 'true', accepts: (value): value is true => value === true };

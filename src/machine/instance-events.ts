@@ -3,7 +3,7 @@
 
 import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf } from '../base/wording.ts';
-import type { NewEvent } from '../model/instance-event.ts';
+import { type NewEvent, REASON_MAX } from '../model/instance-event.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 import { isSameReason, reasonText } from './reasons.ts';
@@ -43,9 +43,6 @@ interface OperationCause {
   /** The instance that an approval is for; null if it is for no particular one. */
   readonly instance: string | null;
 }
-
-/** The longest reason of an event, in characters. */
-const REASON_MAX = 1_000;
 
 type Facts = Pick<NewEvent, 'instance'> & Partial<Omit<NewEvent, 'time'>>;
 

@@ -1,5 +1,8 @@
 // Defines the events of instances: past steps of their servers, holds and operations. machine/instance-events.ts makes them.
 
+/** The longest reason of an event, and of an operation, in characters. */
+export const REASON_MAX = 1_000;
+
 /** One event of an instance. docs/rest.md, stack instances. */
 export interface InstanceEvent {
   /** Greater than that of every earlier event of any instance, and never used again. */

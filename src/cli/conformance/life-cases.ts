@@ -135,7 +135,7 @@ async function expectSteadyOutputs(trial: Trial): Promise<void> {
     reports.push(outputs);
   }
   const [, ...checks] = reports;
-  const changing = Object.keys(checks[2] ?? {}).filter((name) => changesEachTime(name, checks));
+  const changing = Object.keys(checks[OUTPUT_CHECKS - 1] ?? {}).filter((name) => changesEachTime(name, checks));
   if (changing.length === 0) return;
   throw new Deviation(
     `each check reports another value of ${quoteSome(changing)}, which would update others again and again`,

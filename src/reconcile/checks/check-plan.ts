@@ -58,16 +58,21 @@ export function chooseChecker(
   return isRequested || driftPolicyOf(row, entry.drift) !== 'off' ? row.provider : null;
 }
 
+/** Returns true if a check tells whether the server is there. */
+export function isAnswered({ outcome }: Answer): boolean {
+  return outcome === 'done' || outcome === 'absent';
+}
+
 /** Records how a check has ended: it was answered, or failed. */
 export function recordEnd(plan: CheckPlan, answer: Answer, now: number): void {
-  const isAnswered = answer.outcome === 'done' || answer.outcome === 'absent';
-  plan.failures = isAnswered ? 0 : plan.failures + 1;
-  if (isAnswered) plan.startedAt = undefined;
+  const isFailed = !isAnswered(answer);
+  plan.failures = isFailed ? plan.failures + 1 : 0;
+  if (!isFailed) plan.startedAt = undefined;
   const first = { since: plan.startedAt ?? now, isSinceStart: plan.startedAt !== undefined };
   const { since, isSinceStart } = plan.failure ?? first;
-  plan.failure = isAnswered ? undefined : { since, isSinceStart, message: answer.message };
+  plan.failure = isFailed ? { since, isSinceStart, message: answer.message } : undefined;
   const isNews = plan.isRequested || answer.isElsewhere === true || plan.failures >= FAILURES_SHOWN;
-  plan.isShown = !isAnswered && (plan.isShown || isNews);
+  plan.isShown = isFailed && (plan.isShown || isNews);
   plan.isRequested = false;
 }
 

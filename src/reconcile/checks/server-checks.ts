@@ -11,6 +11,7 @@ import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 import type { Ledger } from '../ledger.ts';
 import { responsibleProvider } from '../passes/responsible-provider.ts';
+import { isAnswered } from './check-plan.ts';
 import { CheckSchedule } from './check-schedule.ts';
 import { FreshChecks } from './fresh-checks.ts';
 
@@ -72,20 +73,23 @@ export class ServerChecks {
    * tell nothing of the server.
    */
   ended(server: string, result: CallResult | undefined, call: CallInFlight): boolean {
-    const { isRoutine, tags: asked = [], claimed } = call;
+    const { isRoutine, tags: asked = [] } = call;
     if (isRoutine) this.schedule.ended(server, result?.answer);
-    if (result?.kind === 'check' && !fitsProxy(asked, this.#responsible(server))) return false;
-    const outcome = result?.answer.outcome;
-    const isAnswered = outcome === 'done' || outcome === 'absent';
-    if (result?.kind === 'check') {
-      const checker = { provider: result.provider, tags: asked };
-      const check = { checker, began: claimed };
-      const end = outcome === 'done' ? 'answered' : 'failed';
-      // A create needs a check of its own: one answer to a routine check makes no server.
-      if (!isRoutine) this.#fresh.record(server, outcome === 'absent' ? outcome : end, check);
-      else if (isAnswered) this.#fresh.noteSpeed(server, check);
+    if (result === undefined) return false;
+    if (result.kind === 'check') {
+      if (!fitsProxy(asked, this.#responsible(server))) return false;
+      this.#noteCheck(server, result, call);
     }
-    return result !== undefined && !(isRoutine && !isAnswered);
+    return !isRoutine || isAnswered(result.answer);
+  }
+
+  #noteCheck(server: string, { provider, answer }: CallResult, { isRoutine, tags = [], claimed }: CallInFlight): void {
+    const checker = { provider, tags };
+    const check = { checker, began: claimed };
+    const end = answer.outcome === 'done' ? 'answered' : answer.outcome === 'absent' ? 'absent' : 'failed';
+    // A create needs a check of its own: one answer to a routine check makes no server.
+    if (!isRoutine) this.#fresh.record(server, end, check);
+    else if (end !== 'failed') this.#fresh.noteSpeed(server, check);
   }
 
   #matchOf(server: string): string | undefined {

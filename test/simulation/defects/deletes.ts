@@ -272,8 +272,8 @@ export const DELETE_DEFECTS: readonly PlantedDefect[] = [
     edits: [
       {
         file: 'src/reconcile/checks/server-checks.ts',
-        find: 'const checker = { provider: result.provider, tags: asked };',
-        replace: "const checker = { provider: '', tags: asked };",
+        find: 'const checker = { provider, tags };',
+        replace: "const checker = { provider: provider && '', tags };",
       },
       {
         file: 'src/reconcile/checks/server-checks.ts',
