@@ -235,8 +235,7 @@ describe.skipIf(process.getuid?.() !== 0)('a start on a real full disk (skipped 
 
 /** A site whose store is on a small disk, and a controller that runs there. */
 async function siteOnDisk() {
-  const execution =
-    '  providers: [{ name: lab, provider: simulated, options: { file: servers.json, createMs: 15 } }]';
+  const execution = '  providers: [{ name: lab, provider: simulated, options: { file: servers.json, createMs: 15 } }]';
   const options = { files: filesOf(EMPTY), repository: ', pollSeconds: 1', execution, provider: 'lab' };
   const site = await createSiteIn(temporaryDirectory(), options);
   const port = await freePort();
