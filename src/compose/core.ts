@@ -56,6 +56,7 @@ export interface Core {
   readonly writer: Writer;
   readonly commits: CommitWait;
   readonly follower: Follower;
+  readonly requests: RowRequests;
   /** Whether a commit is followed, or a write on its way to one. */
   isBusy(): boolean;
   /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
@@ -183,7 +184,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   };
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const isBusy = (): boolean => follower.isBusy || wired.isBusy();
-  const core = { reader, operator, explainer, writer, commits, follower, isBusy, stopWaiting };
+  const core = { reader, operator, explainer, writer, commits, follower, requests, isBusy, stopWaiting };
   return { ...core, ledger, current, reconciler, agent, started: Promise.all([signed, corrected]) };
 }
 

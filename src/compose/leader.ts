@@ -10,6 +10,7 @@ import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
 import { showAllWritten } from '../follow/standby-follower.ts';
 import { answerIn } from '../providers/answer-json.ts';
+import type { EndedCauses } from '../reconcile/row-requests.ts';
 import type { Outage } from '../service/answers.ts';
 import { registryOf } from '../service/caller.ts';
 import { AttentionWatch } from '../service/progress/attention-watch.ts';
@@ -143,11 +144,13 @@ function keepRecording(
 /** Has what needs a person told while this process leads. */
 function watchAttention(
   { replica, clock, log }: RoleParts,
-  { operator }: Core,
+  { operator, requests }: Core,
   opened: AsyncDisposableStack,
 ): AttentionWatch {
   const { inSlices, shown } = replica;
-  const watch = new AttentionWatch({ attention: () => operator.attention(), inSlices, clock, log });
+  const attention = () => operator.attention();
+  const endAcknowledgements = (ended: EndedCauses) => requests.endAcknowledgements(ended);
+  const watch = new AttentionWatch({ attention, endAcknowledgements, inSlices, clock, log });
   opened.adopt(watch, (it) => it.stop());
   shown.ledger.watch(() => watch.wake());
   shown.current.watch(() => watch.wake());

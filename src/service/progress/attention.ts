@@ -112,12 +112,12 @@ export function shortened(item: AttentionItem): AttentionItem {
   return item.instances.length <= INSTANCES_MAX ? item : { ...item, instances: item.instances.slice(0, INSTANCES_MAX) };
 }
 
-/** An item is acknowledged where each instance that it concerns is: for this kind, and for now. */
+/** An item is acknowledged if its cause is acknowledged for each instance that it concerns. */
 function acknowledgedIn(item: NewItem, by: Viewer, { rows, desired, now }: View<ProgressFacts>): AttentionItem {
   const kind = kindIn(item.id);
   const known = item.instances.flatMap((instance) => {
     const row = rows.read('acknowledgement', instance);
-    return row?.kinds.includes(kind) && Date.parse(row.until) > now ? [row] : [];
+    return row?.causes?.includes(item.id) && Date.parse(row.until) > now ? [row] : [];
   });
   const [first] = known.sort((a, b) => Date.parse(a.until) - Date.parse(b.until));
   if (first === undefined || known.length < item.instances.length) return { ...item, kind, acknowledged: null };
