@@ -132,6 +132,18 @@ export function grouped(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
+const UNITS_MS: readonly (readonly [unit: string, ms: number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+];
+
+/** Returns a duration in the largest unit that fits: `57 s`, `4 min`, `3 h`, `2 d`. */
+export function durationOf(ms: number): string {
+  const [unit, size] = UNITS_MS.find(([, least]) => ms >= least) ?? ['s', 1_000];
+  return `${Math.max(0, Math.floor(ms / size))} ${unit}`;
+}
+
 const LENGTH = 12;
 
 /** Returns the first characters of a commit's id, as people are shown it. */

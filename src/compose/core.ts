@@ -163,7 +163,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const authorOf = keepAuthors(source);
   const operator = createOperator({
     ...{ ...views, stallsOf, inSlices },
-    waitOf: (server) => toldWait(reconciler.waitsOf(server)),
+    waitOf: (server) => toldWait(reconciler.waitsOf(server), (tags) => reconciler.presence.requestWords(tags)),
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },

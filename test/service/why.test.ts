@@ -118,7 +118,17 @@ describe('a server', () => {
       failing,
     );
     expect(itemOf(core, 'shop-web')).toMatchObject({ state: 'pending', action: 'treeline why data' });
-    expect(why(core).summary).toMatch(/^shop-web is pending: waits until data-db is done, .*data-db is failed/);
+    expect(why(core).summary).toMatch(/^data-db is failed: .*no such image.*; others that are not done: 1$/);
+  });
+
+  it('that waits for no other server is the one that the summary names', async () => {
+    const files = stack('shop', { zdb: '', app: 'depends_on: zdb', web: 'depends_on: app' });
+    const core = await coreOn(files, ({ operation }, signal) =>
+      operation === 'create' ? untilAborted(signal) : undefined,
+    );
+    expect(why(core).summary).toBe(
+      `shop-zdb is creating: ${itemOf(core, 'shop-zdb')?.reason}; others that are not done: 2`,
+    );
   });
 
   it('that is tried again says when', async () => {

@@ -124,6 +124,13 @@ function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem
   });
 }
 
+/** Returns the item of the server that the first one waits for in the end; the same item if it waits for no other server. */
+export function rootItem(first: WaitingItem, facts: WaitFacts): WaitingItem {
+  const root = first.resource === null ? null : rootOf(first.resource, facts);
+  const row = root === null ? undefined : facts.rows.server(root);
+  return root === null || root === first.resource || row === undefined ? first : describeWaiting(root, row, facts);
+}
+
 /** Returns the item of a server that is not done, or could not be checked; undefined where nothing is to be said of it. */
 export function describeServer(name: string, row: ServerRow, facts: WaitFacts): WaitingItem | undefined {
   if (row.state !== 'done') return describeWaiting(name, row, facts);

@@ -24,7 +24,7 @@ import { instanceStatus, type StallsOf } from '../read/instance-views.ts';
 import type { PresentView, ProgressFacts, View } from '../views.ts';
 import { heldReason, isApprovedAlready } from './held-items.ts';
 import { type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
-import { countStates, serverItems, type WaitFacts } from './server-items.ts';
+import { countStates, rootItem, serverItems, type WaitFacts } from './server-items.ts';
 
 /** The sources of the answers. */
 export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
@@ -119,12 +119,17 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
   const newest = unfollowed(by, facts.refused);
   if (newest !== null) whole.push(notFollowed(newest));
   if (by.role !== 'proxy') whole.push(...outagesOf(servers, facts));
-  const items = serverItems(servers, waitFactsFor(by, facts), itemsMax);
+  const waits = waitFactsFor(by, facts);
+  const items = serverItems(servers, waits, itemsMax);
   const waiting = [...whole, ...items].slice(0, itemsMax);
   const counts = countStates(servers, rows);
   return {
     status: instanceStatus(facts.view, name, facts.stallsOf),
-    summary: summarize(waiting, counts),
+    summary: summarize(
+      waiting[0] && rootItem(waiting[0], waits),
+      counts,
+      (server) => rows.server(server)?.instance === name,
+    ),
     counts,
     waiting,
   };
@@ -259,12 +264,13 @@ function outagesOf(servers: readonly string[], { view: { rows }, outages, notice
   });
 }
 
-function summarize([first]: readonly WaitingItem[], counts: StateCounts): string {
+function summarize(first: WaitingItem | undefined, counts: StateCounts, isOwn: (server: string) => boolean): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const open = total - (counts.done ?? 0);
   const all = total === 0 ? 'it has no servers' : `all ${total} servers are done`;
   if (first === undefined) return total === 1 ? 'its server is done' : all;
   if (first.resource === null) return open === 0 ? first.reason : `${first.reason}; servers that are not done: ${open}`;
-  const others = open > 1 ? `; others that are not done: ${open - 1}` : '';
-  return `${first.resource} is ${first.state}: ${first.reason}${others}`;
+  const others = open - (isOwn(first.resource) ? 1 : 0);
+  const rest = others > 0 ? `; others that are not done: ${others}` : '';
+  return `${first.resource} is ${first.state}: ${first.reason}${rest}`;
 }
