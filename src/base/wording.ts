@@ -19,7 +19,12 @@ export function escapeCharacter(character: string): string {
 
 /** Returns names quoted and joined by commas: the first five, and the number of the others. */
 export function quoteSome(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).map(quote).join(', ');
+  return firstNames(names.map(quote));
+}
+
+/** Returns names joined by commas: the first five, and the number of the others. */
+export function firstNames(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).join(', ');
   return names.length <= NAMES_MAX ? shown : `${shown} and ${names.length - NAMES_MAX} more`;
 }
 

@@ -23,7 +23,7 @@ export interface Standby extends Pick<ServingRole, 'handler' | 'reader' | 'stopW
 /** What servers wait for that are not at rest: a standby tells of them only where the leader does not. */
 const KNOWN_TO_LEADER: ToldWait = {
   ...{ reason: 'only the leader knows what it waits for, and no leader answers now' },
-  ...{ server: null, until: null, action: null },
+  ...{ server: null, provider: null, until: null, action: null },
 };
 
 /** Returns what standing by needs. `opened` closes it. */

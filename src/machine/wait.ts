@@ -107,6 +107,7 @@ export function toldWait(
   return {
     reason: tags === undefined ? waitReason(wait) : `${waitReason(wait)}; ${requestWords(tags)}`,
     server: 'server' in wait ? wait.server : null,
+    provider: wait.kind === 'capacity' ? wait.provider : null,
     until: until === undefined ? null : momentOf(until),
     action: wait.kind === 'failures' ? `treeline approve ${failuresDigest(wait.commit)}` : null,
   };
@@ -152,6 +153,8 @@ export interface ToldWait {
   readonly reason: string;
   /** The server whose change ends the wait; null if something else does. */
   readonly server: string | null;
+  /** The provider entry whose capacity the wait is for; null if the wait is for something else. */
+  readonly provider: string | null;
   /** When it ends at the latest, RFC 3339 with milliseconds; null if unknown. */
   readonly until: string | null;
   /** The command that ends it; null if none does. */

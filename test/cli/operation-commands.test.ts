@@ -938,17 +938,18 @@ describe('as people run them', () => {
       '',
     ]);
     const mistake = 'stacks/instances/office.yaml:1:16: there is no stack template "wbe" (did you mean "web"?)';
+    const deleted = `${item?.reason}; an approval deletes shop-web-2, shop-web-3, shop-web-4`;
     expect(status.stdout.split('\n')).toEqual([
       'needs a person:',
       `  held:shop, since ${item?.since}`,
-      `    ${item?.reason}`,
+      `    ${deleted}`,
       `    do: treeline approve ${item?.digest}; where it is not meant, revert ${commit}`,
       `  invalid:stacks/instances/office.yaml, since ${item?.since}`,
       `    the newest version of office is wrong: ${mistake} [unknown_template]`,
       '    do: correct stacks/instances/office.yaml, and push',
       '',
       `office: Invalid: ${mistake} [unknown_template]`,
-      `shop: Awaiting approval: ${item?.reason}`,
+      `shop: Awaiting approval: ${deleted}`,
       'servers: 7 done',
       `commit ${commit} is followed, by Test`,
       '',

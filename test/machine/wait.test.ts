@@ -62,7 +62,7 @@ it.each<[wait: Wait, told: object]>([
     { server: null, until: null, action: 'treeline approve failures-c1' },
   ],
 ])('and handed on: %o', (wait, told) => {
-  expect(toldWait(wait, requestWords)).toEqual({ reason: waitReason(wait), ...told });
+  expect(toldWait(wait, requestWords)).toEqual({ reason: waitReason(wait), provider: null, ...told });
   expect(toldWait(undefined, requestWords)).toBeUndefined();
 });
 

@@ -185,7 +185,8 @@ describe('what needs a person', () => {
     expect(await authored('administrator')).toMatchObject([{ author: 'A Person' }]);
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since, reason: held?.reason },
+        ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since },
+        reason: `${held?.reason}; an approval deletes shop-2, shop-3, shop-4, shop-5, shop-6 and 2 more`,
         servers: { count: 7, examples: ['shop-2', 'shop-3', 'shop-4', 'shop-5', 'shop-6'] },
         action: `treeline approve ${held?.digest}; where it is not meant, revert ${held?.commit}`,
         acknowledged: null,
@@ -575,6 +576,7 @@ describe('a certificate that ends', () => {
         slow: [],
         isOfSilent: () => false,
         unheardSince: () => undefined,
+        ...{ callOf: () => undefined, unansweredOf: () => undefined, lostTryOf: () => undefined },
         unchecked: new Set<string>(),
         ending: named,
       },

@@ -17,7 +17,7 @@ import {
 } from '../answers.ts';
 import type { ProgressFacts, RowsAtMoment, View } from '../views.ts';
 import { dueFrom } from './clients-seen.ts';
-import { isApprovedAlready } from './held-items.ts';
+import { isApprovedAlready, withDeleted } from './held-items.ts';
 import { reasonSince, type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
 import { answering, retrying, unblocking, uncheckedWords } from './server-items.ts';
 import {
@@ -151,7 +151,8 @@ function commitItems(by: Viewer, { refused }: AttentionFacts): NewItem[] {
 }
 
 function heldItem(item: HeldItem, { view: { rows } }: AttentionFacts): NewItem {
-  const { digest, instance, reason, since, resources, commit } = item;
+  const { digest, kind, instance, since, resources, commit } = item;
+  const reason = kind === 'deletes' ? withDeleted(item.reason, resources) : item.reason;
   const instances = instance === null ? instancesOf(resources, rows) : [instance];
   const servers = { count: resources.length, examples: resources.slice(0, EXAMPLES_MAX) };
   const row = instance === null ? undefined : rows.read('held', instance);

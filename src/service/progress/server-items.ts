@@ -10,9 +10,22 @@ import { fieldOf } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';
+import type { CallInFlight } from '../../reconcile/calls/capacity.ts';
 import type { CheckFailure } from '../../reconcile/checks/check-plan.ts';
+import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
 import type { RowsAtMoment } from '../views.ts';
+import { silentWords } from './outages.ts';
+
+/** What the process that leads knows of the calls of providers, beside the rows. */
+export interface CallFacts {
+  /** Returns the call in flight for a server. */
+  readonly callOf: (server: string) => Pick<CallInFlight, 'provider' | 'claimed'> | undefined;
+  /** Returns since when the calls of a provider entry have no answer; undefined if the last one had an answer. */
+  readonly unansweredOf: (entry: string) => SilentEntry | undefined;
+  /** Returns why the last try of a server had no answer; undefined if it had one. */
+  readonly lostTryOf: (server: string) => string | undefined;
+}
 
 /** The rows, and the waits of servers. */
 export interface WaitFacts {
@@ -23,6 +36,8 @@ export interface WaitFacts {
   readonly proxyWords?: (server: string) => string | undefined;
   /** Returns since when the checks of a server fail, in milliseconds since 1970, and how; undefined if they do not. */
   readonly checkFailureOf: (server: string) => CheckFailure | undefined;
+  /** Omitted: not known here, or not for the reader. */
+  readonly calls?: CallFacts | undefined;
   /** The reader may see the values of properties. */
   readonly showsValues: boolean;
 }
@@ -167,7 +182,7 @@ function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): Wa
       return {
         resource,
         state,
-        reason: runningReason(row, facts.proxyWords?.(resource)),
+        reason: runningReason(resource, row, facts),
         since,
         until: row.action?.deadline ?? null,
         action: null,
@@ -189,17 +204,31 @@ function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): Wa
   }
 }
 
-function runningReason({ action, attempt, reason }: ServerRow, proxy: string | undefined): string {
+function runningReason(resource: string, { action, attempt, reason }: ServerRow, facts: WaitFacts): string {
   const tries = attempt === 0 ? '' : `, try ${attempt + 1}`;
+  const proxy = facts.proxyWords?.(resource);
   const who = proxy ?? `the provider entry "${action?.provider}"`;
-  const words = `${who} carries out the ${action?.operation}${tries}`;
-  return reason === null ? words : `${words}; ${reasonText(reason)}`;
+  const silence = proxy === undefined ? unansweredWords(action?.provider, facts) : '';
+  const lostTry = attempt === 0 || silence !== '' ? undefined : facts.calls?.lostTryOf(resource);
+  const last = lostTry === undefined ? silence : `the last try had no answer: ${lostTry}`;
+  const words = [`${who} carries out the ${action?.operation}${tries}`, last, reasonText(reason)];
+  return words.filter((text) => text !== '').join('; ');
+}
+
+/** Returns words on a provider entry whose calls have no answer; empty if the last one had an answer. */
+function unansweredWords(entry: string | undefined, { calls }: WaitFacts): string {
+  const unanswered = entry === undefined ? undefined : calls?.unansweredOf(entry);
+  return unanswered === undefined ? '' : `it ${silentWords(unanswered)}`;
 }
 
 /** Returns the words for a server that waits for nothing else: a check that a proxy has taken is not ended for an action. */
-function idleWords(resource: string, { proxyWords }: WaitFacts): string {
-  const proxy = proxyWords?.(resource);
-  return proxy === undefined ? 'is looked at in a moment' : `${proxy} checks it first`;
+function idleWords(resource: string, facts: WaitFacts): string {
+  const proxy = facts.proxyWords?.(resource);
+  if (proxy !== undefined) return `${proxy} checks it first`;
+  const call = facts.calls?.callOf(resource);
+  if (call === undefined) return 'is looked at in a moment';
+  const words = `the provider entry "${call.provider}" checks it first, since ${momentOf(call.claimed.wall)}`;
+  return [words, unansweredWords(call.provider, facts)].filter((text) => text !== '').join('; ');
 }
 
 function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {
