@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
 import { carryOutForwarded } from '../api/carry-out.ts';
 import { clientTurns } from '../api/client-turns.ts';
+import { dashboardAddress } from '../api/page/dashboard.ts';
 import type { Clock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
@@ -72,7 +73,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   opened.defer(clientTurns.giveWay(core.isBusy));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
   const known = { streams, judge, audit, seen, deliveries, clock, log, metrics };
-  const answers = { ...known, replica: settings.replica.name };
+  const answers = { ...known, replica: settings.replica.name, dashboard: dashboardAddress(settings.management) };
   const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads: settings.api.proxyReads });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;

@@ -1,5 +1,6 @@
 // Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what only that may.
 import { createStandbyApp } from '../api/app.ts';
+import { dashboardAddress } from '../api/page/dashboard.ts';
 import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
 import type { ToldWait } from '../machine/wait.ts';
 import type { Outage } from '../service/answers.ts';
@@ -48,6 +49,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
   const handler = createStandbyApp({
     ...{ reader, explainer, streams, replica: name, judge, audit, seen, deliveries, clock, log, metrics },
     proxyReads: settings.api.proxyReads,
+    dashboard: dashboardAddress(settings.management),
     operator: { ...progress, ...recordReads(views) },
     leader: {
       isKnown: () => lease.leader() !== undefined,
