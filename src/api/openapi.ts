@@ -121,7 +121,7 @@ function describeOperation(method: string, path: string, operation: Operation): 
     kind !== undefined,
     `schemas/api.json describes ${method} ${path} with the kind ${operation.kind}, which it lacks`,
   );
-  const words = path.match(/\w+/g) ?? [];
+  const words = path.match(/\w+/g) ?? ['start'];
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const parameters = [...inPath, ...(operation.parameters ?? []), ...(kind.parameters ?? [])];
   return {

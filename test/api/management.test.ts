@@ -104,7 +104,7 @@ test('metrics are told to no page that has pointed a name of its own at this mac
 });
 
 test.each([
-  ['GET', '/', 404],
+  ['POST', '/', 405],
   ['GET', '/livez/x', 404],
   ['POST', '/nothing', 404],
   ['POST', '/livez', 405],
