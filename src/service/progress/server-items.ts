@@ -1,5 +1,6 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
+import type { ClockTimes } from '../../base/clock.ts';
 import { momentOf, quoteSome, withSuggestion } from '../../base/wording.ts';
 import { differingNames, shortenedValue } from '../../machine/drift.ts';
 import { mayBeThere } from '../../machine/existence.ts';
@@ -10,7 +11,6 @@ import { fieldOf } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';
-import type { CallInFlight } from '../../reconcile/calls/capacity.ts';
 import type { CheckFailure } from '../../reconcile/checks/check-plan.ts';
 import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
@@ -20,7 +20,9 @@ import { silentWords } from './outages.ts';
 /** What the process that leads knows of the calls of providers, beside the rows. */
 export interface CallFacts {
   /** Returns the call in flight for a server. */
-  readonly callOf: (server: string) => Pick<CallInFlight, 'provider' | 'claimed'> | undefined;
+  readonly callOf: (
+    server: string,
+  ) => { readonly provider: string; readonly claimed: Pick<ClockTimes, 'wall'> } | undefined;
   /** Returns since when the calls of a provider entry have no answer; undefined if the last one had an answer. */
   readonly unansweredOf: (entry: string) => SilentEntry | undefined;
   /** Returns why the last try of a server had no answer; undefined if it had one. */
