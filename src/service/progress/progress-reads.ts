@@ -105,11 +105,13 @@ function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
 export function whyFacts(options: ProgressOptions): PresentFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf, invalidSince } = options;
   const refused = options.refused();
+  const noticed = options.noticed?.();
   const outside = {
     invalidSince,
     outages: options.outages?.() ?? {},
     hasEntry: options.hasEntry,
-    noticed: options.noticed?.(),
+    noticed,
+    calls: noticed,
     author: options.followedAuthor?.() ?? null,
   };
   const recorded = heldView(options);
