@@ -55,7 +55,7 @@ describe('a line', () => {
   });
 
   it('is one line of moderate length, whatever a client calls itself, and moves no cursor', () => {
-    const name = `\u001b[2J\n{"kind":"write"}\u009b2J\u2028\u007f${'x'.repeat(5_000)}`;
+    const name = `\u001b[2J\n{"kind":"write"}\u009b2J\u2028\u007f\u202e\u061c${'x'.repeat(5_000)}`;
     open().record({ ...WRITE, name });
     const text = readFileSync(file, 'utf8');
     expect(text).toMatch(/^[ -~…]*\n$/);

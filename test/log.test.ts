@@ -26,3 +26,15 @@ it('keeps the stack of any other error, and of all where the log is for finding 
   });
   expect(logged('debug', new SourceError('x')).err).toHaveProperty('stack');
 });
+
+it('escapes control characters and marks of direction, in keys and values, and changes nothing else', () => {
+  const lines: string[] = [];
+  const log = createLog('info', { write: (line) => lines.push(line) });
+  const name = 'a\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\n\té😀\u200b';
+  log.info({ [name]: name, err: new Error(name) }, name);
+  const escaped =
+    `${String.raw`a\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\n\té😀`}\u200b`;
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.split(escaped)).toHaveLength(6);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ [name]: name, msg: name, err: { message: name } });
+});

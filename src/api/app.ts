@@ -24,6 +24,7 @@ import { openApiRoutes, SECTIONS } from './openapi.ts';
 import { packAnswers } from './pack.ts';
 import { servePage } from './page/page.ts';
 import { markAnswers } from './present.ts';
+import { checkQuery } from './query.ts';
 import { KeptAnswers, sendKept } from './reads.ts';
 import { checkRequest, noteFetches, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
@@ -72,6 +73,7 @@ export function createApp(options: AppOptions): RequestListener {
     known,
     refuseForeignOrigin,
     servePage(),
+    checkQuery,
     ...noting,
     waitForMinCommit(commits, known),
   ]);
@@ -138,6 +140,7 @@ export function createStandbyApp({ operator, leader, ...options }: StandbyOption
     known,
     refuseForeignOrigin,
     servePage(),
+    checkQuery,
     ...(deliveries === undefined ? [] : [noteFetches(deliveries, tellFetches(leader, deliveries))]),
     forwardToLeader(parts),
     waitForShownCommit(parts),

@@ -80,11 +80,15 @@ function bodyFault(error: unknown, encoding: string, bytesMax: number): unknown 
 function parseBytes(request: Request, keysMax: number | undefined, next: NextFunction): void {
   requireAllowed(request);
   const bytes: unknown = request.body;
-  if (!(bytes instanceof Uint8Array)) {
+  const isDelete = request.method === 'DELETE';
+  // The bytes count, not the headers: clients send a DELETE with Content-Length: 0, or with no chunk.
+  if (!(bytes instanceof Uint8Array) || bytes.length === 0) {
+    if (!isDelete) throw new ServiceError('invalid_input', NO_BODY);
+    request.body = undefined;
     next();
     return;
   }
-  if (bytes.length === 0) throw new ServiceError('invalid_input', NO_BODY);
+  if (isDelete) requireJsonType(request);
   request.body = parseStrictJson(bytes, keysMax);
   next();
 }
@@ -140,26 +144,26 @@ function checkField(name: string, value: Json, kinds: Readonly<Record<string, Fi
 }
 
 function requireJson(request: Request, _response: Response, next: NextFunction): void {
-  const hasBody =
-    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
-  if (request.method === 'DELETE' && !hasBody) {
-    next();
-    return;
-  }
+  if (request.method !== 'DELETE') requireJsonType(request);
+  const { headers } = request;
+  // RFC 9110, 8.4.1.3.
+  if (headers['content-encoding']?.toLowerCase() === 'x-gzip') headers['content-encoding'] = 'gzip';
+  next();
+}
+
+function requireJsonType(request: Request): void {
   // A page of another site can make a browser send other types without asking first.
   const [type = '', ...parameters] = (request.headers['content-type'] ?? '').split(';');
   if (type.trim().toLowerCase() !== 'application/json') {
     throw new ServiceError('unsupported_media_type', 'The body has to be JSON, with Content-Type: application/json');
   }
   requireUtf8(parameters);
-  if (!hasBody) throw new ServiceError('invalid_input', NO_BODY);
-  next();
 }
 
 function requireUtf8(parameters: readonly string[]): void {
   for (const parameter of parameters) {
     const [, charset] = /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/i.exec(parameter) ?? [];
-    if (charset === undefined || charset.toLowerCase() === 'utf-8') continue;
+    if (charset === undefined || /^utf-?8$/i.test(charset)) continue;
     throw new ServiceError('unsupported_media_type', `The charset "${charset}" is not read; send JSON in UTF-8`);
   }
 }

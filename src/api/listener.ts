@@ -79,6 +79,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   let trust = readTrust(options.tls);
   const server = createServer({
     ...secureContextOptions(options.tls),
+    // Clients that speak HTTP/1.0, such as curl -0, ask for it by its own name.
+    ALPNProtocols: ['http/1.1', 'http/1.0'],
     requestCert: true,
     rejectUnauthorized: true,
     handshakeTimeout: limits.handshakeMs,

@@ -50,6 +50,36 @@ const ON_EVERY_ANSWER = { 'X-Request-Id': 'X-Request-Id', 'X-Treeline-Replica': 
 /** By the first part of the paths of all routes, as `/operations`, what comes after it; empty where that answers itself. */
 export const SECTIONS: ReadonlyMap<string, readonly string[]> = listSections();
 
+/** Matches the paths of a route; of two that match, the one with fewer parameters in its path is meant. */
+interface QueriedRoute {
+  readonly method: string;
+  readonly pattern: RegExp;
+  readonly parameters: readonly string[];
+}
+
+const QUERIED_ROUTES: readonly QueriedRoute[] = listQueriedRoutes();
+
+function listQueriedRoutes(): readonly QueriedRoute[] {
+  const routes = Object.entries(OPERATIONS).map(([route, operation]) => {
+    const [method = '', path = ''] = route.split(' ');
+    const pattern = new RegExp(`^${path.replace(/\/$/, '').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
+    return { method, pattern, parameters: queryNames(operation), inPath: path.split('{').length };
+  });
+  return routes.sort((a, b) => a.inPath - b.inPath);
+}
+
+function queryNames({ kind, parameters = [] }: Operation): readonly string[] {
+  const all: Readonly<Record<string, { readonly name: string; readonly in: string }>> = api.parameters;
+  const names = [...parameters, ...(KINDS[kind]?.parameters ?? [])];
+  return names.flatMap((name) => (all[name]?.in === 'query' ? [all[name].name] : []));
+}
+
+/** Returns the names of the query parameters of a route by the path of a request; undefined if there is no such route. */
+export function queryParametersOf(method: string, path: string): readonly string[] | undefined {
+  const asked = method === 'HEAD' ? 'GET' : method;
+  return QUERIED_ROUTES.find((route) => route.method === asked && route.pattern.test(path))?.parameters;
+}
+
 function listSections(): ReadonlyMap<string, readonly string[]> {
   const routes = Object.keys(OPERATIONS).filter((route) => !route.endsWith(' /'));
   const paths = routes.map((route) => route.split(/[ /]+/).filter((part) => part !== ''));

@@ -107,8 +107,7 @@ function readForwarded([own, ...along]: readonly string[]): Peer | undefined {
 /** Returns what a certificate says; undefined where it has no serial that names a client. */
 export function readPeer(certificate: X509Certificate): Peer | undefined {
   const { serialNumber, fingerprint256, validFromDate, validToDate } = certificate;
-  // A negative serial is printed with a minus sign, which the canonical spelling would drop.
-  const serial = serialNumber.startsWith('-') ? undefined : canonicalSerial(serialNumber);
+  const serial = canonicalSerial(serialNumber);
   const fingerprint = canonicalFingerprint(fingerprint256);
   if (serial === undefined || fingerprint === undefined) return undefined;
   return { serial, fingerprint, begins: validFromDate.getTime(), expires: validToDate.getTime(), certificate };

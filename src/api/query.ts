@@ -1,12 +1,29 @@
-// Reads query parameters: it checks each known one and ignores unknown ones.
-import type { IncomingMessage } from 'node:http';
-import { didYouMean } from '../base/wording.ts';
+// Reads query parameters, and refuses those that a route does not have.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { didYouMean, quote } from '../base/wording.ts';
 import type { EventRange } from '../model/instance-event.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
+import { queryParametersOf } from './openapi.ts';
 
 /** The part of Express's request that is read here. */
 type Queried = IncomingMessage & { readonly query: Readonly<Record<string, unknown>> };
+
+/** Passes a request on whose query has only parameters of its route. Throws `invalid_input` for another one. */
+export function checkQuery({ method, url = '' }: IncomingMessage, _response: ServerResponse, next: () => void): void {
+  const start = url.indexOf('?');
+  const known = start === -1 ? undefined : queryParametersOf(method ?? '', url.slice(0, start));
+  if (known !== undefined) {
+    const unknown = new URLSearchParams(url.slice(start)).keys().find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new ServiceError('invalid_input', unknownParameter(unknown, known));
+  }
+  next();
+}
+
+function unknownParameter(name: string, known: readonly string[]): string {
+  const advice = known.length === 0 ? 'it has none' : `they are ${known.join(', ')}`;
+  return `This route has no query parameter ${quote(name)}; ${didYouMean(name, known) ?? advice}`;
+}
 
 /** Returns the value of a parameter that is `true` or `false`, false where it is left out. Else throws `invalid_input`. */
 export function queryFlag(request: Queried, name: string): boolean {

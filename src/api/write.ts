@@ -7,7 +7,7 @@ import { auditAction, auditDone } from './audit-requests.ts';
 import { callerOf, findRefusal } from './authenticate.ts';
 import { jsonBody } from './json-body.ts';
 import { COMMIT, requestIdOf, sendEnvelope, sendJson } from './present.ts';
-import { queryFlag } from './query.ts';
+import { queryFlag, queryText } from './query.ts';
 
 /** The answer to a write that is on the followed branch. */
 export interface WriteAnswer {
@@ -53,14 +53,20 @@ export function bodyOf(request: { readonly body: unknown }): JsonMap {
   throw new ServiceError('invalid_input', 'The body has to be a JSON object');
 }
 
-/** Returns whether an existing object may be replaced: the query parameter or the body's field, `true` or `false`. */
+/** Returns whether an existing object may be replaced: the query parameter or the body's field. Throws `invalid_input` if they disagree. */
 export function readForce(request: Parameters<typeof queryFlag>[0] & { readonly body: unknown }): boolean {
   const field = isMap(request.body) && Object.hasOwn(request.body, 'force') ? request.body.force : false;
   if (field !== true && field !== false) {
     const message = 'is true or false';
     throw new ServiceError('invalid_input', `"force" ${message}`, [{ pointer: '/force', message }]);
   }
-  return queryFlag(request, 'force') || field;
+  const isInQuery = queryText(request, 'force') !== undefined;
+  const flag = queryFlag(request, 'force');
+  if (isInQuery && isMap(request.body) && Object.hasOwn(request.body, 'force') && flag !== field) {
+    const message = `is ${field} in the body and ${flag} in the query: give one of them`;
+    throw new ServiceError('invalid_input', `"force" ${message}`, [{ pointer: '/force', message }]);
+  }
+  return flag || field;
 }
 
 /** The blobs that a condition names: the first part of each ETag, since a roll-out should not spoil an edit. */

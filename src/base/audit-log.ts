@@ -15,7 +15,7 @@ import {
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import { type LogThrottle, throttleLog } from './throttles.ts';
-import { escapeCharacter, momentOf, whyUnusable } from './wording.ts';
+import { momentOf, visible, whyUnusable } from './wording.ts';
 
 /** What a line tells of. */
 export type AuditKind = keyof typeof THROTTLED;
@@ -84,8 +84,6 @@ const FLAGS = constants.O_RDWR | constants.O_APPEND;
 const LIMITS = { linesMax: 5, intervalMs: 1_000 };
 const SYNC_MS = 1_000;
 const RETRY_MS = 5_000;
-/** What JSON leaves as it is, and a terminal obeys. */
-const OBEYED = /[\u007f-\u009f\u2028\u2029]/g;
 
 /** Appends to the file of the audit log. */
 export class AuditLog {
@@ -173,7 +171,7 @@ export class AuditLog {
     const json = JSON.stringify({ time: momentOf(clock.now()), replica, ...fields }, (_key, value: unknown) =>
       typeof value === 'string' ? shortened(value) : (value ?? undefined),
     );
-    return `${json.replace(OBEYED, escapeCharacter)}\n`;
+    return `${visible(json)}\n`;
   }
 
   /** One call of the system for each line: with O_APPEND no other writer comes in between, and a file that is cut goes on at its start. */

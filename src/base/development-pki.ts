@@ -16,7 +16,7 @@ import {
   X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import { canonicalFingerprint, canonicalSerial, serialFault } from '../model/serial.ts';
 
 /** The names of this machine for local clients. */
 export const LOCAL_HOSTS: readonly string[] = ['localhost', '127.0.0.1', '::1'];
@@ -179,6 +179,6 @@ function randomSerial(): string {
 
 function requireSerial(text: string): string {
   const serial = canonicalSerial(text);
-  if (serial === undefined) throw new Error(`"${text}" is no certificate serial: write it in hexadecimal`);
+  if (serial === undefined) throw new Error(`"${text}" is no certificate serial: ${serialFault(text)}`);
   return serial;
 }

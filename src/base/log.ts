@@ -1,13 +1,16 @@
 // Creates the log: pino, one JSON object per line on standard output.
 import { type Logger, pino } from 'pino';
 import type { LogLevel } from '../model/settings.ts';
+import { visible } from './wording.ts';
 
 export type { Logger } from 'pino';
 
 /** Returns a logger. Secrets never reach it: callers log names and counts, not contents. */
 export function createLog(level: LogLevel, destination?: { write(line: string): void }): Logger {
   const serializers = DETAILED.has(level) ? {} : { err: serializeError };
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers };
+  // JSON leaves control characters above U+007E and marks of direction as they are.
+  const hooks = { streamWrite: visible };
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers, hooks };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 

@@ -17,6 +17,14 @@ export function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
+/** Control characters but for the tab and the line feed; separators of lines; marks that turn the direction of writing. */
+export const OBEYED = /[^\P{Cc}\t\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Returns a text in which everything that a terminal obeys is escaped as in JSON; tabs and line feeds stay. */
+export function visible(text: string): string {
+  return text.replace(OBEYED, escapeCharacter);
+}
+
 /** Returns names quoted and joined by commas: the first five, and the number of the others. */
 export function quoteSome(names: readonly string[]): string {
   return firstNames(names.map(quote));

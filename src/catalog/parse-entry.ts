@@ -5,7 +5,7 @@ import { isMap, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { canonicalSerial } from '../model/serial.ts';
 import type { FileEntry } from './catalog.ts';
-import { checkBooleanWords, checkLengths, checkObject } from './check-object.ts';
+import { checkBooleanWords, checkObject } from './check-object.ts';
 import { fileTooLarge } from './decode-text.ts';
 import { checkHierarchy, readHierarchy } from './hierarchy.ts';
 import { isObjectPath, isReadPath, type ObjectPath, placePath, type StrayPath } from './paths.ts';
@@ -45,8 +45,7 @@ export function entryOfDocument(
     const stray = unreadEntry(path, oid, placed === undefined ? OUTSIDE : namedBySerial(placed, document.value));
     return { ...stray, text };
   }
-  const lengths = checkLengths(path, document);
-  const violations = checkSchema(placed.type, path, document).filter(({ pointer }) => !lengths.isBeyond(pointer));
+  const violations = checkSchema(placed.type, path, document);
   const file: FileEntry = {
     path,
     oid,
@@ -54,11 +53,10 @@ export function entryOfDocument(
     text,
     bytes: text === null ? 0 : Buffer.byteLength(text),
     object: null,
-    problems: [...joinProblems(document.problems, violations), ...lengths.problems],
+    problems: joinProblems(document.problems, violations),
     locate: document.locate,
   };
-  if (violations.length > 0 || lengths.problems.length > 0 || !isMap(document.value))
-    return { ...file, problems: capped(file.problems) };
+  if (violations.length > 0 || !isMap(document.value)) return { ...file, problems: capped(file.problems) };
   const { object, problems } = readAndCheck(file, placed, document.value);
   const words = checkBooleanWords({ path, type: placed.type }, document, document.value);
   return { ...file, object, problems: capped([...file.problems, ...problems, ...words]) };

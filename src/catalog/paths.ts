@@ -4,7 +4,7 @@
 import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import { isPlainTypeName, isTypeName, nameFault, TYPE_NAMES } from '../model/names.ts';
-import { canonicalSerial } from '../model/serial.ts';
+import { canonicalSerial, serialFault } from '../model/serial.ts';
 import type { FileMode } from '../model/snapshot.ts';
 import type { FileType } from './catalog.ts';
 
@@ -40,7 +40,7 @@ export function placePath(path: string, mode: FileMode): ObjectPath | StrayPath 
   if (extension === undefined) return undefined;
   if (extension !== '.yaml') return { stray: wrongExtension(path, extension) };
   const name = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length);
-  const fault = type === 'client' ? serialFault(name) : objectNameFault(type, name);
+  const fault = type === 'client' ? fileNameFault(name) : objectNameFault(type, name);
   return fault === undefined ? { type, name } : { stray: fault };
 }
 
@@ -169,12 +169,13 @@ export function badNameFault(name: string): Fault | undefined {
   return { code: 'bad_name', message: `the name ${quote(name)}${withForeignCharacter(name)} ${fault}`, hint };
 }
 
-function serialFault(name: string): Fault | undefined {
+function fileNameFault(name: string): Fault | undefined {
   const serial = canonicalSerial(name);
   if (serial === name) return undefined;
+  const words = serial === undefined ? `a serial number: ${serialFault(name)}` : 'the spelling of this serial number';
   return {
     code: 'client_file_name',
-    message: `${quote(name)} is not ${serial === undefined ? 'a serial number' : 'the spelling of this serial number'}`,
+    message: `${quote(name)} is not ${words}`,
     hint:
       serial === undefined
         ? "name the file after the certificate's serial number in upper-case hexadecimal"

@@ -21,7 +21,7 @@ import { problemFrom } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FileType } from './catalog.ts';
-import { explainViolation, type Violation, withoutMisspelt } from './violation.ts';
+import { explainViolation, type Violation } from './violation.ts';
 import type { YamlDocument } from './yaml.ts';
 
 /** How schemas are compiled. test/support/bundle-once.ts does it ahead. */
@@ -70,9 +70,7 @@ export function compileSchema(schema: object): SchemaCheck {
   return (file, document) => {
     if (document.value === undefined) return [];
     validate ??= ajv.compile(schema);
-    return withoutMisspelt(findViolations(validate, document.value, schema)).map((violation) =>
-      problemOf(violation, file, document),
-    );
+    return findViolations(validate, document.value).map((violation) => problemOf(violation, file, document));
   };
 }
 
@@ -92,7 +90,7 @@ export function checkSchema(type: FileType, file: string, document: YamlDocument
   return check(file, document);
 }
 
-function findViolations(validate: ValidateFunction, value: unknown, root: object): readonly Violation[] {
+function findViolations(validate: ValidateFunction, value: unknown): readonly Violation[] {
   if (validate(value)) return [];
   const violations = new Map<string, Violation>();
   for (const error of validate.errors ?? []) {
@@ -100,7 +98,7 @@ function findViolations(validate: ValidateFunction, value: unknown, root: object
     if (error.keyword === 'if' || error.propertyName !== undefined) continue;
     // What editors must not suggest is refused by check-object.ts, in words of its own.
     if (error.parentSchema?.doNotSuggest === true) continue;
-    const violation = describeViolation(error, 'definitions' in root ? root.definitions : undefined);
+    const violation = describeViolation(error);
     const place = `${violation.pointer} ${violation.field ?? ''}`;
     if (!violations.has(place)) violations.set(place, violation);
     if (violations.size >= VIOLATIONS_MAX) break;
@@ -108,7 +106,7 @@ function findViolations(validate: ValidateFunction, value: unknown, root: object
   return [...violations.values()];
 }
 
-function describeViolation(error: ErrorObject, definitions: unknown): Violation {
+function describeViolation(error: ErrorObject): Violation {
   const { missingProperty, additionalProperty, propertyName } = error.params;
   const field: unknown = missingProperty ?? additionalProperty ?? propertyName;
   const schema = error.keyword === 'propertyNames' ? error.schema : error.parentSchema;
@@ -117,7 +115,6 @@ function describeViolation(error: ErrorObject, definitions: unknown): Violation 
     pointer: error.instancePath,
     field: typeof field === 'string' ? field : undefined,
     schema: isMap(schema) ? schema : {},
-    definitions: isMap(definitions) ? definitions : {},
     value: error.data,
     rule: error.message ?? 'does not fit',
   };

@@ -3,7 +3,7 @@
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import { isExact } from '../model/json.ts';
-import { isWellFormed } from '../model/keys.ts';
+import { isWellFormed, keyLengthFault, textLengthFault } from '../model/keys.ts';
 
 /** The fault of a file without a value. */
 export const EMPTY_FILE: Fault = {
@@ -78,7 +78,9 @@ export function yamlKeyFault(key: string, isPlain: boolean): Fault | undefined {
   if (key === '__proto__') {
     return { code: 'yaml_key', message: 'the key "__proto__" is reserved', hint: 'use another name', part: 'key' };
   }
-  return stringFault(key);
+  const length = keyLengthFault(key);
+  if (length === undefined) return stringFault(key);
+  return { code: 'bad_key', message: `the key ${quote(key)} ${length}`, hint: 'choose a shorter name', part: 'key' };
 }
 
 /** The fault of a key that stands in a map for the second time. */
@@ -121,6 +123,12 @@ export function numberFault(written: string, value: number): Fault | undefined {
 
 /** Returns what makes a text unfit to be stored and sent anywhere, or undefined. */
 export function stringFault(text: string): Fault | undefined {
+  const length = textLengthFault(text);
+  if (length !== undefined) {
+    // Not quoted: the text may be a secret.
+    const hint = 'keep the text elsewhere, and write here where it is';
+    return { code: 'value_too_large', message: `this text ${length}`, hint };
+  }
   if (isWellFormed(text)) return undefined;
   return {
     code: 'yaml_character',

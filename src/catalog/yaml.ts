@@ -17,8 +17,9 @@ import {
   YAMLException,
 } from 'js-yaml';
 import { invariant } from '../base/invariant.ts';
-import { below, type Fault, problemFrom } from '../model/entry.ts';
+import { below, type Fault, lastStep, problemFrom } from '../model/entry.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
+import { NAME_LENGTH_MAX } from '../model/names.ts';
 import type { Place, Problem } from '../model/problem.ts';
 import { decodeText } from './decode-text.ts';
 import {
@@ -49,11 +50,13 @@ export interface YamlDocument {
   readonly writtenAt: (pointer: string) => string | null;
 }
 
-/** The offsets of a node; and its text if it is a plain scalar. */
-interface NodeOffsets {
+/** The offsets of a node; its text if it is a plain scalar; and the nodes in it. */
+interface NodeSpot {
   readonly key: number;
   readonly value: number;
   readonly written: string | null;
+  /** By key or index. Not by pointer: pointers would repeat each key for each node below it. */
+  readonly inside: Map<string, NodeSpot> | undefined;
 }
 
 interface EventReader {
@@ -64,7 +67,15 @@ interface EventReader {
   lastAt: number;
   readonly placeOf: PlaceOf;
   readonly report: (offset: number, pointer: string, fault: Fault) => void;
-  readonly visit: (pointer: string, spot: NodeOffsets) => unknown;
+  /** The spot of the map or list that is being read; undefined if no spots are needed. */
+  around: NodeSpot | undefined;
+}
+
+/** The key or index of a node in its map or list. */
+interface NodeStep {
+  readonly name: string;
+  /** The offset of the key; undefined in a list. */
+  readonly at?: number;
 }
 
 const DEPTH_MAX = 64;
@@ -94,23 +105,28 @@ function parseText(file: string, text: string): YamlDocument {
   function report(offset: number, pointer: string, fault: Fault): void {
     problems.push(problemFrom(fault, { ...placeOf(offset), file, pointer }));
   }
-  const value = readDocument({ text, placeOf, report, visit: () => undefined });
-  let spots: ReadonlyMap<string, NodeOffsets> | undefined;
-  function spotAt(pointer: string): NodeOffsets | undefined {
-    spots ??= readSpots(text, placeOf);
-    return spots.get(pointer);
+  const value = readDocument({ text, placeOf, report, around: undefined });
+  let root: NodeSpot | undefined;
+  /** Returns the spot of a pointer, or else of its nearest ancestor. */
+  function nearest(pointer: string): { readonly spot: NodeSpot; readonly isThere: boolean } {
+    root ??= readSpots(text, placeOf);
+    let spot = root;
+    for (const step of pointer.split('/').slice(1)) {
+      const next = spot.inside?.get(lastStep(step));
+      if (next === undefined) return { spot, isThere: false };
+      spot = next;
+    }
+    return { spot, isThere: true };
   }
   return {
     text,
     value,
     problems,
-    writtenAt: (pointer) => spotAt(pointer)?.written ?? null,
-    locate(pointer, part = 'value') {
-      for (let nearest = pointer; ; nearest = nearest.slice(0, nearest.lastIndexOf('/'))) {
-        const spot = spotAt(nearest);
-        if (spot !== undefined || nearest === '') return placeOf(spot?.[part] ?? 0);
-      }
+    writtenAt(pointer) {
+      const { spot, isThere } = nearest(pointer);
+      return isThere ? spot.written : null;
     },
+    locate: (pointer, part = 'value') => placeOf(nearest(pointer).spot[part]),
   };
 }
 
@@ -124,11 +140,11 @@ function unreadable(problem: Problem): YamlDocument {
   };
 }
 
-/** Finds all places. It runs on the first call of `locate`: the places of most files are never needed. */
-function readSpots(text: string, placeOf: PlaceOf): ReadonlyMap<string, NodeOffsets> {
-  const spots = new Map<string, NodeOffsets>();
-  readDocument({ text, placeOf, report: () => undefined, visit: (pointer, spot) => spots.set(pointer, spot) });
-  return spots;
+/** Returns the root's spot. It runs on the first call of `locate`: the places of most files are never needed. */
+function readSpots(text: string, placeOf: PlaceOf): NodeSpot {
+  const around: NodeSpot = { key: 0, value: 0, written: null, inside: new Map() };
+  readDocument({ text, placeOf, report: () => undefined, around });
+  return around.inside?.get('') ?? around;
 }
 
 function readDocument(input: Omit<EventReader, 'events' | 'next' | 'lastAt'>): Json | undefined {
@@ -174,12 +190,23 @@ function secondDocumentAt(reader: EventReader): number {
   return marker ?? startOf(reader, root);
 }
 
-function readNode(reader: EventReader, pointer: string, keyAt?: number): Json {
+function readNode(reader: EventReader, pointer: string, { name, at: keyAt }: NodeStep = { name: '' }): Json {
   const event = reader.events[reader.next++];
   invariant(event !== undefined, 'js-yaml closes every node');
   const at = startOf(reader, event);
   refuseProperties(reader, event, pointer);
-  reader.visit(pointer, { key: keyAt ?? at, value: at, written: writtenText(reader.text, event) });
+  const { around } = reader;
+  if (around !== undefined) {
+    const inside = event.type === EVENT_ID.SCALAR ? undefined : new Map();
+    reader.around = { key: keyAt ?? at, value: at, written: writtenText(reader.text, event), inside };
+    around.inside?.set(name, reader.around);
+  }
+  const value = readValue(reader, event, pointer);
+  reader.around = around;
+  return value;
+}
+
+function readValue(reader: EventReader, event: Event, pointer: string): Json {
   if (event.type === EVENT_ID.MAPPING) return readMap(reader, pointer);
   if (event.type === EVENT_ID.SEQUENCE) return readList(reader, pointer);
   if (event.type === EVENT_ID.SCALAR) return readScalar(reader, event, pointer);
@@ -188,7 +215,7 @@ function readNode(reader: EventReader, pointer: string, keyAt?: number): Json {
 
 function readList(reader: EventReader, pointer: string): readonly Json[] {
   const items: Json[] = [];
-  while (!isAtEnd(reader)) items.push(readNode(reader, below(pointer, items.length)));
+  while (!isAtEnd(reader)) items.push(readNode(reader, below(pointer, items.length), { name: String(items.length) }));
   reader.next++;
   return items;
 }
@@ -200,7 +227,7 @@ function readMap(reader: EventReader, pointer: string): JsonMap {
     const { key, at } = readKey(reader, pointer, keys);
     // The value of a refused key is skipped: one mistake, one message.
     if (key === undefined) skipNode(reader);
-    else map[key] = readNode(reader, below(pointer, key), at);
+    else map[key] = readNode(reader, below(pointer, key), { name: key, at });
   }
   reader.next++;
   return map;
@@ -228,7 +255,8 @@ function readKey(
       ? yamlKeyFault(key, event.style === SCALAR_STYLE.PLAIN)
       : duplicateKeyFault(key, reader.placeOf(first).line);
   if (fault === undefined) known.set(key, at);
-  else reader.report(at, below(pointer, key), fault);
+  // A key that is too long is not repeated in the pointer.
+  else reader.report(at, key.length > NAME_LENGTH_MAX ? pointer : below(pointer, key), fault);
   return { key: fault === undefined ? key : undefined, at };
 }
 

@@ -9,7 +9,7 @@ import { useFault } from '../api/tls/certificate-use.ts';
 import { issueClientCertificate } from '../base/development-pki.ts';
 import { ROLES, type Role } from '../model/names.ts';
 import { type Client, READ_SCOPES, WRITE_SCOPES } from '../model/objects.ts';
-import { canonicalFingerprint, canonicalSerial } from '../model/serial.ts';
+import { canonicalFingerprint, canonicalSerial, serialFault } from '../model/serial.ts';
 import type { ClientSeen } from '../service/answers.ts';
 import { writeYaml } from '../yaml-edit/write-yaml.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -148,11 +148,14 @@ function clientDocument(
   certificate: X509Certificate,
   { role, description, tenant, tag, node, reads, writes }: ClientFields,
 ) {
-  // The minus sign of a negative serial would get lost, and such a certificate is never let in.
-  const serial = certificate.serialNumber.startsWith('-') ? undefined : canonicalSerial(certificate.serialNumber);
+  const serial = canonicalSerial(certificate.serialNumber);
   const fingerprint = canonicalFingerprint(certificate.fingerprint256);
-  if (serial === undefined || fingerprint === undefined)
-    throw new CommandFailure('the certificate has no usable serial');
+  if (serial === undefined || fingerprint === undefined) {
+    const { serialNumber } = certificate;
+    throw new CommandFailure(
+      `the certificate has no usable serial: of "${serialNumber}", ${serialFault(serialNumber)}`,
+    );
+  }
   const commonName = /^CN=(.*)$/m.exec(certificate.subject)?.[1] ?? '';
   return {
     description: description ?? commonName,

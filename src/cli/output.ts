@@ -1,7 +1,7 @@
 // Prints the output of commands: text for people, JSON for programs. Text of strangers cannot move the cursor, change
 // colours or titles, or look like a line of Treeline: it is escaped as in JSON.
 import { Option } from 'commander';
-import { escapeCharacter } from '../base/wording.ts';
+import { escapeCharacter, visible } from '../base/wording.ts';
 import type { ReplicaFacts, StateCounts } from '../service/answers.ts';
 
 /** The formats of `--format`. */
@@ -73,14 +73,6 @@ export function formatReplicas({ leader, lag }: ReplicaFacts): readonly string[]
     lines.push(`the replica that was asked shows an earlier moment since ${when}: ${firstLine(lag.reason)}`);
   }
   return lines;
-}
-
-/** Control characters but for the tab and the line feed; separators of lines; marks that turn the direction of writing. */
-const OBEYED = /[^\P{Cc}\t\n]|[\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** Returns a text in which everything that a terminal obeys is escaped; line feeds stay. */
-export function visible(text: string): string {
-  return text.replace(OBEYED, escapeCharacter);
 }
 
 /** Returns a text as one line in which everything that a terminal obeys is escaped. */

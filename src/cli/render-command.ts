@@ -7,6 +7,7 @@ import { TemplateError } from '../agents/render/render-template.ts';
 import { findChanges, Renderer, type RendererOptions } from '../agents/render/renderer.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLog } from '../base/log.ts';
+import { visible } from '../base/wording.ts';
 import { LeftoverError } from '../programs/program-runner.ts';
 import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
@@ -79,6 +80,6 @@ async function renderOnce(renderer: Renderer): Promise<void> {
   await renderer.stop();
   if (isIdle) throw new CommandFailure(`there is no record, and none of an earlier time: ${unanswered}`);
   const reasons = [unanswered, failed].filter((reason) => reason !== null);
-  for (const reason of reasons) process.stderr.write(`treeline: ${reason}\n`);
+  for (const reason of reasons) process.stderr.write(`treeline: ${visible(reason)}\n`);
   if (reasons.length > 0) process.exitCode = EXIT_PROBLEMS;
 }

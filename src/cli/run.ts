@@ -1,8 +1,8 @@
 // Defines the command line and its commands. Each command has its own file.
 import { Command, CommanderError } from 'commander';
 import { productVersion } from '../base/product-files.ts';
+import { visible } from '../base/wording.ts';
 import { CommandFailure, describeSystemError, EXIT_FAILED } from './command-failure.ts';
-import { visible } from './output.ts';
 
 /** Adds a command, or several, to the program. */
 type Add = (program: Command) => void;

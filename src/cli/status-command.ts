@@ -1,5 +1,6 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
 import { type Command, Option } from 'commander';
+import { visible } from '../base/wording.ts';
 import type { AttentionItem, Overview, Why } from '../service/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -13,7 +14,6 @@ import {
   formatReplicas,
   print,
   printAs,
-  visible,
   visibleLine,
 } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';

@@ -1,7 +1,8 @@
 // Shows a text again and again, until it is interrupted: in place on a terminal, elsewhere the lines that have changed.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { visible } from '../base/wording.ts';
 import { CommandFailure } from './command-failure.ts';
-import { printEscaped, visible, visibleLine } from './output.ts';
+import { printEscaped, visibleLine } from './output.ts';
 
 const WATCH_MS = 2_000;
 const ROWS = 24;

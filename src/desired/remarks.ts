@@ -57,17 +57,21 @@ function ofFolder(file: string, text: Pick<Problem, 'code' | 'message' | 'hint'>
   return { ...text, severity: 'warning', file, line: 1, column: 1, pointer: '' };
 }
 
+/** The number of unused objects for which a similar name is searched: each search takes time. */
+const SUGGESTIONS_MAX = 100;
+
 function* unusedObjects({ catalog, candidates, units }: DesiredState): Generator<Problem> {
   const nodes = [...candidates.values(), ...units.values()];
   // The selections of an invalid instance are unknown; and a layout without any nodes has a warning of its own.
   if (nodes.some(isUnknown) || nodes.every((unit) => unit.nodes.size === 0)) return;
   const reads = collectReads(nodes);
+  let suggestionsLeft = SUGGESTIONS_MAX;
   for (const [address, entry] of catalog.objects) {
     const [type, name] = splitAddress(address);
     if (SELECTED_BY_NONE.has(type) || reads.found.has(address) || !isValidEntry(entry)) continue;
     if (isBase(entry.object, catalog.tree.object?.name) || isInTree(entry.object, catalog)) continue;
     const isLevel = catalog.hierarchy.object?.order.some((level) => level.type === type) ?? true;
-    const hint = didYouMean(name, reads.inVain.get(type) ?? []);
+    const hint = suggestionsLeft-- > 0 ? didYouMean(name, reads.inVain.get(type) ?? []) : null;
     yield problemAt(entry, '', {
       code: 'unused_object',
       severity: 'warning',

@@ -89,7 +89,7 @@ export function amendTemplate(
       ...substractions.problems,
       ...split.problems,
       ...[...subtracted.missing].slice(0, MISTAKES_MAX).map((missing) => nothingThere(instance, missing)),
-      ...[...subtracted.notLeaves].map((notLeaf) => noLeaf(instance, notLeaf)),
+      ...[...subtracted.notLeaves].slice(0, MISTAKES_MAX).map((notLeaf) => noLeaf(instance, notLeaf)),
     ],
   };
 }
@@ -140,13 +140,13 @@ function notAMap(instance: Entry<StackInstance>, pointer: string, value: Json): 
   });
 }
 
-function nothingThere(instance: Entry<StackInstance>, [pointer, present]: [string, readonly string[]]): Problem {
+function nothingThere(instance: Entry<StackInstance>, [pointer, present]: [string, JsonMap]): Problem {
   const key = lastStep(pointer);
   return problemAt(instance, SUBSTRACTIONS + pointer, {
     code: 'nothing_to_take_away',
     severity: 'warning',
     message: `there is no ${quote(key)} to take away`,
-    hint: didYouMean(key, present) ?? 'remove it from stackTemplateSubstractions',
+    hint: didYouMean(key, Object.keys(present)) ?? 'remove it from stackTemplateSubstractions',
     part: 'key',
   });
 }
@@ -215,8 +215,8 @@ function merge(
 /** What came of the names in a substraction, by pointer. */
 interface Subtraction {
   readonly removed: Set<string>;
-  /** Those that name nothing, with the keys that are there instead. */
-  readonly missing: Map<string, readonly string[]>;
+  /** Those that name nothing, with the map in which they were looked up. */
+  readonly missing: Map<string, JsonMap>;
   /** Those at which something stands that is neither a map nor a leaf. */
   readonly notLeaves: Map<string, Json>;
 }
@@ -241,7 +241,7 @@ function walkMap(whole: JsonMap, named: JsonMap, walk: Subtraction & { readonly 
     const pointer = below(walk.pointer, key);
     const present = left[key];
     if (present === undefined) {
-      walk.missing.set(pointer, Object.keys(whole));
+      walk.missing.set(pointer, whole);
     } else if (isLeaf(value)) {
       delete left[key];
       walk.removed.add(pointer);

@@ -1,6 +1,6 @@
 // Finds what is wrong with a template before any value is known: alone, or as an instance amends it.
 
-import { didYouMean, quote, withForeignCharacter } from '../base/wording.ts';
+import { didYouMean, quote, quoteSome, withForeignCharacter } from '../base/wording.ts';
 import { below, type ProblemText, type ValidEntry } from '../model/entry.ts';
 import { DESCRIBING_FIELDS, isStructural, PROXY_TAG, recordKeyFault, SELECTORS } from '../model/keys.ts';
 import type { StackTemplate } from '../model/objects.ts';
@@ -202,7 +202,7 @@ function resourceFault(
     text: {
       code,
       message: `${quote(text)} names no resource`,
-      hint: didYouMean(resource, byKey.keys()) ?? `the resources are ${[...byKey.keys()].join(', ')}`,
+      hint: didYouMean(resource, byKey.keys()) ?? `the resources are ${quoteSome([...byKey.keys()])}`,
     },
   };
 }

@@ -162,17 +162,23 @@ interface KeyDifference {
   readonly to: KeyValue | undefined;
 }
 
-/** Returns the keys in which the records of a node differ. */
-function keyDifferences(before: HieraNode, after: HieraNode, outputs: OutputFacts): readonly KeyDifference[] {
-  const differences = [...computedDifferences(before, after)];
+const NO_OUTPUTS: OutputFacts = { outputsOf: () => undefined };
+
+/** Returns true if the records of a node have the same values, apart from those that outputs of providers give. */
+export function isSameRecord(before: HieraNode, after: HieraNode): boolean {
+  return before === after || keyDifferences(before, after, NO_OUTPUTS).next().done === true;
+}
+
+/** Yields the keys in which the records of a node differ. */
+function* keyDifferences(before: HieraNode, after: HieraNode, outputs: OutputFacts): Generator<KeyDifference> {
+  yield* computedDifferences(before, after);
   const [old, now] = [layersOf(before, outputs), layersOf(after, outputs)];
   for (const key of candidateKeys(before, after, { old, now })) {
     const from = mergeKey(key, old, before.hierarchy.merge);
     const to = mergeKey(key, now, after.hierarchy.merge);
     if (from?.value === to?.value || isSame(from?.value, to?.value)) continue;
-    differences.push({ key, from: valueIn(from), to: valueIn(to) });
+    yield { key, from: valueIn(from), to: valueIn(to) };
   }
-  return differences;
 }
 
 function valueIn(sourced: Sourced | undefined): KeyValue | undefined {

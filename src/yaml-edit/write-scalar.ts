@@ -35,7 +35,7 @@ const FLOW_SIGN = /[,[\]{}]/;
 /** Blanks other than the space, and what is not seen or has no meaning. */
 const UNSEEN = /(?! )[\p{C}\p{Z}]/u;
 /** Characters that JSON does not escape, and that YAML forbids or takes for a line end, or that mislead readers. */
-const NOT_ESCAPED_BY_JSON = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
+const NOT_ESCAPED_BY_JSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
 
 /** Returns a scalar, or a key, as it stands on one line, quoted as asked for where that fits. `isFlow`: it stands in brackets. */
 export function scalarText(value: Scalar, quoting: Quoting = 'plain', isFlow = false): string {

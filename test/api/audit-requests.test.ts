@@ -64,15 +64,15 @@ const post = (path: string, body: unknown = {}) => leader.request(path, { ...JSO
 
 describe('a request of one who may not ask it', () => {
   it('is written with who asked for what, and why not', async () => {
-    const { headers } = await leader.request('/operations/approve?dry_run=false', {
+    const { headers } = await leader.request('/tree?dry_run=false', {
       ...{ ...JSON_BODY, body: JSON.stringify({ digest: SECRET }), identity: leader.identities.proxy },
     });
     expect(linesOf('leader')).toEqual([
       {
         ...{ time: expect.any(String), replica: 'leader', request: headers['x-request-id'], remote: '127.0.0.1' },
-        ...{ serial: serialOf('proxy'), name: '', role: 'proxy', method: 'POST', path: '/operations/approve' },
+        ...{ serial: serialOf('proxy'), name: '', role: 'proxy', method: 'POST', path: '/tree' },
         ...{ kind: 'permission', decision: 'refused', code: 'not_allowed' },
-        reason: 'The role proxy may not operate; that is for administrator',
+        reason: 'The role proxy may not write the tree; that is for administrator',
       },
     ]);
   });

@@ -2,6 +2,7 @@
 // holds every answer of the other tests against it.
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createOpenApi } from '../../src/api/openapi.ts';
 import type { ExplainedKey, LayerStatement } from '../../src/model/explanation.ts';
 import { ROLES } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
@@ -105,6 +106,33 @@ test('it is sent with a tag, below 200 KiB, and to every role', async () => {
     identity: api.identities.proxy,
   });
   expect(again).toMatchObject({ status: 304, headers: { etag } });
+});
+
+test('a query parameter that is not described is refused, and the message names those that are', async () => {
+  const components: Readonly<Record<string, { readonly name: string; readonly in: string }>> =
+    createOpenApi().components.parameters;
+  for (const [path, methods] of Object.entries(createOpenApi().paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const { parameters } = operation as { readonly parameters: readonly { readonly $ref: string }[] };
+      const described = parameters.flatMap(({ $ref }) => components[$ref.split('/')[3] ?? ''] ?? []);
+      const names = described.filter((one) => one.in === 'query').map(({ name }) => name);
+      const advice = names.length === 0 ? 'it has none' : `they are ${names.join(', ')}`;
+      for (const slash of ['', '/']) {
+        const asked = path.replaceAll(/\{\w+\}/g, 'nothing').replace(/\/$/, '') + slash;
+        const ask = { method: method.toUpperCase(), headers: { 'Content-Type': 'application/json' }, body: '{}' };
+        const { status, body } = await api.request(`${asked}?nonsense=1`, method === 'get' ? {} : ask);
+        expect([asked, status, body]).toMatchObject([
+          asked,
+          400,
+          { error: 'invalid_input', message: `This route has no query parameter "nonsense"; ${advice}` },
+        ]);
+      }
+    }
+  }
+  expect((await api.request('/hiera/all?inof=true')).body).toMatchObject({
+    message: 'This route has no query parameter "inof"; did you mean "info"?',
+  });
+  expect((await api.request('/nowhere?nonsense=1')).status).toBe(404);
 });
 
 describe('an answer that is not described is found', () => {

@@ -105,7 +105,7 @@ describe.each(ROWS)('POST /operations/$operation $body', ({ operation, body, ask
 test.each(ROWS)('$operation has no dry run, and does not do the real thing instead', async ({ operation, body }) => {
   const reply = await post(`${operation}?dry_run=true`, body);
   expect({ status: reply.status, body: reply.body }).toEqual(
-    invalid('An operation has no dry run: dry_run is for writes. Nothing was done'),
+    invalid('This route has no query parameter "dry_run"; it has none'),
   );
   expect(api.operator.asked).toEqual([]);
 });

@@ -245,6 +245,21 @@ describe('If-Match', () => {
   });
 });
 
+test.each(['/stacks/instances/blog', '/stacks/templates', '/types/stack-instance'])(
+  'POST %s refuses a force that the query and the body contradict',
+  async (path) => {
+    for (const force of [true, false]) {
+      const body = { name: 'blog', stackTemplate: 'web', force };
+      const reply = await send('POST', `${path}?force=${!force}`, body);
+      const message = `"force" is ${force} in the body and ${!force} in the query: give one of them`;
+      expect(reply).toMatchObject({ status: 400, body: { error: 'invalid_input', message } });
+      expect(api.writer.asked).toEqual([]);
+      expect((await send('POST', `${path}?force=${force}`, body)).status).toBe(201);
+      api.writer.asked.length = 0;
+    }
+  },
+);
+
 describe('force', () => {
   test.each<[string, JsonMap, unknown]>([
     ['/stacks/instances/blog?force=yes', {}, 'The query parameter force is true or false, not "yes"'],
@@ -430,6 +445,10 @@ describe('a body', () => {
   test.each([
     [{ 'Content-Type': 'application/json; charset=utf-8' }, '{"name":"zwölf"}'],
     [{ 'Content-Type': 'application/json;charset="UTF-8"' }, '{"name":"zwölf"}'],
+    [{ 'Content-Type': 'application/json; charset=utf8' }, '{"name":"zwölf"}'],
+    [{ 'Content-Type': 'application/json; charset="UTF8"' }, '{"name":"zwölf"}'],
+    [{ 'Content-Encoding': 'x-gzip' }, gzipSync('{"name":"zwölf"}')],
+    [{ 'Content-Encoding': 'X-GZIP' }, gzipSync('{"name":"zwölf"}')],
     [{ 'Transfer-Encoding': 'chunked' }, '{"name":"zwölf"}'],
     [{ 'Content-Encoding': 'gzip' }, gzipSync('{"name":"zwölf"}')],
   ])('with %j is read', async (headers, body) => {

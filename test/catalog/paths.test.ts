@@ -103,7 +103,7 @@ test.each([
   [
     'clients/alice.yaml',
     'client_file_name',
-    '"alice" is not a serial number',
+    '"alice" is not a serial number: "l" is no hexadecimal digit',
     "name the file after the certificate's serial number in upper-case hexadecimal",
   ],
 ])('%s is an error', (path, code, message, hint) => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
-import { compileSchema, SCHEMAS } from '../../src/catalog/schemas.ts';
+import { checkSchema, compileSchema, SCHEMAS } from '../../src/catalog/schemas.ts';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import { isMap } from '../../src/model/json.ts';
 import { SELECTORS } from '../../src/model/keys.ts';
@@ -154,4 +154,21 @@ describe('a schema of somebody else', () => {
   test('an unreadable document has no further mistakes', () => {
     expect(check('a.yaml', parseYaml('a.yaml', 'a: b: c'))).toEqual([]);
   });
+});
+
+test('a file of 20,000 unknown fields is read as often as a file of one', () => {
+  function countReads(fields: number): number {
+    let reads = 0;
+    const names = Array.from({ length: fields }, (_, i) => [`field${i}`, 1] as const);
+    const value = new Proxy(Object.fromEntries(names), {
+      ownKeys(target) {
+        reads += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    const document = parseYaml('stacks/templates/a.yaml', 'a: 1');
+    checkSchema('stack-template', 'stacks/templates/a.yaml', { ...document, value });
+    return reads;
+  }
+  expect(countReads(20_000)).toBe(countReads(1));
 });

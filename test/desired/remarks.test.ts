@@ -79,6 +79,14 @@ describe('an object', () => {
     expect(remarks(wrong, { 'stacks/instances/db.yaml': null })).toHaveLength(1);
   });
 
+  test('gets no suggestion after a hundred others: each search takes time', () => {
+    const roles = Array.from({ length: 150 }, (_, i) => [`types/role/role0${i + 100}.yaml`, 'a: b\n']);
+    const found = remarks({ 'types/clientcert/x.yaml': 'role: role012\n', ...Object.fromEntries(roles) });
+    const unused = found.filter((text) => text.includes('unused_object'));
+    expect(unused).toHaveLength(150);
+    expect(unused.filter((text) => text.includes('did you mean'))).toHaveLength(100);
+  });
+
   test('is not called unused where only an older version in force selects it', () => {
     const TEMPLATE = 'stacks/templates/web.yaml';
     const other = {

@@ -68,10 +68,22 @@ describe('subtract', () => {
     const { value, missing } = subtract(whole, { c: {}, a: { z: {} }, b: { deep: {} } });
     expect({ ...value }).toEqual(whole);
     expect([...missing]).toEqual([
-      ['/c', ['a', 'b']],
-      ['/a/z', ['x', 'y']],
-      ['/b/deep', []],
+      ['/c', whole],
+      ['/a/z', whole.a],
+      ['/b/deep', {}],
     ]);
+  });
+
+  test('subtract lists the keys of a map once for 20,000 names that are not there', () => {
+    let lists = 0;
+    const counted = new Proxy(whole, {
+      ownKeys(target) {
+        lists += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    subtract(counted, Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`x${i}`, true])));
+    expect(lists).toBe(1);
   });
 
   test.each([[['2']], ['text'], [false], [1]])('%j is no leaf', (leaf) => {

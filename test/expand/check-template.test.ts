@@ -89,7 +89,7 @@ describe('placeholders', () => {
     [
       'an Array of a resource that is nowhere',
       server(`{ a: "<<(Array)['cache']['name']>>" }`),
-      `web.yaml:7:22 unknown_array_resource: "<<(Array)['cache']['name']>>" names no resource (the resources are db)`,
+      `web.yaml:7:22 unknown_array_resource: "<<(Array)['cache']['name']>>" names no resource (the resources are "db")`,
     ],
     [
       'an Array of a property that nearly is there',

@@ -30,20 +30,6 @@ async function problemsOf(text: string, environment: Record<string, string> = {}
   return problems.map(({ line, column, code, message, hint }) => `${line}:${column} ${code} ${message}; ${hint}`);
 }
 
-it('tells where a key belongs that lost its indentation', async () => {
-  const text =
-    'api:\n  tls:\n  key: a\n  cert: b\n  clientCa: c\n  cart: d\nrepository:\nurl: stacks.git\nbranch: main\nport: 1\n';
-  expect(await problemsOf(text)).toEqual([
-    '3:3 unknown_field the field "key" is not known here; indent it below "tls"',
-    '4:3 unknown_field the field "cert" is not known here; indent it below "tls"',
-    '5:3 unknown_field the field "clientCa" is not known here; indent it below "tls"',
-    '6:3 unknown_field the field "cart" is not known here; known are: host, port, proxyReads, tls',
-    '8:1 unknown_field the field "url" is not known here; indent it below "repository"',
-    '9:1 unknown_field the field "branch" is not known here; indent it below "repository"',
-    '10:1 unknown_field the field "port" is not known here; indent it below "api"',
-  ]);
-});
-
 describe('what is left out', () => {
   it('is filled in, and paths become absolute', async () => {
     expect(await load(LEAST)).toEqual({
@@ -234,6 +220,7 @@ log: { level: inf }
 shutdownSeconds: "25"
 `;
     expect(await problemsOf(text)).toEqual([
+      '1:13 missing_field "tls" lacks the field "clientCa"; add "clientCa:"',
       '1:32 unknown_field the field "clientCA" is not known here; did you mean "clientCa"?',
       '2:45 wrong_value "pollSeconds" is the number 0, but has to be a whole number from 1 to 86400; null',
       '3:1 unknown_field the field "exection" is not known here; did you mean "execution"?',

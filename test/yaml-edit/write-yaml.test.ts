@@ -140,7 +140,7 @@ count: 3
     ['"x" and \\y', `'"x" and \\y'`],
     [`"it's"`, `"\\"it's\\""`],
     ['\ttab', '"\\ttab"'],
-    ['\u0001\u007f\u0085\u2028\ufeff', '"\\u0001\\u007f\\u0085\\u2028\\ufeff"'],
+    ['\u0001\u007f\u0085\u061c\u200e\u2028\ufeff', '"\\u0001\\u007f\\u0085\\u061c\\u200e\\u2028\\ufeff"'],
     ['one\n', '|\n  one'],
     ['one\n\ntwo', '|-\n  one\n\n  two'],
     ['\none', '"\\none"'],

@@ -24,7 +24,7 @@ import { readLag } from '../forward.ts';
 import { jsonBody, REASON, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
 import { recordedCommitOf, sendEnvelope } from '../present.ts';
-import { queryFlag, queryNumber, queryText } from '../query.ts';
+import { queryNumber, queryText } from '../query.ts';
 import { keyOf, readAsked, readList, readsOn } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
 
@@ -207,7 +207,6 @@ function stateNamed(text: string): State {
 /** Returns the handler that carries an operation out in the turn of its client, and answers with what became of it. */
 function inTurn(operations: Shares, name: string, carryOut: (order: Order, body: unknown) => Promise<string>) {
   return async (request: Request, response: Response): Promise<void> => {
-    refuseDryRun(request);
     const order = { ...callerOf(request), reason: givenReason(request.body) };
     auditAction(response, operationFacts(name, request.body, order.reason));
     const isGone = (): boolean => response.destroyed || order.refusal() !== undefined;
@@ -219,12 +218,6 @@ function inTurn(operations: Shares, name: string, carryOut: (order: Order, body:
     auditDone(response);
     sendEnvelope(response, 200, text);
   };
-}
-
-/** Throws for a dry run, which operations do not have, so that none is carried out instead. */
-function refuseDryRun(request: Request): void {
-  if (!queryFlag(request, 'dry_run')) return;
-  throw new ServiceError('invalid_input', 'An operation has no dry run: dry_run is for writes. Nothing was done');
 }
 
 /** What is no reason is refused with the other fields. */

@@ -10,7 +10,7 @@ import { endBrokenRequest } from '../broken-request.ts';
 import { sendError } from '../errors.ts';
 import { sendEnvelope } from '../present.ts';
 import { readSecretFile, SecretFileError } from './secret-file.ts';
-import { isGenuine } from './signature.ts';
+import { checkSignature } from './signature.ts';
 
 interface WebhookOptions extends ListenAddress {
   /** A path. Read again for each hook. */
@@ -21,7 +21,9 @@ interface WebhookOptions extends ListenAddress {
   readonly log: Logger;
 }
 
-const BODY_BYTES_MAX = 256 * 1024;
+const MIB = 1024 * 1024;
+/** GitHub sends no larger ones. */
+const BODY_BYTES_MAX = 25 * MIB;
 const POLL_PAUSE_MS = 1_000;
 
 /** Returns the listener, which answers from now on. Throws SecretFileError; also where the address is taken. */
@@ -78,15 +80,15 @@ function checkRoute({ method, url = '/' }: IncomingMessage, response: ServerResp
   throw new ServiceError('method_not_allowed', 'Only POST is possible here');
 }
 
-/** Resolves where the hook is genuine. Throws ServiceError where it is not, and Node's error where it never arrived. */
-async function checkHook(request: IncomingMessage, { secretFile, log, refusals }: Hooks): Promise<void> {
+/** Resolves if the hook is genuine. Throws ServiceError if it is not, and Node's error if it never arrived. */
+async function checkHook(request: IncomingMessage, { secretFile, clock, log, refusals }: Hooks): Promise<void> {
   const { remoteAddress: remote } = request.socket;
-  const body = await readBody(request);
-  if (body === undefined) {
+  const check = checkSignature(request.headers, await secretIn({ secretFile, log, refusals }), clock.now());
+  if (!(await readBody(request, check.update))) {
     refusals.log(() => log.warn({ remote, reason: 'too large' }, 'hook refused'));
-    throw new ServiceError('body_too_large', `The body of a hook may have ${BODY_BYTES_MAX} bytes`);
+    throw new ServiceError('body_too_large', `The body of a hook may have ${BODY_BYTES_MAX / MIB} MiB`);
   }
-  if (isGenuine(request.headers, body, await secretIn({ secretFile, log, refusals }))) return;
+  if (check.isGenuine()) return;
   refusals.log(() => log.warn({ remote, reason: 'no right signature or token' }, 'hook refused'));
   const message = 'No signature or token of this request is right: the hook needs the secret of webhook.secretFile';
   throw new ServiceError('unauthorized', message);
@@ -106,20 +108,23 @@ async function secretIn({
   }
 }
 
-/** Returns the body, undefined where it is too large: the rest of it is then read and forgotten. Throws where it breaks off. */
-function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer | undefined>();
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) resolve(undefined);
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) resolve(undefined);
-    else chunks.push(chunk);
+/** Passes the body on as it arrives. Resolves with false if it is too large: the rest is then read and forgotten. Throws if it breaks off. */
+function readBody(request: IncomingMessage, take: (bytes: Uint8Array) => void): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const brokeOff = (): void => reject(new Error('the request broke off'));
+  const isTooLarge = Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX;
+  let bytes = isTooLarge ? BODY_BYTES_MAX : 0;
+  if (isTooLarge) resolve(false);
+  request.on('data', (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > BODY_BYTES_MAX) resolve(false);
+    else take(piece);
   });
-  request.on('end', () => resolve(Buffer.concat(chunks)));
+  request.on('end', () => resolve(true));
   request.on('error', reject);
-  request.on('close', () => reject(new Error('the request broke off')));
+  request.on('close', brokeOff);
+  // It may have done so before anybody listened.
+  if (request.destroyed) brokeOff();
   return promise;
 }
 

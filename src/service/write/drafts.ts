@@ -11,7 +11,7 @@ import { keyLengthFault, textLengthFault } from '../../model/keys.ts';
 import { isFullAdministrator } from '../../model/least-rights.ts';
 import { isPlainTypeName, kindOf, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
-import { canonicalFingerprint, canonicalSerial } from '../../model/serial.ts';
+import { canonicalFingerprint, canonicalSerial, serialFault } from '../../model/serial.ts';
 import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { editObjectFile, fileOf, writtenIn } from './object-file.ts';
@@ -174,7 +174,7 @@ export function writableType(type: string): PlainTypeName | 'stack-template' {
 function serialOf(given: string): string {
   const serial = canonicalSerial(given);
   if (serial !== undefined) return serial;
-  throw invalid('serial', `"${given}" is no serial of a certificate: hexadecimal digits, with or without colons`);
+  throw invalid('serial', `${quote(given)} is no serial of a certificate: ${serialFault(given)}`);
 }
 
 /**

@@ -1,13 +1,13 @@
 // Compares the desired states before and after a write, and lists the effects on servers. Pure.
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../../desired/unit.ts';
-import type { HieraNode, Layer } from '../../hiera/node.ts';
-import { buildPlainRecord } from '../../hiera/record.ts';
+import type { HieraNode } from '../../hiera/node.ts';
 import { needsNoAction } from '../../machine/existence.ts';
 import { instanceAddress } from '../../model/address.ts';
 import { isSame } from '../../model/json.ts';
 import { compareNames } from '../../model/names.ts';
 import type { WantedServer } from '../../model/spec.ts';
+import { isSameRecord } from '../../plan/configuration-changes.ts';
 
 /** `record`: nothing happens to the server, but its record says something else. */
 type Effect = 'created' | 'updated' | 'deleted' | 'retained' | 'record';
@@ -75,7 +75,7 @@ function describeEffect(name: string, { old, now, after }: Owners): Effect | und
   if (was === undefined) return is === undefined ? undefined : 'created';
   if (is === undefined) return isRetained(was, after) ? 'retained' : 'deleted';
   if (!needsNoAction(is.spec, was.spec)) return 'updated';
-  return isSameRecord(old?.nodes.get(name), now?.nodes.get(name)) ? undefined : 'record';
+  return hasSameRecord(old?.nodes.get(name), now?.nodes.get(name)) ? undefined : 'record';
 }
 
 /** As the active version says, and the one that comes where there is one. */
@@ -83,25 +83,8 @@ function isRetained({ policy, instance }: WantedServer, after: DesiredState): bo
   return policy.deletion === 'retain' || isRetaining(after.units.get(instanceAddress(instance)));
 }
 
-/** Outputs of providers do not change, so they are left out. */
-function isSameRecord(a: HieraNode | undefined, b: HieraNode | undefined): boolean {
-  if (a === undefined || b === undefined || a === b) return a === b;
-  if (isSameLayers(a, b)) return true;
-  if (!isSame(a.own[0]?.reads, b.own[0]?.reads)) return false;
-  const facts = { outputs: {}, updated: '' };
-  return isSame(buildPlainRecord(a, facts), buildPlainRecord(b, facts));
-}
-
-function isSameLayers(a: HieraNode, b: HieraNode): boolean {
-  const [old, now] = [layersOf(a), layersOf(b)];
-  return (
-    a.description === b.description &&
-    a.hierarchy === b.hierarchy &&
-    old.length === now.length &&
-    old.every(({ values }, index) => values === now[index]?.values)
-  );
-}
-
-function layersOf({ shared, own }: HieraNode): readonly Layer[] {
-  return [...shared, ...own];
+/** Which outputs a value takes is part of the record; the outputs themselves do not change. */
+function hasSameRecord(a: HieraNode | undefined, b: HieraNode | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return isSame(a.own[0]?.reads, b.own[0]?.reads) && isSameRecord(a, b);
 }

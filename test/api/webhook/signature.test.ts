@@ -1,12 +1,24 @@
 import { createHmac } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { isGenuine } from '../../../src/api/webhook/signature.ts';
+import { checkSignature } from '../../../src/api/webhook/signature.ts';
 
 const SECRET = Buffer.from("It's a Secret to Everybody");
 const BODY = Buffer.from('Hello, World!');
 /** The example of GitHub's documentation, "Validating webhook deliveries". */
 const SIGNED = '757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17';
 const WRONG = SIGNED.replace('7', '8');
+
+const NOW = new Date('2026-11-20T10:00:00Z');
+
+/** The body arrives in two pieces. */
+function isGenuine(headers: IncomingHttpHeaders, body: Buffer, secret: Buffer): boolean {
+  const check = checkSignature(headers, secret, NOW.getTime());
+  check.update(body.subarray(0, 5));
+  check.update(body.subarray(5));
+  return check.isGenuine();
+}
 
 describe('a hook is genuine', () => {
   it.each([
@@ -64,5 +76,47 @@ describe('a hook is genuine', () => {
     ['the signature as a token', { 'x-gitlab-token': SIGNED }],
   ])('never with %s', (_, headers) => {
     expect(isGenuine(headers, BODY, SECRET)).toBe(false);
+  });
+});
+
+describe('a signing token of GitLab', () => {
+  const TOKEN = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
+  const SIGNER = new Webhook(TOKEN);
+
+  /** As the public library of Standard Webhooks signs. */
+  function signed(body: Buffer, at = NOW): Record<string, string> {
+    const signature = SIGNER.sign('msg_1', at, body.toString());
+    const timestamp = String(Math.floor(at.getTime() / 1000));
+    return { 'webhook-id': 'msg_1', 'webhook-timestamp': timestamp, 'webhook-signature': signature };
+  }
+  const HEADERS = signed(BODY);
+
+  it('proves the secret, also among other signatures', () => {
+    expect(isGenuine(HEADERS, BODY, Buffer.from(TOKEN))).toBe(true);
+    const several = `v1a,x v1,${'A'.repeat(43)}= ${HEADERS['webhook-signature']}`;
+    expect(isGenuine({ ...HEADERS, 'webhook-signature': several }, BODY, Buffer.from(TOKEN))).toBe(true);
+    expect(isGenuine({ 'x-gitlab-token': TOKEN }, BODY, Buffer.from(TOKEN))).toBe(true);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['another id', { 'webhook-id': 'msg_2' }],
+    ['no id', { 'webhook-id': '' }],
+    ['another time', { 'webhook-timestamp': String(NOW.getTime() / 1000 + 1) }],
+    ['no time', { 'webhook-timestamp': 'now' }],
+    ['another signature', { 'webhook-signature': `v1,${'A'.repeat(43)}=` }],
+    [
+      'a signature of another version',
+      { 'webhook-signature': String(HEADERS['webhook-signature']).replace('v1', 'v2') },
+    ],
+    ['an old signature', signed(BODY, new Date(NOW.getTime() - 301_000))],
+    ['one of the future', signed(BODY, new Date(NOW.getTime() + 301_000))],
+  ])('is refused with %s', (_, changed) => {
+    expect(isGenuine({ ...HEADERS, ...changed }, BODY, Buffer.from(TOKEN))).toBe(false);
+  });
+
+  it('is refused for another body, for another secret, and for one that is no signing token', () => {
+    expect(isGenuine(HEADERS, Buffer.from('Hello, World?'), Buffer.from(TOKEN))).toBe(false);
+    expect(isGenuine(HEADERS, BODY, Buffer.from(`whsec_${Buffer.alloc(32, 'l').toString('base64')}`))).toBe(false);
+    expect(isGenuine(HEADERS, BODY, Buffer.from(TOKEN.slice('whsec_'.length)))).toBe(false);
   });
 });

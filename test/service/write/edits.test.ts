@@ -245,7 +245,7 @@ describe('a new file', () => {
     [
       'a client',
       putClientDraft({
-        serial: '0xc:3',
+        serial: '0xc3',
         role: 'proxy',
         name: 'c3',
         fingerprint: 'ab'.repeat(32),
@@ -272,7 +272,7 @@ describe('replacing', () => {
     const repository = open();
     expect(repository.write(putClientDraft({ serial: 'b2', role: 'automation-endpoint', tags: [] }))).toEqual({
       'clients/B2.yaml':
-        'serial: "0x0b:2"\nname: b2\nrole: automation-endpoint\ntags: []\ntenant: lab-team\ndescription: In the lab\n',
+        'serial: "0xb2"\nname: b2\nrole: automation-endpoint\ntags: []\ntenant: lab-team\ndescription: In the lab\n',
     });
     expect(repository.write(putClientDraft({ serial: 'A1', description: 'Platform' }))).toEqual({
       'clients/A1.yaml': `${FILES['clients/A1.yaml']}description: Platform\n`,
@@ -311,7 +311,7 @@ describe('removing', () => {
     ['an instance', deleteInstanceDraft('shop', () => false), SHOP_FILE],
     ['an object', deleteObjectDraft('shape', 'spare'), 'types/shape/spare.yaml'],
     ['a hand-written clientcert', deleteObjectDraft('clientcert', 'lab-db'), 'types/clientcert/lab-db.yaml'],
-    ['a client, spelled in any way', deleteClientDraft('0x:b2'), 'clients/B2.yaml'],
+    ['a client, spelled in any way', deleteClientDraft('0xb2'), 'clients/B2.yaml'],
   ])('%s removes its file', (_name, draft, path) => {
     expect(open().write(draft)).toEqual({ [path]: null });
   });

@@ -63,8 +63,7 @@ stackTemplateAdditions:
 role: administrator
 fingerprint: ${'ab'.repeat(32)}   # as openssl prints it
 `,
-  'clients/B2.yaml':
-    'serial: "0x0b:2"\nname: b2\nrole: proxy\ntags: [lab]\ntenant: lab-team\ndescription: In the lab\n',
+  'clients/B2.yaml': 'serial: "0xb2"\nname: b2\nrole: proxy\ntags: [lab]\ntenant: lab-team\ndescription: In the lab\n',
 } as const satisfies TextChanges;
 
 /** A draft that is refused: its code, its message, and what its details hold among other things. */

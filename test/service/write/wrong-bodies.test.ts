@@ -66,7 +66,7 @@ const BODIES: readonly RefusedRow[] = [
     'a wrong serial',
     () => putClientDraft({ serial: 'xyz' }),
     'invalid_input',
-    'serial: "xyz" is no serial of a certificate: hexadecimal digits, with or without colons',
+    'serial: "xyz" is no serial of a certificate: "x" is no hexadecimal digit',
   ],
   [
     'a client of another name',
@@ -90,7 +90,7 @@ const BODIES: readonly RefusedRow[] = [
     'removing a wrong serial',
     () => deleteClientDraft('shop'),
     'invalid_input',
-    'serial: "shop" is no serial of a certificate: hexadecimal digits, with or without colons',
+    'serial: "shop" is no serial of a certificate: "s" is no hexadecimal digit',
   ],
   ['a tree that is a list', () => putTreeDraft([]), 'invalid_input', 'The body has to be a tree node: a JSON object'],
   [
