@@ -1,5 +1,6 @@
 // Tells what a client's file takes away of its role: which servers it sees, and that it writes nothing. docs/rest.md, least rights.
 import { createHash } from 'node:crypto';
+import { isMap } from './json.ts';
 import type { Client, ReadScope } from './objects.ts';
 
 /** The part of everything that a client sees. */
@@ -66,4 +67,10 @@ export function withReads(client: Client, proxyReads: ReadScope): Client {
   const known = withDefaults.get(client) ?? { ...client, reads: proxyReads };
   withDefaults.set(client, known);
   return known;
+}
+
+/** Returns the tenant of an object, empty where it has none. */
+export function tenantOf(object: unknown): string {
+  const tenant = isMap(object) && Object.hasOwn(object, 'tenant') ? object.tenant : '';
+  return typeof tenant === 'string' ? tenant : '';
 }

@@ -10,7 +10,7 @@ import { addressOf, instanceAddress, splitAddress } from '../model/address.ts';
 import type { ListedEvent } from '../model/instance-event.ts';
 import { isMap } from '../model/json.ts';
 import { PROXY_TAG } from '../model/keys.ts';
-import type { Scope } from '../model/least-rights.ts';
+import { type Scope, tenantOf } from '../model/least-rights.ts';
 import { NAME_LENGTH_MAX, TYPE_NAMES } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import type { ServerRow } from '../model/rows.ts';
@@ -288,12 +288,6 @@ export class ClientView {
     const isKnown = this.#whole.rows.server(resource) !== undefined || this.#ownerOf(resource) !== undefined;
     return isKnown ? this.#seesServer(resource) : this.#scope.tags === undefined;
   }
-}
-
-/** Returns the tenant of an object, empty where it has none. */
-export function tenantOf(object: unknown): string {
-  const tenant = isMap(object) && Object.hasOwn(object, 'tenant') ? object.tenant : '';
-  return typeof tenant === 'string' ? tenant : '';
 }
 
 /** Yields the names that a word of a text may stand for: itself, or what other text follows after a dot. */

@@ -16,12 +16,12 @@ import {
   withPresent,
 } from '../../machine/delivery.ts';
 import { fitsProxy, proxyTagsOf } from '../../machine/responsibility.ts';
+import { tenantOf } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Change, DeliveryRow, RecordMark } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
 import type { Caller } from '../caller.ts';
-import { tenantOf } from '../client-view.ts';
 import { unknownNode } from '../refusals.ts';
 import type { RowsAtMoment } from '../views.ts';
 

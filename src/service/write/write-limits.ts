@@ -2,9 +2,9 @@
 // What it does not see is not told of, but for names that are taken. docs/rest.md, least rights.
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { splitAddress } from '../../model/address.ts';
+import { tenantOf } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { tenantOf } from '../client-view.ts';
 import { partOfState, type SeenPart } from '../seen-sources.ts';
 import type { Draft, WriteOrder } from './draft.ts';
 import { fileOf } from './object-file.ts';
