@@ -94,11 +94,11 @@ interface Asked {
 
 const ALL: EventRange = { after: 0, limit: Number.MAX_SAFE_INTEGER };
 
-/** So many events are read at once, and so many times, for the events of one page. No store keeps more. */
-const EVENTS_A_LOOK = 500;
-const LOOKS_MAX = 200;
+/** The number of events that are read at once, and of these reads for one page of a limited client. No store keeps more events. */
+const EVENTS_A_READ = 500;
+const READS_MAX = 200;
 
-/** Resolves with the events that a limited client sees: few of many may be. A former instance has no tenant, so its events are left out. */
+/** Resolves with the events that a limited client sees. It leaves out the events of former instances: their tenant is not known. */
 async function listSeenEvents(
   { after, limit, instances }: ListedRange,
   scope: Scope,
@@ -108,12 +108,12 @@ async function listSeenEvents(
   const meant = new Set([...names].filter((name) => scope.mayHaveEvents(name)));
   const found: ListedEvent[] = [];
   let [from, isGap] = [after, false];
-  for (let looks = 1; ; looks += 1) {
-    const page = await view.rows.listEvents({ after: from, limit: EVENTS_A_LOOK, instances: meant });
-    if (looks === 1) isGap = page.isGap;
+  for (let count = 1; ; count += 1) {
+    const page = await view.rows.listEvents({ after: from, limit: EVENTS_A_READ, instances: meant });
+    if (count === 1) isGap = page.isGap;
     found.push(...page.events.filter((listed) => scope.seesEvent(listed)));
     const last = page.events.at(-1)?.event.id;
-    const isLast = last === undefined || page.events.length < EVENTS_A_LOOK || looks === LOOKS_MAX;
+    const isLast = last === undefined || page.events.length < EVENTS_A_READ || count === READS_MAX;
     if (isLast || found.length >= limit) return { events: found.slice(0, limit), isGap, newest: page.newest };
     from = last;
     await systemClock.nextTurn();

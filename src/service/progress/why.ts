@@ -182,9 +182,9 @@ export function seesOthers(by: Viewer, serial: string | null): boolean {
   return (by.role !== 'proxy' && !isNarrow(by)) || (by.serial !== undefined && by.serial === serial);
 }
 
-/** Returns the client with this serial as people know it: its description, else its serial. */
+/** Returns the description of the client with this serial, else the serial. Limited clients with equal limits share answers. */
 export function personFor(by: Viewer, serial: string | null, { clients }: ProgressFacts): string {
-  if (!seesOthers(by, serial)) return 'an administrator';
+  if (by.role === 'proxy' || isNarrow(by)) return 'an administrator';
   if (serial === null) return 'the operator';
   const description = clients.get(serial)?.entry.object?.description ?? '';
   return description === '' ? `the client ${serial}` : `${description} (${serial})`;
