@@ -49,7 +49,7 @@ export function requireRight(client: Client, right: Right): void {
     const what = node === undefined ? 'may read, and nothing else' : `may read and confirm the record of ${node}`;
     throw new ServiceError('not_allowed', `This client ${what}: it may not ${right}`);
   }
-  // These tell of the estate as a whole.
+  // These concern the whole installation.
   if (isNarrow(client) && right.startsWith('read ')) {
     throw new ServiceError('not_allowed', `This client sees a part of everything: it may not ${right}`);
   }

@@ -164,9 +164,9 @@ function suspensions(options: OperatorOptions) {
     async suspend(order: Order, { instance, until }: Suspended): Promise<string> {
       const scope = new Scope(order.by, options);
       const view = activeView(options);
-      if (instance !== null && instance !== EVERY_INSTANCE) requireInstance(view, instance, { scope });
-      requireOwn(scope, { instance });
+      if (instance === EVERY_INSTANCE) requireOwn(scope, { instance });
       if (instance !== null) requireInstance(view, instance, { scope });
+      requireOwn(scope, { instance });
       if (until !== null && Date.parse(until) <= view.now) {
         throw new ServiceError(
           'invalid_input',

@@ -89,7 +89,9 @@ function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf, scope
     /** Returns work that finds all of them, of the moment of this call. */
     instances: (): Steps<readonly InstanceView[]> => viewInstances(viewAtMoment(view()), scope),
     instance(name: string): Served<InstanceView> {
-      return viewInstance(viewWith(name), name) ?? unknown('stack instance', name, []);
+      const served = scope.seesInstance(name) ? viewInstance(view(), name) : undefined;
+      if (served !== undefined) return served;
+      throw unknownInstance(view(), name, { scope });
     },
     status: (name: string): InstanceStatus => instanceStatus(viewWith(name), name, stallsOf),
     statusFull: (name: string): ResourceStates => resourceStates(viewWith(name), name),
