@@ -22,7 +22,8 @@ prints what stands here. Several commands have these options:
 | \`--format json\` | | prints data as JSON instead of text |
 | \`-h\`, \`--help\` | | display help for command |
 
-Exit code 0: the command succeeded; 3: it could not run, or the controller refused. The help of a command lists its other exit codes.
+Exit code 0: the command succeeded; 3: it could not run, or the controller refused. \`serve\` and \`proxy\` end with 4 if another start may
+succeed ([exit codes](operations.md#exit-codes)). The help of a command lists its other exit codes.
 
 \`\`\`
 $ treeline held

@@ -131,9 +131,10 @@ describe.each([
   });
 });
 
-it.each(['treeline', 'treeline-render'])('%s is not started again where only a person can help', (name) => {
+it.each(['treeline', 'treeline-proxy', 'treeline-render'])('%s is not started again after wrong settings', (name) => {
   const unit = readFileSync(join(ROOT, `contrib/${name}.service`), 'utf8');
   expect(/^RestartPreventExitStatus=(.*)$/m.exec(unit)?.[1]).toBe(String(EXIT_FAILED));
+  expect(/^Restart=(.*)$/m.exec(unit)?.[1]).toBe('on-failure');
 });
 
 it('fetches a revocation list without a file that others could have put there', async () => {

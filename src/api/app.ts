@@ -48,6 +48,8 @@ interface AppOptions extends AuthenticateOptions {
   readonly streams: EventStreams;
   /** The name of this process among those that share a store. */
   readonly replica: string;
+  /** The address of the page without a certificate. Left out, or null: it is off there. */
+  readonly dashboard?: string | null;
   /** Left out: nothing is audited. */
   readonly audit?: AuditLog | undefined;
   /** Notes which records nodes fetch. Left out: nothing does. */
@@ -98,7 +100,7 @@ function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly Re
 /** The parts of a replica that does not lead. */
 interface StandbyOptions
   extends AuthenticateOptions,
-    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'audit' | 'deliveries'> {
+    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'dashboard' | 'audit' | 'deliveries'> {
   /** What is answered from the rows. */
   readonly operator: Pick<
     Operator,
@@ -173,7 +175,7 @@ export function createRoutes(
   app.use(stackInstanceRoutes(parts), stackTemplateRoutes(parts), clientRoutes(parts), typeRoutes(parts));
   app.use(hieraRoutes({ ...parts, ...waiting }), treeRoutes(parts), operationRoutes(parts));
   app.use(eventRoutes({ ...parts, streams }), agentRoutes({ agent, shares, readAnswer, ...again }));
-  app.use(openApiRoutes(reader));
+  app.use(openApiRoutes(reader, options.dashboard ?? null));
   app.use(refuseUnknownPath, answerErrors(log));
   return app;
 }

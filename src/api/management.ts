@@ -1,10 +1,11 @@
 // Serves health checks and metrics over plain HTTP: liveness, readiness, whether this process leads, and /metrics for Prometheus. It knows
-// nothing about stacks.
+// nothing about stacks. `GET /` says where the page is.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type Clock, within } from '../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../base/listen.ts';
 import { reasonOf } from '../base/wording.ts';
 import { isForPage, isLoopbackName } from './page/dashboard.ts';
+import { PAGE, pageWords } from './page/page.ts';
 
 /** What is asked. */
 interface Told {
@@ -32,6 +33,8 @@ const METRICS_MS_MAX = 8_000;
  * network Prometheus asks by any name, and who reaches the listener may read it.
  */
 const LOOPBACK = /^(?:::1$|(?:::ffff:)?127\.)/;
+const PATHS = '/livez, /readyz, /leaderz and /metrics';
+const OTHERS = `Health and metrics are at ${PATHS}`;
 const FOREIGN =
   'On this machine, ask for the metrics as localhost, 127.0.0.1 or [::1]: other names may be of a stranger';
 
@@ -58,13 +61,13 @@ function oneAtATime(make: Told['metrics']): Told['metrics'] {
   };
 }
 
-function answerTo({
-  ready,
-  leads,
-  metrics,
-  clock,
-}: Omit<Told, 'dashboard'>): (request: IncomingMessage) => Promise<Answer> {
+function answerTo({ ready, leads, metrics, clock, dashboard }: Told): (request: IncomingMessage) => Promise<Answer> {
   const answers = new Map<string, () => Answer | Promise<Answer>>([
+    [
+      '/',
+      () =>
+        envelope(200, dashboard === undefined ? `${OTHERS}. ${pageWords(null)}` : `The page is at ${PAGE}. ${OTHERS}`),
+    ],
     ['/livez', () => health(true)],
     ['/readyz', () => health(ready())],
     ['/leaderz', () => health(leads())],
@@ -73,7 +76,7 @@ function answerTo({
   return async ({ method, url = '/', headers: { host = '' }, socket: { localAddress = '' } }) => {
     const path = url.split('?', 1)[0] ?? '';
     const answer = answers.get(path);
-    if (answer === undefined) return envelope(404, 'There is only /livez, /readyz, /leaderz and /metrics here');
+    if (answer === undefined) return envelope(404, `There is only ${PATHS} here`);
     if (method !== 'GET' && method !== 'HEAD') return envelope(405, 'Only GET and HEAD are possible here');
     if (path === '/metrics' && LOOPBACK.test(localAddress) && !isLoopbackName(host)) return envelope(403, FOREIGN);
     return await answer();

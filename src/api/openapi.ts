@@ -16,6 +16,7 @@ import { type PiecedAnswer, writeAnswer } from './answer.ts';
 import { rolesWith } from './authorize.ts';
 import { ERROR_STATUSES } from './errors.ts';
 import { only } from './only.ts';
+import { PAGE, pageWords } from './page/page.ts';
 import { sendAnswer } from './present.ts';
 
 /** What the operations of one kind have in common, and what one of them has besides. Numbers are the statuses of error answers. */
@@ -50,19 +51,31 @@ const ON_EVERY_ANSWER = { 'X-Request-Id': 'X-Request-Id', 'X-Treeline-Replica': 
 export const SECTIONS: ReadonlyMap<string, readonly string[]> = listSections();
 
 function listSections(): ReadonlyMap<string, readonly string[]> {
-  const paths = Object.keys(OPERATIONS).map((route) => route.split(/[ /]+/).filter((part) => part !== ''));
+  const routes = Object.keys(OPERATIONS).filter((route) => !route.endsWith(' /'));
+  const paths = routes.map((route) => route.split(/[ /]+/).filter((part) => part !== ''));
   const bySection = Map.groupBy(paths, ([, first = '']) => `/${first}`);
   return new Map(
-    [...bySection].map(([section, routes]) => {
-      const below = new Set(routes.map(([, , second = '']) => second.replace(/^{(.*)}$/, '<$1>')));
+    [...bySection].map(([section, parts]) => {
+      const below = new Set(parts.map(([, , second = '']) => second.replace(/^{(.*)}$/, '<$1>')));
       return [section, below.has('') ? [] : [...below]];
     }),
   );
 }
 
-/** Returns the route of the document, which is made when it is first asked for. */
-export function openApiRoutes(reader: Reader): Router {
+/**
+ * Returns the route of the document, which is made when it is first asked for, and the route `/`, which names the page and the document.
+ * `dashboard`: the address of the page without a certificate; null if it is off.
+ */
+export function openApiRoutes(reader: Reader, dashboard: string | null): Router {
   const router = Router({ caseSensitive: true });
+  const start = { message: pageWords(dashboard), return_code: 200, page: PAGE, dashboard, document: '/openapi.json' };
+  const startAnswer = writeAnswer(start);
+  router
+    .route('/')
+    .all(only('GET'))
+    .get((request: Request, response: Response) => {
+      sendAnswer(request, response, { commit: reader.commit(), answer: startAnswer });
+    });
   let answer: PiecedAnswer | undefined;
   router
     .route('/openapi.json')
@@ -108,7 +121,7 @@ function describeOperation(method: string, path: string, operation: Operation): 
     kind !== undefined,
     `schemas/api.json describes ${method} ${path} with the kind ${operation.kind}, which it lacks`,
   );
-  const words = path.match(/\w+/g) ?? [];
+  const words = path.match(/\w+/g) ?? ['start'];
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const parameters = [...inPath, ...(operation.parameters ?? []), ...(kind.parameters ?? [])];
   return {

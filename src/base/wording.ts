@@ -19,7 +19,12 @@ export function escapeCharacter(character: string): string {
 
 /** Returns names quoted and joined by commas: the first five, and the number of the others. */
 export function quoteSome(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_MAX).map(quote).join(', ');
+  return firstNames(names.map(quote));
+}
+
+/** Returns names joined by commas: the first five, and the number of the others. */
+export function firstNames(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).join(', ');
   return names.length <= NAMES_MAX ? shown : `${shown} and ${names.length - NAMES_MAX} more`;
 }
 
@@ -130,6 +135,18 @@ export function countOf(count: number, noun: string, plural = `${noun}s`): strin
 /** Returns `5,000`. */
 export function grouped(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+}
+
+const UNITS_MS: readonly (readonly [unit: string, ms: number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+];
+
+/** Returns a duration in the largest unit that fits: `57 s`, `4 min`, `3 h`, `2 d`. */
+export function durationOf(ms: number): string {
+  const [unit, size] = UNITS_MS.find(([, least]) => ms >= least) ?? ['s', 1_000];
+  return `${Math.max(0, Math.floor(ms / size))} ${unit}`;
 }
 
 const LENGTH = 12;

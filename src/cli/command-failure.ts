@@ -8,9 +8,21 @@ export const EXIT_PROBLEMS = 1;
 /** Exit code of a command that could not run. */
 export const EXIT_FAILED = 3;
 
-/** Ends the command with exit code 3 and this message, without a stack trace. */
+/** Exit code of `serve` and `proxy` if another start may succeed: a port is taken, a disk is full. */
+export const EXIT_TRY_AGAIN = 4;
+
+/** Ends the command with an exit code, 3 by default, and this message, without a stack trace. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
+  readonly exitCode: number;
+
+  constructor(
+    message: string,
+    { exitCode = EXIT_FAILED, ...options }: ErrorOptions & { readonly exitCode?: number } = {},
+  ) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
 }
 
 /** Runs `work`, and turns an error of one of `kinds` into a failure of the command: its message says what to do. */

@@ -69,7 +69,7 @@ export function addOperationCommands(program: Command): void {
 
 /** `treeline acknowledge`: a known problem. */
 function addAcknowledge(program: Command): void {
-  asking(program, 'acknowledge <instance>', 'have what needs a person of an instance page nobody for a time')
+  asking(program, 'acknowledge <instance>', 'silence the known problems of an instance for a time')
     .option(
       '--until <time>',
       'when it ends by itself: after 24h, 90m or 7d, or at 2026-11-20T18:00:00Z; at most 30 days',

@@ -4,18 +4,20 @@ import type { Command } from 'commander';
 import { loadProxySettings } from '../agents/load-proxy-settings.ts';
 import { startProxy } from '../agents/start-proxy.ts';
 import { createLog } from '../base/log.ts';
-import { LeftoverError } from '../programs/program-runner.ts';
 import { SettingsError } from '../settings/load-settings.ts';
 import { warnOfOpenFiles } from '../settings/secret-files.ts';
 import { StoreError } from '../store/store-error.ts';
-import { CommandFailure, expecting } from './command-failure.ts';
+import { CommandFailure } from './command-failure.ts';
 import { checkServerFiles, describeControllerFailure } from './connection-failure.ts';
 import { printProblems } from './format-problem.ts';
 import { type Format, formatOption } from './output.ts';
-import { runUntilSignalled, stopWhenInputEnds } from './run-until-signalled.ts';
+import { EXIT_CODES_HELP, runUntilSignalled, serving, stopWhenInputEnds } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-/** Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: could not run. */
+/**
+ * Adds the command. Exit code 0: stopped cleanly, or checked without a mistake; 1: mistakes; 3: a person has to correct something;
+ * 4: another start may succeed.
+ */
 export function addProxyCommand(program: Command): void {
   const proxy = program
     .command('proxy')
@@ -27,23 +29,9 @@ export function addProxyCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nSIGTERM or SIGINT stops it cleanly: it claims no more, and waits for what runs. A second one, a second later, at once.',
+      `\nSIGTERM or SIGINT stops it cleanly: it claims no more, and waits for what runs. A second one, a second later, at once.\n${EXIT_CODES_HELP}`,
     )
-    .action(async ({ config, stopWithInput }: { readonly config?: string; readonly stopWithInput?: true }) => {
-      if (config === undefined) throw new CommandFailure('say where the settings of the proxy are: --config FILE');
-      const settings = await expecting([SettingsError], () => loadProxySettings(fromUserDirectory(config)));
-      await checkServerFiles(settings.tls);
-      const log = createLog(settings.log.level);
-      const { tls, providers } = settings;
-      await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
-      const describe = (error: Error): string =>
-        describeControllerFailure(error, tls, { server: 'server', ca: 'tls.ca' });
-      const running = await expecting([StoreError, LeftoverError], () => startProxy(settings, { log, describe }));
-      if (stopWithInput) stopWhenInputEnds();
-      await runUntilSignalled(running, log);
-      // It would keep the process alive.
-      if (stopWithInput) process.stdin.destroy();
-    });
+    .action((options: ProxyOptions) => serving([SettingsError, StoreError], () => runProxy(options)));
   proxy
     .command('check')
     .description('check a settings file of a proxy, and the files that it names; starts nothing')
@@ -51,6 +39,26 @@ export function addProxyCommand(program: Command): void {
     .addOption(formatOption())
     .addHelpText('after', '\nExit code 0: clean, 1: errors, 3: could not run.')
     .action(checkProxySettings);
+}
+
+interface ProxyOptions {
+  readonly config?: string;
+  readonly stopWithInput?: true;
+}
+
+async function runProxy({ config, stopWithInput }: ProxyOptions): Promise<void> {
+  if (config === undefined) throw new CommandFailure('say where the settings of the proxy are: --config FILE');
+  const settings = await loadProxySettings(fromUserDirectory(config));
+  await checkServerFiles(settings.tls);
+  const log = createLog(settings.log.level);
+  const { tls, providers } = settings;
+  await warnOfOpenFiles(log, { secrets: [{ setting: 'tls.key', path: tls.key }], providers });
+  const describe = (error: Error): string => describeControllerFailure(error, tls, { server: 'server', ca: 'tls.ca' });
+  const running = await startProxy(settings, { log, describe });
+  if (stopWithInput) stopWhenInputEnds();
+  await runUntilSignalled(running, log);
+  // It would keep the process alive.
+  if (stopWithInput) process.stdin.destroy();
 }
 
 /** Problems name the file as the person has written it. */

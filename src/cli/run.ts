@@ -103,11 +103,11 @@ export async function run(): Promise<void> {
   }
 }
 
-/** 3: could not run. Commands set 1 and 2 themselves, for answers that are no failure of the command. */
+/** 3: could not run, 4: another start may succeed. Commands set 1 and 2 themselves, for answers that are no failure of the command. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_FAILED;
   process.stderr.write(`treeline: ${visible(describe(error))}\n`);
-  return EXIT_FAILED;
+  return error instanceof CommandFailure ? error.exitCode : EXIT_FAILED;
 }
 
 /** Only unexpected errors are printed with a stack trace. */

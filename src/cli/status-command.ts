@@ -128,8 +128,16 @@ async function readAll(options: Options): Promise<Shown> {
   const lines = [
     ...formatAttention(attention, attentionLeftOut),
     ...[...instances.map(formatInstance), ...formatCounts(counts), ...formatCommit(overview)],
+    ...(await pageLines(options)),
   ];
   return { value: { ...overview, instances }, text: lines.join('\n'), attention };
+}
+
+/** Returns where the page is, and how to see it without a certificate. */
+async function pageLines(options: Options): Promise<readonly string[]> {
+  if (options.format === 'json') return [];
+  const { page, message } = (await getFrom(options, '/')) as { readonly page: string; readonly message: string };
+  return [`page ${options.server.replace(/\/+$/, '')}${page}`, belowHeading(message)];
 }
 
 async function readOne(instance: string, options: Options): Promise<Shown> {

@@ -56,6 +56,7 @@ export interface Core {
   readonly writer: Writer;
   readonly commits: CommitWait;
   readonly follower: Follower;
+  readonly requests: RowRequests;
   /** Whether a commit is followed, or a write on its way to one. */
   isBusy(): boolean;
   /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
@@ -162,7 +163,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const authorOf = keepAuthors(source);
   const operator = createOperator({
     ...{ ...views, stallsOf, inSlices },
-    waitOf: (server) => toldWait(reconciler.waitsOf(server)),
+    waitOf: (server) => toldWait(reconciler.waitsOf(server), (tags) => reconciler.presence.requestWords(tags)),
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },
@@ -183,7 +184,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   };
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const isBusy = (): boolean => follower.isBusy || wired.isBusy();
-  const core = { reader, operator, explainer, writer, commits, follower, isBusy, stopWaiting };
+  const core = { reader, operator, explainer, writer, commits, follower, requests, isBusy, stopWaiting };
   return { ...core, ledger, current, reconciler, agent, started: Promise.all([signed, corrected]) };
 }
 
@@ -246,6 +247,9 @@ function tellOutside(
       silent: reconciler.answers.silent(),
       slow: reconciler.slowEntries(),
       unchecked: reconciler.checks.schedule.failing,
+      callOf: (server) => reconciler.callOf(server),
+      unansweredOf: (entry) => reconciler.answers.unansweredOf(entry),
+      lostTryOf: (server) => reconciler.lostTryOf(server),
       isOfSilent: (server) => reconciler.answers.explains(server),
       unheardSince: (tags) => reconciler.presence.unheardSince(tags),
       ending: [...(certificates?.() ?? []), ...endingCertificates(seen, current.get()?.clients, ledger)],

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
 import { carryOutForwarded } from '../api/carry-out.ts';
 import { clientTurns } from '../api/client-turns.ts';
+import { dashboardAddress } from '../api/page/dashboard.ts';
 import type { Clock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
@@ -10,6 +11,7 @@ import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
 import { showAllWritten } from '../follow/standby-follower.ts';
 import { answerIn } from '../providers/answer-json.ts';
+import type { EndedCauses } from '../reconcile/row-requests.ts';
 import type { Outage } from '../service/answers.ts';
 import { registryOf } from '../service/caller.ts';
 import { AttentionWatch } from '../service/progress/attention-watch.ts';
@@ -71,7 +73,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   opened.defer(clientTurns.giveWay(core.isBusy));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
   const known = { streams, judge, audit, seen, deliveries, clock, log, metrics };
-  const answers = { ...known, replica: settings.replica.name };
+  const answers = { ...known, replica: settings.replica.name, dashboard: dashboardAddress(settings.management) };
   const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads: settings.api.proxyReads });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;
@@ -143,11 +145,13 @@ function keepRecording(
 /** Has what needs a person told while this process leads. */
 function watchAttention(
   { replica, clock, log }: RoleParts,
-  { operator }: Core,
+  { operator, requests }: Core,
   opened: AsyncDisposableStack,
 ): AttentionWatch {
   const { inSlices, shown } = replica;
-  const watch = new AttentionWatch({ attention: () => operator.attention(), inSlices, clock, log });
+  const attention = () => operator.attention();
+  const endAcknowledgements = (ended: EndedCauses) => requests.endAcknowledgements(ended);
+  const watch = new AttentionWatch({ attention, endAcknowledgements, inSlices, clock, log });
   opened.adopt(watch, (it) => it.stop());
   shown.ledger.watch(() => watch.wake());
   shown.current.watch(() => watch.wake());

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
+import { reasonOf } from '../base/wording.ts';
 import type { DatabaseSettings, Settings } from '../model/settings.ts';
 import { refuseNetwork } from '../store/database.ts';
 import { makeDirectory } from '../store/files.ts';
@@ -17,10 +18,10 @@ import { openPostgresStore } from '../store/postgres/postgres-adapter.ts';
 import { Replicas } from '../store/postgres/replicas.ts';
 import { requireEmbedded, SeenFile } from '../store/postgres/seen-state.ts';
 import { Wakes } from '../store/postgres/wakes.ts';
-import { codeOf, StoreUnavailable } from '../store/store-error.ts';
+import { codeOf, mayPass } from '../store/store-error.ts';
 import type { SharedParts } from './open-parts.ts';
 
-/** Between two tries to open a database. */
+/** Between two tries to open a store. */
 const RETRY_MS = 2_000;
 
 /** What several processes share, beside the rows. */
@@ -61,21 +62,21 @@ export type Leadership = Pick<LeaseOptions, 'onTaken' | 'onLost'>;
 interface OpeningParts extends SharedParts, Leadership {
   /** What {@link findEarlierFile} returned before anything was opened. */
   readonly left: string | undefined;
-  /** Is called with the reason while the database is waited for. */
+  /** Is called with the reason while the store is waited for. */
   readonly waitsFor?: (reason: string) => void;
 }
 
 /**
- * Opens the store of the settings; `opened` closes it. Waits where a database cannot be used yet, and makes its tables. Throws StoreError
- * where waiting does not help.
+ * Opens the store of the settings; `opened` closes it. Waits while a database cannot be used, or a disk is full, and makes the tables.
+ * Throws StoreError where waiting does not help.
  */
 export async function openConfiguredStore(settings: Settings, parts: OpeningParts): Promise<OpenedStore> {
   const { log, clock, adapting, opened, left } = parts;
   if (settings.store.kind === 'lowdb') {
     requireEmbedded(settings.store.directory);
-    const store = opened.adopt(await createLowdbStore(settings.store.directory, { log, clock, adapting }), (it) =>
-      it.close(),
-    );
+    const { directory } = settings.store;
+    const opening = (): Promise<LowdbStore> => createLowdbStore(directory, { log, clock, adapting });
+    const store = opened.adopt(await untilUsable(parts, opening), (it) => it.close());
     const isThere = left === undefined || left === 'store.sqlite' || left === 'journal';
     const sign = `the store is empty, and its directory has "${left}" of an earlier one`;
     return {
@@ -179,14 +180,14 @@ async function untilUsable<Result>(
   for (let isFirst = true; ; isFirst = false) {
     try {
       const result = await open();
-      if (!isFirst) log.info('the database can be used');
+      if (!isFirst) log.info('the store can be used');
       return result;
     } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      waitsFor?.(error.message);
+      if (!mayPass(error)) throw error;
+      const reason = reasonOf(error);
+      waitsFor?.(reason);
       const told = errors.fieldsToLog(error);
-      if (told !== undefined)
-        log.warn({ reason: error.message, ...told }, 'the database cannot be used yet; it is tried again');
+      if (told !== undefined) log.warn({ reason, ...told }, 'the store cannot be used yet; it is tried again');
       await pause(clock, RETRY_MS);
     }
   }

@@ -1,5 +1,6 @@
 // Builds what a replica does that does not lead: it shows what the leader has written, and has the leader answer what only that may.
 import { createStandbyApp } from '../api/app.ts';
+import { dashboardAddress } from '../api/page/dashboard.ts';
 import { StandbyFollower, type StandbyFollowerOptions } from '../follow/standby-follower.ts';
 import type { ToldWait } from '../machine/wait.ts';
 import type { Outage } from '../service/answers.ts';
@@ -23,7 +24,7 @@ export interface Standby extends Pick<ServingRole, 'handler' | 'reader' | 'stopW
 /** What servers wait for that are not at rest: a standby tells of them only where the leader does not. */
 const KNOWN_TO_LEADER: ToldWait = {
   ...{ reason: 'only the leader knows what it waits for, and no leader answers now' },
-  ...{ server: null, until: null, action: null },
+  ...{ server: null, provider: null, until: null, action: null },
 };
 
 /** Returns what standing by needs. `opened` closes it. */
@@ -48,6 +49,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
   const handler = createStandbyApp({
     ...{ reader, explainer, streams, replica: name, judge, audit, seen, deliveries, clock, log, metrics },
     proxyReads: settings.api.proxyReads,
+    dashboard: dashboardAddress(settings.management),
     operator: { ...progress, ...recordReads(views) },
     leader: {
       isKnown: () => lease.leader() !== undefined,

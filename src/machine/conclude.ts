@@ -268,20 +268,16 @@ function knownAfter(row: ServerRow, { spec }: RunningAction, observed: JsonMap):
   return isSeen && differingProperties(spec, observed).length === 0 ? { applied: spec, dirty: false } : {};
 }
 
-/**
- * Returns the spec with the observed values of what outputs will give: where they are the same, no update follows. No output has
- * given them, so it reads none.
- */
+/** Returns the spec with a place for each observed value of a property whose output is not known yet. */
 function withSeen(wanted: Spec, observed: JsonMap): Spec {
   const seen = Object.keys(unknownReads(wanted)).filter((name) => Object.hasOwn(observed, name));
   if (seen.length === 0) return wanted;
-  const { reads: _, ...written } = wanted;
-  return { ...written, properties: { ...wanted.properties, ...Object.fromEntries(seen.map((name) => [name, ''])) } };
+  return { ...wanted, properties: { ...wanted.properties, ...Object.fromEntries(seen.map((name) => [name, ''])) } };
 }
 
 /**
- * Adopts a server that Treeline did not create: it deletes and replaces nothing, and shows the differences. Earlier
- * incarnations no longer count.
+ * Adopts a server that Treeline did not create: it starts no action, and shows the differences. Earlier incarnations no
+ * longer count. The first value of an output that is not known yet is compared with the observed one; see want.ts.
  */
 function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow {
   const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);

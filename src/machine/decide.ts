@@ -201,10 +201,9 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   return start(row, row.replacing ? 'delete' : 'update', context);
 }
 
-/** One that is not there reads once all that it depends on is up, and again where it could not be made with what it had read. */
+/** A server that is not there reads outputs right before its create. */
 function readsAtOnce(row: ServerRow): boolean {
-  if (row.applied === null) return row.state === 'failed' || row.state === 'retrying';
-  return !isBlockedFor(row, 'output_fight');
+  return row.applied !== null && !isBlockedFor(row, 'output_fight');
 }
 
 function reread(row: ServerRow, { outputs, now }: DecisionContext): ServerRow {

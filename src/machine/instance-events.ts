@@ -150,7 +150,8 @@ function suspensionFacts({ name, expected, value }: ChangeOf<'suspension'>, caus
 }
 
 function acknowledgementFacts({ name, value }: ChangeOf<'acknowledgement'>, cause: Cause): Facts[] {
-  const reason = value === null ? 'the acknowledgement is over' : `until ${value.until}: ${value.kinds.join(', ')}`;
+  const until = value === null ? 'is over' : `ends ${value.until}: ${value.causes?.join(', ')}`;
+  const reason = `the acknowledgement ${until}`;
   return [{ instance: name, commit: commitOf(cause), reason }];
 }
 

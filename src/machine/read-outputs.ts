@@ -95,8 +95,9 @@ interface Keeping {
 
 function keptValue(name: string, { spec, last, facts }: Keeping): PropertyValue | undefined {
   const text = fieldOf(spec.reads ?? {}, name);
-  const known = last.specs.filter(({ reads = NO_READS }) => isSame(text, fieldOf(reads, name)));
-  const value = known.map(({ properties }) => fieldOf(properties, name)).find((each) => each !== undefined);
+  // An adopted server has observed values in its applied spec, which no output has given.
+  const known = last.specs.find(({ reads = NO_READS }) => isSame(text, fieldOf(reads, name)));
+  const value = known && fieldOf(known.properties, name);
   return value === undefined || facts.mayHold?.(name, value) === false ? undefined : value;
 }
 

@@ -74,7 +74,7 @@ export function waitReason(wait: Wait): string {
     case 'failed member':
       return `waits until no other member of the group ${wait.group} is failed`;
     case 'capacity':
-      if (wait.tags !== undefined) return `waits until a proxy ${tagWords(wait.tags)} takes it`;
+      if (wait.tags !== undefined) return `waits for a proxy ${tagWords(wait.tags)}`;
       return `waits until the provider entry "${wait.provider}" has capacity`;
     case 'failures':
       return `waits, for too many updates of the commit ${wait.commit} have failed; approve it, or push another commit`;
@@ -93,13 +93,21 @@ export function waitReason(wait: Wait): string {
   }
 }
 
-/** Returns a wait in the form that the interface shows; undefined if there is none. */
-export function toldWait(wait: Wait | undefined): ToldWait | undefined {
+/**
+ * Returns a wait in the form that the interface shows; undefined if there is none. `requestWords` returns when a proxy with these tags
+ * last asked for work.
+ */
+export function toldWait(
+  wait: Wait | undefined,
+  requestWords: (tags: readonly string[]) => string,
+): ToldWait | undefined {
   if (wait === undefined) return undefined;
   const until = latestEnd(wait);
+  const tags = wait.kind === 'capacity' ? wait.tags : undefined;
   return {
-    reason: waitReason(wait),
+    reason: tags === undefined ? waitReason(wait) : `${waitReason(wait)}; ${requestWords(tags)}`,
     server: 'server' in wait ? wait.server : null,
+    provider: wait.kind === 'capacity' ? wait.provider : null,
     until: until === undefined ? null : momentOf(until),
     action: wait.kind === 'failures' ? `treeline approve ${failuresDigest(wait.commit)}` : null,
   };
@@ -145,6 +153,8 @@ export interface ToldWait {
   readonly reason: string;
   /** The server whose change ends the wait; null if something else does. */
   readonly server: string | null;
+  /** The provider entry whose capacity the wait is for; null if the wait is for something else. */
+  readonly provider: string | null;
   /** When it ends at the latest, RFC 3339 with milliseconds; null if unknown. */
   readonly until: string | null;
   /** The command that ends it; null if none does. */

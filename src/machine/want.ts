@@ -1,16 +1,16 @@
 // Applies a commit to the row of one server. Pure; decide.ts acts on the result.
 
 import { momentOf } from '../base/wording.ts';
-import { isSame } from '../model/json.ts';
+import { fieldOf, isSame } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { ServerRow } from '../model/rows.ts';
-import type { ServerPosition, Spec, WantedServer } from '../model/spec.ts';
+import type { OutputText, ServerPosition, Spec, WantedServer } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
-import { withoutHealing, withReread } from './drift.ts';
+import { differences, driftReason, isAtRest, withoutHealing, withReread } from './drift.ts';
 import { isConverged, isSameSpec, needsNoAction, wantsTheSame } from './existence.ts';
-import { type OutputFacts, takeOutputs } from './read-outputs.ts';
+import { type OutputFacts, takeOutputs, unknownReads } from './read-outputs.ts';
 import { isBlockedFor } from './reasons.ts';
 import { isLeftoverReplaced } from './responsibility.ts';
 import { advance, FIRST_STATE } from './transitions.ts';
@@ -79,14 +79,36 @@ export function formerRow(
  * that was to be forgotten, and left as it is, is forgotten by that: it is a server that was never seen. So is one of before
  * the store was lost.
  */
-export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
-  if (row.wanted === null && (row.policy.deletion === 'retain' || row.former !== undefined))
-    return unseenRow(row, server, stamp);
-  const { commit, time, now, isRestored = false } = stamp;
+export function wantRow(before: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
+  if (before.wanted === null && (before.policy.deletion === 'retain' || before.former !== undefined))
+    return unseenRow(before, server, stamp);
+  const row = withFirstValues(before, server.spec, stamp);
+  const { isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
   // What no proxy asks for is judged by that again: a start brings no proxy.
   const goesOnWaiting = row.due !== null || isBlockedFor(row, 'no_proxy');
   if (isOld && (!isWaiting(row) || (isRestored && goesOnWaiting))) return row;
+  const { next, changesServer } = changedRow(row, server, stamp);
+  if (changesServer || isWaiting(row)) {
+    return advance(next, 'want', {
+      now: momentOf(stamp.now),
+      due: null,
+      attempt: 0,
+      gaveUp: row.gaveUp && !changesServer,
+    });
+  }
+  // A spec that needs no action is recorded as applied: deletes follow the applied dependencies, not the wanted ones.
+  return next.state === 'done' && isConverged(next) ? { ...next, applied: next.wanted } : next;
+}
+
+interface ChangedRow {
+  readonly next: ServerRow;
+  /** What is wanted now takes an action. */
+  readonly changesServer: boolean;
+}
+
+/** Returns the row with another wanted spec, in the state in which it was. */
+function changedRow(row: ServerRow, server: WantedServer, { commit, time }: CommitStamp): ChangedRow {
   const changesServer = row.wanted === null || !needsNoAction(server.spec, row.wanted);
   const next: ServerRow = {
     ...(changesServer ? withoutHealing(row) : row),
@@ -98,15 +120,44 @@ export function wantRow(row: ServerRow, server: WantedServer, stamp: CommitStamp
     // The approval stays valid for a replacement that the commit does not change.
     approved: row.approved && row.replacing && !changesServer && !isToStay(row, server),
     replacing: row.replacing && !(changesServer && isStillWhole(row)),
-    gaveUp: row.gaveUp && !changesServer,
     lastRecord: null,
   };
-  const known = changesServer ? next : { ...next, applied: restructured(row, server.spec) };
-  if (changesServer || isWaiting(row)) {
-    return advance(known, 'want', { now: momentOf(now), due: null, attempt: 0 });
-  }
-  // A spec that needs no action is recorded as applied: deletes follow the applied dependencies, not the wanted ones.
-  return known.state === 'done' && isConverged(known) ? { ...known, applied: known.wanted } : known;
+  return { next: changesServer ? next : { ...next, applied: restructured(row, server.spec) }, changesServer };
+}
+
+/**
+ * Returns the row of an adopted server with the first values of outputs that were not known when it was adopted; the same object
+ * if there are none. They count as applied, and start no action. If the check observed another value, the server differs.
+ */
+function withFirstValues(row: ServerRow, spec: Spec, { time, now }: Pick<CommitStamp, 'time' | 'now'>): ServerRow {
+  const { wanted, applied } = row;
+  if (!isAtRest(row) || wanted === null || applied === null) return row;
+  const isFirst = ([name, text]: readonly [string, OutputText]): boolean =>
+    !wanted.configurationOnly.includes(name) &&
+    Object.hasOwn(spec.properties, name) &&
+    [spec, applied].every(({ reads = {} }) => isSame(fieldOf(reads, name), text));
+  const first = Object.entries(unknownReads(wanted)).filter(isFirst);
+  const names = first.map(([name]) => name);
+  if (names.length === 0) return row;
+  const values = Object.fromEntries(names.map((name) => [name, spec.properties[name] ?? '']));
+  const next: ServerRow = {
+    ...row,
+    wanted: { ...wanted, properties: { ...wanted.properties, ...values } },
+    applied: { ...applied, properties: { ...values, ...applied.properties } },
+    generation: row.generation + 1,
+    updated: time,
+  };
+  return withSeenDifferences(next, names, now);
+}
+
+/** Returns the row drifted if the values that the check of an adopted server observed of these properties are not the wanted ones. */
+function withSeenDifferences(row: ServerRow, names: readonly string[], now: number): ServerRow {
+  const { wanted, applied, observed: before = {} } = row;
+  if (wanted === null || applied === null || before === null) return row;
+  const found = Object.entries(differences({ wanted, applied }, {})).filter(([name]) => names.includes(name));
+  if (found.length === 0) return row;
+  const observed = { ...before, ...Object.fromEntries(found) };
+  return advance({ ...row, observed }, 'drift', { now: momentOf(now), reason: driftReason(observed) });
 }
 
 /** Returns the first row of a server that is forgotten and wanted. An action that runs ends first. */
@@ -129,8 +180,8 @@ export function withoutForgotten(row: ServerRow, now: number): ServerRow | null 
 }
 
 /**
- * Returns a server as it is wanted with the outputs of others. Of one that exists, the values of texts that a commit leaves as they
- * are stay: what reports change is no commit's doing, and {@link rereadRow} applies it.
+ * Returns a server as it is wanted with the outputs of others. The values of texts that a commit leaves as they are stay: what
+ * reports change is no commit's doing, and {@link rereadRow} applies it.
  */
 export function withOutputs(
   server: WantedServer,
@@ -141,23 +192,28 @@ export function withOutputs(
   return spec === server.spec ? server : { ...server, spec };
 }
 
-/** Returns the row with the outputs that others report now, as a commit would change it; the same object if they change nothing. */
-export function rereadRow(row: ServerRow, facts: OutputFacts, now: number): ServerRow {
-  const { wanted, commit, state, applied, replacing } = row;
-  if (wanted?.reads === undefined) return row;
-  const spec = takeOutputs(wanted, { specs: lastSpecs(row) }, facts);
-  if (spec === wanted) return row;
-  const time = momentOf(now).replace(/\.\d+/, '');
-  const next = wantRow(row, { ...row, name: '', spec }, { commit, time, now });
-  // One that waits for its update gets the newest value with that.
-  const isQueued = state === 'pending' && !replacing;
-  const isUpdate = applied !== null && !isQueued && next.generation !== row.generation;
-  return isUpdate ? withReread(next, row.rereads, now) : { ...next, ...(row.rereads && { rereads: row.rereads }) };
+/**
+ * Returns the row with the outputs that others report now; the same object if they change nothing. It is no commit: `attempt` and
+ * `due` stay, so that outputs which change again and again start no try that is not due.
+ */
+export function rereadRow(before: ServerRow, facts: OutputFacts, now: number): ServerRow {
+  const { wanted, commit, applied } = before;
+  if (wanted?.reads === undefined) return before;
+  const spec = takeOutputs(wanted, { specs: applied === null ? [] : [wanted, applied] }, facts);
+  if (spec === wanted) return before;
+  const stamp = { commit, time: momentOf(now).replace(/\.\d+/, ''), now };
+  const row = withFirstValues(before, spec, stamp);
+  const { next, changesServer } = changedRow(row, { ...row, name: '', spec }, stamp);
+  if (!changesServer) return next.state === 'done' && isConverged(next) ? { ...next, applied: next.wanted } : next;
+  const { rereads } = row;
+  // One that waits for its try takes the newest value with that.
+  if (row.due !== null || applied === null || (row.state === 'pending' && !row.replacing))
+    return { ...next, ...(rereads && { rereads }) };
+  return withReread(advance(next, 'want', { now: momentOf(now) }), rereads, now);
 }
 
 function lastSpecs(row: Pick<ServerRow, 'wanted' | 'applied'> | undefined): readonly Spec[] {
-  if (row === undefined || row.applied === null) return [];
-  return row.wanted === null ? [row.applied] : [row.wanted, row.applied];
+  return [row?.wanted, row?.applied].filter((spec) => spec != null);
 }
 
 /** The commit that no longer wants a server, and the record to keep of it. */

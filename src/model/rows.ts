@@ -124,7 +124,7 @@ export interface SuspensionRow {
   readonly from?: string;
 }
 
-/** A known problem of an instance, which pages nobody until a time; named after the instance. */
+/** The known causes of an instance, which notify nobody until a time; named after the instance. */
 export interface AcknowledgementRow {
   /** Serial of the client; null for the machine's own operator. */
   readonly by: string | null;
@@ -133,8 +133,11 @@ export interface AcknowledgementRow {
   readonly since: string;
   /** When it ends by itself; RFC 3339. */
   readonly until: string;
-  /** The kinds of causes that concerned the instance then: another kind that comes later is news. */
-  readonly kinds: readonly string[];
+  /**
+   * The ids of the attention items that concerned the instance then. An id goes when its cause ends, and the row goes with the last id.
+   * Omitted by former versions: such an acknowledgement is over.
+   */
+  readonly causes?: readonly string[];
 }
 
 /** Number of servers that a followed commit updates; named after the commit. */

@@ -254,6 +254,16 @@ export class Reconciler {
     this.#watcher = watcher;
   }
 
+  /** Returns the call in flight for a server. */
+  callOf(server: string): CallInFlight | undefined {
+    return this.#executor.capacity.callOf(server);
+  }
+
+  /** Returns why the last try of a server that is under way again had no answer; see Executor. */
+  lostTryOf(server: string): string | undefined {
+    return this.#executor.lostTryOf(server);
+  }
+
   /** Returns the provider entries whose calls take long. */
   slowEntries(): readonly SlowEntry[] {
     const { registry } = this.#options;

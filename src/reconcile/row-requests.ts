@@ -39,6 +39,13 @@ export interface RowChange extends Asked {
   readonly change: (row: ServerRow, now: string) => ServerRow | undefined;
 }
 
+/** The causes that have ended by a look at what needs a person. */
+export interface EndedCauses {
+  readonly isOver: (id: string) => boolean;
+  /** When the look began, RFC 3339: it does not know causes that were acknowledged later. */
+  readonly before: string;
+}
+
 /** Something that waits for an approval. */
 interface Held {
   readonly digest: string;
@@ -120,16 +127,33 @@ export class RowRequests {
     this.#enqueueOf(instance);
   }
 
-  /** Acknowledges what needs a person of an instance, until a time (RFC 3339); null ends that. */
+  /** Acknowledges causes of an instance until a time (RFC 3339); null ends the acknowledgement. */
   async acknowledge(
     instance: string,
-    { until, kinds, ...asked }: Asked & { readonly until: string | null; readonly kinds: readonly string[] },
+    { until, causes, ...asked }: Asked & { readonly until: string | null; readonly causes: readonly string[] },
   ): Promise<void> {
     await this.#write(asked, this.#cause(asked, 'acknowledge', instance), (ledger) => {
       const { by, reason } = asked;
-      const value = until === null ? null : { by, reason, since: this.#moment(), until, kinds };
+      const value = until === null ? null : { by, reason, since: this.#moment(), until, causes };
       return [{ kind: 'acknowledgement', name: instance, value, expected: ledger.read('acknowledgement', instance) }];
     });
+  }
+
+  /**
+   * Removes the causes that are over from the acknowledgements made before `before` (RFC 3339), and the acknowledgements that are left
+   * without a cause.
+   */
+  async endAcknowledgements({ isOver, before }: EndedCauses): Promise<void> {
+    const { ledger, gate, clock } = this.#options;
+    const changes = (): Change[] =>
+      [...ledger.list('acknowledgement')].flatMap(([name, row]): Change[] => {
+        const causes = row.causes?.filter((id) => !isOver(id)) ?? [];
+        if (row.since >= before || causes.length === row.causes?.length) return [];
+        const value = causes.length === 0 ? null : { ...row, causes };
+        return [{ kind: 'acknowledgement', name, value, expected: row }];
+      });
+    if (changes().length === 0) return;
+    await gate.exclusive(() => ledger.commit(changes(), { kind: 'pass', now: clock.now() }));
   }
 
   /**

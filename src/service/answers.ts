@@ -83,7 +83,7 @@ export interface LeadingReplica {
 /** The reasons why an instance is not done. */
 export interface Why extends ReplicaFacts {
   readonly status: InstanceStatus;
-  /** One sentence: the first of `waiting`, or that all is done. */
+  /** One sentence: the first of `waiting`, or the server that it waits for in the end; or that all is done. */
   readonly summary: string;
   readonly counts: StateCounts;
   /** Items that need a person come first. At most 1,000: `counts` has all. */

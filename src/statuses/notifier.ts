@@ -13,7 +13,7 @@ import { compareNames } from '../model/names.ts';
 import type { Change, NotificationRow, ServerRow } from '../model/rows.ts';
 import type { NotificationTarget } from '../model/settings.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import type { AttentionWatch } from '../service/progress/attention-watch.ts';
+import { type AttentionWatch, NEW_MS } from '../service/progress/attention-watch.ts';
 import { attentionEvents, type NewNotification, newEvents } from './notification-events.ts';
 import { retryMs } from './pace.ts';
 import type { SendNotification } from './send-notification.ts';
@@ -42,8 +42,6 @@ const GATHER_MS = 2_000;
 const REVIEW_MS = 60_000;
 /** How soon a try that failed at the store or with an error is repeated. */
 const AGAIN_MS = 10_000;
-/** So long after a start it may not be known what is wrong outside. */
-const NEW_MS = 6 * 60_000;
 /** A failure that ends before is none that a person has to know of. */
 const TOLD_AFTER_MS = 60_000;
 /** The one cause for which nothing can be recorded. */

@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 import { Database, type DatabaseUse } from './database.ts';
 import type { Piece, Saved } from './piece.ts';
-import { StoreError } from './store-error.ts';
+import { StoreError, StoreUnavailable } from './store-error.ts';
 
 /** What the thread can be asked, with the answers. A piece that begins a commit says so; `whole`: it replaces what is there. */
 export interface Requests {
@@ -26,8 +26,17 @@ export type Request = {
   [Ask in keyof Requests]: { readonly ask: Ask } & Omit<Requests[Ask], 'answer'>;
 }[keyof Requests];
 
-/** The answer, or the text of the error; `isStore` if that is a StoreError's. */
-export type Reply = { readonly answer: unknown } | { readonly error: string; readonly isStore: boolean };
+/** An error, as a thread can pass it on. */
+export interface ThreadError {
+  readonly message: string;
+  /** The class of an error of the store; `other` for any other error. */
+  readonly kind: 'StoreError' | 'StoreUnavailable' | 'other';
+  /** Of an error of the operating system. */
+  readonly system: { readonly code?: unknown; readonly syscall?: unknown; readonly path?: unknown };
+}
+
+/** The answer, or the error. */
+export type Reply = { readonly answer: unknown } | { readonly error: ThreadError };
 
 let database: Database | undefined;
 let batches: Iterator<Piece, undefined> | undefined;
@@ -59,8 +68,16 @@ function replyTo(request: Request): Reply {
   try {
     return { answer: answerTo(request) };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error), isStore: error instanceof StoreError };
+    return { error: threadError(error) };
   }
+}
+
+function threadError(error: unknown): ThreadError {
+  if (!(error instanceof Error)) return { message: String(error), kind: 'other', system: {} };
+  const { message, code, syscall, path } = error as NodeJS.ErrnoException;
+  if (!(error instanceof StoreError))
+    return { message, kind: 'other', system: syscall === undefined ? {} : { code, syscall, path } };
+  return { message, kind: error instanceof StoreUnavailable ? 'StoreUnavailable' : 'StoreError', system: {} };
 }
 
 parentPort?.on('message', (request: Request) => parentPort?.postMessage(replyTo(request)));

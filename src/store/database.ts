@@ -6,7 +6,7 @@ import { reasonOf } from '../base/wording.ts';
 import { isLogDamaged } from './check-wal.ts';
 import { ALL_EVENTS, checksumOf, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
 import type { KeptRow } from './row-json.ts';
-import { newerVersion, StoreError } from './store-error.ts';
+import { newerVersion, StoreError, StoreUnavailable } from './store-error.ts';
 
 /** "Tree", so that `file` and SQLite's tools know whose file this is. */
 const APPLICATION_ID = 0x54726565;
@@ -69,6 +69,8 @@ export class Database {
   #open: { readonly database: DatabaseSync; readonly statements: Statements };
   #saved = { bytes: 0, growth: 0 };
   #lines = 0;
+  /** What a crash left behind the last commit in the log must not look like damage after the next. */
+  #isLogEmpty = true;
 
   /** Throws StoreError where the file is damaged, of another program or version, or cannot be read. */
   constructor(use: DatabaseUse) {
@@ -120,6 +122,8 @@ export class Database {
   /** `isWhole`: what is there goes. */
   begin(isWhole: boolean): void {
     this.#openAgain();
+    if (!this.#isLogEmpty) emptyLog(this.#open.database);
+    this.#isLogEmpty = true;
     this.#saved = { bytes: 0, growth: 0 };
     this.#lines = 0;
     this.#open.database.exec('BEGIN IMMEDIATE');
@@ -236,8 +240,7 @@ export class Database {
       opened.exec(
         `PRAGMA synchronous = FULL; PRAGMA journal_size_limit = ${WAL_BYTES_MAX}; PRAGMA max_page_count = ${pagesMax}`,
       );
-      // What a crash left behind the last commit must not look like damage after the next.
-      if (!isReadOnly) opened.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      this.#isLogEmpty = isReadOnly || isLogEmptied(opened);
       const statements = prepare(opened);
       // All that is read is of one moment.
       if (isReadOnly) opened.exec('BEGIN');
@@ -262,8 +265,14 @@ export class Database {
   }
 
   #failed(error: unknown): unknown {
+    if (isDiskFailing(error)) return this.#unavailable(reasonOf(error));
     if (error instanceof StoreError || !isDamage(error)) return error;
     return this.#damaged(reasonOf(error));
+  }
+
+  #unavailable(why: string): StoreUnavailable {
+    const { path, use } = this.#use;
+    return new StoreUnavailable(`The ${use} ${path} cannot be used: ${why}. Free space on that disk or repair it.`);
   }
 
   /** The file and its log are not of one moment: one of them was put back beside the other. */
@@ -306,6 +315,22 @@ function pragma(database: DatabaseSync, name: 'user_version' | 'application_id')
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 }
 
+/** Moves all commits from the log into the file. */
+function emptyLog(database: DatabaseSync): void {
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+}
+
+/** Returns false if the disk is full: the rows can be read, and the next commit tries again. */
+function isLogEmptied(database: DatabaseSync): boolean {
+  try {
+    emptyLog(database);
+    return true;
+  } catch (error) {
+    if (isDiskFailing(error)) return false;
+    throw error;
+  }
+}
+
 /** Makes a file without rows. It is whole from the moment at which it has its name: one of 0 bytes is damaged, and not new. */
 function makeEmpty(path: string): void {
   const aside = `${path}.empty`;
@@ -323,9 +348,20 @@ function makeEmpty(path: string): void {
 }
 
 function isDamage(error: unknown): boolean {
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
-  return DAMAGE.has(code);
+  return DAMAGE.has(codeOfSqlite(error));
 }
 
+/** Returns the primary code of an error of SQLite; 0 for any other error. */
+function codeOfSqlite(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+}
+
+/** Returns true if the disk is full, or does not work. */
+function isDiskFailing(error: unknown): boolean {
+  return DISK.has(codeOfSqlite(error));
+}
+
+/** SQLITE_IOERR, SQLITE_FULL. */
+const DISK = new Set([10, 13]);
 /** SQLITE_ERROR (of these statements: the tables are not as they were made), SQLITE_CORRUPT, SQLITE_NOTADB. */
 const DAMAGE = new Set([1, 11, 26]);

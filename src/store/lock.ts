@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
-import { StoreError } from './store-error.ts';
+import { DirectoryInUse, StoreError } from './store-error.ts';
 
 const FILE_MODE = 0o600;
 const SQLITE_BUSY = 5;
@@ -27,9 +27,13 @@ export function lockDirectory(directory: string, advice: string = ONE_CONTROLLER
   const path = join(directory, 'lock');
   const owner = join(directory, 'lock-owner');
   const database = openLock(path, (error) => {
-    if (error.errcode === SQLITE_BUSY) return `The store in ${directory} is in use by ${nameIn(owner)}. ${advice}`;
-    if (error.errcode === SQLITE_NOTADB) return `${path} has the name of the file that locks the store. Move it away.`;
-    return `The store in ${directory} cannot be locked: ${reasonOf(error)}. Use a local disk that this user may write to.`;
+    if (error.errcode === SQLITE_BUSY)
+      return new DirectoryInUse(`The store in ${directory} is in use by ${nameIn(owner)}. ${advice}`, { cause: error });
+    const why =
+      error.errcode === SQLITE_NOTADB
+        ? `${path} has the name of the file that locks the store. Move it away.`
+        : `The store in ${directory} cannot be locked: ${reasonOf(error)}. Use a local disk that this user may write to.`;
+    return new StoreError(why, { cause: error });
   });
   const { ino } = statSync(path);
   noteOwner(owner);
@@ -49,7 +53,7 @@ export function lockDirectory(directory: string, advice: string = ONE_CONTROLLER
 }
 
 /** Only one connection may reserve a database for writing. Nothing is ever written, so the file stays empty. */
-function openLock(path: string, explain: (error: Error & { readonly errcode?: number }) => string): DatabaseSync {
+function openLock(path: string, explain: (error: Error & { readonly errcode?: number }) => StoreError): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
@@ -59,7 +63,7 @@ function openLock(path: string, explain: (error: Error & { readonly errcode?: nu
   } catch (error) {
     database?.close();
     if (!(error instanceof Error)) throw error;
-    throw new StoreError(explain(error), { cause: error });
+    throw explain(error);
   }
 }
 

@@ -41,7 +41,7 @@ const FIELDS: Readonly<Record<RowKind, string>> = {
   approval: 'what by reason time',
   removal: 'time',
   suspension: 'by reason since until',
-  acknowledgement: 'by reason since until kinds',
+  acknowledgement: 'by reason since until',
   rollout: 'updates',
   commitStatus: 'validate apply since',
   seen: 'lastSeen notBefore notAfter',

@@ -6,11 +6,11 @@ import { Worker } from 'node:worker_threads';
 import type { RunInSlices } from '../base/slices.ts';
 import { reasonOf } from '../base/wording.ts';
 import type { DatabaseUse } from './database.ts';
-import type { Reply, Request, Requests } from './database-thread.ts';
+import type { Reply, Request, Requests, ThreadError } from './database-thread.ts';
 import { cutIntoPieces, type DocumentAdapter, DocumentReader, linesToKeep } from './document-adapter.ts';
 import type { Piece, Saved } from './piece.ts';
 import { emptyStoreDocument, type StoreDocument } from './store-document.ts';
-import { StoreError } from './store-error.ts';
+import { StoreError, StoreUnavailable } from './store-error.ts';
 
 const THREAD = `${fileURLToPath(new URL('./database-thread', import.meta.url))}${extname(import.meta.filename)}`;
 
@@ -93,7 +93,7 @@ export class SqliteAdapter implements DocumentAdapter {
   #settle(reply: Reply): void {
     this.#worker.unref();
     if ('answer' in reply) this.#waiting?.resolve(reply.answer);
-    else this.#waiting?.reject(reply.isStore ? new StoreError(reply.error) : new Error(reply.error));
+    else this.#waiting?.reject(errorOf(reply.error));
   }
 
   #break(reason: string): void {
@@ -104,4 +104,9 @@ export class SqliteAdapter implements DocumentAdapter {
     );
     this.#waiting?.reject(this.#broken);
   }
+}
+
+function errorOf({ message, kind, system }: ThreadError): Error {
+  if (kind === 'StoreUnavailable') return new StoreUnavailable(message);
+  return kind === 'StoreError' ? new StoreError(message) : Object.assign(new Error(message), system);
 }

@@ -6,11 +6,22 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
-/** Somebody else keeps the store from being used, and that passes: to wait and to try again helps. */
+/** The store cannot be used now, and that passes: to wait and to try again helps. */
 export class StoreUnavailable extends StoreError {}
+
+/** Another process uses the directory of the store. */
+export class DirectoryInUse extends StoreError {}
 
 /** This process does not lead, so it may save nothing. */
 export class NotLeading extends StoreError {}
+
+/** Codes of a disk that has no room. */
+const FULL: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT']);
+
+/** Returns true if opening a store fails because a database is away, or a disk is full: to try again helps. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof StoreUnavailable || FULL.has(codeOf(error));
+}
 
 /** Returns the system's code of an error (`ENOSPC`, `ENOENT`), or undefined. */
 export function codeOf(error: unknown): string | undefined {

@@ -73,7 +73,7 @@ const ERRORS: Partial<Readonly<Record<Identity, string>>> = {
 
 describe.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])('%s', (route, row) => {
   const [method = ''] = route.split(' ');
-  const paths = pathsOf(route, row).flatMap((path) => [path, path.replace(/(\?|$)/, '/$1')]);
+  const paths = pathsOf(route, row).flatMap((path) => [...new Set([path, path.replace(/\/?(\?|$)/, '/$1')])]);
   test.each(IDENTITIES)('as %s', async (identity) => {
     const asked = identity in LIMITED ? paths.filter((_, index) => index % 2 === 0) : paths;
     for (const path of asked.map((one) => one.replace('ADMINISTRATOR', api.identities.administrator.serial))) {

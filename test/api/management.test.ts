@@ -38,6 +38,23 @@ test.each(['/livez', '/readyz', '/leaderz', '/livez?verbose=1'])('%s is well', a
   expect({ status: head.status, text: await head.text() }).toEqual({ status: 200, text: '' });
 });
 
+test('/ says where the page is, and how to enable it if it is off here', async () => {
+  const off = (await (await ask('/')).json()) as { readonly message: string };
+  expect(off.message).toContain('The page is at /ui/ of the API listener, with a client certificate');
+  expect(off.message).toContain('set "management: { dashboard: true }" in the settings');
+  await management.close();
+  const told = { ready: () => ready, leads: () => leads, metrics: () => metrics(), clock: systemClock };
+  management = await createManagement({ host: '127.0.0.1', port: 0, ...told, dashboard: () => undefined });
+  const on = await ask('/');
+  expect({ status: on.status, body: await on.json() }).toEqual({
+    status: 200,
+    body: {
+      message: 'The page is at /ui/. Health and metrics are at /livez, /readyz, /leaderz and /metrics',
+      return_code: 200,
+    },
+  });
+});
+
 test('readyz says why not, and livez stays well', async () => {
   ready = 'the repository was not read yet';
   const response = await ask('/readyz');
@@ -87,7 +104,7 @@ test('metrics are told to no page that has pointed a name of its own at this mac
 });
 
 test.each([
-  ['GET', '/', 404],
+  ['POST', '/', 405],
   ['GET', '/livez/x', 404],
   ['POST', '/nothing', 404],
   ['POST', '/livez', 405],

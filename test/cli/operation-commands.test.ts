@@ -8,6 +8,7 @@ import { createServer, type Server } from 'node:https';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { pageWords } from '../../src/api/page/page.ts';
 import { createAuthority, issueClientCertificate, type KeyPair } from '../../src/base/development-pki.ts';
 import { finish, withResult } from '../../src/base/steps.ts';
 import { CommandFailure } from '../../src/cli/command-failure.ts';
@@ -218,11 +219,19 @@ describe('treeline problems', () => {
   });
 });
 
+/** Returns the last lines of the status of all instances, which end with the page. */
+function withPage(lines: readonly string[], server = `https://127.0.0.1:${api.server.port}`): readonly string[] {
+  return [...lines.filter((line) => line !== ''), `page ${server}/ui/`, `    ${pageWords(null)}`, ''];
+}
+
 describe('treeline status', () => {
   it('prints every instance, or the servers of one', async () => {
     const summary = 'shop-web is creating: the provider entry "lab" carries out the create';
     const foot = ['servers: 1 creating, 2 done', `commit ${COMMIT} is followed`, ''];
-    expect((await run('status', ...options())).split('\n')).toEqual([`shop: In progress: ${summary}`, ...foot]);
+    expect((await run('status', ...options())).split('\n')).toEqual([
+      `shop: In progress: ${summary}`,
+      ...withPage(foot),
+    ]);
     expect((await run('status', 'shop', ...options())).split('\n')).toEqual([
       `shop: In progress: ${summary}`,
       '  web  shop-web: done',
@@ -281,7 +290,7 @@ describe('treeline status', () => {
       ];
       expect(await shown([open, known])).toEqual({
         code: 0,
-        lines: [...head, '  and 3 more', ...below, 'app: Done', summary, ...foot],
+        lines: [...head, '  and 3 more', ...below, 'app: Done', summary, ...withPage(foot)],
       });
       expect(await shown([open, known], 'shop')).toEqual({
         code: 0,
@@ -290,7 +299,7 @@ describe('treeline status', () => {
     });
 
     it('prints with --problems only what is not done', async () => {
-      expect(await shown([], '--problems')).toEqual({ code: 0, lines: ['  and 3 more', summary, ...foot] });
+      expect(await shown([], '--problems')).toEqual({ code: 0, lines: ['  and 3 more', summary, ...withPage(foot)] });
       expect(await shown([], 'shop', '--problems')).toEqual({ code: 0, lines: [summary, ...foot] });
     });
 
@@ -938,20 +947,21 @@ describe('as people run them', () => {
       '',
     ]);
     const mistake = 'stacks/instances/office.yaml:1:16: there is no stack template "wbe" (did you mean "web"?)';
+    const deleted = `${item?.reason}; an approval deletes shop-web-2, shop-web-3, shop-web-4`;
     expect(status.stdout.split('\n')).toEqual([
       'needs a person:',
       `  held:shop, since ${item?.since}`,
-      `    ${item?.reason}`,
+      `    ${deleted}`,
       `    do: treeline approve ${item?.digest}; where it is not meant, revert ${commit}`,
       `  invalid:stacks/instances/office.yaml, since ${item?.since}`,
       `    the newest version of office is wrong: ${mistake} [unknown_template]`,
       '    do: correct stacks/instances/office.yaml, and push',
       '',
       `office: Invalid: ${mistake} [unknown_template]`,
-      `shop: Awaiting approval: ${item?.reason}`,
+      `shop: Awaiting approval: ${deleted}`,
       'servers: 7 done',
       `commit ${commit} is followed, by Test`,
-      '',
+      ...withPage([], server),
     ]);
     expect(why).toMatchObject({ code: 0, stdout: expect.stringContaining('do: correct stacks/instances/office.yaml') });
     expect(JSON.parse(servers.stdout).resources).toEqual({

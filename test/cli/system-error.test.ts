@@ -5,6 +5,10 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { listenOn } from '../../src/base/listen.ts';
 import { describeSystemError } from '../../src/cli/command-failure.ts';
+import { serving } from '../../src/cli/run-until-signalled.ts';
+import { LeftoverError } from '../../src/programs/program-runner.ts';
+import { SettingsError } from '../../src/settings/load-settings.ts';
+import { DirectoryInUse, NotLeading, StoreError } from '../../src/store/store-error.ts';
 import { treeline } from '../support/command-line.ts';
 import { createSite } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -42,6 +46,26 @@ describe('describeSystemError', () => {
   });
 });
 
+describe('serve and proxy', () => {
+  const system = (code: string): Error => Object.assign(new Error(code), { code, syscall: 'open', path: '/srv/x' });
+
+  it.each<[why: string, error: Error, exitCode: number]>([
+    ['the settings are wrong', new SettingsError('x: 1', []), 3],
+    ['the store is damaged', new StoreError('damaged'), 3],
+    ['the directory may not be used', system('EACCES'), 3],
+    ['the directory is a file', system('ENOTDIR'), 3],
+    ['the disk is full', system('ENOSPC'), 4],
+    ['a port is taken', system('EADDRINUSE'), 4],
+    ['another process has the directory', new DirectoryInUse('in use'), 4],
+    ['the lease is lost', new NotLeading('not leading'), 4],
+    ['programs of an earlier process cannot be ended', new LeftoverError('they run'), 4],
+    ['something unexpected happens', new TypeError('undefined'), 4],
+  ])('end with the exit code of a failure when %s', async (_, error, exitCode) => {
+    const work = serving([SettingsError, StoreError], () => Promise.reject(error));
+    await expect(work).rejects.toMatchObject({ name: 'CommandFailure', exitCode });
+  });
+});
+
 describe('a command that the system refuses something', () => {
   it('names the port that is taken', async () => {
     const holder = createServer();
@@ -54,7 +78,7 @@ describe('a command that the system refuses something', () => {
     );
     const ended = await treeline(['serve', '--config', config]);
     holder.close();
-    expect(ended.code).toBe(3);
+    expect(ended.code, 'another start may succeed').toBe(4);
     expect(ended.stderr).toBe(
       `treeline: 127.0.0.1:${port} is in use by another program: stop that one, or set another management.port\n`,
     );

@@ -92,10 +92,10 @@ it('waits for a server that is away, and tells so', async () => {
   await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
   expect(await health('/leaderz')).toMatchObject({ status: 200 });
   const told = lines.map(({ msg }) => msg);
-  const waited = 'the database cannot be used yet; it is tried again';
-  expect(told.filter((msg) => msg === waited || msg === 'the database can be used')).toContain(waited);
+  const waited = 'the store cannot be used yet; it is tried again';
+  expect(told.filter((msg) => msg === waited || msg === 'the store can be used')).toContain(waited);
   expect(lines.find(({ msg }) => msg === waited)).toMatchObject({ level: 40, reason: expect.stringMatching(reason) });
-  expect(told).toContain('the database can be used');
+  expect(told).toContain('the store can be used');
   expect(JSON.stringify(lines)).not.toMatch(/se%|se%25/);
 });
 

@@ -25,7 +25,7 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   suspension: { by: null, reason: 'night', since: '2026-11-20T10:13:56.000Z', until: null },
   acknowledgement: {
     ...{ by: '0A', reason: 'a new disk comes', since: '2026-11-20T10:13:56.000Z' },
-    ...{ until: '2026-11-21T10:13:56.000Z', kinds: ['failed'] },
+    ...{ until: '2026-11-21T10:13:56.000Z', causes: ['failed:shop'] },
   },
   rollout: { updates: 40 },
   beginning: { began: '2026-11-20T10:00:00.000Z', signs: { '*': 'files' } },

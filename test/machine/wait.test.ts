@@ -34,6 +34,8 @@ it.each<[wait: Wait, reason: string]>([
   expect(waitReason(wait)).toBe(reason);
 });
 
+const requestWords = (tags: readonly string[]): string => `last request of ${tags.join()}`;
+
 it.each<[wait: Wait, told: object]>([
   [
     { kind: 'dependency', server: 'db' },
@@ -60,6 +62,11 @@ it.each<[wait: Wait, told: object]>([
     { server: null, until: null, action: 'treeline approve failures-c1' },
   ],
 ])('and handed on: %o', (wait, told) => {
-  expect(toldWait(wait)).toEqual({ reason: waitReason(wait), ...told });
-  expect(toldWait(undefined)).toBeUndefined();
+  expect(toldWait(wait, requestWords)).toEqual({ reason: waitReason(wait), provider: null, ...told });
+  expect(toldWait(undefined, requestWords)).toBeUndefined();
+});
+
+it('a wait for a proxy says when one asked last', () => {
+  const wait: Wait = { kind: 'capacity', provider: 'proxied', instance: 'shop', tags: ['lab'] };
+  expect(toldWait(wait, requestWords)?.reason).toBe('waits for a proxy with the tag "lab"; last request of lab');
 });

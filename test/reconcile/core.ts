@@ -109,6 +109,7 @@ export class Core {
   /** False: another process leads. */
   leads = true;
   readonly follower: Follower;
+  readonly requests: RowRequests;
   /** Answers proxies; undefined without `hasProxied`. */
   readonly agent: Agent | undefined;
   readonly #reconciler: WiredCore['reconciler'];
@@ -147,6 +148,7 @@ export class Core {
     this.operator = core.operator;
     this.explainer = core.explainer;
     this.follower = core.follower;
+    this.requests = core.requests;
     this.agent = core.agent;
     this.#reconciler = core.reconciler;
     this.ledger.watch((change) => {

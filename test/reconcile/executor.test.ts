@@ -255,7 +255,9 @@ describe('a deadline', () => {
     provider.script = (_call, signal) => untilAborted(signal);
     await check('web-1');
     await pass(60_000);
-    const answer = answerOf('retryable', { message: 'no answer: its deadline has passed' });
+    const answer = answerOf('retryable', {
+      message: 'no answer: it did not end within its time limit (timeoutSeconds)',
+    });
     expect(ended).toEqual([['web-1', { kind: 'check', provider: 'lab', answer }]]);
   });
 });

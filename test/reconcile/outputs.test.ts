@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Properties } from '../../src/model/objects.ts';
-import { answerOf } from './build.ts';
+import { answerOf, RETRY } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
 import { answering, buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
@@ -259,16 +259,54 @@ describe('what a server takes', () => {
     expect(made(core)).toMatchObject({ url: 'db://10.0.0.1/', size: 'large' });
   });
 
-  it('is taken at once where a server could not be made with what it had before', async () => {
+  it('is taken with the next try when a create fails; another value starts no try', async () => {
     const { core, addresses } = await addressed({ db: DB });
     const { script } = core.provider;
     answering(core, 'create', () => Promise.resolve(answerOf('failed')));
     await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
+    const { due } = core.ledger.server('web') ?? {};
     expect(core.states()).toEqual({ db: 'done', web: 'failed' });
-    core.provider.script = script;
+    report(core, addresses);
     addresses.db = { address: '10.0.0.2' };
     await check(core);
+    expect(core.ledger.server('web')).toMatchObject({ state: 'failed', due });
+    core.provider.script = script;
+    await core.pass(Date.parse(due ?? '') - core.clock.now());
     expect(made(core)).toMatchObject({ url: 'db://10.0.0.2/' });
+  });
+
+  it.each(['create', 'update'] as const)(
+    'that is another one in each check adds no tries to a failing %s',
+    async (operation) => {
+      const { core, addresses } = await addressed(operation === 'create' ? { db: DB } : undefined);
+      core.provider.script = (call) => {
+        if (call.operation === operation && call.resource === 'web') return Promise.resolve(answerOf('retryable'));
+        const answer = core.provider.act(call);
+        return Promise.resolve({ ...answer, outputs: (answer.outcome === 'done' && addresses[call.resource]) || {} });
+      };
+      await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, size: large` }) });
+      for (let second = 1; second <= 600; second += 1) {
+        addresses.db = { address: `10.1.${Math.floor(second / 250)}.${second % 250}` };
+        await check(core);
+        await core.pass(1000);
+      }
+      expect(core.ledger.server('web')).toMatchObject({ state: 'failed', gaveUp: true });
+      expect(core.calls(operation).filter((name) => name === 'web')).toHaveLength(RETRY.attempts);
+    },
+  );
+
+  it('adds no try to a failing create when a commit that does not concern the server comes', async () => {
+    const { core, addresses } = await addressed({ db: DB });
+    answering(core, 'create', () => Promise.resolve(answerOf('failed')));
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
+    const { due } = core.ledger.server('web') ?? {};
+    const db = core.ledger.server('db');
+    addresses.db = { address: '10.0.0.2' };
+    await core.ledger.commit([
+      { kind: 'server', name: 'db', expected: db, value: db ? { ...db, outputs: addresses.db } : null },
+    ]);
+    const restarted = await core.restart();
+    expect(restarted.ledger.server('web')).toMatchObject({ state: 'failed', due });
   });
 });
 
@@ -362,16 +400,119 @@ describe('a lost store', () => {
     expect(core.calls('update')).toEqual([]);
     expect(core.reader.record('web')).toMatchObject({ url: 'db://10.0.0.1/' });
   });
+});
 
-  it('a server that was there before is adopted, and gets its output', async () => {
+describe('an adopted server whose output is not known yet', () => {
+  const WANTED = { name: 'web', url: 'db://10.0.0.1/' };
+  type Way = 'adopt: true' | 'treeline adopt' | 'treeline adopt after a lost store';
+  const WAYS: readonly Way[] = ['adopt: true', 'treeline adopt', 'treeline adopt after a lost store'];
+
+  /** Adopts a server that is there with these properties, of which checks observe some. */
+  async function adopted(
+    way: Way,
+    options: { readonly there: Properties; readonly observes?: string; readonly drift?: string },
+  ) {
+    const { there, observes, drift = 'report' } = options;
     const addresses: Record<string, JsonMap> = {};
-    const { core } = await addressed({ db: DB }, addresses);
-    buildByHand(core, 'web', { name: 'web', url: 'db://10.0.0.8/' });
-    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }), [SHOP]: 'stackTemplate: t\nadopt: true\n' });
-    expect(core.states()).toMatchObject({ web: 'pending' });
+    let { core } = await addressed({ db: DB }, addresses);
+    const observe = (): void => {
+      report(core, addresses);
+      const { script } = core.provider;
+      core.provider.script = async (call, signal) => {
+        // A program that can make a server only anew.
+        if (call.operation === 'update' && call.resource === 'web') return answerOf('replace');
+        const answer = await script(call, signal);
+        if (answer === undefined || call.resource !== 'web') return answer ?? answerOf('failed');
+        const seen = Object.entries(answer.observed).filter(([name]) => observes === undefined || name === observes);
+        return { ...answer, observed: Object.fromEntries(seen) };
+      };
+    };
+    observe();
+    buildByHand(core, 'web', there);
+    const adopt = way === 'adopt: true' ? 'adopt: true\n' : '';
+    const text = templateText({ db: DB, web: WEB });
+    await follow(core, { [TEMPLATE]: text, [SHOP]: `stackTemplate: t\n${adopt}drift: ${drift}\n` });
+    if (way === 'treeline adopt after a lost store') {
+      core = await core.lose('the store is empty, and its directory is not');
+      observe();
+    }
+    if (way !== 'adopt: true') await core.operator.adopt(core.order, { all: true });
+    await core.settle();
+    return { core, addresses };
+  }
+
+  function acted(core: Core): readonly string[] {
+    const { calls } = core.provider;
+    return calls.flatMap(({ resource, operation }) => (resource === 'web' && operation !== 'check' ? [operation] : []));
+  }
+
+  describe.each(WAYS)('by %s', (way) => {
+    it.each([
+      ['nothing', 'none'],
+      ['the same value', undefined],
+    ])('takes the first known value as applied when the check observed %s', async (_, observes) => {
+      const { core, addresses } = await adopted(way, {
+        there: WANTED,
+        ...(observes === undefined ? {} : { observes }),
+      });
+      expect(core.states()).toEqual({ db: 'done', web: 'done' });
+      addresses.db = { address: '10.0.0.1' };
+      await check(core);
+      expect(core.ledger.server('web')).toMatchObject({ state: 'done', applied: { properties: WANTED } });
+      expect(core.reader.record('web')).toMatchObject(WANTED);
+      await core.pass(MINUTE);
+      expect(acted(core)).toEqual([]);
+    });
+
+    it.each([
+      ['report', 'drifted'],
+      ['off', 'drifted'],
+      ['heal', 'done'],
+    ])('differs when the check observed another value, and follows the policy "%s"', async (drift, state) => {
+      const { core, addresses } = await adopted(way, { there: { name: 'web', url: 'db://10.0.0.8/' }, drift });
+      expect(core.states()).toEqual({ db: 'done', web: 'done' });
+      addresses.db = { address: '10.0.0.1' };
+      await check(core);
+      expect(core.ledger.server('web')).toMatchObject({
+        ...{ state: 'drifted', reason: { code: 'drifted', text: 'differs in url' } },
+        observed: { url: 'db://10.0.0.8/' },
+      });
+      expect(acted(core)).toEqual([]);
+      for (let minute = 0; minute < 10; minute += 1) await core.pass(MINUTE);
+      expect(core.states()).toMatchObject({ web: state });
+      expect(acted(core)).toEqual(drift === 'heal' ? ['update', 'delete', 'create'] : []);
+    });
+
+    it('stays drifted when it differs in another property', async () => {
+      const there = { name: 'other', url: 'db://10.0.0.1/' };
+      const { core, addresses } = await adopted(way, { there, observes: 'name' });
+      expect(core.ledger.server('web')).toMatchObject({ state: 'drifted', observed: { name: 'other' } });
+      addresses.db = { address: '10.0.0.1' };
+      await check(core);
+      expect(core.ledger.server('web')).toMatchObject({ state: 'drifted', observed: { name: 'other' } });
+      expect(core.reader.record('web')).toMatchObject(WANTED);
+      expect(acted(core)).toEqual([]);
+    });
+
+    it('starts no action when the first known value comes with another commit or a restart', async () => {
+      const { core: first, addresses } = await adopted(way, { there: WANTED, observes: 'none' });
+      addresses.db = { address: '10.0.0.1' };
+      const db = first.ledger.server('db');
+      if (db === undefined) throw new Error('there is no db');
+      await first.store.commit([{ kind: 'server', name: 'db', expected: db, value: { ...db, outputs: addresses.db } }]);
+      const core = await first.restart();
+      await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, description: the shop` }) });
+      expect(core.ledger.server('web')).toMatchObject({ state: 'done', applied: { properties: WANTED } });
+      expect(acted(core)).toEqual([]);
+    });
+  });
+
+  it('is updated when the value changes after the first one', async () => {
+    const { core, addresses } = await adopted('adopt: true', { there: WANTED, observes: 'none' });
     addresses.db = { address: '10.0.0.1' };
     await check(core);
-    expect(core.calls('update')).toEqual(['web']);
-    expect(made(core)).toMatchObject({ url: 'db://10.0.0.1/' });
+    addresses.db = { address: '10.0.0.2' };
+    await check(core);
+    expect(acted(core)[0]).toBe('update');
   });
 });

@@ -133,7 +133,7 @@ describe('a server that no provider entry matches', () => {
     core.source.commit(CLIENTS);
     await core.poll();
     expect(core.states()).toEqual({ web: 'pending' });
-    expect(core.waitReason('web')).toBe('waits until a proxy with the tag "lab" takes it');
+    expect(core.waitReason('web')).toBe('waits for a proxy with the tag "lab"');
     core.source.commit({ 'clients/B1.yaml': null });
     await core.poll();
     expect(core.states()).toEqual({ web: 'blocked' });

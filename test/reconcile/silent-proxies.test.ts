@@ -1,5 +1,6 @@
 // Servers whose proxies do not ask for work: they are not in progress for ever, and go on by themselves.
 import { describe, expect, it } from 'vitest';
+import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { Core } from './core.ts';
 import { shopFiles } from './shop.ts';
@@ -51,6 +52,27 @@ function statusOf(core: Core): string {
 }
 
 describe('servers whose proxies do not ask', () => {
+  it('say from the first look on when a proxy asked last, in why and in the status', async () => {
+    const core = await coreOf({ a: 'lab', b: 'lab' });
+    const words = 'a is pending: waits for a proxy with the tag "lab"';
+    const told = (): readonly unknown[] => [
+      core.operator.why(core.order.by, 'shop').summary,
+      finish(core.operator.overview(core.order.by)).instances.find(({ name }) => name === 'shop')?.summary,
+    ];
+    const others = 'others that are not done: 1';
+    await core.pass(12_000);
+    const atStart = `${words}; no request since the controller started 12 s ago; ${others}`;
+    expect(told()).toEqual([atStart, atStart]);
+    core.source.commit({ 'clients/B1.yaml': null, 'clients/B7.yaml': 'role: proxy\ntags: [lab]\n' });
+    await core.poll();
+    const registered = `${words}; no request since it was registered 0 s ago; ${others}`;
+    expect(told()).toEqual([registered, registered]);
+    core.agent?.actions(proxy('B7', 'lab'), 10);
+    await core.pass(57_000);
+    const asked = `${words}; last request 57 s ago; ${others}`;
+    expect(told()).toEqual([asked, asked]);
+  });
+
   it('are blocked after 5 minutes, with the reason, and others are not', async () => {
     const core = await coreOf({ a: 'lab', b: 'edge', c: 'lab' });
     await minutes(core, 4, EDGE);

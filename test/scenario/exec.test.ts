@@ -128,7 +128,12 @@ it('programs that hang keep no other entry waiting, and end at their deadline', 
   const states = async (): Promise<readonly unknown[]> => Object.values(await running.states('office'));
   await expect.poll(states, PATIENCE).toEqual(['done', 'retrying']);
   expect((await running.get('/stacks/instances/office/why')).body).toMatchObject({
-    waiting: [{ resource: 'office-web-1', reason: 'check_failed: no answer: its deadline has passed' }],
+    waiting: [
+      {
+        resource: 'office-web-1',
+        reason: 'check_failed: no answer: it did not end within its time limit (timeoutSeconds)',
+      },
+    ],
   });
   await running.stop();
   expect(linesOf(join(hung, 'pids')).filter(isRunning)).toEqual([]);

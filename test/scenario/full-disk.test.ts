@@ -1,7 +1,9 @@
-// The whole controller on a disk that fills up and gets room again. Commits of the store fail as those on a full disk do, with
-// part of them written; everything else is real.
-import { readFileSync } from 'node:fs';
-import { expect, it, onTestFinished, vi } from 'vitest';
+// The whole controller on a disk that fills up and gets room again. In the first tests, commits of the store fail as those on a
+// full disk do, with part of them written; everything else is real. The last ones fill a real disk.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { finish } from '../../src/base/steps.ts';
 import { type Controller, startController } from '../../src/compose.ts';
@@ -13,10 +15,14 @@ import type { Piece } from '../../src/store/piece.ts';
 import type { KeptRow } from '../../src/store/row-json.ts';
 import { filesOf, serversOf } from '../support/churned-repository.ts';
 import { treeline } from '../support/command-line.ts';
+import { freePort } from '../support/free-port.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { commandLineOptions } from '../support/server-options.ts';
+import { ServingProcess } from '../support/serving-process.ts';
 import { createSite, type Site } from '../support/site.ts';
+import { createSiteIn } from '../support/site-on-disk.ts';
 import { keepHistory, readHistory, versionsOf } from '../support/store-history.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const WAIT = { timeout: 30_000, interval: 50 };
 const EMPTY = { release: 1, counts: { shop: 0 } };
@@ -187,6 +193,74 @@ it('forgets an instance whose last servers went when the disk was full', { timeo
   disk.isFull = () => false;
   await vi.waitFor(() => expect(namesOf(controller)).toEqual(['shop']), WAIT);
 });
+
+describe.skipIf(process.getuid?.() !== 0)('a start on a real full disk (skipped where nothing may be mounted)', () => {
+  it('serves what was saved before a kill, and continues once there is room', { timeout: 90_000 }, async () => {
+    const { site, killed, ask } = await siteOnDisk();
+    await made(killed, ['shop-db']);
+    await killed.end('SIGKILL');
+    const free = fillDisk(site.state);
+    const running = new ServingProcess(site.config);
+    const { request } = createHttpsClient({ port: await running.port(), ca: site.ca }, site.administrator);
+    await vi.waitFor(async () => expect(await ask('/readyz')).toMatchObject({ status: 200 }), WAIT);
+    expect((await request('/stacks/instances/shop/status/full')).body).toEqual({
+      ...{ db: { 'shop-db': { state: 'done' } }, web: {} },
+    });
+    await site.repository.commit(filesOf(LARGER));
+    await vi.waitFor(async () => {
+      const { repository, store } = (await request('/operations/status')).body as Overview;
+      expect((store ?? repository)?.reason).toMatch(/No space left|no space left|disk is full/);
+    }, WAIT);
+    free();
+    await made(running, NEW_SERVERS);
+    expect(await running.end('SIGTERM')).toBe(0);
+  });
+
+  it('waits when the store cannot be opened, and reports the reason', { timeout: 90_000 }, async () => {
+    const { site, killed, ask } = await siteOnDisk();
+    await made(killed, ['shop-db']);
+    expect(await killed.end('SIGTERM')).toBe(0);
+    const free = fillDisk(site.state);
+    const running = new ServingProcess(site.config);
+    const { reason } = await running.logged('the store cannot be used yet; it is tried again');
+    expect(reason).toMatch(/store\.sqlite cannot be used: .*\. Free space on that disk or repair it\.$/);
+    expect(await ask('/livez')).toMatchObject({ status: 200 });
+    expect(await ask('/readyz')).toMatchObject({ status: 503, message: `not ready: ${reason}` });
+    free();
+    await running.logged('the store can be used');
+    await vi.waitFor(async () => expect(await ask('/readyz')).toMatchObject({ status: 200 }), WAIT);
+    expect(await running.end('SIGTERM')).toBe(0);
+  });
+});
+
+/** A site whose store is on a small disk, and a controller that runs there. */
+async function siteOnDisk() {
+  const execution = '  providers: [{ name: lab, provider: simulated, options: { file: servers.json, createMs: 15 } }]';
+  const options = { files: filesOf(EMPTY), repository: ', pollSeconds: 1', execution, provider: 'lab' };
+  const site = await createSiteIn(temporaryDirectory(), options);
+  const port = await freePort();
+  const settings = readFileSync(site.config, 'utf8');
+  writeFileSync(site.config, settings.replace(/(management:.* port:) 0/, `$1 ${port}`));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=0700', 'tmpfs', site.state]);
+  onTestFinished(() => void execFileSync('umount', ['--lazy', site.state]));
+  const ask = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+    return { status: answer.status, ...((await answer.json()) as object) };
+  };
+  return { site, killed: new ServingProcess(site.config), ask };
+}
+
+/** Leaves no room on a disk. Returns what frees it. */
+function fillDisk(directory: string): () => void {
+  const filler = join(directory, 'filler');
+  spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k'], { stdio: 'ignore' });
+  return () => rmSync(filler);
+}
+
+async function made(running: ServingProcess, servers: readonly string[]): Promise<void> {
+  const done = (): unknown[] => running.lines.filter(({ to }) => to === 'done').map(({ server }) => server);
+  await vi.waitFor(() => expect(done(), running.stderr).toEqual(expect.arrayContaining([...servers])), WAIT);
+}
 
 function namesOf({ reader }: Controller): string[] {
   return finish(reader.instances()).map(({ name }) => name);

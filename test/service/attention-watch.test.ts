@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { withResult } from '../../src/base/steps.ts';
+import type { EndedCauses } from '../../src/reconcile/row-requests.ts';
 import type { AttentionItem } from '../../src/service/answers.ts';
 import { AttentionWatch } from '../../src/service/progress/attention-watch.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -27,7 +28,11 @@ function open() {
     readonly leftOut?: number;
   }[] = [];
   const told: string[] = [];
-  const world: { items: readonly AttentionItem[] | Error | undefined; looks: number } = { items: [], looks: 0 };
+  const world: { items: readonly AttentionItem[] | Error | undefined; looks: number; isStoreAway?: true } = {
+    items: [],
+    looks: 0,
+  };
+  const ended: EndedCauses[] = [];
   const watch = new AttentionWatch({
     attention: () => {
       world.looks += 1;
@@ -35,6 +40,10 @@ function open() {
       return world.items && withResult(world.items);
     },
     ...{ inSlices: runAtOnce, clock },
+    endAcknowledgements: async (causes) => {
+      ended.push(causes);
+      if (world.isStoreAway) throw new Error('the store is away');
+    },
     log: createLog('info', { write: (line) => lines.push(JSON.parse(line)) }),
   });
   watch.onBegin(({ id }) => told.push(`+${id}`));
@@ -49,7 +58,7 @@ function open() {
     watch.wake();
     await pass(1_000);
   };
-  return { clock, lines, told, world, watch, pass, become };
+  return { clock, lines, told, ended, world, watch, pass, become };
 }
 
 describe('a cause that needs a person', () => {
@@ -102,6 +111,30 @@ describe('a cause that needs a person', () => {
     await become([item('shop')]);
     expect(told).toEqual(['+failed:shop']);
     expect(watch.items()?.size).toBe(1);
+  });
+});
+
+describe('acknowledgements', () => {
+  it('end with a cause that is not seen any more, also if the store was away when it ended', async () => {
+    const { ended, world, become, pass } = open();
+    await become([item('shop'), item('app')]);
+    world.isStoreAway = true;
+    await become([item('app')]);
+    await pass(10_000);
+    delete world.isStoreAway;
+    await pass(10_000);
+    await pass(10_000);
+    const ids = ['failed:shop', 'failed:app', 'provider:lab'];
+    const over = ended.map(({ isOver }) => ids.filter(isOver));
+    expect([over[0], over.at(-2), over.at(-1)]).toEqual([[], ['failed:shop'], []]);
+  });
+
+  it('end with a cause that was never seen only once the process has had the time to see it', async () => {
+    const { ended, pass } = open();
+    await pass(300_000);
+    expect(ended.at(-1)?.isOver('provider:lab')).toBe(false);
+    await pass(100_000);
+    expect(ended.at(-1)?.isOver('provider:lab')).toBe(true);
   });
 });
 

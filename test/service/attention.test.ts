@@ -1,15 +1,18 @@
 // Tests what needs a person: each cause is one item, whatever it concerns, and what waits for it is none.
 
 import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
 import { finish } from '../../src/base/steps.ts';
 import { withConfirmation } from '../../src/machine/delivery.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { AttentionItem, Overview } from '../../src/service/answers.ts';
 import { type AttentionFacts, attentionIn, firstOf } from '../../src/service/progress/attention.ts';
+import { AttentionWatch } from '../../src/service/progress/attention-watch.ts';
 import type { EndingCertificate } from '../../src/service/progress/why.ts';
 import { EVERYTHING } from '../../src/service/scope.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
+import { runAtOnce } from '../support/run-at-once.ts';
 
 const TREE = {
   'tree.yaml': 'name: global\ntype: common\n',
@@ -183,7 +186,8 @@ describe('what needs a person', () => {
     expect(await authored('administrator')).toMatchObject([{ author: 'A Person' }]);
     expect(attention(core)).toEqual([
       {
-        ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since, reason: held?.reason },
+        ...{ id: 'held:shop', kind: 'held', instances: ['shop'], since: held?.since },
+        reason: `${held?.reason}; an approval deletes shop-2, shop-3, shop-4, shop-5, shop-6 and 2 more`,
         servers: { count: 7, examples: ['shop-2', 'shop-3', 'shop-4', 'shop-5', 'shop-6'] },
         action: `treeline approve ${held?.digest}; where it is not meant, revert ${held?.commit}`,
         acknowledged: null,
@@ -217,6 +221,18 @@ describe('what is acknowledged', () => {
     return await coreOn({ ...stack('app'), ...stack('shop', 2) }, failing);
   }
 
+  function watchOf(core: Core): { readonly watch: AttentionWatch; readonly told: readonly string[] } {
+    const told: string[] = [];
+    const watch = new AttentionWatch({
+      ...{ attention: () => core.operator.attention(), inSlices: runAtOnce, clock: core.clock },
+      endAcknowledgements: (ended) => core.requests.endAcknowledgements(ended),
+      log: createLog('silent', process.stderr),
+    });
+    watch.onBegin(({ id }) => told.push(`+${id}`));
+    watch.onOver(({ id }) => told.push(`-${id}`));
+    return { watch, told };
+  }
+
   function acknowledge(core: Core, until: string | null, instance = 'shop'): Promise<string> {
     return core.operator.acknowledge({ ...core.order, reason: 'a new disk comes' }, { instance, until });
   }
@@ -224,7 +240,7 @@ describe('what is acknowledged', () => {
   it('stays listed, last, with who did it and why, until its time is over', async () => {
     const core = await failedShop();
     expect(await acknowledge(core, UNTIL, 'app')).toBe(
-      `What needs a person of app is acknowledged until ${UNTIL}: failed`,
+      `What needs a person of app is acknowledged until ${UNTIL}: failed:app`,
     );
     const acknowledged = { by: 'Ada (A1)', until: UNTIL, reason: 'a new disk comes' };
     const known = attention(core).map((item) => [item.id, item.acknowledged]);
@@ -238,7 +254,7 @@ describe('what is acknowledged', () => {
     expect(attention(core).map((item) => item.acknowledged)).toEqual([null, null]);
   });
 
-  it('is of the kinds that there were: another one that comes later is news', async () => {
+  it('does not cover a cause that comes later', async () => {
     const core = await failedShop();
     await acknowledge(core, UNTIL);
     core.source.commit({ 'stacks/instances/shop.yaml': 'stackTemplate: shpo\n' });
@@ -268,13 +284,54 @@ describe('what is acknowledged', () => {
     expect(attention(core).every((item) => item.acknowledged === null)).toBe(true);
     const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 1_000 });
     expect(events.flatMap(({ reason }) => (reason.includes('cknowledge') ? [reason] : []))).toEqual([
-      `acknowledge: a new disk comes; until ${UNTIL}: failed`,
+      `acknowledge: a new disk comes; the acknowledgement ends ${UNTIL}: failed:shop`,
       'acknowledge: a new disk comes; the acknowledgement is over',
     ]);
     await acknowledge(core, UNTIL);
     core.source.commit({ 'stacks/instances/shop.yaml': null });
     await core.poll();
     expect(core.ledger.list('acknowledgement').size).toBe(0);
+  });
+
+  it('ends with its cause, so that a cause that returns is news', async () => {
+    const core = await failedShop();
+    const { watch, told } = watchOf(core);
+    await core.pass(1_000);
+    await acknowledge(core, UNTIL);
+    await core.pass(5_000);
+    expect(attention(core).map(({ id, acknowledged }) => [id, acknowledged === null])).toEqual([
+      ['failed:app', true],
+      ['failed:shop', false],
+    ]);
+    core.provider.script = () => undefined;
+    await core.operator.retry(core.order, { instance: 'shop' });
+    await core.settle();
+    await core.pass(5_000);
+    expect([core.ledger.list('acknowledgement').size, ids(core)]).toEqual([0, ['failed:app']]);
+    core.provider.script = () => Promise.resolve(answerOf('failed', { message: 'no such image' }));
+    core.source.commit(stack('shop', 2, 'size: large'));
+    await core.poll();
+    await core.pass(5_000);
+    expect(told).toEqual(['+failed:app', '+failed:shop', '-failed:shop', '+failed:shop']);
+    const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 1_000 });
+    expect(events.map(({ reason }) => reason)).toContain('the acknowledgement is over');
+    await watch.stop();
+  });
+
+  it('ends with a cause that ended while the controller was stopped, and stays for the causes that last', async () => {
+    const first = await coreOn(stack('shop', 2), failing);
+    first.source.commit({ 'stacks/instances/shop.yaml': 'stackTemplate: shpo\n' });
+    await first.poll();
+    await acknowledge(first, UNTIL);
+    first.source.commit(stack('shop', 2));
+    const core = await first.restart();
+    await core.poll();
+    const { watch } = watchOf(core);
+    await core.pass(300_000);
+    expect(core.ledger.read('acknowledgement', 'shop')?.causes).toHaveLength(2);
+    await core.pass(100_000);
+    expect(core.ledger.read('acknowledgement', 'shop')?.causes).toEqual(['failed:shop']);
+    await watch.stop();
   });
 
   it('ends with the last server of an instance that is deleted', async () => {
@@ -534,6 +591,7 @@ describe('a certificate that ends', () => {
         slow: [],
         isOfSilent: () => false,
         unheardSince: () => undefined,
+        ...{ callOf: () => undefined, unansweredOf: () => undefined, lostTryOf: () => undefined },
         unchecked: new Set<string>(),
         ending: named,
       },

@@ -121,7 +121,49 @@ describe('a server', () => {
       failing,
     );
     expect(itemOf(core, 'shop-web')).toMatchObject({ state: 'pending', action: 'treeline why data' });
-    expect(why(core).summary).toMatch(/^shop-web is pending: waits until data-db is done, .*data-db is failed/);
+    expect(why(core).summary).toMatch(/^data-db is failed: .*no such image.*; others that are not done: 1$/);
+  });
+
+  it('that waits for no other server is the one that the summary names', async () => {
+    const files = stack('shop', { zdb: '', app: 'depends_on: zdb', web: 'depends_on: app' });
+    const core = await coreOn(files, ({ operation }, signal) =>
+      operation === 'create' ? untilAborted(signal) : undefined,
+    );
+    expect(why(core).summary).toBe(
+      `shop-zdb is creating: ${itemOf(core, 'shop-zdb')?.reason}; others that are not done: 2`,
+    );
+  });
+
+  it('whose provider does not answer says so, and how its last try ended', async () => {
+    const { db } = CHAIN;
+    const core = await coreOn(stack('shop', { db }), (_call, signal) => untilAborted(signal));
+    const began = itemOf(core, 'shop-db')?.since;
+    const checks = 'the provider entry "lab" checks it first, since';
+    expect(itemOf(core, 'shop-db')?.reason).toBe(`${checks} ${began}`);
+    await core.pass(60_000);
+    await core.pass(10_000);
+    const silent = `has answered nothing since ${began}, the last time: no answer: it did not end within its time limit (timeoutSeconds)`;
+    expect(itemOf(core, 'shop-db')?.reason).toMatch(
+      new RegExp(`^${checks} .*; it ${silent.replace(/[()]/g, '\\$&')}$`),
+    );
+    for (let minutes = 0; minutes < 4; minutes += 1) await core.pass(60_000);
+    // No entry has made the server yet, and its instance depends on this one all the same.
+    expect(itemOf(core, null)).toMatchObject({ state: 'Outage', reason: `the provider entry "lab" ${silent}` });
+    const proxy = { ...core.order.by, role: 'proxy' } as const;
+    expect(why(core, 'shop', proxy).waiting.map(({ resource }) => resource)).toEqual(['shop-db']);
+  });
+
+  it('whose create ended at its time limit says so in the next try', async () => {
+    const core = await coreOn(stack('shop', { db: '' }), ({ operation }, signal) =>
+      operation === 'create' ? untilAborted(signal) : undefined,
+    );
+    await core.pass(60_000);
+    await core.pass(10_000);
+    expect(itemOf(core, 'shop-db')).toMatchObject({
+      state: 'creating',
+      reason:
+        'the provider entry "lab" carries out the create, try 2; the last try had no answer: it did not end within its time limit (timeoutSeconds)',
+    });
   });
 
   it('that is tried again says when', async () => {
@@ -244,10 +286,10 @@ describe('an instance as a whole', () => {
     await core.poll();
     const digest = core.held('shop')?.digest;
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    const named = expect.stringMatching(/the limit is 0.*; an approval deletes shop-web$/);
     expect(why(core)).toMatchObject({
-      status: 'Awaiting approval',
-      summary: expect.stringContaining('the limit is 0'),
-      waiting: [{ resource: null, state: 'Awaiting approval', action: `treeline approve ${digest}` }],
+      ...{ status: 'Awaiting approval', summary: named },
+      waiting: [{ resource: null, state: 'Awaiting approval', reason: named, action: `treeline approve ${digest}` }],
     });
     expect(finish(core.operator.overview(core.order.by)).held).toMatchObject([{ instance: 'shop', digest }]);
   });
@@ -368,9 +410,9 @@ describe('a client of a tenant', () => {
     'is shown the name of a server of the tenant %s that its own waits for, and the reason: %s',
     async (tenant, isShown) => {
       const core = await coreOn(files(tenant), failing);
-      const { summary } = why(core, 'shop', { ...core.order.by, tenant: 'ta' });
-      expect(summary).toContain('waits until data-db is done');
-      expect(summary.includes('no such image')).toBe(isShown);
+      const [item] = why(core, 'shop', { ...core.order.by, tenant: 'ta' }).waiting;
+      expect(item?.reason).toContain('waits until data-db is done');
+      expect(item?.reason.includes('no such image')).toBe(isShown);
     },
   );
 });

@@ -106,6 +106,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
     ...{ statuses: [403, 403, 200], paths: [`/agent/actions/${ACTION.id}/report`] },
     body: { lease: 'secret', outcome: 'done' },
   },
+  'GET /': { statuses: READ },
   'GET /openapi.json': { statuses: READ },
   'POST /operations/check': { statuses: [200, 403, 403], body: { instance: 'shop' } },
 };

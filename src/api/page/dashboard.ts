@@ -2,9 +2,10 @@
 // interface that the page needs. The rights of authorize.ts are refused to it besides. docs/decisions/0052-the-page.md.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ServiceError } from '../../model/service-error.ts';
+import type { Settings } from '../../model/settings.ts';
 import { sendError } from '../errors.ts';
 import { presentPage } from '../peer.ts';
-import { PAGE_API, servePage } from './page.ts';
+import { PAGE, PAGE_API, servePage } from './page.ts';
 
 /** The reads that the page asks; none of them shows a client's fingerprint. */
 const READS =
@@ -19,6 +20,11 @@ export function isLoopbackName(host: string): boolean {
 /** Tells whether a request of the management listener is for the page. */
 export function isForPage({ url = '/' }: IncomingMessage): boolean {
   return /^\/ui(?:[/?]|$)/.test(url);
+}
+
+/** Returns the address of the page on the management listener; null if the page is off there. */
+export function dashboardAddress({ host, port, dashboard }: Settings['management']): string | null {
+  return dashboard ? `http://${host.includes(':') ? `[${host}]` : host}:${port}${PAGE}` : null;
 }
 
 /** Returns what answers requests for the page. `handler` answers its reads as those of the interface. */

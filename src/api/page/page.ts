@@ -16,6 +16,15 @@ export const PAGE = '/ui/';
 /** Where the page of a management listener asks for its data. */
 export const PAGE_API = '/ui/api';
 
+/** Returns where the page is, for people. `dashboard`: its address without a certificate; null if the page is off there. */
+export function pageWords(dashboard: string | null): string {
+  const withCertificate = `The page is at ${PAGE} of the API listener, with a client certificate`;
+  if (dashboard !== null)
+    return `${withCertificate}; on the machine of the controller also at ${dashboard}, without one`;
+  const enable = 'set "management: { dashboard: true }" in the settings and start the controller again';
+  return `${withCertificate}; to see it without one on the machine of the controller, ${enable}`;
+}
+
 const FILES = join(import.meta.dirname, 'browser');
 const START = 'start.html';
 /** The packages that a browser loads, by what the page imports them as. */

@@ -56,6 +56,8 @@ export class Executor {
   readonly #options: ExecutorOptions;
   readonly #calls: PQueue;
   readonly #actions = new Map<string, OpenAction>();
+  /** By server, why its last action that ended without an answer did so; until an action of it is answered. */
+  readonly #lostTries = new Map<string, string>();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -81,6 +83,11 @@ export class Executor {
   /** Returns why the last action of a server ended without an answer; undefined if that is not known here. */
   lostBecause(server: string): string | undefined {
     return this.#actions.get(server)?.lostBecause;
+  }
+
+  /** Returns why the last try of a server that is under way again had no answer; undefined if it had one, or that is not known here. */
+  lostTryOf(server: string): string | undefined {
+    return this.#lostTries.get(server);
   }
 
   /** Asks the provider whether a claimed server exists. */
@@ -132,7 +139,7 @@ export class Executor {
       const answer = late ?? (await this.#call(server, job, call));
       this.#measure(job, answer, begin);
       if (job.kind === 'action' && answer?.outcome === 'lost') this.#lose(server, answer.message);
-      else if (job.kind === 'action' && answer !== undefined) this.#actions.delete(server);
+      else if (job.kind === 'action' && answer !== undefined) this.#answered(server);
       this.capacity.unclaim(server);
       const { kind, provider } = job;
       this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer }, call);
@@ -150,7 +157,13 @@ export class Executor {
     metrics?.observe('treeline_provider_call_duration_seconds', { entry, operation }, seconds);
   }
 
+  #answered(server: string): void {
+    this.#actions.delete(server);
+    this.#lostTries.delete(server);
+  }
+
   #lose(server: string, reason: string): void {
+    this.#lostTries.set(server, reason);
     const action = this.#actions.get(server);
     if (action !== undefined) action.lostBecause = reason;
   }
@@ -175,7 +188,7 @@ export class Executor {
     const timers = [
       // A report that comes late counts.
       clock.after(leftMs + (entry.provider.isPulled ? graceMs : 0), () =>
-        end.abort(new Error('its deadline has passed')),
+        end.abort(new Error('it did not end within its time limit (timeoutSeconds)')),
       ),
       clock.after(leftMs + graceMs, endOverdue),
     ];

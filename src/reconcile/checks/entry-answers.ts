@@ -115,6 +115,11 @@ export class EntryAnswers {
     return [...this.#slow.values()];
   }
 
+  /** Returns since when the calls of an entry have no answer, also if it is not silent yet; undefined if the last one had an answer. */
+  unansweredOf(entry: string): SilentEntry | undefined {
+    return this.#unanswered.get(entry);
+  }
+
   /** Returns the entries that answer nothing. */
   silent(): readonly SilentEntry[] {
     const now = this.#clock.monotonic();

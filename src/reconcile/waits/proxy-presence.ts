@@ -2,6 +2,7 @@
 // docs/concepts.md, proxies. It is known to the process that leads, from its own start on.
 import type { Clock } from '../../base/clock.ts';
 import { isSameList } from '../../base/lists.ts';
+import { durationOf } from '../../base/wording.ts';
 import type { Presence } from '../../machine/decision.ts';
 import { fitsProxy } from '../../machine/responsibility.ts';
 
@@ -14,8 +15,10 @@ export interface RegisteredProxy {
 interface KnownProxy {
   readonly tags: readonly string[];
   presence: Presence;
-  /** When it was last heard of, or else when it became known here; by the monotonic clock. */
+  /** When it last asked, or else when it became known here; by the monotonic clock. */
   since: number;
+  /** What `since` is the time of: its last request, its registration, or the start of this process. */
+  sign: 'request' | 'registration' | 'start';
 }
 
 interface ProxyPresenceOptions {
@@ -56,6 +59,7 @@ export class ProxyPresence {
     const isNew = proxy.presence !== 'heard';
     proxy.since = this.#options.clock.monotonic();
     proxy.presence = 'heard';
+    proxy.sign = 'request';
     if (isNew) this.#options.changed(proxy.tags);
   }
 
@@ -77,10 +81,27 @@ export class ProxyPresence {
    */
   unheardSince(tags: readonly string[]): number | null | undefined {
     if (this.of(tags) !== 'silent') return undefined;
-    const fitting = this.#proxies.values().filter((proxy) => fitsProxy(tags, proxy.tags));
-    const last = Math.max(...fitting.map(({ since }) => since));
+    const last = this.#lastOf(tags)?.since;
     const { clock } = this.#options;
-    return Number.isFinite(last) ? clock.now() - (clock.monotonic() - last) : null;
+    return last === undefined ? null : clock.now() - (clock.monotonic() - last);
+  }
+
+  /** Returns words on the last request of a proxy that looks after servers with these tags: `last request 57 s ago`. */
+  requestWords(tags: readonly string[]): string {
+    this.#follow();
+    const last = this.#lastOf(tags);
+    if (last === undefined) return 'none is registered';
+    const ago = `${durationOf(this.#options.clock.monotonic() - last.since)} ago`;
+    if (last.sign === 'request') return `last request ${ago}`;
+    return `no request since ${last.sign === 'start' ? 'the controller started' : 'it was registered'} ${ago}`;
+  }
+
+  /** Returns the proxy of these tags that asked last; without a request, the one that became known last. */
+  #lastOf(tags: readonly string[]): KnownProxy | undefined {
+    const fitting = this.#proxies.values().filter((proxy) => fitsProxy(tags, proxy.tags));
+    return fitting
+      .toArray()
+      .sort((a, b) => Number(b.sign === 'request') - Number(a.sign === 'request') || b.since - a.since)[0];
   }
 
   /** Ends the watch. */
@@ -92,13 +113,14 @@ export class ProxyPresence {
   #follow(): void {
     const registered = this.#options.registered();
     if (registered === undefined || registered === this.#registered) return;
-    const presence: Presence = this.#registered === undefined ? 'awaited' : 'heard';
+    const isStart = this.#registered === undefined;
+    const [presence, sign] = isStart ? (['awaited', 'start'] as const) : (['heard', 'registration'] as const);
     const since = this.#options.clock.monotonic();
     const before = new Map(this.#proxies);
     this.#registered = registered;
     this.#proxies.clear();
     for (const { serial, tags } of registered) {
-      this.#proxies.set(serial, { presence, since, ...before.get(serial), tags });
+      this.#proxies.set(serial, { presence, since, sign, ...before.get(serial), tags });
     }
     for (const [serial, { tags }] of this.#proxies) {
       const known = before.get(serial);

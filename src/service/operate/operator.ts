@@ -206,12 +206,12 @@ function acknowledgements(options: OperatorOptions) {
     if (row === undefined || Date.parse(row.until) <= options.now()) {
       throw new ServiceError('conflict', `Nothing of ${instance} is acknowledged`);
     }
-    await requests.acknowledge(instance, { ...askedBy(order), until: null, kinds: [] });
+    await requests.acknowledge(instance, { ...askedBy(order), until: null, causes: [] });
     return `What needs a person of ${instance} is not acknowledged any more`;
   }
 
   return {
-    /** Has what needs a person of an instance page nobody until a time: what is of a kind that concerns the instance now. */
+    /** Acknowledges the causes that concern an instance now: none of them notifies anybody until that time, or until it ends. */
     async acknowledge(order: Order, { instance, until }: Acknowledged): Promise<string> {
       const scope = new Scope(order.by, options);
       const { view } = whyFacts(options, scope);
@@ -224,10 +224,10 @@ function acknowledgements(options: OperatorOptions) {
         throw new ServiceError('invalid_input', message);
       }
       const items = await inSlices(attentionOf(options));
-      const kinds = [...new Set(items.filter((item) => item.instances.includes(instance)).map(({ kind }) => kind))];
-      if (kinds.length === 0) throw new ServiceError('conflict', `Nothing of ${instance} needs a person`);
-      await requests.acknowledge(instance, { ...askedBy(order), until, kinds });
-      return `What needs a person of ${instance} is acknowledged until ${until}: ${kinds.join(', ')}`;
+      const causes = items.filter((item) => item.instances.includes(instance)).map(({ id }) => id);
+      if (causes.length === 0) throw new ServiceError('conflict', `Nothing of ${instance} needs a person`);
+      await requests.acknowledge(instance, { ...askedBy(order), until, causes });
+      return `What needs a person of ${instance} is acknowledged until ${until}: ${causes.join(', ')}`;
     },
   };
 }

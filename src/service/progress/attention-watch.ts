@@ -6,6 +6,8 @@ import type { RunInSlices } from '../../base/slices.ts';
 import { type Steps, visitAll } from '../../base/steps.ts';
 import { RepeatedErrors, throttleLog } from '../../base/throttles.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
+import { momentOf } from '../../base/wording.ts';
+import type { EndedCauses } from '../../reconcile/row-requests.ts';
 import type { AttentionItem } from '../answers.ts';
 import { shortened } from './attention.ts';
 
@@ -14,11 +16,15 @@ const SETTLE_MS = 1_000;
 const PAUSE_FACTOR = 9;
 /** Some causes begin or end with time alone, or outside of what is recorded. */
 const RESYNC_MS = 5_000;
+/** A process that is not older has not seen all causes outside yet. */
+export const NEW_MS = 6 * 60_000;
 const LOGGED = { linesMax: 100, intervalMs: 60_000 };
 
 interface AttentionWatchOptions {
   /** Returns work that lists all that needs a person; undefined while that is not known. See Operator. */
   readonly attention: () => Steps<readonly AttentionItem[]> | undefined;
+  /** Removes causes that are over from the acknowledgements. */
+  readonly endAcknowledgements: (ended: EndedCauses) => Promise<void>;
   readonly inSlices: RunInSlices;
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,6 +41,10 @@ export class AttentionWatch {
   #items: ReadonlyMap<string, AttentionItem> | undefined;
   /** The ids of the causes that have begun for those who listen. */
   readonly #begun = new Set<string>();
+  /** The causes that have ended since acknowledgements were ended last. */
+  #ended: ReadonlySet<string> = new Set();
+  /** From when on a cause that is not seen is over, by the monotonic clock. */
+  readonly #knowsAt: number;
   /** When it may look again, by the monotonic clock: the last look took a share of the time. */
   #restedAt = 0;
   readonly #loop: WokenLoop;
@@ -47,6 +57,7 @@ export class AttentionWatch {
       (leftOut) => options.log.warn({ leftOut }, 'more causes than that need a person, or are over'),
       LOGGED,
     );
+    this.#knowsAt = options.clock.monotonic() + NEW_MS;
     this.#loop = new WokenLoop({ clock: options.clock, everyMs: RESYNC_MS, work: (signal) => this.#refresh(signal) });
     this.wake();
   }
@@ -89,10 +100,14 @@ export class AttentionWatch {
     }
     const { attention, inSlices, clock, log } = this.#options;
     const began = clock.monotonic();
+    const before = momentOf(clock.now());
     try {
       const steps = attention();
       const items = steps && (await inSlices(steps));
-      if (items !== undefined && !signal.aborted) await inSlices(this.#compare(items));
+      if (items !== undefined && !signal.aborted) {
+        await inSlices(this.#compare(items));
+        await this.#endAcknowledgements(before);
+      }
     } catch (error) {
       const told = this.#errors.fieldsToLog(error);
       if (told) log.error({ err: error, ...told }, 'what needs a person cannot be found');
@@ -107,6 +122,7 @@ export class AttentionWatch {
     const present = new Map<string, AttentionItem>();
     yield* visitAll(items, (item) => present.set(item.id, shortened(item)));
     this.#items = present;
+    this.#ended = this.#ended.union(new Set(before.keys()).difference(present));
     yield* visitAll(before, ([id, item]) => {
       if (!present.has(id) && this.#begun.delete(id)) this.#tell('over', item);
     });
@@ -116,6 +132,15 @@ export class AttentionWatch {
       this.#begun.add(item.id);
       this.#tell('begin', item);
     });
+  }
+
+  async #endAcknowledgements(before: string): Promise<void> {
+    const { clock, endAcknowledgements } = this.#options;
+    const [present, ended] = [this.#items, this.#ended];
+    const isKnown = clock.monotonic() >= this.#knowsAt;
+    const isOver = (id: string): boolean => !present?.has(id) && (isKnown || ended.has(id));
+    await endAcknowledgements({ isOver, before });
+    this.#ended = new Set();
   }
 
   #tell(what: 'begin' | 'over', item: AttentionItem): void {

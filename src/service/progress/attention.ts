@@ -17,7 +17,7 @@ import {
 } from '../answers.ts';
 import type { ProgressFacts, RowsAtMoment, View } from '../views.ts';
 import { dueFrom } from './clients-seen.ts';
-import { isApprovedAlready } from './held-items.ts';
+import { isApprovedAlready, withDeleted } from './held-items.ts';
 import { reasonSince, type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
 import { answering, retrying, unblocking, uncheckedWords } from './server-items.ts';
 import {
@@ -112,12 +112,12 @@ export function shortened(item: AttentionItem): AttentionItem {
   return item.instances.length <= INSTANCES_MAX ? item : { ...item, instances: item.instances.slice(0, INSTANCES_MAX) };
 }
 
-/** An item is acknowledged where each instance that it concerns is: for this kind, and for now. */
+/** An item is acknowledged if its cause is acknowledged for each instance that it concerns. */
 function acknowledgedIn(item: NewItem, by: Viewer, { rows, desired, now }: View<ProgressFacts>): AttentionItem {
   const kind = kindIn(item.id);
   const known = item.instances.flatMap((instance) => {
     const row = rows.read('acknowledgement', instance);
-    return row?.kinds.includes(kind) && Date.parse(row.until) > now ? [row] : [];
+    return row?.causes?.includes(item.id) && Date.parse(row.until) > now ? [row] : [];
   });
   const [first] = known.sort((a, b) => Date.parse(a.until) - Date.parse(b.until));
   if (first === undefined || known.length < item.instances.length) return { ...item, kind, acknowledged: null };
@@ -151,7 +151,8 @@ function commitItems(by: Viewer, { refused }: AttentionFacts): NewItem[] {
 }
 
 function heldItem(item: HeldItem, { view: { rows } }: AttentionFacts): NewItem {
-  const { digest, instance, reason, since, resources, commit } = item;
+  const { digest, kind, instance, since, resources, commit } = item;
+  const reason = kind === 'deletes' ? withDeleted(item.reason, resources) : item.reason;
   const instances = instance === null ? instancesOf(resources, rows) : [instance];
   const servers = { count: resources.length, examples: resources.slice(0, EXAMPLES_MAX) };
   const row = instance === null ? undefined : rows.read('held', instance);

@@ -1,5 +1,6 @@
 // Lists everything that waits for an approval, as the API answers it.
 import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
+import { firstNames } from '../../base/wording.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { failuresMax } from '../../machine/rollout.ts';
@@ -47,6 +48,11 @@ export function isApprovedAlready({ digest }: HeldRow, rows: RowsAtMoment): bool
 export function heldReason(row: HeldRow, rows: RowsAtMoment): string {
   if (!isApprovedAlready(row, rows)) return row.reason;
   return `${row.reason}; it is approved, and waits until the repository can be read`;
+}
+
+/** Returns the reason of held deletes, and the servers that an approval deletes. */
+export function withDeleted(reason: string, servers: readonly string[]): string {
+  return servers.length === 0 ? reason : `${reason}; an approval deletes ${firstNames(servers)}`;
 }
 
 function commitHolds(refused: RefusedCommit | undefined): HeldItem[] {

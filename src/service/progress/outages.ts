@@ -64,9 +64,14 @@ export function reasonSince({ reason, sinceStart }: Omit<Outage, 'since'>): stri
   return sinceStart ? `${reason} (the controller has started then; it may have been so before)` : reason;
 }
 
+/** Returns since when a provider entry has answered nothing, and how its last call ended. */
+export function silentWords({ since, reason }: Pick<SilentEntry, 'since' | 'reason'>): string {
+  return `has answered nothing since ${since}, the last time: ${reason}`;
+}
+
 /** Tells of a provider entry that answers nothing. */
 export function tellSilent({ entry, since, reason: last }: Omit<SilentEntry, 'servers'>): ToldOutage {
-  const reason = `the provider entry "${entry}" has answered nothing since ${since}, the last time: ${last}`;
+  const reason = `the provider entry "${entry}" ${silentWords({ since, reason: last })}`;
   const action = `correct that, or its entry in the settings; its servers are tried again by themselves, and at once with: treeline retry --provider ${entry}`;
   return { id: `provider:${entry}`, since, reason, action };
 }

@@ -104,11 +104,12 @@ export function whyFacts(options: ProgressOptions, scope: Scope): PresentFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf, invalidSince } = options;
   const refused = options.refused();
   const whole = scope.isWhole ? options : undefined;
+  const noticed = whole?.noticed?.();
   const outside = {
-    ...{ scope, invalidSince },
+    ...{ scope, invalidSince, noticed },
     outages: whole?.outages?.() ?? {},
     hasEntry: whole?.hasEntry,
-    noticed: whole?.noticed?.(),
+    calls: noticed,
     author: whole?.followedAuthor?.() ?? null,
   };
   const recorded = heldView(options);

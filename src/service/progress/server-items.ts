@@ -1,5 +1,6 @@
 // Explains why servers of an instance are not done, with one item for each server. See docs/rest.md, stack instances.
 
+import type { ClockTimes } from '../../base/clock.ts';
 import { momentOf, quoteSome, withSuggestion } from '../../base/wording.ts';
 import { differingNames, shortenedValue } from '../../machine/drift.ts';
 import { mayBeThere } from '../../machine/existence.ts';
@@ -11,8 +12,22 @@ import { compareNames } from '../../model/names.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { STATES, type State } from '../../model/state.ts';
 import type { CheckFailure } from '../../reconcile/checks/check-plan.ts';
+import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type { PropertyDifference, StateCounts, WaitingItem } from '../answers.ts';
 import type { RowsAtMoment } from '../views.ts';
+import { silentWords } from './outages.ts';
+
+/** What the process that leads knows of the calls of providers, beside the rows. */
+export interface CallFacts {
+  /** Returns the call in flight for a server. */
+  readonly callOf: (
+    server: string,
+  ) => { readonly provider: string; readonly claimed: Pick<ClockTimes, 'wall'> } | undefined;
+  /** Returns since when the calls of a provider entry have no answer; undefined if the last one had an answer. */
+  readonly unansweredOf: (entry: string) => SilentEntry | undefined;
+  /** Returns why the last try of a server had no answer; undefined if it had one. */
+  readonly lostTryOf: (server: string) => string | undefined;
+}
 
 /** The rows, and the waits of servers. */
 export interface WaitFacts {
@@ -23,6 +38,8 @@ export interface WaitFacts {
   readonly proxyWords?: (server: string) => string | undefined;
   /** Returns since when the checks of a server fail, in milliseconds since 1970, and how; undefined if they do not. */
   readonly checkFailureOf: (server: string) => CheckFailure | undefined;
+  /** Omitted: not known here, or not for the reader. */
+  readonly calls?: CallFacts | undefined;
   /** The reader may see the values of properties. */
   readonly showsValues: boolean;
 }
@@ -124,6 +141,13 @@ function keptItems(servers: readonly string[], { rows }: WaitFacts): WaitingItem
   });
 }
 
+/** Returns the item of the server that the first one waits for in the end; the same item if it waits for no other server. */
+export function rootItem(first: WaitingItem, facts: WaitFacts): WaitingItem {
+  const root = first.resource === null ? null : rootOf(first.resource, facts);
+  const row = root === null ? undefined : facts.rows.server(root);
+  return root === null || root === first.resource || row === undefined ? first : describeWaiting(root, row, facts);
+}
+
 /** Returns the item of a server that is not done, or could not be checked; undefined where nothing is to be said of it. */
 export function describeServer(name: string, row: ServerRow, facts: WaitFacts): WaitingItem | undefined {
   if (row.state !== 'done') return describeWaiting(name, row, facts);
@@ -160,7 +184,7 @@ function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): Wa
       return {
         resource,
         state,
-        reason: runningReason(row, facts.proxyWords?.(resource)),
+        reason: runningReason(resource, row, facts),
         since,
         until: row.action?.deadline ?? null,
         action: null,
@@ -182,17 +206,31 @@ function describeWaiting(resource: string, row: ServerRow, facts: WaitFacts): Wa
   }
 }
 
-function runningReason({ action, attempt, reason }: ServerRow, proxy: string | undefined): string {
+function runningReason(resource: string, { action, attempt, reason }: ServerRow, facts: WaitFacts): string {
   const tries = attempt === 0 ? '' : `, try ${attempt + 1}`;
+  const proxy = facts.proxyWords?.(resource);
   const who = proxy ?? `the provider entry "${action?.provider}"`;
-  const words = `${who} carries out the ${action?.operation}${tries}`;
-  return reason === null ? words : `${words}; ${reasonText(reason)}`;
+  const silence = proxy === undefined ? unansweredWords(action?.provider, facts) : '';
+  const lostTry = attempt === 0 || silence !== '' ? undefined : facts.calls?.lostTryOf(resource);
+  const last = lostTry === undefined ? silence : `the last try had no answer: ${lostTry}`;
+  const words = [`${who} carries out the ${action?.operation}${tries}`, last, reasonText(reason)];
+  return words.filter((text) => text !== '').join('; ');
+}
+
+/** Returns words on a provider entry whose calls have no answer; empty if the last one had an answer. */
+function unansweredWords(entry: string | undefined, { calls }: WaitFacts): string {
+  const unanswered = entry === undefined ? undefined : calls?.unansweredOf(entry);
+  return unanswered === undefined ? '' : `it ${silentWords(unanswered)}`;
 }
 
 /** Returns the words for a server that waits for nothing else: a check that a proxy has taken is not ended for an action. */
-function idleWords(resource: string, { proxyWords }: WaitFacts): string {
-  const proxy = proxyWords?.(resource);
-  return proxy === undefined ? 'is looked at in a moment' : `${proxy} checks it first`;
+function idleWords(resource: string, facts: WaitFacts): string {
+  const proxy = facts.proxyWords?.(resource);
+  if (proxy !== undefined) return `${proxy} checks it first`;
+  const call = facts.calls?.callOf(resource);
+  if (call === undefined) return 'is looked at in a moment';
+  const words = `the provider entry "${call.provider}" checks it first, since ${momentOf(call.claimed.wall)}`;
+  return [words, unansweredWords(call.provider, facts)].filter((text) => text !== '').join('; ');
 }
 
 function waitingItem(resource: string, row: ServerRow, facts: WaitFacts): WaitingItem {

@@ -23,12 +23,12 @@ import type {
 import { instanceStatus, type StallsOf } from '../read/instance-views.ts';
 import type { Scope } from '../scope.ts';
 import type { PresentView, ProgressFacts, View } from '../views.ts';
-import { heldReason, isApprovedAlready } from './held-items.ts';
+import { heldReason, isApprovedAlready, withDeleted } from './held-items.ts';
 import { type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
-import { countStates, serverItems, type WaitFacts } from './server-items.ts';
+import { type CallFacts, countStates, rootItem, serverItems, type WaitFacts } from './server-items.ts';
 
 /** The sources of the answers. */
-export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
+export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf' | 'calls'> {
   readonly view: View<ProgressFacts>;
   /** What the client sees. */
   readonly scope: Scope;
@@ -51,7 +51,7 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf'> {
 }
 
 /** What the process that leads has noticed, beside the rows. */
-export interface Noticed {
+export interface Noticed extends CallFacts {
   /** Provider entries that answer nothing. */
   readonly silent: readonly SilentEntry[];
   /** Provider entries whose calls take more than half of the time that they have. */
@@ -122,12 +122,17 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
   const newest = unfollowed(by, facts.refused);
   if (newest !== null) whole.push(notFollowed(newest));
   if (by.role !== 'proxy') whole.push(...outagesOf(servers, facts));
-  const items = serverItems(servers, waitFactsFor(by, facts), itemsMax);
+  const waits = waitFactsFor(by, facts);
+  const items = serverItems(servers, waits, itemsMax);
   const waiting = [...whole, ...items].slice(0, itemsMax);
   const counts = countStates(servers, rows);
   return {
     status: instanceStatus(facts.view, name, facts.stallsOf),
-    summary: summarize(waiting, counts),
+    summary: summarize(
+      waiting[0] && rootItem(waiting[0], waits),
+      counts,
+      (server) => rows.server(server)?.instance === name,
+    ),
     counts,
     waiting,
   };
@@ -136,9 +141,11 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
 /** Returns what the items of servers are made of. The row of a server that the client does not see is missing: it has values and reasons. */
 export function waitFactsFor(by: Client, facts: WhyFacts): WaitFacts {
   const { waitOf, checkFailureOf, holderOf, scope, view } = facts;
+  const showsValues = by.role !== 'proxy';
   const proxyWords = (server: string): string | undefined => holderWords(holderOf?.(server), by, facts);
   const rows = { server: (name: string) => (scope.seesServer(name) ? view.rows.server(name) : undefined) };
-  return { rows, waitOf, checkFailureOf, proxyWords, showsValues: by.role !== 'proxy' };
+  const calls = showsValues ? facts.calls : undefined;
+  return { rows, waitOf, checkFailureOf, proxyWords, calls, showsValues };
 }
 
 /** Returns a function that returns the first mistakes of an instance, as {@link mistakesIn} finds them. */
@@ -193,7 +200,7 @@ export function personFor(by: Viewer, serial: string | null, { clients }: Progre
 function hold(name: string, { rows }: View<ProgressFacts>): WaitingItem[] {
   const row = rows.read('held', name);
   if (row === undefined) return [];
-  const reason = heldReason(row, rows);
+  const reason = withDeleted(heldReason(row, rows), row.servers);
   const action = isApprovedAlready(row, rows) ? null : `treeline approve ${row.digest}`;
   return [{ resource: null, state: 'Awaiting approval', reason, since: row.since, until: null, action }];
 }
@@ -250,16 +257,21 @@ function notFollowed({ commit, reason, since, action }: UnfollowedCommit): Waiti
 const STOPPING: readonly OutageName[] = ['store', 'copied', 'repository'];
 
 /** Returns what is away that an instance with these servers depends on, also where all of them are done: nothing would tell otherwise. */
-function outagesOf(servers: readonly string[], { view: { rows }, outages, noticed }: WhyFacts): WaitingItem[] {
+function outagesOf(servers: readonly string[], { view: { rows }, outages, noticed, waitOf }: WhyFacts): WaitingItem[] {
   const told = [...tellOutages(outages, STOPPING)];
+  const own = new Set(servers);
   const silent = new Map(noticed?.silent.map((entry) => [entry.entry, entry]));
+  for (const [name, entry] of silent) {
+    // Servers that were never made, or wait for their turn, need the entry too.
+    const isNeeded =
+      entry.servers.values().some((server) => own.has(server)) ||
+      servers.some((server) => rows.server(server)?.provider === name || waitOf(server)?.provider === name);
+    if (isNeeded) told.push(tellSilent(entry));
+  }
   const unheard = new Map<string, ToldOutage>();
   for (const name of servers) {
     const { provider = null, proxyTags = [] } = rows.server(name) ?? {};
     const last = provider === PROXIED ? noticed?.unheardSince(proxyTags) : undefined;
-    const entry = provider === null ? undefined : silent.get(provider);
-    if (entry !== undefined) told.push(tellSilent(entry));
-    if (entry !== undefined) silent.delete(entry.entry);
     if (last !== undefined) unheard.set(proxyTags.join(), tellUnheard(proxyTags, last));
   }
   return [...told, ...unheard.values()].map(({ reason, since, action }): WaitingItem => {
@@ -267,12 +279,13 @@ function outagesOf(servers: readonly string[], { view: { rows }, outages, notice
   });
 }
 
-function summarize([first]: readonly WaitingItem[], counts: StateCounts): string {
+function summarize(first: WaitingItem | undefined, counts: StateCounts, isOwn: (server: string) => boolean): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const open = total - (counts.done ?? 0);
   const all = total === 0 ? 'it has no servers' : `all ${total} servers are done`;
   if (first === undefined) return total === 1 ? 'its server is done' : all;
   if (first.resource === null) return open === 0 ? first.reason : `${first.reason}; servers that are not done: ${open}`;
-  const others = open > 1 ? `; others that are not done: ${open - 1}` : '';
-  return `${first.resource} is ${first.state}: ${first.reason}${others}`;
+  const others = open - (isOwn(first.resource) ? 1 : 0);
+  const rest = others > 0 ? `; others that are not done: ${others}` : '';
+  return `${first.resource} is ${first.state}: ${first.reason}${rest}`;
 }
