@@ -1,5 +1,5 @@
 // Allows or refuses a request by the client's role. Rights belong to the object that is written, not to the route that
-// leads there. Every registered client may read; what it sees, service/seen-sources.ts decides. See docs/rest.md, roles and least rights.
+// leads there. Every registered client may read; service/scope.ts decides what it sees. See docs/rest.md, roles and least rights.
 import type { NextFunction, Request, Response } from 'express';
 import { invariant } from '../base/invariant.ts';
 import { isNarrow, isReadOnly } from '../model/least-rights.ts';
@@ -49,7 +49,7 @@ export function requireRight(client: Client, right: Right): void {
     const what = node === undefined ? 'may read, and nothing else' : `may read and confirm the record of ${node}`;
     throw new ServiceError('not_allowed', `This client ${what}: it may not ${right}`);
   }
-  // These tell of the estate as a whole.
+  // These concern the whole installation.
   if (isNarrow(client) && right.startsWith('read ')) {
     throw new ServiceError('not_allowed', `This client sees a part of everything: it may not ${right}`);
   }

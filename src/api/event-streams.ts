@@ -10,7 +10,7 @@ import type { ListedEvent, ListedPage, ListedRange } from '../model/instance-eve
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { tellEvent } from '../service/progress/record-reads.ts';
-import type { SeenPart } from '../service/seen-sources.ts';
+import type { Scope } from '../service/scope.ts';
 import { beginAnswer } from './present.ts';
 
 const STREAMS: ShareLimits = { atOnce: 1_000, ofClient: 20, waitingOfClient: 0 };
@@ -50,8 +50,8 @@ interface StreamRequest {
   readonly after: number | undefined;
   /** Undefined: all. */
   readonly instances: ReadonlySet<string> | undefined;
-  /** Returns the part of everything that the client sees; undefined: it sees everything. Asked before anything is sent. */
-  readonly seen: () => SeenPart | undefined;
+  /** What the client sees. */
+  readonly scope: Scope;
   /** Tells whether the client may still read. Asked before anything is sent. */
   readonly isAllowed: () => boolean;
   /** Called where the client is cut off because it does not read. */
@@ -227,11 +227,9 @@ export class EventStreams {
     return (await this.#sources.ledger.listEvents({ after: 0, limit: 0, instances: new Set() })).newest;
   }
 
-  async #isGapOf({ sent, instances, seen }: Stream): Promise<boolean> {
-    const part = seen();
-    if (instances === undefined && part === undefined) return true;
-    const ledger = part?.sources.rows ?? this.#sources.ledger;
-    return (await ledger.listEvents({ after: sent, limit: 0, instances })).isGap;
+  async #isGapOf({ sent, instances, scope }: Stream): Promise<boolean> {
+    if (instances === undefined || !scope.isWhole) return true;
+    return (await this.#sources.ledger.listEvents({ after: sent, limit: 0, instances })).isGap;
   }
 
   /** Nothing is recorded later between two events: what was read once stays right. */
@@ -269,23 +267,17 @@ const NOTHING: Omit<Page, 'last'> = { frames: [], bytes: Buffer.alloc(0), isGap:
 const EVERYTHING: Pick<Client, 'role' | 'serial'> = { role: 'administrator', serial: '' };
 
 /** Returns the events of a page that the client of a stream has asked for, as it may see them. */
-function bytesFor({ by, instances, seen: findSeen }: Stream, { frames, bytes }: Page): Buffer | string {
-  const seen = findSeen();
-  const isProxy = by.role === 'proxy';
-  if (instances === undefined && !isProxy && seen === undefined) return bytes;
+function bytesFor({ by, instances, scope }: Stream, { frames, bytes }: Page): Buffer | string {
+  const seesAllClients = by.role !== 'proxy' && scope.isWhole;
+  if (instances === undefined && seesAllClients) return bytes;
   return frames
-    .filter(({ listed }) => (instances?.has(listed.instance) ?? true) && (seen?.view.seesEvent(listed) ?? true))
-    .map(({ listed, text }) => {
-      if (seen !== undefined) return frameOf(listed, by, seen);
-      return isProxy && listed.event.client !== null ? frameOf(listed, by) : text;
-    })
+    .filter(({ listed }) => (instances?.has(listed.instance) ?? true) && scope.seesEvent(listed))
+    .map(({ listed, text }) => (seesAllClients || listed.event.client === null ? text : frameOf(listed, by)))
     .join('');
 }
 
-function frameOf(listed: ListedEvent, by: Pick<Client, 'role' | 'serial'>, seen?: SeenPart): string {
-  const told = tellEvent(by, listed);
-  const shown = seen === undefined ? told : { ...told, reason: seen.view.redact(told.reason) };
-  return `id: ${listed.event.id}\n${messageOf('instance', shown)}`;
+function frameOf(listed: ListedEvent, by: Pick<Client, 'role' | 'serial'>): string {
+  return `id: ${listed.event.id}\n${messageOf('instance', tellEvent(by, listed))}`;
 }
 
 function messageOf(event: 'instance' | 'commit' | 'gap', data: object): string {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
 import type { Shares } from '../base/shares.ts';
 import type { Steps } from '../base/steps.ts';
-import { scopeOf } from '../model/least-rights.ts';
+import { readLimitsOf } from '../model/least-rights.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { type PiecedAnswer, writeAnswer } from './answer.ts';
 import { askerOf, findClient } from './authenticate.ts';
@@ -90,8 +90,8 @@ function memoryOf(path: string, { pieces, bytes }: PiecedAnswer): number {
 export function keyOf(request: IncomingMessage): string {
   const { url = '' } = request;
   const client = findClient(request);
-  const scope = client && scopeOf(client);
-  return scope === undefined ? url : `${scope.key} ${url}`;
+  const limits = client && readLimitsOf(client);
+  return limits === undefined ? url : `${limits.key} ${url}`;
 }
 
 /** What reads are answered from. */

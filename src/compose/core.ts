@@ -179,8 +179,8 @@ export function wireCore(outside: OutsideParts): WiredCore {
     return wired.stop();
   };
   const sees = (by: Client, server: string): boolean => {
-    const view = reader.seenBy(by)?.view;
-    return view === undefined || (view.seesServer(server) && view.owns(ledger.server(server)?.instance ?? ''));
+    const scope = reader.scopeOf(by);
+    return scope.isWhole || (scope.seesServer(server) && scope.owns(ledger.server(server)?.instance ?? ''));
   };
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const isBusy = (): boolean => follower.isBusy || wired.isBusy();

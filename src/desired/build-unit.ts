@@ -11,6 +11,7 @@ import { addressOf, instanceAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
 import { isSame } from '../model/json.ts';
+import { tenantOf } from '../model/least-rights.ts';
 import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
@@ -67,7 +68,7 @@ export function buildClientcert([name, entry]: NamedEntry<TypedObject>, catalog:
   reads.use(addressOf('clientcert', name), entry);
   const empty = blankUnit('clientcert', name, { entry, catalog, reads });
   if (!isValidEntry(entry)) return { ...empty, problems: entry.problems };
-  const { node, problems } = resolveNode({ server: null, clientcert: entry }, selectableObjects(reads));
+  const { node, problems } = resolveNode({ server: null, clientcert: entry }, selectableObjects(reads, entry.object));
   return { ...empty, nodes: new Map([[node.name, node]]), problems: [...entry.problems, ...problems] };
 }
 
@@ -77,7 +78,7 @@ interface UnitReads {
 }
 
 function withServers(unit: Unit, expanded: readonly ExpandedServer[], { reads, instance }: UnitReads): Unit {
-  const scope = selectableObjects(reads);
+  const scope = selectableObjects(reads, instance);
   const servers = new Map<string, WantedServer>();
   const nodes = new Map<string, HieraNode>();
   const problems: Problem[] = [...unit.problems];
@@ -133,12 +134,13 @@ function wantedServer(
   };
 }
 
-function selectableObjects(reads: TrackedReads): SelectableObjects {
+function selectableObjects(reads: TrackedReads, owner: StackInstance | TypedObject): SelectableObjects {
   const { hierarchy, tree } = reads;
   invariant(isValidEntry(hierarchy) && tree !== null, 'a commit with a wrong tree or hierarchy is not taken at all');
   return {
     hierarchy,
     tree,
+    tenant: tenantOf(owner),
     object: (type, name) => reads.object(type, name),
     namesOf: (type) => reads.namesOf(type),
     hints: new Map(),

@@ -85,23 +85,26 @@ function* sortedNames(desired: Baseline): Steps<readonly string[]> {
 }
 
 /**
- * Returns work that finds all nodes that have a record, sorted by name. Their rows are those of the moment of this call,
+ * Returns work that finds all nodes that are meant and have a record, sorted by name. Their rows are those of the moment of this call,
  * which copies the tables: a desired state and a row never change, but the tables do while the work goes on.
  */
-export function nodesAtMoment({ desired, rows }: TablesView): Steps<readonly NodeAtMoment[]> {
+export function nodesAtMoment(
+  { desired, rows }: TablesView,
+  isMeant: (name: string) => boolean = () => true,
+): Steps<readonly NodeAtMoment[]> {
   const [servers, nodes] = [new Map(rows.list('server')), new Map(rows.list('node'))];
   const copied: NodeView['rows'] = {
     server: (name) => servers.get(name),
     read: (_kind, name) => nodes.get(name),
     list: () => servers,
   };
-  return readNodes({ desired, rows: copied });
+  return readNodes({ desired, rows: copied }, isMeant);
 }
 
-function* readNodes(moment: NodeView): Steps<readonly NodeAtMoment[]> {
+function* readNodes(moment: NodeView, isMeant: (name: string) => boolean): Steps<readonly NodeAtMoment[]> {
   const found: NodeAtMoment[] = [];
   yield* visitAll(yield* recordedNames(moment), (name) => {
-    const node = nodeAtMoment(moment, name);
+    const node = isMeant(name) ? nodeAtMoment(moment, name) : undefined;
     if (node !== undefined) found.push(node);
   });
   return found;

@@ -31,6 +31,8 @@ export interface Layer {
 export interface SelectableObjects {
   readonly hierarchy: ValidEntry<Hierarchy>;
   readonly tree: TreeNode;
+  /** The tenant of the nodes; empty for none. Their layers are of this tenant, or of none. */
+  readonly tenant: string;
   readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;
   /** Names of the objects of a type, for suggestions. Where it is the same list, no work is done twice. */
   readonly namesOf: (type: PlainTypeName) => readonly string[];

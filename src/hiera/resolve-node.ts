@@ -12,7 +12,7 @@ import { affecting, isError, type Problem } from '../model/problem.ts';
 import { layerOf, problemInLayer, propertiesLayer } from './layers.ts';
 import type { HieraNode, Layer, NodeOwner, ResolvedNode, SelectableObjects } from './node.ts';
 import { compileSecrets, type Secrets } from './secrets.ts';
-import { type Selection, selectLayers } from './select-layers.ts';
+import { checkTenant, type Selection, selectLayers } from './select-layers.ts';
 
 /**
  * Returns a node with its layers, and all problems of its own files, of what it selects and of its values. Never throws
@@ -23,7 +23,11 @@ export function resolveNode(owner: NodeOwner, scope: SelectableObjects): Resolve
   const own = ownLayers(owner);
   const selection = sharedLayers(own, scope);
   const shared = scope.share(selection.layers);
-  const problems = [...ownProblems(owner), ...selection.problems, ...checkValues([...shared, ...own], scope.hierarchy)];
+  const problems = [
+    ...ownProblems(owner, scope),
+    ...selection.problems,
+    ...checkValues([...shared, ...own], scope.hierarchy),
+  ];
   return {
     node: { ...describe(owner), shared, own, hierarchy },
     provisioning: mergeProvisioning(shared, hierarchy.provisioning),
@@ -41,11 +45,13 @@ function sharedLayers([selecting]: readonly Layer[], scope: SelectableObjects): 
   return selecting === undefined ? { layers: [], problems: [] } : selectLayers(selecting, scope);
 }
 
-function ownProblems({ server, clientcert }: NodeOwner): readonly Problem[] {
+function ownProblems({ server, clientcert }: NodeOwner, scope: SelectableObjects): readonly Problem[] {
   const problems = clientcert === undefined ? [] : clientcert.problems.filter(isError);
   if (server === null) return problems;
   const inClientcert =
-    clientcert !== undefined && isValidEntry(clientcert) ? checkClientcert(layerOf(clientcert), server) : [];
+    clientcert !== undefined && isValidEntry(clientcert)
+      ? [...checkClientcert(layerOf(clientcert), server), ...checkTenant(clientcert, scope)]
+      : [];
   return [...problems, ...checkProperties(server), ...inClientcert];
 }
 

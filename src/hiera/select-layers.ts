@@ -3,10 +3,11 @@
 
 import { didYouMean, quote, quoteSome } from '../base/wording.ts';
 import { addressOf } from '../model/address.ts';
-import { isValidEntry } from '../model/entry.ts';
+import { isValidEntry, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
+import { tenantOf } from '../model/least-rights.ts';
 import { compareNames, nameFault, type PlainTypeName } from '../model/names.ts';
-import type { HierarchyLevel, TreeNode } from '../model/objects.ts';
+import type { HierarchyLevel, TreeNode, TypedObject } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
 import { layerOf, problemInLayer } from './layers.ts';
@@ -50,11 +51,46 @@ export function selectLayers(selecting: Layer, scope: SelectableObjects): Select
       else if (isTreeType(step.type)) steps.push(step);
     }
     if (entry === undefined) continue;
-    if (isValidEntry(entry)) layers.push(layerOf(entry));
-    else problems.push(...entry.problems.filter(isError));
+    if (!isValidEntry(entry)) problems.push(...entry.problems.filter(isError));
+    else if (isForeign(entry, scope)) problems.push(foreignObject(selecting, { level, selectors, entry }, scope));
+    else layers.push(layerOf(entry));
   }
   problems.push(...checkTreePath(steps, selecting, scope.tree));
   return { layers, problems };
+}
+
+/** Returns true for an object of another tenant than that of the nodes of `scope`. An object without tenant is for all. */
+function isForeign({ object }: ValidEntry<TypedObject>, scope: SelectableObjects): boolean {
+  return tenantOf(object) !== '' && tenantOf(object) !== scope.tenant;
+}
+
+interface SelectedObject {
+  readonly level: HierarchyLevel;
+  readonly selectors: Selectors;
+  readonly entry: ValidEntry<TypedObject>;
+}
+
+/** Reported at the text that selects the object; for the root, which every node has, at the tenant of the object. */
+function foreignObject(
+  selecting: Layer,
+  { level, selectors, entry }: SelectedObject,
+  scope: SelectableObjects,
+): Problem {
+  const text = foreignText(entry.object, scope);
+  const key = selectorsOf(level).findLast((type) => selectors.has(type));
+  return key === undefined ? problemAt(entry, '/tenant', text) : problemInLayer(selecting, key, text);
+}
+
+function foreignText({ type, name, tenant }: TypedObject, scope: SelectableObjects): ProblemText {
+  const whose = scope.tenant === '' ? 'no tenant' : `the tenant ${quote(scope.tenant)}`;
+  const own = scope.tenant === '' ? 'an object without tenant' : `an object of ${whose}, or one without tenant`;
+  const message = `the ${type} ${quote(name)} belongs to the tenant ${quote(String(tenant))}, but the record that uses it belongs to ${whose}`;
+  return { code: 'foreign_layer', message, hint: `use ${own}` };
+}
+
+/** Returns an error for the clientcert file of a stack's server that is of another tenant than the stack. */
+export function checkTenant(clientcert: ValidEntry<TypedObject>, scope: SelectableObjects): readonly Problem[] {
+  return isForeign(clientcert, scope) ? [problemAt(clientcert, '/tenant', foreignText(clientcert.object, scope))] : [];
 }
 
 /** A node of the tree needs no object: its layer is then empty. */

@@ -1,9 +1,10 @@
-// Tells what a client's file takes away of its role: which servers it sees, and that it writes nothing. docs/rest.md, least rights.
+// Defines what a client's file takes away of its role: what it sees, and that it writes nothing. Defines whose an object is. docs/rest.md, least rights.
 import { createHash } from 'node:crypto';
+import { isMap } from './json.ts';
 import type { Client, ReadScope } from './objects.ts';
 
-/** The part of everything that a client sees. */
-export interface Scope {
+/** The limits of what a client sees. */
+export interface ReadLimits {
   /** Equal for clients that are answered the same, but for their own client records. */
   readonly key: string;
   /** Empty: objects of every tenant. */
@@ -16,7 +17,7 @@ export interface Scope {
 
 type Limits = Partial<Pick<Client, 'tenant' | 'node' | 'reads' | 'writes'>>;
 
-/** Returns true if a client sees a part of everything. */
+/** Returns true if a client does not see everything. */
 export function isNarrow({ tenant = '', node, reads }: Limits): boolean {
   return tenant !== '' || node !== undefined || reads === 'site';
 }
@@ -38,24 +39,24 @@ export function isWorking(client: Client | null | undefined): client is Client {
 
 /** Returns true if both may see and do the same. */
 export function haveSameRights(a: Client, b: Client): boolean {
-  return a.role === b.role && isReadOnly(a) === isReadOnly(b) && scopeOf(a)?.key === scopeOf(b)?.key;
+  return a.role === b.role && isReadOnly(a) === isReadOnly(b) && readLimitsOf(a)?.key === readLimitsOf(b)?.key;
 }
 
-const scopes = new WeakMap<Client, Scope>();
+const limitsByClient = new WeakMap<Client, ReadLimits>();
 
-/** Returns the part of everything that a client sees; undefined: everything. */
-export function scopeOf(client: Client): Scope | undefined {
+/** Returns the limits of what a client sees; undefined: it sees everything. */
+export function readLimitsOf(client: Client): ReadLimits | undefined {
   if (!isNarrow(client)) return undefined;
-  const known = scopes.get(client);
+  const known = limitsByClient.get(client);
   if (known !== undefined) return known;
   const { tenant, node, reads, tags = [] } = client;
   // The one record of a client of a node is its own, whatever site that is at.
   const site = reads === 'site' && node === undefined ? [...new Set(tags)].sort() : undefined;
   const text = JSON.stringify([tenant, node ?? null, site ?? null]);
   const key = createHash('sha256').update(text).digest('base64url').slice(0, 22);
-  const scope = { key, tenant, tags: site, node };
-  scopes.set(client, scope);
-  return scope;
+  const limits = { key, tenant, tags: site, node };
+  limitsByClient.set(client, limits);
+  return limits;
 }
 
 const withDefaults = new WeakMap<Client, Client>();
@@ -66,4 +67,10 @@ export function withReads(client: Client, proxyReads: ReadScope): Client {
   const known = withDefaults.get(client) ?? { ...client, reads: proxyReads };
   withDefaults.set(client, known);
   return known;
+}
+
+/** Returns the tenant of an object, empty where it has none. */
+export function tenantOf(object: unknown): string {
+  const tenant = isMap(object) && Object.hasOwn(object, 'tenant') ? object.tenant : '';
+  return typeof tenant === 'string' ? tenant : '';
 }

@@ -4,6 +4,7 @@ import { withSuggestion } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { recordedNodes } from '../desired/node-records.ts';
 import { ServiceError } from '../model/service-error.ts';
+import type { Scope } from './scope.ts';
 import type { View } from './views.ts';
 
 /** Throws ServiceError `not_found` for a name that is not among the known ones. `what`: the kind of the object. */
@@ -20,9 +21,9 @@ export function notFound(message: string, name: string, known: Iterable<string>)
  * Throws `not_found` with a suggestion; `not_ready` for a server whose record is not known, since the client must not go
  * on without it.
  */
-export function unknownNode(view: View<DesiredState>, node: string): never {
-  const row = view.rows.server(node);
-  if (row === undefined) unknown('node', node, recordedNodes(view));
+export function unknownNode(view: View<DesiredState>, node: string, scope: Scope): never {
+  const row = scope.seesNode(node) ? view.rows.server(node) : undefined;
+  if (row === undefined) unknown('node', node, scope.suggested(recordedNodes(view)));
   const next =
     row.wanted === null
       ? 'no commit wants the server any more'

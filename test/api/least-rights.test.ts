@@ -1,5 +1,6 @@
-// Random estates with tenants and sites: every route is asked as every kind of client, over the real application, and compared with the
-// rules as docs/rest.md, least rights, has them. All that is hidden has a word of its own, which no answer may hold.
+// Asks every route as every kind of client, over the real application, in random estates with tenants and sites, and compares the answers
+// with the rules of docs/rest.md, least rights. Every value that is hidden has a word of its own, which no answer may contain. Names of
+// hidden objects may be in texts only.
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
@@ -44,6 +45,7 @@ interface Instance {
   readonly tenant: string;
   /** The tags of its two servers. */
   readonly tags: readonly [string, string];
+  /** The index of the role that its servers select. */
   readonly role: number;
   readonly isRemoved: boolean;
 }
@@ -71,7 +73,7 @@ const ESTATES: fc.Arbitrary<Estate> = fc.record({
   }),
 });
 
-/** Has each kind of what may be hidden: an instance of two sites, one that draws on another tenant, one whose removal is held. */
+/** Has each kind of what may be hidden: an instance of two sites, one that uses a role of another tenant, one whose removal is held. */
 const RICH: Estate = {
   instances: [
     { tenant: 'ta', tags: ['x', 'y'], role: 0, isRemoved: false },
@@ -163,7 +165,7 @@ class Rules {
     return instance && { instance, tag: instance.tags[key === 's' ? 0 : 1] };
   }
 
-  /** The record of a node: of the tenant, like the role that it draws on, and at the site. */
+  /** The record of a node: of the tenant and at the site. An instance that uses a role of another tenant makes no servers. */
   record(name: string): boolean {
     const { node } = this.client;
     if (node !== undefined && node !== name) return false;
@@ -171,8 +173,8 @@ class Rules {
     const written = this.estate.nodes[Number(/^node(\d+)$/.exec(name)?.[1] ?? -1)];
     if (made !== undefined) {
       const { instance, tag } = made;
-      const isOwn = this.mayTenant(instance.tenant) && this.mayTenant(this.estate.roles[instance.role] ?? '');
-      return isOwn && (node !== undefined || this.isSite(tag));
+      const isThere = !isForeign(this.estate, instance);
+      return isThere && this.mayTenant(instance.tenant) && (node !== undefined || this.isSite(tag));
     }
     return written !== undefined && this.mayTenant(written.tenant) && (node !== undefined || this.isSite(written.tag));
   }
@@ -184,33 +186,17 @@ class Rules {
   instance(index: number): boolean {
     const instance = this.estate.instances[index];
     if (instance === undefined || this.client.node !== undefined || !this.mayTenant(instance.tenant)) return false;
-    return this.client.reads !== 'site' || serversOf(index).some((name) => this.server(name));
-  }
-
-  /** The whole document: of a site, where it sees all servers. */
-  document(index: number): boolean {
-    return (
-      this.instance(index) && (this.client.reads !== 'site' || serversOf(index).every((name) => this.server(name)))
-    );
+    return this.client.reads !== 'site' || serversOf(index).every((name) => this.server(name));
   }
 
   role(index: number): boolean {
     if (this.client.node !== undefined || !this.mayTenant(this.estate.roles[index] ?? '')) return false;
-    if (this.client.reads !== 'site') return true;
-    return allServers(this.estate).some((name) => this.server(name) && this.instanceOf(name)?.instance.role === index);
+    return this.client.reads !== 'site';
   }
 
-  location(tag: string): boolean {
-    if (this.client.node !== undefined) return false;
-    return (
-      this.client.reads !== 'site' ||
-      allServers(this.estate).some((name) => this.server(name) && this.instanceOf(name)?.tag === tag)
-    );
-  }
-
-  template(): boolean {
-    if (this.client.node !== undefined) return false;
-    return this.client.reads !== 'site' || this.estate.instances.some((_, index) => this.document(index));
+  /** Locations and templates, which have no tenant. */
+  common(): boolean {
+    return this.client.node === undefined && this.client.reads !== 'site';
   }
 
   otherClient(kind: string): boolean {
@@ -218,45 +204,54 @@ class Rules {
     if (credentials.get(kind)?.serial === this.serial) return true;
     if (this.client.role === 'proxy' || this.client.node !== undefined || !this.mayTenant(other?.tenant ?? ''))
       return false;
-    const isNamed = other?.node === undefined || (other.tenant ?? '') !== '' || this.record(other.node);
-    return (
-      isNamed &&
-      (this.client.reads !== 'site' || (other?.tags ?? []).some((tag) => this.client.tags?.includes(tag) === true))
-    );
+    return this.client.reads !== 'site' || (other?.tags ?? []).some((tag) => this.client.tags?.includes(tag) === true);
   }
 
-  /** Words and names that no answer may hold. */
-  hidden(): readonly string[] {
+  /** Words of values that no answer may contain, and names that may be in texts only. */
+  hidden(): Hidden {
     const { estate } = this;
-    const hidden: string[] = [];
-    for (const [index] of estate.instances.entries()) {
+    const [words, names]: [string[], string[]] = [[], []];
+    for (const index of estate.instances.keys()) {
       const [s, m] = serversOf(index);
-      if (!this.record(s)) hidden.push(`word${index}xs`, s);
-      if (!this.record(m)) hidden.push(`word${index}xm`, m);
-      if (!this.document(index)) hidden.push(`worddoc${index}x`);
-      if (!this.instance(index) && !this.record(s) && !this.record(m)) hidden.push(`inst${index}`);
+      if (!this.record(s)) words.push(`word${index}xs`) && names.push(s);
+      if (!this.record(m)) words.push(`word${index}xm`) && names.push(m);
+      if (!this.instance(index)) words.push(`worddoc${index}x`);
+      if (!this.instance(index) && !this.record(s) && !this.record(m)) names.push(`inst${index}`);
     }
-    for (const [index] of estate.nodes.entries()) {
-      if (!this.record(`node${index}`)) hidden.push(`wordnode${index}x`, `node${index}`);
+    for (const index of estate.nodes.keys()) {
+      if (!this.record(`node${index}`)) words.push(`wordnode${index}x`) && names.push(`node${index}`);
     }
-    for (const [index] of estate.roles.entries()) {
-      const drawn = allServers(estate).some(
-        (name) => this.record(name) && this.instanceOf(name)?.instance.role === index,
-      );
-      // A document that is the client's own names the role that it selects.
+    const isDrawn = (isOf: (made: NonNullable<ReturnType<Rules['instanceOf']>>) => boolean): boolean =>
+      allServers(estate).some((name) => {
+        const made = this.instanceOf(name);
+        return made !== undefined && this.record(name) && isOf(made);
+      });
+    for (const index of estate.roles.keys()) {
+      if (this.role(index) || isDrawn(({ instance }) => instance.role === index)) continue;
+      // A document that the client sees names the role that it selects.
       const isNamed = estate.instances.some((instance, at) => instance.role === index && this.instance(at));
-      if (!drawn && !this.role(index)) hidden.push(`wordrole${index}x`, ...(isNamed ? [] : [`role${index}`]));
+      words.push(`wordrole${index}x`);
+      if (!isNamed) names.push(`role${index}`);
     }
-    for (const tag of TAGS) {
-      const drawn = allServers(estate).some((name) => this.record(name) && this.instanceOf(name)?.tag === tag);
-      if (!drawn && !this.location(tag)) hidden.push(`wordsite${tag}x`, `wordplace${tag}x`);
+    for (const site of TAGS) {
+      if (!this.common() && !isDrawn(({ tag }) => tag === site)) words.push(`wordsite${site}x`, `wordplace${site}x`);
     }
     for (const [kind, { serial }] of credentials) {
-      if (!this.otherClient(kind)) hidden.push(`wordclient${serial}x`, serial);
+      if (!this.otherClient(kind)) words.push(`wordclient${serial}x`, serial);
     }
     const named = Object.entries(KINDS).flatMap(([kind, { node }]) => (this.otherClient(kind) ? (node ?? []) : []));
-    return hidden.filter((name) => !named.includes(name));
+    return { words, names: names.filter((name) => !named.includes(name)) };
   }
+}
+
+interface Hidden {
+  readonly words: readonly string[];
+  readonly names: readonly string[];
+}
+
+/** Returns true for an instance that uses a role of another tenant: it is invalid, and makes no servers. */
+function isForeign({ roles }: Estate, { tenant, role }: Instance): boolean {
+  return !['', tenant].includes(roles[role] ?? '');
 }
 
 function serversOf(index: number): readonly [string, string] {
@@ -278,7 +273,7 @@ interface Controller {
   readonly core: Core;
   /** Returns what a stream sends to a client of all events so far. */
   stream(kind: string): Promise<string>;
-  ask(kind: string, method: string, path: string, body?: object): Promise<Reply>;
+  ask(kind: string, method: string, path: string, body?: object, head?: Record<string, string>): Promise<Reply>;
 }
 
 async function start(estate: Estate): Promise<Controller> {
@@ -290,8 +285,10 @@ async function start(estate: Estate): Promise<Controller> {
   core.source.commit(filesOf(estate));
   await core.poll();
   // Some are going, and wait for an approval: those that have a server which is made.
-  const removed = estate.instances.flatMap(({ isRemoved, tags }, index) =>
-    isRemoved && tags.includes('') ? [`stacks/instances/inst${index}.yaml`] : [],
+  const removed = estate.instances.flatMap((instance, index) =>
+    instance.isRemoved && instance.tags.includes('') && !isForeign(estate, instance)
+      ? [`stacks/instances/inst${index}.yaml`]
+      : [],
   );
   if (removed.length > 0 && removed.length < estate.instances.length) {
     core.source.commit(Object.fromEntries(removed.map((path) => [path, null])));
@@ -355,18 +352,20 @@ async function start(estate: Estate): Promise<Controller> {
       const opened = streams.open({
         ...stream,
         response: response as unknown as ServerResponse,
-        seen: () => reader.seenBy(by),
+        scope: reader.scopeOf(by),
       });
       for (let turn = 0; turn < 5; turn += 1) await core.pass(50);
       response.emit('close');
       await opened;
       return sent.join('');
     },
-    async ask(kind, method, path, body) {
+    async ask(kind, method, path, body, head = {}) {
       const certificates = [credentials.get(kind)?.cert ?? ''];
       const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
-      const headers =
-        bytes === null ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) };
+      const headers = {
+        ...head,
+        ...(bytes === null ? {} : { 'content-type': 'application/json', 'content-length': String(bytes.length) }),
+      };
       const request = { id: crypto.randomUUID(), certificates, method, target: path, headers, body: bytes };
       const answer = await carryOut(request, AbortSignal.timeout(10_000));
       const text = Buffer.from(answer.body).toString();
@@ -387,8 +386,7 @@ function* readsOf(
   const { estate } = rules;
   for (const [index] of estate.instances.entries()) {
     for (const rest of ['', '/status', '/status/full', '/why', '/events']) {
-      const isSeen =
-        rules.instance(index) || (rest === '/events' && serversOf(index).some((name) => rules.record(name)));
+      const isSeen = rules.instance(index);
       yield { path: `/stacks/instances/inst${index}${rest}`, unknown: `/stacks/instances/nothing${rest}`, isSeen };
     }
     yield {
@@ -415,9 +413,9 @@ function* readsOf(
     yield { path: `/types/all/role${index}`, unknown: '/types/all/nothing', isSeen: false };
   }
   for (const tag of TAGS) {
-    yield { path: `/types/location/site${tag}`, unknown: '/types/location/nothing', isSeen: rules.location(tag) };
+    yield { path: `/types/location/site${tag}`, unknown: '/types/location/nothing', isSeen: rules.common() };
   }
-  yield { path: '/stacks/templates/t', unknown: '/stacks/templates/nothing', isSeen: rules.template() };
+  yield { path: '/stacks/templates/t', unknown: '/stacks/templates/nothing', isSeen: rules.common() };
 }
 
 const LISTS = [
@@ -434,16 +432,24 @@ const LISTS = [
   ],
 ];
 
-function requireNone(
-  what: string,
-  { text, head }: Reply,
-  { hidden, path }: { hidden: readonly string[]; path: string },
-): void {
-  const told = hidden.filter((word) => {
-    if (path.includes(word)) return false;
-    return new RegExp(`(?<![\\w.-])${word}(?![\\w-])`).test(text) || head.includes(word);
+function requireNone(what: string, { text, head, body }: Reply, { words, names }: Hidden, path: string): void {
+  const isAsked = (word: string): boolean => path.includes(word);
+  const told = words.filter((word) => {
+    return !isAsked(word) && (new RegExp(`(?<![\\w.-])${word}(?![\\w-])`).test(text) || head.includes(word));
   });
-  if (told.length > 0) throw new Error(`${what} tells of ${told.join(', ')}: ${text.slice(0, 2000)}`);
+  const strings = new Set(stringsIn(body));
+  told.push(...names.filter((name) => !isAsked(name) && strings.has(name)));
+  if (told.length > 0) throw new Error(`${what} shows ${told.join(', ')}: ${text.slice(0, 2000)}`);
+}
+
+/** Yields every key and every string of a body: a name as a whole is no text. */
+function* stringsIn(body: unknown): Generator<string> {
+  if (typeof body === 'string') yield body;
+  if (typeof body !== 'object' || body === null) return;
+  for (const [key, value] of Object.entries(body)) {
+    yield key;
+    yield* stringsIn(value);
+  }
 }
 
 const TEMPLATED = Object.keys(ROUTES).filter((route) => route.startsWith('GET '));
@@ -471,6 +477,7 @@ test('every client is answered by what it sees', { timeout: 120_000 }, async () 
           await checkReads(estate, kind, ask);
           checkStream(estate, kind, await stream(kind));
         }
+        for (const kind of Object.keys(KINDS)) await checkAbsence(estate, kind, ask);
         for (const kind of Object.keys(KINDS)) await checkWrites(estate, kind, ask);
       } finally {
         await core.stop();
@@ -484,29 +491,28 @@ async function checkReads(estate: Estate, kind: string, ask: Controller['ask']):
   const rules = new Rules(estate, kind);
   const hidden = rules.hidden();
   const absences = new Map<string, Promise<Reply>>();
+  const isWhole = rules.common() && (rules.client.tenant ?? '') === '';
   for (const { path, unknown, isSeen } of readsOf(rules)) {
     const reply = await ask(kind, 'GET', path);
     expect({ kind, path, status: reply.status }).toEqual({ kind, path, status: isSeen ? 200 : 404 });
-    requireNone(`${kind} ${path}`, reply, { hidden, path });
-    if (isSeen || unknown === undefined) continue;
+    requireNone(`${kind} ${path}`, reply, hidden, path);
+    if (isSeen || unknown === undefined || isWhole) continue;
     const [name = '', other = ''] = [path, unknown].map((one) => one.match(NAMED)?.[0] ?? '');
     const asked = absences.get(unknown) ?? ask(kind, 'GET', unknown);
     absences.set(unknown, asked);
     const absent = await asked;
-    expect(withoutHint(reply.text, name)).toEqual(withoutHint(absent.text, other));
+    expect(withoutName(reply.text, name)).toEqual(withoutName(absent.text, other));
   }
   const nodes = [...allServers(estate), ...estate.nodes.map((_, index) => `node${index}`), 'nothing'];
-  const isWhole =
-    rules.client.node === undefined && rules.client.reads !== 'site' && (rules.client.tenant ?? '') === '';
   for (const name of nodes) {
     for (const path of [`/hiera/${name}/`, `/hiera/${name}/note`, `/hiera/${name}/?info=true`]) {
       const reply = await ask(kind, 'GET', path);
       const status = rules.record(name) ? 200 : isWhole ? 404 : 403;
       expect({ kind, path, status: reply.status }).toEqual({ kind, path, status });
-      requireNone(`${kind} ${path}`, reply, { hidden, path });
+      requireNone(`${kind} ${path}`, reply, hidden, path);
     }
   }
-  for (const path of LISTS) requireNone(`${kind} ${path}`, await ask(kind, 'GET', path), { hidden, path });
+  for (const path of LISTS) requireNone(`${kind} ${path}`, await ask(kind, 'GET', path), hidden, path);
   const all = (await ask(kind, 'GET', '/hiera/all')).body;
   expect(Object.keys(all as object)).toEqual(nodes.filter((name) => rules.record(name)).sort());
   const servers = (await ask(kind, 'GET', '/operations/servers')).body as { readonly total: number };
@@ -531,18 +537,92 @@ const NAMED = /(?<=\/)(?:inst\d(?:-[sm])?|node\d|role\d|site[xy]?|t|nothing)(?=\
 /** All that has happened to what the client sees is told, and nothing else. */
 function checkStream(estate: Estate, kind: string, text: string): void {
   const rules = new Rules(estate, kind);
-  requireNone(
-    `${kind} /events`,
-    { status: 200, text, head: '', body: undefined },
-    { hidden: rules.hidden(), path: '' },
-  );
+  const body = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = 'null']) => JSON.parse(data) as unknown);
+  requireNone(`${kind} /events`, { status: 200, text, head: '', body }, rules.hidden(), '');
   const told = allServers(estate).filter((name) => text.includes(`"resource":"${name}"`));
   expect({ kind, told }).toEqual({ kind, told: allServers(estate).filter((name) => rules.record(name)) });
 }
 
-/** A suggestion names what the client sees, and depends on the name that was asked for. */
-function withoutHint(text: string, name: string): string {
-  return text.replaceAll(`"${name}\\`, '"NAME\\').replace(/; did you mean .*?\?/, '');
+function withoutName(text: string, name: string): string {
+  return text.replace(new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'g'), 'NAME');
+}
+
+interface Pair {
+  readonly method: string;
+  readonly of: (name: string) => { readonly path: string; readonly body?: object };
+  readonly hidden: readonly string[];
+  readonly absent: string;
+}
+
+/** The requests that change something by name, with the names that the client does not see. */
+function* changesOf(rules: Rules): Generator<Pair> {
+  const { estate } = rules;
+  const instances = [...estate.instances.keys()].filter((index) => !rules.instance(index)).map((at) => `inst${at}`);
+  const servers = allServers(estate).filter((name) => !rules.server(name));
+  const nodes = [...estate.nodes.keys()].map((index) => `node${index}`).filter((name) => !rules.server(name));
+  const roles = [...estate.roles.keys()].filter((index) => !rules.role(index)).map((index) => `role${index}`);
+  const clients = [...credentials].flatMap(([kind, { serial }]) => (rules.otherClient(kind) ? [] : [serial]));
+  const removal = (path: string, hidden: readonly string[], absent = 'nothing'): Pair => {
+    return { method: 'DELETE', of: (name) => ({ path: `${path}${name}` }), hidden, absent };
+  };
+  yield removal('/stacks/instances/', instances);
+  yield removal('/types/stack-instance/', instances);
+  yield removal('/types/role/', roles);
+  yield removal('/types/clientcert/', [...servers, ...nodes]);
+  yield removal('/types/stack-template/', rules.common() ? [] : ['t']);
+  yield removal('/clients/', clients, 'ABCDEF12');
+  yield removal('/clients?serial=', clients, 'ABCDEF12');
+  const operation = (operation: string, field: string, hidden: readonly string[]): Pair => {
+    const until = operation === 'acknowledge' ? { until: new Date(Date.now() + 86_400_000).toISOString() } : {};
+    const of = (name: string) => ({ path: `/operations/${operation}`, body: { [field]: name, ...until } });
+    return { method: 'POST', of, hidden, absent: 'nothing' };
+  };
+  for (const name of ['suspend', 'resume', 'acknowledge', 'retry', 'adopt', 'check'])
+    yield operation(name, 'instance', instances);
+  for (const name of ['retry', 'adopt', 'check', 'retain', 'replace'])
+    yield operation(name, 'resource', [...servers, ...instances]);
+}
+
+/** The requests that make or replace something, which are refused before the object is looked at: for a version that there is not. */
+function* replacementsOf(rules: Rules): Generator<Pair> {
+  const { estate } = rules;
+  const hidden = [...estate.instances.keys()].filter((index) => !rules.instance(index)).map((index) => `inst${index}`);
+  for (const force of ['', '?force=true', '?force=true&dry_run=true']) {
+    const of = (name: string) => ({ path: `/stacks/instances/${name}${force}`, body: { stackTemplate: 't' } });
+    yield { method: 'POST', of, hidden, absent: 'nothing' };
+  }
+  const roles = [...estate.roles.keys()].filter((index) => !rules.role(index)).map((index) => `role${index}`);
+  yield { method: 'POST', of: (name) => ({ path: '/types/role', body: { name } }), hidden: roles, absent: 'nothing' };
+}
+
+/** What a client does not see is answered as what there is not. */
+async function checkAbsence(estate: Estate, kind: string, ask: Controller['ask']): Promise<void> {
+  const rules = new Rules(estate, kind);
+  const isWhole = rules.common() && (rules.client.tenant ?? '') === '';
+  if (isWhole) return;
+  const versions = [{ 'if-match': '"a.b"' }, { 'if-match': '*' }];
+  const compare = async ({ method, of, hidden, absent }: Pair, head: Record<string, string>): Promise<void> => {
+    const answered = async (name: string): Promise<object> => {
+      const { path, body } = of(name);
+      const { status, text } = await ask(kind, method, path, body, head);
+      return { status, text: withoutName(text, name) };
+    };
+    const expected = hidden.length === 0 ? undefined : await answered(absent);
+    // Messages name the one node of a client.
+    for (const name of hidden.filter((one) => one !== rules.client.node))
+      expect({ kind, request: [method, of(name), head], ...(await answered(name)) }).toEqual({
+        ...{ kind, request: [method, of(name), head], ...expected },
+      });
+  };
+  for (const pair of changesOf(rules)) {
+    for (const head of [{}, ...(pair.method === 'DELETE' ? versions : [])]) await compare(pair, head);
+    const dry = (name: string) => {
+      const { path, body } = pair.of(name);
+      return { path: `${path}${path.includes('?') ? '&' : '?'}dry_run=true`, ...(body === undefined ? {} : { body }) };
+    };
+    await compare({ ...pair, of: dry }, {});
+  }
+  for (const pair of replacementsOf(rules)) for (const head of versions) await compare(pair, head);
 }
 
 async function checkWrites(estate: Estate, kind: string, ask: Controller['ask']): Promise<void> {
@@ -552,7 +632,7 @@ async function checkWrites(estate: Estate, kind: string, ask: Controller['ask'])
   const isReadOnly = node !== undefined || writes === 'none';
   const send = async (method: string, path: string, body?: object): Promise<number> => {
     const reply = await ask(kind, method, path, body);
-    requireNone(`${kind} ${method} ${path}`, reply, { hidden, path: `${path} ${JSON.stringify(body)}` });
+    requireNone(`${kind} ${method} ${path}`, reply, hidden, `${path} ${JSON.stringify(body)}`);
     return reply.status;
   };
   const expected = (
@@ -573,11 +653,10 @@ async function checkWrites(estate: Estate, kind: string, ask: Controller['ask'])
   for (const [index, { tenant: of, tags, role: selected, isRemoved }] of estate.instances.entries()) {
     if (isRemoved) continue;
     const path = `/stacks/instances/inst${index}`;
-    const isSeen = rules.document(index);
+    const isSeen = rules.instance(index);
     const parameters = { note: 'new', tag: tags[0], tag2: tags[1], role: `role${selected}` };
     check(`DELETE ${path}`, await send('DELETE', `${path}?dry_run=true`), expected(isSeen, of, 'delete', writers));
-    const usesOthers = !rules.mayTenant(estate.roles[selected] ?? '');
-    const put = expected(isSeen, of, 'put', writers) ?? (usesOthers ? 409 : undefined);
+    const put = expected(isSeen, of, 'put', writers);
     const body = { stackTemplate: 't', parameters, ...(of === '' ? {} : { tenant: of }) };
     check(`POST ${path}`, await send('POST', `${path}?force=true`, body), put);
   }
@@ -609,7 +688,7 @@ async function checkWrites(estate: Estate, kind: string, ask: Controller['ask'])
     if (isReadOnly || !writers.includes(role) || tenant === '') continue;
     const parameters = { note: 'new', tag: '', tag2: '', role: `role${index}` };
     const status = await send('POST', '/stacks/instances/fresh', { stackTemplate: 't', parameters });
-    expect({ kind, of, status }).toEqual({ kind, of, status: rules.mayTenant(of) ? 201 : 409 });
+    expect({ kind, of, status }).toEqual({ kind, of, status: rules.mayTenant(of) ? 201 : 400 });
   }
   const foreign = await send('POST', '/types/role', { name: 'brandnew', tenant: 'tz' });
   if (tenant !== '') expect({ kind, foreign }).toEqual({ kind, foreign: 403 });
@@ -722,7 +801,7 @@ test('a client of a tenant acts on nothing but what is of its tenant', async () 
   }
 });
 
-test('nobody takes a node over by making a layer that it names, and a file that cannot be read is told to nobody of a tenant', async () => {
+test('a client of a tenant makes no layer that records of others would use, and sees no file that cannot be read', async () => {
   const { core, ask } = await start(SHARED);
   try {
     core.source.commit({
@@ -734,19 +813,18 @@ test('nobody takes a node over by making a layer that it names, and a file that 
     await core.poll();
     const make = async (kind: string, type: string, name: string): Promise<number> =>
       (await ask(kind, 'POST', `/types/${type}`, { name, note: 'taken' })).status;
-    expect(await make('administrator of a tenant', 'location', 'site')).toBe(409);
-    expect(await make('administrator of a site', 'location', 'site')).toBe(409);
+    expect(await make('administrator of a tenant', 'location', 'site')).toBe(422);
     expect(await make('administrator of a tenant', 'clientcert', 'inst2-s')).toBe(403);
     expect(await make('administrator of a tenant', 'clientcert', 'inst1-s')).toBe(409);
     expect(await make('administrator of a tenant', 'clientcert', 'inst0-s')).toBe(201);
     expect(await make('administrator of a tenant', 'location', 'elsewhere')).toBe(201);
     expect(await make('administrator', 'location', 'site')).toBe(201);
-    const told = async (kind: string): Promise<object> => {
+    const told = async (kind: string): Promise<readonly string[]> => {
       const { body } = await ask(kind, 'GET', '/operations/problems');
       return (body as { readonly problems: readonly { readonly file: string }[] }).problems.map(({ file }) => file);
     };
-    expect(await told('administrator of a tenant')).toEqual([]);
     const wrong = ['clients/AB12.yaml', 'types/role/new.yaml', 'types/role/wrong.yaml'];
+    expect((await told('administrator of a tenant')).filter((file) => wrong.includes(file))).toEqual([]);
     expect(await told('administrator')).toEqual(expect.arrayContaining(wrong));
   } finally {
     await core.stop();
@@ -775,24 +853,6 @@ test('a proxy of a tenant has the work of its tenant only, and few events among 
     await ask('administrator', 'POST', '/operations/resume', { instance: 'inst0' });
     await ask('administrator', 'POST', '/operations/check', { resource: 'inst0-s' });
     expect(await next(last)).toMatchObject({ resource: 'inst0-s' });
-  } finally {
-    await core.stop();
-  }
-});
-
-test('a text is withheld that has a hidden name in it, whatever follows, and none takes long to search', async () => {
-  const { core, ask } = await start(SHARED);
-  const told = async (reason: string): Promise<string> => {
-    await ask('administrator', 'POST', '/operations/suspend', { instance: 'inst0', reason });
-    return (await ask('administrator of a tenant', 'GET', '/stacks/instances/inst0/why')).text;
-  };
-  try {
-    const after = ['', '.', '...', '.1.create', '.site.example.org', '.yaml:', `${'.a'.repeat(200)} x`];
-    for (const end of after) expect(await told(`wait for inst1-s${end}`)).not.toContain('inst1');
-    expect(await told('wait for inst2-s.1.create, or web.example.org')).toContain('inst2-s.1.create');
-    const started = performance.now();
-    for (const long of ['a.', 'a ', '.', 'a.b.c.d.e.f ']) await told(long.repeat(900_000 / long.length));
-    expect(performance.now() - started).toBeLessThan(3_000);
   } finally {
     await core.stop();
   }

@@ -64,6 +64,7 @@ export interface ScopeParts {
   readonly hierarchy?: string;
   readonly tree?: TreeNode;
   readonly objects?: readonly Entry<TypedObject>[];
+  readonly tenant?: string;
 }
 
 export interface NotingScope extends SelectableObjects {
@@ -72,12 +73,13 @@ export interface NotingScope extends SelectableObjects {
 }
 
 /** Returns a scope over these files. Its tree is {@link TREE} unless another is given. */
-export function scopeOf({ hierarchy = '{}', tree = TREE, objects = [] }: ScopeParts): NotingScope {
+export function scopeOf({ hierarchy = '{}', tree = TREE, objects = [], tenant = '' }: ScopeParts): NotingScope {
   const byAddress = new Map(objects.map((entry) => [`${entry.object?.type}/${entry.object?.name}`, entry]));
   const lookups: string[] = [];
   return {
     hierarchy: hierarchyEntry(hierarchy),
     tree,
+    tenant,
     lookups,
     object(type, name) {
       lookups.push(`${type}/${name}`);

@@ -113,6 +113,16 @@ describe('problems of a server name the instance that they stop', () => {
     expect(problems).toMatchObject([{ file: 'types/common/base.yaml', instances: ['shop'] }]);
   });
 
+  test('a clientcert file of another tenant than its stack is reported at its tenant', () => {
+    const clientcert = objectEntry('types/clientcert/web-1.yaml', 'port: 1\ntenant: ta\n');
+    const problemsFor = (tenant: string) =>
+      resolveNode({ server: serverOf({}), clientcert }, scopeOf({ tenant })).problems;
+    expect(problemsFor('ta')).toEqual([]);
+    expect(problemsFor('tb')).toMatchObject([
+      { code: 'foreign_layer', file: 'types/clientcert/web-1.yaml', line: 2, instances: ['shop'] },
+    ]);
+  });
+
   test('warnings stop nobody', () => {
     const { problems } = resolveServer({ properties: { tenant: 'acme' } });
     expect(problems).toMatchObject([{ severity: 'warning' }]);
@@ -211,7 +221,7 @@ describe('the content of provisioning layers', () => {
       { configuration: { a: 'specific', b: 'general', c: null } },
     ],
   ])('%s', (_, properties, hierarchy, want) => {
-    const { provisioning, problems } = resolveServer({ properties }, { objects, hierarchy });
+    const { provisioning, problems } = resolveServer({ properties }, { objects, hierarchy, tenant: 't' });
     expect(problems).toEqual([]);
     expect(JSON.parse(JSON.stringify(provisioning))).toEqual(want);
   });

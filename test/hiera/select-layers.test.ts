@@ -134,6 +134,41 @@ describe('compound layers', () => {
   });
 });
 
+describe('objects of another tenant', () => {
+  const of = (tenant: string, address: string) => objectEntry(`types/${address}.yaml`, `port: 1\ntenant: ${tenant}\n`);
+  const objects = [...OBJECTS, of('ta', 'role/a'), of('ta', 'configuration/test-eu')];
+
+  test.each<[tenant: string, codes: string[]]>([
+    ['ta', []],
+    ['tb', ['foreign_layer']],
+    ['', ['foreign_layer']],
+  ])('a node of the tenant "%s" selects a role of the tenant ta', (tenant, codes) => {
+    const { layers, problems } = select({ role: 'a' }, { objects, tenant });
+    expect(problems.map(({ code }) => code)).toEqual(codes);
+    expect(layers.includes('role/a')).toBe(codes.length === 0);
+  });
+
+  test('are reported at the text that selects them', () => {
+    const [problem] = select({ environment: 'test', role: 'a' }, { objects }).problems;
+    expect(problem).toMatchObject({
+      ...{ code: 'foreign_layer', file: 'stacks/templates/shop.yaml', line: 5 },
+      message: 'the role "a" belongs to the tenant "ta", but the record that uses it belongs to no tenant',
+      hint: 'use an object without tenant',
+    });
+  });
+
+  test('are reported at the last selector of a compound layer', () => {
+    const properties = { environment: 'test', location: 'eu' };
+    const [problem] = select(properties, { objects, hierarchy: COMPOUND, tenant: 'tb' }).problems;
+    expect(problem).toMatchObject({ code: 'foreign_layer', file: 'stacks/templates/shop.yaml', line: 5 });
+  });
+
+  test('are reported at their tenant where nothing selects them', () => {
+    const { problems } = select({}, { objects: [of('ta', 'common/base')], tenant: 'tb' });
+    expect(problems).toMatchObject([{ code: 'foreign_layer', file: 'types/common/base.yaml', line: 2 }]);
+  });
+});
+
 describe('selectors that are wrong', () => {
   test.each<[string, Properties, Partial<Problem>]>([
     [

@@ -9,6 +9,7 @@ import type { AttentionItem, Overview } from '../../src/service/answers.ts';
 import { type AttentionFacts, attentionIn, firstOf } from '../../src/service/progress/attention.ts';
 import { AttentionWatch } from '../../src/service/progress/attention-watch.ts';
 import type { EndingCertificate } from '../../src/service/progress/why.ts';
+import { EVERYTHING } from '../../src/service/scope.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
@@ -536,7 +537,14 @@ it('is found in short steps, also where each of many instances has a cause of it
   const steps = attentionIn(
     { role: 'administrator' },
     {
-      ...{ held, needing: new Map(), mistakesOf: () => [], refused: undefined, checkFailureOf: () => undefined },
+      ...{
+        held,
+        scope: EVERYTHING,
+        needing: new Map(),
+        mistakesOf: () => [],
+        refused: undefined,
+        checkFailureOf: () => undefined,
+      },
       ...{ leader: undefined, lag: undefined, view: { rows, desired, now: 0 } as unknown as AttentionFacts['view'] },
     },
   );
@@ -570,7 +578,14 @@ describe('a certificate that ends', () => {
     const view = { now: NOW, rows: { list: () => [] } } as unknown as AttentionFacts['view'];
     const named = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
     const facts = {
-      ...{ held: [], needing: new Map(), mistakesOf: () => [], refused: undefined, checkFailureOf: () => undefined },
+      ...{
+        held: [],
+        scope: EVERYTHING,
+        needing: new Map(),
+        mistakesOf: () => [],
+        refused: undefined,
+        checkFailureOf: () => undefined,
+      },
       noticed: {
         silent: [],
         slow: [],

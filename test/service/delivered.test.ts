@@ -5,6 +5,7 @@ import type { DeliveryState } from '../../src/model/state.ts';
 import type { Delivered } from '../../src/service/answers.ts';
 import { findDelivered, formerUntils } from '../../src/service/deliveries/delivered.ts';
 import { Deliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
+import { EVERYTHING } from '../../src/service/scope.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { runAtOnce } from '../support/run-at-once.ts';
 import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';
@@ -38,7 +39,9 @@ async function confirm(node: string, outcome: 'applied' | 'failed' = 'applied', 
 }
 
 function ask(query: Partial<Parameters<typeof findDelivered>[1]> = {}, by = ADMINISTRATOR): Delivered {
-  return finish(findDelivered(by, { instance: null, states: LATE, after: '', limit: 100, ...query }, view()));
+  return finish(
+    findDelivered(by, { instance: null, states: LATE, after: '', limit: 100, scope: EVERYTHING, ...query }, view()),
+  );
 }
 
 describe('which nodes are delivered', () => {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { finish, type Steps } from '../../src/base/steps.ts';
 import type { HeldRow } from '../../src/model/rows.ts';
 import { heldItems } from '../../src/service/progress/held-items.ts';
+import { EVERYTHING } from '../../src/service/scope.ts';
 import type { PresentRows } from '../../src/service/views.ts';
 import { Core } from '../reconcile/core.ts';
 
@@ -64,7 +65,7 @@ it('what is held', () => {
     read: () => undefined,
     index: { queuedHeals: () => none },
   } as unknown as PresentRows;
-  const steps = heldItems(rows, undefined);
+  const steps = heldItems(rows, undefined, EVERYTHING);
   held.delete('shop-7');
   held.set('other', heldRow(0));
   let pauses = 0;

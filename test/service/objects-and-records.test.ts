@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import { nodeReads } from '../../src/service/read/reader.ts';
+import { EVERYTHING } from '../../src/service/scope.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
 import { open, refusal, SHOP } from './service.ts';
 
@@ -182,7 +183,7 @@ it('an unknown node costs no look at every node, however many there are', async 
   const units = new CountedMap(
     Array.from({ length: 5_000 }, (_, index) => [`stack-instance/i${index}`, unit] as const),
   );
-  const many = nodeReads(() => ({ desired: { ...desired, units } as never, rows: ledger, now: 0 }));
+  const many = nodeReads(() => ({ desired: { ...desired, units } as never, rows: ledger, now: 0 }), EVERYTHING);
   for (const ask of [() => many.record('nope'), () => many.explainedRecord('nope'), () => many.value('nope', 'port')]) {
     units.looked = 0;
     expect(refusal(ask)).toMatch(/^not_found: There is no node "nope"/);

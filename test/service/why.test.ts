@@ -3,10 +3,13 @@
 import { describe, expect, it } from 'vitest';
 import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
+import type { ServerRow } from '../../src/model/rows.ts';
 import type { WaitingItem, Why } from '../../src/service/answers.ts';
-import { answerOf } from '../reconcile/build.ts';
+import { serverItems } from '../../src/service/progress/server-items.ts';
+import { answerOf, specOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
 import { buildByHand } from '../reconcile/shop.ts';
+import { serverRow } from '../support/rows.ts';
 import { untilAborted } from '../support/scripted-provider.ts';
 import { refusal } from './service.ts';
 
@@ -391,6 +394,39 @@ describe('an instance as a whole', () => {
       ...{ commit, action: `treeline approve ${held?.digest}` },
     });
   });
+});
+
+describe('a client of a tenant', () => {
+  const files = (tenant: string) => {
+    const own = { ...stack('data', { db: '' }), ...stack('shop', { web: 'depends_on: data-db' }) };
+    const of = { 'stacks/instances/data.yaml': `stackTemplate: data\ntenant: ${tenant}\n` };
+    return { ...own, ...of, 'stacks/instances/shop.yaml': 'stackTemplate: shop\ntenant: ta\n' };
+  };
+
+  it.each([
+    ['ta', true],
+    ['tb', false],
+  ])(
+    'is shown the name of a server of the tenant %s that its own waits for, and the reason: %s',
+    async (tenant, isShown) => {
+      const core = await coreOn(files(tenant), failing);
+      const [item] = why(core, 'shop', { ...core.order.by, tenant: 'ta' }).waiting;
+      expect(item?.reason).toContain('waits until data-db is done');
+      expect(item?.reason.includes('no such image')).toBe(isShown);
+    },
+  );
+});
+
+it('a server that keeps a value names the server that gave it only where that is seen', () => {
+  const reads = { url: { isList: false, texts: [[{ output: 'address', of: 'db' }]] } };
+  const wanted = specOf('small', { properties: { url: '10.0.0.1' }, reads });
+  const [web, db] = [serverRow({ state: 'done', wanted }), serverRow({ state: 'done' })];
+  const reasons = (rows: Readonly<Record<string, ServerRow>>): unknown => {
+    const nothing = { waitOf: () => undefined, checkFailureOf: () => undefined, showsValues: true };
+    return serverItems(['web'], { ...nothing, rows: { server: (name) => rows[name] } }, 10).map(({ reason }) => reason);
+  };
+  expect(reasons({ web, db })).toEqual([expect.stringContaining('it keeps its last "url"')]);
+  expect(reasons({ web })).toEqual([]);
 });
 
 describe('everything', () => {

@@ -276,6 +276,11 @@ const CONFIGURATION: readonly WrongFile[] = [
   ],
   ['a value that is no list', { [ROLE]: 'packages: nginx\n' }],
   ['a role that is not there', server('role: wbe')],
+  [
+    'a role of another tenant',
+    { ...server('role: own', '{}', 'tenant: lab\n'), 'types/role/own.yaml': 'tenant: shop\n' },
+  ],
+  ['a base of a tenant', { 'types/common/global.yaml': 'tenant: lab\n' }],
   ['a property that is in no record', server('type: x')],
   ['a compound layer with a slip', { 'types/configuration/prod-dmx.yaml': 'a: b\n' }],
   ['an object that nobody selects', { 'types/shape/large.yaml': 'a: b\n' }],

@@ -38,7 +38,7 @@ export function eventRoutes({ reader, operator, streams, shares }: EventRoutes):
       else {
         await streams.open({
           ...{ ...asked, response, by: clientOf(request), client: fingerprintOf(request) },
-          seen: () => reader.seenBy(clientOf(request)),
+          scope: reader.scopeOf(clientOf(request)),
           isAllowed: () => findRefusal(request) === undefined,
           onUnread: () => logOverShare(request, 'events that it does not read'),
         });

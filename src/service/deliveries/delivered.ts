@@ -5,13 +5,14 @@ import { momentOf, shortOid } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { recordedNodes } from '../../desired/node-records.ts';
 import { type DeliveryJudgement, judgeDelivery, withPresent } from '../../machine/delivery.ts';
-import { isNarrow } from '../../model/least-rights.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import type { DeliveryRow, RecordMark } from '../../model/rows.ts';
 import type { DeliveryState } from '../../model/state.ts';
 import type { Delivered, DeliveredNode, DeliveryCounts } from '../answers.ts';
 import { registryOf } from '../caller.ts';
+import { seesOthers } from '../progress/why.ts';
+import type { Scope } from '../scope.ts';
 import type { View } from '../views.ts';
 import { presentRecord } from './deliveries.ts';
 
@@ -50,15 +51,22 @@ export function formerUntils(rows: Iterable<DeliveryRow>): readonly string[] {
   return [...untils].slice(-UNTILS_MAX);
 }
 
+/** What is judged: the nodes that a client sees, of one instance or of all. */
+interface JudgedQuery extends Pick<DeliveredQuery, 'instance'> {
+  readonly asked?: AskedCommit | undefined;
+  readonly scope: Scope;
+}
+
 /** Returns work that finds how far the records of all nodes that report have come, or those of an instance. */
 export function* judgeDelivered(
   { desired, rows, now }: View<DesiredState>,
-  { instance, asked }: Pick<DeliveredQuery, 'instance'> & { readonly asked?: AskedCommit | undefined },
+  { instance, asked, scope }: JudgedQuery,
 ): Steps<{ readonly nodes: ReadonlyMap<string, JudgedNode>; readonly counts: DeliveryCounts }> {
   const nodes = new Map<string, JudgedNode>();
   const counts = { delivered: 0, outdated: 0, failed: 0, notReporting: 0 };
   const names = instance === null ? recordedNodes({ desired, rows }) : rows.index.serversOf(instance);
   yield* visitAll([...names], (name) => {
+    if (!scope.seesNode(name)) return;
     const known = rows.read('delivery', name);
     const present = known && presentRecord({ desired, rows }, name);
     if (known === undefined || present === undefined) {
@@ -76,7 +84,7 @@ export function* judgeDelivered(
 /** Returns work that finds a page of nodes. A proxy is told of no other client, and of no message. */
 export function* findDelivered(
   by: Client,
-  { states, after, limit, ...query }: DeliveredQuery & { readonly asked?: AskedCommit | undefined },
+  { states, after, limit, ...query }: DeliveredQuery & JudgedQuery,
   view: View<DesiredState>,
 ): Steps<Delivered> {
   const { nodes, counts } = yield* judgeDelivered(view, query);
@@ -100,9 +108,9 @@ function describe(by: Client, { name, row, judgement }: JudgedNode, view: View<D
   const { records, fetched, applied, told } = row;
   const registered = registryOf(view.desired);
   const mark = ({ digest, by: serial, time }: RecordMark) => {
-    const isSeen = by.role !== 'proxy' && (!isNarrow(by) || registered(serial) !== undefined);
-    const isShown = isSeen || by.serial === serial;
-    const client = isShown ? { client: serial, clientName: registered(serial)?.description ?? null } : {};
+    const client = seesOthers(by, serial)
+      ? { client: serial, clientName: registered(serial)?.description ?? null }
+      : {};
     return { digest, time, client: null, clientName: null, ...client };
   };
   const instance = view.rows.server(name)?.instance ?? null;

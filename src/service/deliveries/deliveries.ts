@@ -16,13 +16,14 @@ import {
   withPresent,
 } from '../../machine/delivery.ts';
 import { fitsProxy, proxyTagsOf } from '../../machine/responsibility.ts';
+import { tenantOf } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Change, DeliveryRow, RecordMark } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
 import type { Caller } from '../caller.ts';
-import { tenantOf } from '../client-view.ts';
 import { unknownNode } from '../refusals.ts';
+import { Scope } from '../scope.ts';
 import type { RowsAtMoment } from '../views.ts';
 
 interface DeliveriesOptions {
@@ -108,7 +109,7 @@ export class Deliveries {
       if (desired === undefined) throw new ServiceError('not_ready', 'No commit is followed yet; try again');
       const view = { desired, rows: ledger, now: clock.now() };
       if (!isOf(by, node, view)) throw notOfNode(node);
-      if (present === undefined) return unknownNode(view, node);
+      if (present === undefined) return unknownNode(view, node, new Scope(by, { ...view, desired: () => desired }));
       isPresent = present.digest === told.digest;
       return withConfirmation(this.#withNoted(node, row, present), { ...told, message, by: by.serial, time }, present);
     });

@@ -13,7 +13,7 @@ import { ServiceError } from '../../model/service-error.ts';
 import type { HeldItem } from '../answers.ts';
 import { heldNow } from '../progress/held-items.ts';
 import { unknownKey, unknownNode } from '../refusals.ts';
-import { seenBy } from '../seen-sources.ts';
+import { EVERYTHING, Scope } from '../scope.ts';
 import { activeView, type View, type ViewSources } from '../views.ts';
 import { type FileHistory, unknownChange } from './file-history.ts';
 
@@ -37,18 +37,14 @@ export type Explainer = ReturnType<typeof createExplainer>;
 
 /** Returns the explainer. */
 export function createExplainer(options: ExplainerOptions) {
-  const whole = explainerOf(options);
   return {
-    ...whole,
+    ...explainerOf(options, EVERYTHING),
     /** Returns what explains to a client what it sees. */
-    as(by: Client): typeof whole {
-      const seen = seenBy(options, by);
-      return seen === undefined ? whole : explainerOf({ ...options, ...seen.records });
-    },
+    as: (by: Client) => explainerOf(options, new Scope(by, options)),
   };
 }
 
-function explainerOf(options: ExplainerOptions) {
+function explainerOf(options: ExplainerOptions, scope: Scope) {
   /** Every file of an explanation is of the same commit. */
   async function withFiles(explained: FilelessExplanation): Promise<NodeExplanation> {
     const { commit } = explained;
@@ -61,7 +57,8 @@ function explainerOf(options: ExplainerOptions) {
     /** Returns all layers of a node, and what they say of every key, or of one. */
     async explain(node: string, key?: string): Promise<NodeExplanation> {
       const view = activeView(options);
-      const explained = explanationOfNode(view, node, key) ?? unknownNode(view, node);
+      const explained = scope.seesNode(node) ? explanationOfNode(view, node, key) : undefined;
+      if (explained === undefined) return unknownNode(view, node, scope);
       if (key !== undefined && Object.keys(explained.keys).length === 0) throw missingKey(view, node, key);
       return await withFiles(explained);
     },
@@ -71,11 +68,11 @@ function explainerOf(options: ExplainerOptions) {
      */
     async explainApproval(digest: string, node: string, key?: string): Promise<ApprovalEffect> {
       const view = activeView(options);
-      const held = heldUnder(digest, options);
+      const held = heldUnder(digest, options, scope);
       const before = wantedIn(view, node, key);
       const desired = afterApproval(view.desired, held, options);
       const after = wantedIn({ ...view, desired }, node, key);
-      if (before === undefined && after === undefined) unknownNode(view, node);
+      if (before === undefined && after === undefined) unknownNode(view, node, scope);
       const isUnset = [before, after].every((side) => Object.keys(side?.keys ?? {}).length === 0);
       if (key !== undefined && isUnset) throw missingKey(view, node, key);
       const [from, to] = await Promise.all([before, after].map((side) => side && withFiles(side)));
@@ -106,8 +103,8 @@ function unrecorded(paths: readonly string[]): NodeExplanation['files'] {
   return Object.fromEntries(paths.map((path) => [path, unknownChange('not recorded')]));
 }
 
-function heldUnder(digest: string, { rows, refused }: ExplainerOptions): HeldItem {
-  const held = heldNow(rows, refused()).find((item) => item.digest === digest);
+function heldUnder(digest: string, { rows, refused }: ExplainerOptions, scope: Scope): HeldItem {
+  const held = heldNow(rows, refused(), scope).find((item) => item.digest === digest);
   if (held !== undefined) return held;
   const message = `Nothing is held under the digest "${digest}"; GET /operations/held lists what is held`;
   throw new ServiceError('not_found', message);

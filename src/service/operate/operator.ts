@@ -13,17 +13,10 @@ import type { AttentionItem, AuthoredHold, ClientSeen, HeldItem, Order } from '.
 import { type Deliveries, notOfNode } from '../deliveries/deliveries.ts';
 import { type ClientsSeen, listClients } from '../progress/clients-seen.ts';
 import { heldItems, heldNow } from '../progress/held-items.ts';
-import {
-  attentionOf,
-  isShown,
-  narrowed,
-  type ProgressOptions,
-  progressOf,
-  whyFacts,
-} from '../progress/progress-reads.ts';
-import { type RecordOptions, recordsOf } from '../progress/record-reads.ts';
+import { attentionOf, isShown, type ProgressOptions, progressReads, whyFacts } from '../progress/progress-reads.ts';
+import { type RecordOptions, recordReads } from '../progress/record-reads.ts';
 import { requireInstance } from '../read/instance-views.ts';
-import { answerEach, type SeenPart } from '../seen-sources.ts';
+import { EVERYTHING, Scope } from '../scope.ts';
 import { activeView } from '../views.ts';
 import { askedBy, requireOwn, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
 
@@ -44,28 +37,28 @@ interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, Reco
  */
 export type Operator = ReturnType<typeof createOperator>;
 
-/** Returns the operator. It tells each client of what that sees, and does something only there. */
+/** Returns the operator. It shows each client what that client sees, and acts only there. */
 export function createOperator(options: OperatorOptions) {
-  return answerEach(options, (seen) => operatorOf(seen === undefined ? options : narrowed(options, seen), seen));
-}
-
-function operatorOf(options: OperatorOptions, seen: SeenPart | undefined) {
   return {
-    held: (): readonly HeldItem[] => finish(heldItems(options.rows, options.refused())),
-    /** Resolves with what is held, and who has written the commits that ask for it. A proxy is told of no person. */
+    held: (): readonly HeldItem[] => finish(heldItems(options.rows, options.refused(), EVERYTHING)),
+    /** Resolves with what is held, and who has written the commits that ask for it. Proxies and limited clients do not see persons. */
     heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, options),
-    ...progressOf(options),
-    ...recordsOf(options, seen?.view),
+    ...progressReads(options),
+    ...recordReads(options),
     /** Returns the registered clients as a client may see them, and when each was seen last. */
     clients: (by: Client): readonly ClientSeen[] => clientsIn(by, options),
     /** Returns the problems of the newest commit, followed or not; of the followed one where the newest was not read. */
-    problems: (_by?: Client): CommitProblems => problemsIn(options),
+    problems(by?: Client): CommitProblems {
+      const scope = new Scope(by, options);
+      const { commit, problems } = problemsIn(options);
+      return { commit, problems: problems.filter((problem) => scope.seesProblem(problem)) };
+    },
     ...approvals(options),
     ...suspensions(options),
     ...acknowledgements(options),
     /** Records what a consumer says of the record of a node; see Deliveries. */
     async confirm(...[caller, node, told]: Parameters<Deliveries['confirm']>): Promise<string> {
-      if (seen !== undefined && !seen.view.seesNode(node)) throw notOfNode(node);
+      if (!new Scope(caller.by, options).seesNode(node)) throw notOfNode(node);
       return await options.deliveries.confirm(caller, node, told);
     },
     /** Returns work that lists all that needs a person, each with all of its instances; undefined before the first good commit. */
@@ -77,25 +70,30 @@ function operatorOf(options: OperatorOptions, seen: SeenPart | undefined) {
 /** So many commits are looked at for their authors. */
 const AUTHORS_MAX = 20;
 
-async function withAuthors(
-  { role }: Client,
-  { rows, refused, authorOf, inSlices }: OperatorOptions,
-): Promise<readonly AuthoredHold[]> {
-  const items = await inSlices(heldItems(rows, refused()));
-  const commits = role === 'proxy' ? [] : new Set(items.flatMap(({ commit }) => commit ?? []));
+async function withAuthors(by: Client, options: OperatorOptions): Promise<readonly AuthoredHold[]> {
+  const { rows, refused, authorOf, inSlices } = options;
+  const scope = new Scope(by, options);
+  const items = await inSlices(heldItems(rows, refused(), scope));
+  const commits = by.role === 'proxy' || !scope.isWhole ? [] : new Set(items.flatMap(({ commit }) => commit ?? []));
   const authors = new Map<string, string | null>();
   for (const commit of [...commits].slice(0, AUTHORS_MAX)) authors.set(commit, await authorOf(commit));
   return items.map((item) => ({ ...item, author: authors.get(item.commit ?? '') ?? null }));
 }
 
-function findHeld({ rows, refused }: OperatorOptions, isMeant: (item: HeldItem) => boolean): HeldItem | undefined {
-  return heldNow(rows, refused()).find(isMeant);
+interface SoughtHold extends OperatorOptions {
+  readonly scope: Scope;
+}
+
+function findHeld({ rows, refused, scope }: SoughtHold, isMeant: (item: HeldItem) => boolean): HeldItem | undefined {
+  return heldNow(rows, refused(), scope).find(isMeant);
 }
 
 function clientsIn(by: Client, options: OperatorOptions): readonly ClientSeen[] {
   const { desired, rows } = activeView(options);
+  const scope = new Scope(by, options);
   const clients = [...desired.clients.values()].flatMap(({ entry }) => entry.object ?? []);
-  return listClients(by, clients, (serial) => options.seen?.of(serial, rows));
+  const seen = clients.filter(({ serial }) => scope.seesClient(serial));
+  return listClients(by, seen, (serial) => options.seen?.of(serial, rows));
 }
 
 interface CommitProblems {
@@ -116,15 +114,16 @@ function problemsIn(options: OperatorOptions): CommitProblems {
 
 function approvals(options: OperatorOptions) {
   /** An approval is for what is held when it is written. */
-  function accept(order: Order, find: () => HeldItem): Promise<HeldItem> {
-    return options.requests.approve(() => requireOwn(options, find()), askedBy(order));
+  function accept(order: Order, find: (sought: SoughtHold) => HeldItem): Promise<HeldItem> {
+    const scope = new Scope(order.by, options);
+    return options.requests.approve(() => requireOwn(scope, find({ ...options, scope })), askedBy(order));
   }
 
   return {
     /** Lets happen what is held under a digest. */
     async approve(order: Order, digest: string): Promise<string> {
-      const item = await accept(order, () => {
-        const held = findHeld(options, (one) => one.digest === digest);
+      const item = await accept(order, (sought) => {
+        const held = findHeld(sought, (one) => one.digest === digest);
         if (held !== undefined) return held;
         const message = `Nothing is held under the digest "${digest}"; what is held may have changed: look at it again`;
         throw new ServiceError('not_found', message);
@@ -136,8 +135,8 @@ function approvals(options: OperatorOptions) {
       const head = heldHead(options);
       // The branch may have moved on since the person has read it.
       const isHeld = head === commit || (head !== undefined && (await options.isBefore(commit, head)));
-      await accept(order, () => {
-        const held = findHeld(options, ({ kind }) => kind === 'history');
+      await accept(order, (sought) => {
+        const held = findHeld(sought, ({ kind }) => kind === 'history');
         if (isHeld && held !== undefined && heldHead(options) === head)
           return { ...held, digest: historyDigest(commit) };
         throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give its full id`);
@@ -163,9 +162,11 @@ function suspensions(options: OperatorOptions) {
   return {
     /** Starts no action of an instance, or of any where it is null, until it is resumed or until a time (RFC 3339). */
     async suspend(order: Order, { instance, until }: Suspended): Promise<string> {
-      requireOwn(options, { instance });
+      const scope = new Scope(order.by, options);
       const view = activeView(options);
-      if (instance !== null) requireInstance(view, instance);
+      if (instance === EVERY_INSTANCE) requireOwn(scope, { instance });
+      if (instance !== null) requireInstance(view, instance, { scope });
+      requireOwn(scope, { instance });
       if (until !== null && Date.parse(until) <= view.now) {
         throw new ServiceError(
           'invalid_input',
@@ -176,8 +177,10 @@ function suspensions(options: OperatorOptions) {
       return `${instance ?? 'Every instance'} is suspended ${until === null ? 'until a person resumes it' : `until ${until}`}`;
     },
     async resume(order: Order, instance: string | null): Promise<string> {
-      requireOwn(options, { instance });
-      if (suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
+      const scope = new Scope(order.by, options);
+      const isSeen = instance === null || instance === EVERY_INSTANCE || scope.seesInstance(instance);
+      if (isSeen) requireOwn(scope, { instance });
+      if (!isSeen || suspendedUntil(rows.read('suspension', instance ?? EVERY_INSTANCE), now()) === undefined) {
         throw new ServiceError('conflict', `${instance ?? 'Everything as a whole'} is not suspended`);
       }
       await requests.resume(instance, askedBy(order));
@@ -210,9 +213,10 @@ function acknowledgements(options: OperatorOptions) {
   return {
     /** Acknowledges the causes that concern an instance now: none of them notifies anybody until that time, or until it ends. */
     async acknowledge(order: Order, { instance, until }: Acknowledged): Promise<string> {
-      const { view } = whyFacts(options);
-      requireOwn(options, { instance });
-      requireInstance(view, instance);
+      const scope = new Scope(order.by, options);
+      const { view } = whyFacts(options, scope);
+      requireInstance(view, instance, { scope });
+      requireOwn(scope, { instance });
       if (until === null) return await end(order, instance);
       const ms = Date.parse(until) - view.now;
       if (ms <= 0 || ms > ACKNOWLEDGED_DAYS_MAX * DAY_MS) {

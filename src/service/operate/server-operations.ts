@@ -20,6 +20,7 @@ import { ServiceError } from '../../model/service-error.ts';
 import type { Asked, RowChange, RowRequests } from '../../reconcile/row-requests.ts';
 import type { Order, Target } from '../answers.ts';
 import { hasInstance, requireInstance } from '../read/instance-views.ts';
+import { Scope } from '../scope.ts';
 import { activeView, type PresentRows, type ViewSources } from '../views.ts';
 
 /** The inputs of {@link serverOperations}. */
@@ -30,8 +31,6 @@ export interface ServerOperationsOptions extends ViewSources {
   readonly retryCheck: (server: string) => boolean;
   readonly requests: RowRequests;
   readonly entries: Entries;
-  /** Tells whether the client may act on an instance, if it sees that. Left out: it sees and may act on everything. */
-  readonly owns?: ((instance: string) => boolean) | undefined;
 }
 
 /** Returns the operations that have servers tried again, taken over, forgotten, made again or checked. */
@@ -49,7 +48,7 @@ export function serverOperations(options: ServerOperationsOptions) {
       const change = isNamed
         ? (row: ServerRow, at: string) => retriedRow(row, at) ?? correctedRow(row, at) ?? keptRow(row, at, isHeld(row))
         : retriedRow;
-      const servers = selectServers(options, target);
+      const servers = selectServers(order, options, target);
       const changed = await requests.change(servers, asked(order, 'retry', change));
       const count = changed + servers.filter((server) => options.retryCheck(server)).length;
       if (count > 0) return `Tried again: ${count}`;
@@ -63,7 +62,7 @@ export function serverOperations(options: ServerOperationsOptions) {
     adopt: (order: Order, target: Target): Promise<string> => adoptServers(order, target, options),
     /** Forgets an unwanted server, and leaves it as it is. */
     async retain(order: Order, server: string): Promise<string> {
-      const servers = selectServers(options, { resource: server });
+      const servers = selectServers(order, options, { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'forgotten', retainRefusal(row));
         return retainedRow(row, now);
@@ -73,7 +72,7 @@ export function serverOperations(options: ServerOperationsOptions) {
     },
     /** Deletes a server and creates it again. The request is the approval of it. */
     async replace(order: Order, server: string): Promise<string> {
-      const servers = selectServers(options, { resource: server });
+      const servers = selectServers(order, options, { resource: server });
       const change = (row: ServerRow, now: string): ServerRow => {
         refuse(server, 'replaced', replaceRefusal(row, entries));
         return replacedRow(row, now);
@@ -88,7 +87,7 @@ export function serverOperations(options: ServerOperationsOptions) {
 
 async function adoptServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries } = options;
-  const servers = selectServers(options, target);
+  const servers = selectServers(order, options, target);
   const entry = 'provider' in target ? target.provider : undefined;
   const relocated = servers.filter((server) => entry !== undefined && rows.server(server)?.place?.provider === entry);
   const change = (row: ServerRow, now: string): ServerRow | undefined => {
@@ -109,7 +108,7 @@ async function adoptServers(order: Order, target: Target, options: ServerOperati
 /** The request itself is in memory: a check that a crash prevents changes nothing. That it was asked for is recorded first. */
 async function checkServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {
   const { rows, requests, entries, requestCheck } = options;
-  const servers = selectServers(options, target).filter((server) => {
+  const servers = selectServers(order, options, target).filter((server) => {
     const row = rows.server(server);
     return row !== undefined && isAtRest(row) && row.provider !== null && entries.has(row.provider);
   });
@@ -139,39 +138,44 @@ function asked(order: Order, operation: string, change: RowChange['change']): Ro
   return { ...askedBy(order), operation, change };
 }
 
-/** Returns the servers that a provider entry has made, and those that it has looked for and named its place. */
-function serversOfProvider(rows: PresentRows, provider: string): readonly string[] {
-  const servers = [...rows.list('server')];
-  const own = servers.filter(([, row]) => row.provider === provider || row.place?.provider === provider);
-  if (own.length > 0) return own.map(([name]) => name);
+type IsOwn = (server: readonly [name: string, row: ServerRow]) => boolean;
+
+/** Returns the client's servers that a provider entry has made, and those that it has looked for and named its place. */
+function serversOfProvider(rows: PresentRows, provider: string, isOwn: IsOwn): readonly string[] {
+  const servers = [...rows.list('server')].filter(isOwn);
+  const made = servers.filter(([, row]) => row.provider === provider || row.place?.provider === provider);
+  if (made.length > 0) return made.map(([name]) => name);
   const providers = new Set(servers.flatMap(([, row]) => row.provider ?? []));
   const words = `No server belongs to the provider entry "${provider}"`;
   throw new ServiceError('not_found', withSuggestion(words, provider, providers));
 }
 
 /** Of all servers, and of those of a provider entry, the client's own are meant. */
-function selectServers(options: ServerOperationsOptions, target: Target): readonly string[] {
+function selectServers({ by }: Order, options: ServerOperationsOptions, target: Target): readonly string[] {
   const view = activeView(options);
   const { rows } = view;
-  const isOwn = (name: string): boolean => options.owns?.(rows.server(name)?.instance ?? '') ?? true;
-  if ('all' in target) return [...rows.list('server').keys()].filter(isOwn);
-  if ('provider' in target) return serversOfProvider(rows, target.provider).filter(isOwn);
+  const scope = new Scope(by, options);
+  const isOwn: IsOwn = ([name, { instance }]) => scope.seesServer(name) && scope.owns(instance);
+  if ('all' in target) return [...rows.list('server')].filter(isOwn).map(([name]) => name);
+  if ('provider' in target) return serversOfProvider(rows, target.provider, isOwn);
   if ('instance' in target) {
-    requireInstance(view, target.instance, `: name it as the resource (--resource ${target.instance})`);
-    requireOwn(options, target);
+    const advice = `: name it as the resource (--resource ${target.instance})`;
+    requireInstance(view, target.instance, { scope, advice });
+    requireOwn(scope, target);
     return rows.index.serversOf(target.instance);
   }
-  const row = rows.server(target.resource);
+  const row = scope.seesServer(target.resource) ? rows.server(target.resource) : undefined;
   if (row !== undefined) {
-    requireOwn(options, row);
+    requireOwn(scope, row);
     return [target.resource];
   }
   const words = `There is no server "${target.resource}"`;
-  if (hasInstance(view, target.resource)) {
+  if (scope.seesInstance(target.resource) && hasInstance(view, target.resource)) {
     const advice = `it is a stack instance, and treeline status ${target.resource} shows its servers`;
     throw new ServiceError('not_found', `${words}; ${advice}`);
   }
-  throw new ServiceError('not_found', withSuggestion(words, target.resource, rows.list('server').keys()));
+  const names = scope.suggested(rows.list('server').keys());
+  throw new ServiceError('not_found', withSuggestion(words, target.resource, names));
 }
 
 /** Returns who asks for an operation, for the rows. */
@@ -179,18 +183,18 @@ export function askedBy({ by, reason, refusal }: Order): Asked {
   return { by: by.serial, reason, refusal };
 }
 
-/** Returns what is of an instance, or of all where that is null. Throws where the client sees a part of everything, and that is not its own. */
+/** Returns what is of an instance, or of all if that is null. Throws if the client does not see all of it, or does not own it. */
 export function requireOwn<Subject extends { readonly instance: string | null }>(
-  { owns }: Pick<ServerOperationsOptions, 'owns'>,
+  scope: Scope,
   subject: Subject,
 ): Subject {
   const { instance } = subject;
-  if (owns === undefined) return subject;
+  if (scope.isWhole) return subject;
   if (instance === null || instance === EVERY_INSTANCE)
     throw new ServiceError(
       'not_allowed',
       'This client sees a part of all instances: it may not decide for all of them',
     );
-  if (owns(instance)) return subject;
+  if (scope.owns(instance)) return subject;
   throw new ServiceError('not_allowed', `${instance} is of no tenant, and operated by clients without tenant only`);
 }

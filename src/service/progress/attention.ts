@@ -36,7 +36,7 @@ const EXAMPLES_MAX = 5;
 
 /** What the items are made of. */
 export interface AttentionFacts
-  extends Pick<WhyFacts, 'refused' | 'outages' | 'noticed' | 'invalidSince' | 'checkFailureOf'>,
+  extends Pick<WhyFacts, 'scope' | 'refused' | 'outages' | 'noticed' | 'invalidSince' | 'checkFailureOf'>,
     KnownReplicas {
   readonly view: View<ProgressFacts>;
   readonly held: readonly HeldItem[];
@@ -81,14 +81,14 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
     covered.has(name) || (kindIn(id) === 'lost' && facts.noticed?.isOfSilent(name) === true);
   for (const [id, names] of facts.needing) {
     if (found.has(id)) continue;
-    const isOwn: IsOwn = (name, row) => attentionKeyOf(row) === id && !isTold(id, name);
+    const isOwn: IsOwn = (name, row) => attentionKeyOf(row) === id && !isTold(id, name) && facts.scope.seesServer(name);
     const item = yield* serversItem(id, names, { ...facts.view, isOwn });
     if (item !== undefined) add(item);
     yield;
   }
   if (!isProxy) {
     yield* visitAll(yield* uncheckedItems(facts, covered), add);
-    yield* visitAll(yield* unappliedItems(facts.view.rows), add);
+    yield* visitAll(yield* unappliedItems(facts), add);
   }
   const byKind = new Map(ATTENTION_KINDS.map((kind) => [kind, { open: [], known: [] } as SortedItems]));
   yield* visitAll(yield* sortNames([...found.keys()]), (id) => {
@@ -174,9 +174,13 @@ interface Mistaken {
 }
 
 /** Instances whose first mistake is in the same file are one cause: a wrong template stops all that use it. */
-function* invalidItems(by: Viewer, { view, mistakesOf, invalidSince }: AttentionFacts): Steps<readonly NewItem[]> {
+function* invalidItems(
+  by: Viewer,
+  { view, mistakesOf, invalidSince, scope }: AttentionFacts,
+): Steps<readonly NewItem[]> {
   const byFile = new Map<string, Mistaken>();
   yield* visitAll(yield* sortNames([...view.desired.invalid]), (instance) => {
+    if (!scope.seesInstance(instance)) return;
     const [problem] = mistakesOf(instance);
     const about = problem?.file ?? instance;
     const known = byFile.get(about) ?? { problem, instances: [], began: undefined };
@@ -275,11 +279,11 @@ interface Unapplied {
 }
 
 /** Nodes whose consumers could not apply their record: the server is done, and what runs on it is not what is wanted. */
-function* unappliedItems(rows: RowsAtMoment): Steps<readonly NewItem[]> {
+function* unappliedItems({ view: { rows }, scope }: AttentionFacts): Steps<readonly NewItem[]> {
   const unapplied: Unapplied[] = [];
   yield* visitAll([...rows.list('delivery')], ([name, row]) => {
     const { told } = row;
-    if (told !== null && judgeDelivery(row).state === 'failed') unapplied.push({ name, told });
+    if (told !== null && judgeDelivery(row).state === 'failed' && scope.seesNode(name)) unapplied.push({ name, told });
   });
   const byInstance = Map.groupBy(unapplied, ({ name }) => rows.server(name)?.instance);
   return [...byInstance].map(([instance, nodes]) => {

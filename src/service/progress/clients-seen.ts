@@ -2,7 +2,6 @@
 // has answered itself; the leader, to which others hand on one request an hour of each client, records them. See docs/rest.md, operations.
 import type { Clock } from '../../base/clock.ts';
 import { momentOf } from '../../base/wording.ts';
-import { isNarrow } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Change, SeenRow } from '../../model/rows.ts';
 import type { ClientSeen } from '../answers.ts';
@@ -79,8 +78,7 @@ export function listClients(
   clients: Iterable<Client>,
   seenOf: (serial: string) => SeenRow | undefined,
 ): readonly ClientSeen[] {
-  const others = [...clients].filter(({ serial }) => !isNarrow(by) || serial !== by.serial);
-  return [...others, ...(isNarrow(by) ? [by] : [])]
+  return [...clients]
     .filter(({ serial }) => by.role !== 'proxy' || serial === by.serial)
     .sort((a, b) => (a.serial < b.serial ? -1 : 1))
     .map(({ serial, role, description, tags = [], tenant, node = null }) => {

@@ -7,11 +7,16 @@ import { failuresMax } from '../../machine/rollout.ts';
 import { compareNames } from '../../model/names.ts';
 import type { HeldRow, RolloutRow } from '../../model/rows.ts';
 import type { HeldItem } from '../answers.ts';
+import type { Scope } from '../scope.ts';
 import type { PresentRows, RowsAtMoment } from '../views.ts';
 
-/** Returns work that lists held instances by name, then what else is held: as of the moment of this call. */
-export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined): Steps<readonly HeldItem[]> {
-  return sortItems(heldNow(rows, refused).toArray());
+/** Returns work that lists the held instances that a client sees by name, then what else is held: as of the moment of this call. */
+export function heldItems(
+  rows: PresentRows,
+  refused: RefusedCommit | undefined,
+  scope: Scope,
+): Steps<readonly HeldItem[]> {
+  return sortItems(heldNow(rows, refused, scope).toArray());
 }
 
 function* sortItems(items: readonly HeldItem[]): Steps<readonly HeldItem[]> {
@@ -22,13 +27,15 @@ function* sortItems(items: readonly HeldItem[]): Steps<readonly HeldItem[]> {
   return sorted.concat(items.filter(({ instance }) => instance === null));
 }
 
-/** Yields all that is held, in no order. */
-export function* heldNow(rows: PresentRows, refused: RefusedCommit | undefined): Generator<HeldItem> {
+/** Yields what is held of the instances that a client sees, and of whole commits, in no order. */
+export function* heldNow(rows: PresentRows, refused: RefusedCommit | undefined, scope: Scope): Generator<HeldItem> {
   for (const [instance, row] of rows.list('held')) {
+    if (!scope.seesInstance(instance)) continue;
     const { digest, since, servers, commit = null } = row;
     yield { kind: 'deletes', digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
   }
-  yield* failures(rows);
+  // The updates of a commit are those of all instances.
+  if (scope.isWhole) yield* failures(rows);
   yield* commitHolds(refused);
 }
 

@@ -11,6 +11,7 @@ import { DELIVERY_STATES, type InstanceStatus, type State } from '../../model/st
 import type { Ledger } from '../../reconcile/ledger.ts';
 import { judgeDelivered, oldestSince } from '../deliveries/delivered.ts';
 import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
+import { EVERYTHING } from '../scope.ts';
 import { activeView, heldView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
 import { heldItems } from './held-items.ts';
 
@@ -76,7 +77,7 @@ function* measureInstances(
 }
 
 function* measureDelivered(view: PresentView<DesiredState>, set: SetGauge): Steps<void> {
-  const { nodes, counts } = yield* judgeDelivered(view, { instance: null });
+  const { nodes, counts } = yield* judgeDelivered(view, { instance: null, scope: EVERYTHING });
   for (const state of DELIVERY_STATES) set('treeline_nodes_delivered', { state }, counts[state]);
   set('treeline_nodes_delivered', { state: 'not reporting' }, counts.notReporting);
   set('treeline_delivery_oldest_seconds', {}, secondsSince(oldestSince(nodes.values()), view.now));
@@ -91,7 +92,7 @@ function measureCommits({ desired, refused, now }: MeasuredSources, set: SetGaug
 }
 
 function* measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): Steps<void> {
-  const items = yield* heldItems(rows, refused());
+  const items = yield* heldItems(rows, refused(), EVERYTHING);
   for (const kind of HOLD_KINDS) set('treeline_held', { kind }, items.filter((item) => item.kind === kind).length);
   const servers = items.filter(({ kind }) => kind === 'deletes').flatMap(({ resources }) => resources);
   set('treeline_deletes_held', {}, servers.length);

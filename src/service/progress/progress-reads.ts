@@ -16,12 +16,12 @@ import type {
   Why,
 } from '../answers.ts';
 import { instanceNames, requireInstance, type StallsOf } from '../read/instance-views.ts';
-import { answerEach, type SeenPart } from '../seen-sources.ts';
+import { EVERYTHING, Scope } from '../scope.ts';
 import { activeView, heldView, type ProgressFacts, type View, type ViewSources, viewAtMoment } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
 import { heldItems } from './held-items.ts';
 import { StateCounter, type WaitFacts } from './server-items.ts';
-import { describeOne, findServers, type ServerQuery } from './server-list.ts';
+import { describeOne, findServers, type ServerListFacts, type ServerQuery } from './server-list.ts';
 import {
   type CallHolder,
   explainWaits,
@@ -59,41 +59,36 @@ export interface ProgressOptions extends ViewSources {
   readonly lag?: () => Outage | undefined;
 }
 
-/** Returns what a client may know that sees a part of everything: nothing of the estate as a whole. */
-export function narrowed<Options extends ProgressOptions>(options: Options, seen: SeenPart): Options {
-  const nothing = { outages: undefined, hasEntry: undefined, noticed: undefined, leader: undefined };
-  const noAuthor = { followedAuthor: () => null, authorOf: async () => null };
-  return { ...options, ...nothing, ...noAuthor, ...seen.sources, owns: (instance: string) => seen.view.owns(instance) };
-}
-
-/** Returns what tells each client of progress, as far as it sees it. */
+/** Returns what shows each client the progress that it sees. `lag`: of the replica that was asked, if it is another than this one. */
 export function progressReads(options: ProgressOptions) {
-  return answerEach(options, (seen) => progressOf(seen === undefined ? options : narrowed(options, seen)));
-}
-
-/** Returns what tells of progress. `lag`, of the replica that was asked where it is another than this one. */
-export function progressOf(options: ProgressOptions) {
   return {
     /** The reasons why an instance is not done. A proxy is told where a file is wrong, and not what stands there. */
     why(by: Client, instance: string, lag = options.lag?.()): Why {
-      const facts = overviewFacts(options, lag);
-      requireInstance(facts.view, instance);
+      const facts = overviewFacts(options, new Scope(by, options), lag);
+      requireInstance(facts.view, instance, facts);
       return { ...explainWaits(instance, by, facts), ...replicaFacts(by, facts) };
     },
     /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
-    overview: (by: Client, lag = options.lag?.()): Steps<Overview> => buildOverview(by, overviewFacts(options, lag)),
+    overview: (by: Client, lag = options.lag?.()): Steps<Overview> =>
+      buildOverview(by, overviewFacts(options, new Scope(by, options), lag)),
     /** Returns work that finds a page of servers. */
     servers(by: Client, query: ServerQuery): Steps<ServerPage> {
-      const facts = whyFacts(options);
-      if (query.instance !== null) requireInstance(facts.view, query.instance);
-      return findServers(query, { ...waitFactsFor(by, facts), rows: facts.view.rows });
+      const facts = whyFacts(options, new Scope(by, options));
+      if (query.instance !== null) requireInstance(facts.view, query.instance, facts);
+      return findServers(query, listFactsFor(by, facts));
     },
     /** One server, with what is wanted of it and what was applied. */
     server(by: Client, name: string): ServerDetails {
-      const facts = whyFacts(options);
-      return describeOne(name, { ...waitFactsFor(by, facts), rows: facts.view.rows }, hierarchyIn(options.desired()));
+      const facts = whyFacts(options, new Scope(by, options));
+      return describeOne(name, listFactsFor(by, facts), hierarchyIn(options.desired()));
     },
   };
+}
+
+function listFactsFor(by: Client, facts: PresentFacts): ServerListFacts {
+  const waits = waitFactsFor(by, facts);
+  const { rows } = facts.view;
+  return { ...waits, rows: { ...waits.rows, list: (kind) => rows.list(kind), index: rows.index } };
 }
 
 function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
@@ -101,18 +96,21 @@ function hierarchyIn(desired: DesiredState | undefined): Hierarchy | undefined {
   return entry !== undefined && isValidEntry(entry) ? entry.object : undefined;
 }
 
-/** Returns what is known of the progress now: of what is active, else of what is recorded. */
-export function whyFacts(options: ProgressOptions): PresentFacts {
+/**
+ * Returns what is known of the progress now: of what is active, else of what is recorded. A limited client does not see outages, provider
+ * entries, replicas and authors: these concern the whole installation.
+ */
+export function whyFacts(options: ProgressOptions, scope: Scope): PresentFacts {
   const { stallsOf, waitOf, checkFailureOf, holderOf, invalidSince } = options;
   const refused = options.refused();
-  const noticed = options.noticed?.();
+  const whole = scope.isWhole ? options : undefined;
+  const noticed = whole?.noticed?.();
   const outside = {
-    invalidSince,
-    outages: options.outages?.() ?? {},
-    hasEntry: options.hasEntry,
-    noticed,
+    ...{ scope, invalidSince, noticed },
+    outages: whole?.outages?.() ?? {},
+    hasEntry: whole?.hasEntry,
     calls: noticed,
-    author: options.followedAuthor?.() ?? null,
+    author: whole?.followedAuthor?.() ?? null,
   };
   const recorded = heldView(options);
   const shown = { refused, stallsOf, waitOf, checkFailureOf, holderOf, ...outside };
@@ -129,13 +127,13 @@ export function isShown(options: ViewSources): boolean {
 
 type OverviewFacts = PresentFacts & KnownReplicas;
 
-function overviewFacts(options: ProgressOptions, lag: Outage | undefined): OverviewFacts {
-  return { ...whyFacts(options), leader: options.leader?.(), lag };
+function overviewFacts(options: ProgressOptions, scope: Scope, lag: Outage | undefined): OverviewFacts {
+  return { ...whyFacts(options, scope), leader: scope.isWhole ? options.leader?.() : undefined, lag };
 }
 
 /** Returns work that lists all that needs a person, as administrators see it. Servers count as at the moment at which each has its turn. */
 export function attentionOf(options: ProgressOptions): Steps<readonly AttentionItem[]> {
-  return attentionAt(overviewFacts(options, options.lag?.()));
+  return attentionAt(overviewFacts(options, EVERYTHING, options.lag?.()));
 }
 
 function* attentionAt(facts: OverviewFacts): Steps<readonly AttentionItem[]> {
@@ -144,10 +142,10 @@ function* attentionAt(facts: OverviewFacts): Steps<readonly AttentionItem[]> {
   return yield* attentionIn({ role: 'administrator' }, { ...facts, ...found, held: yield* found.held, mistakesOf });
 }
 
-function concernedNow({ view: { rows }, refused, hasEntry, noticed }: OverviewFacts) {
+function concernedNow({ view: { rows }, refused, hasEntry, noticed, scope }: OverviewFacts) {
   const orphaned = hasEntry && rows.index.serversOfEntries((entry) => !hasEntry(entry));
   const unheard = noticed && rows.index.serversOfProxies((tags) => noticed.unheardSince(tags) !== undefined);
-  return { held: heldItems(rows, refused), needing: rows.index.needingPerson(), orphaned, unheard };
+  return { held: heldItems(rows, refused, scope), needing: rows.index.needingPerson(), orphaned, unheard };
 }
 
 /** The rows are those of the moment of this call; the waits of servers, and the stalls that follow from waits, are those of each instance's turn. */
@@ -168,13 +166,14 @@ function* overviewAt(by: Client, { facts, found, moment }: OverviewParts): Steps
   const mistakesOf = yield* mistakesByInstance(view.desired);
   const instances: Overview['instances'][number][] = [];
   yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
+    if (!facts.scope.seesInstance(name)) return;
     // What is away is told once, and not of each.
     const own = { ...facts, view, refused, mistakesOf, outages: {}, noticed: undefined };
     const { status, summary, counts } = explainWaits(name, by, own, 1);
     instances.push({ name, status, summary, counts });
   });
   const counts = new StateCounter();
-  yield* visitAll(view.rows.list('server').values(), ({ state }) => counts.add(state));
+  yield* visitAll(view.rows.list('server'), ([name, { state }]) => facts.scope.seesServer(name) && counts.add(state));
   return {
     commit: view.desired.commit,
     newest: unfollowed(by, facts.refused),

@@ -1,17 +1,16 @@
 // The reads of what is recorded: events, servers, deliveries, notifications. A replica that does not lead has them as well. See docs/rest.md,
 // operations.
 
+import { systemClock } from '../../base/clock.ts';
 import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { liftsIn } from '../../desired/deletions.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
 import { nameAt } from '../../model/address.ts';
-import type { EventRange, InstanceEvent, ListedEvent, ListedRange } from '../../model/instance-event.ts';
-import { isNarrow } from '../../model/least-rights.ts';
+import type { EventRange, InstanceEvent, ListedEvent, ListedPage, ListedRange } from '../../model/instance-event.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import type { NotificationRow, ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import type { Spec } from '../../model/spec.ts';
 import type {
   Delivered,
   HeldItem,
@@ -22,10 +21,9 @@ import type {
   SentNotification,
   ToldEvent,
 } from '../answers.ts';
-import type { ClientView } from '../client-view.ts';
 import { type AskedCommit, findDelivered, formerUntils } from '../deliveries/delivered.ts';
-import { hasInstance, requireInstance, unknownInstance } from '../read/instance-views.ts';
-import { answerEach, seenSpec } from '../seen-sources.ts';
+import { hasInstance, instanceNames, requireInstance, unknownInstance } from '../read/instance-views.ts';
+import { Scope } from '../scope.ts';
 import {
   activeView,
   heldView,
@@ -36,8 +34,7 @@ import {
   viewAtMoment,
 } from '../views.ts';
 import { heldItems } from './held-items.ts';
-
-type SeenServers = Pick<ClientView, 'seesServer'>;
+import { seesOthers } from './why.ts';
 
 /** What answers of recorded things are made of. */
 export interface RecordOptions extends ViewSources {
@@ -45,26 +42,26 @@ export interface RecordOptions extends ViewSources {
   readonly isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
 }
 
-/** Returns what needs the rows alone, for each client as far as it sees it: also a replica that does not lead has it. */
+/** Returns the reads that need the rows alone, for each client as far as it sees them: also a replica that does not lead has them. */
 export function recordReads(options: RecordOptions) {
-  return answerEach(options, (seen) => recordsOf({ ...options, ...seen?.sources }, seen?.view));
-}
-
-/** Returns what needs the rows alone, for one client. `seen`: what it sees, if that is not everything. */
-export function recordsOf(options: RecordOptions, seen?: SeenServers) {
   const view = (): PresentView<ProgressFacts> => heldView(options) ?? activeView(options);
   return {
-    /** Resolves with events of an instance, which may be gone already. A proxy is told of no other client than itself. */
+    /** Resolves with events of an instance, which may be gone already. A proxy does not see other clients than itself. */
     events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>
-      await viewEvents({ by, instance, range }, view()),
+      await viewEvents({ by, instance, range, scope: new Scope(by, options) }, view()),
     /** Resolves with events of several instances, or of all. */
     async listEvents(by: Client, range: ListedRange): Promise<ListedEvents> {
-      const { events, isGap } = await options.rows.listEvents(range);
+      const scope = new Scope(by, options);
+      const { events, isGap } = scope.isWhole
+        ? await options.rows.listEvents(range)
+        : await listSeenEvents(range, scope, view());
       return { events: events.map((event) => tellEvent(by, event)), gap: isGap };
     },
-    /** Returns work that lists all recorded servers, for programs that compare a desired state with them. */
-    recorded: (_by?: Client): Steps<RecordedState> =>
-      listServers(viewAtMoment(view()), heldItems(options.rows, options.refused()), seen),
+    /** Returns work that lists the recorded servers that a client sees, for programs that compare a desired state with them. */
+    recorded(by?: Client): Steps<RecordedState> {
+      const scope = new Scope(by, options);
+      return listServers(viewAtMoment(view()), heldItems(options.rows, options.refused(), scope), scope);
+    },
     /** Resolves with a commit as one that {@link findDelivered} asks for. Throws `not_found` where it is not followed. */
     async askedCommit(commit: string): Promise<AskedCommit> {
       const { desired, rows } = activeView(options);
@@ -76,10 +73,11 @@ export function recordsOf(options: RecordOptions, seen?: SeenServers) {
       return { commit, isReached: (until) => reached.has(until) };
     },
     /** Returns work that finds which nodes run the record that is asked for. */
-    delivered(by: Client, query: Parameters<typeof findDelivered>[1]): Steps<Delivered> {
+    delivered(by: Client, query: Omit<Parameters<typeof findDelivered>[1], 'scope'>): Steps<Delivered> {
       const present = activeView(options);
-      if (query.instance !== null) requireInstance(present, query.instance);
-      return findDelivered(by, query, present);
+      const scope = new Scope(by, options);
+      if (query.instance !== null) requireInstance(present, query.instance, { scope });
+      return findDelivered(by, { ...query, scope }, present);
     },
     /** Returns work that lists what subscribers were told, and are still to be; the oldest first. */
     notifications: (): Steps<{ readonly notifications: readonly SentNotification[] }> =>
@@ -91,15 +89,46 @@ interface Asked {
   readonly by: Client;
   readonly instance: string;
   readonly range: EventRange;
+  readonly scope: Scope;
 }
 
 const ALL: EventRange = { after: 0, limit: Number.MAX_SAFE_INTEGER };
 
-/** Resolves with the events; throws `not_found` where there is neither the instance nor an event of it. */
-async function viewEvents({ by, instance, range }: Asked, view: PresentView<ProgressFacts>): Promise<InstanceEvents> {
+/** The number of events that are read at once, and of these reads for one page of a limited client. No store keeps more events. */
+const EVENTS_A_READ = 500;
+const READS_MAX = 200;
+
+/** Resolves with the events that a limited client sees. It leaves out the events of former instances: their tenant is not known. */
+async function listSeenEvents(
+  { after, limit, instances }: ListedRange,
+  scope: Scope,
+  view: PresentView<ProgressFacts>,
+): Promise<ListedPage> {
+  const names = instances ?? [...instanceNames(view), EVERY_INSTANCE];
+  const meant = new Set([...names].filter((name) => scope.mayHaveEvents(name)));
+  const found: ListedEvent[] = [];
+  let [from, isGap] = [after, false];
+  for (let count = 1; ; count += 1) {
+    const page = await view.rows.listEvents({ after: from, limit: EVENTS_A_READ, instances: meant });
+    if (count === 1) isGap = page.isGap;
+    found.push(...page.events.filter((listed) => scope.seesEvent(listed)));
+    const last = page.events.at(-1)?.event.id;
+    const isLast = last === undefined || page.events.length < EVENTS_A_READ || count === READS_MAX;
+    if (isLast || found.length >= limit) return { events: found.slice(0, limit), isGap, newest: page.newest };
+    from = last;
+    await systemClock.nextTurn();
+  }
+}
+
+/** Resolves with the events. Throws `not_found` if there is neither the instance nor an event of it, or the client does not see it. */
+async function viewEvents(
+  { by, instance, range, scope }: Asked,
+  view: PresentView<ProgressFacts>,
+): Promise<InstanceEvents> {
+  if (!scope.seesInstance(instance)) throw unknownInstance(view, instance, { scope });
   const isThere = hasInstance(view, instance);
   const [first] = (await view.rows.events(instance, { after: 0, limit: 1 })).events;
-  if (!isThere && first === undefined) throw unknownInstance(view, instance);
+  if (!isThere && first === undefined) throw unknownInstance(view, instance, { scope });
   const { events: own, isGap } = await view.rows.events(instance, range);
   const after = Math.max(range.after, first?.id ?? 0);
   const { events: every } = await view.rows.events(EVERY_INSTANCE, { after, limit: range.limit });
@@ -107,7 +136,8 @@ async function viewEvents({ by, instance, range }: Asked, view: PresentView<Prog
   const last = isThere ? undefined : (await view.rows.events(instance, ALL)).events.at(-1);
   const ofItsTime = every.filter(({ id }) => last === undefined || id < last.id);
   const page = [...own, ...ofItsTime].sort((a, b) => a.id - b.id).slice(0, range.limit);
-  return { events: page.map((event) => shownTo(by, event)), gap: isGap };
+  const seen = page.filter((event) => scope.seesEvent({ instance, event }));
+  return { events: seen.map((event) => shownTo(by, event)), gap: isGap };
 }
 
 /** Returns the instances to list events of: what concerns every instance concerns those that are named. Without a name: all. */
@@ -122,28 +152,26 @@ export function tellEvent(by: Asking, { instance, event }: ListedEvent): ToldEve
 
 type Asking = Pick<Client, 'role' | 'serial'> & Partial<Client>;
 
-/** A proxy may read its own client record only, and who sees a part does not see who else acts there. */
 function shownTo(by: Asking, event: InstanceEvent): InstanceEvent {
-  return (by.role !== 'proxy' && !isNarrow(by)) || event.client === by.serial
-    ? event
-    : { ...event, client: null, clientName: null };
+  return seesOthers(by, event.client) ? event : { ...event, client: null, clientName: null };
 }
 
 /** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */
 function* listServers(
   moment: Steps<View<{ readonly commit: string }>>,
   heldAtMoment: Steps<readonly HeldItem[]>,
-  seen: SeenServers | undefined,
+  scope: Scope,
 ): Steps<RecordedState> {
   const { desired, rows } = yield* moment;
   const held = yield* heldAtMoment;
   const instances = new Set(rows.list('held').keys());
   const servers: RecordedServer[] = [];
   yield* visitAll(yield* sortNames([...rows.list('server').keys()]), (name) => {
-    const row = rows.server(name);
-    if (row !== undefined) servers.push(recordedServer(name, row, { held: instances, seen }));
+    const row = scope.seesServer(name) ? rows.server(name) : undefined;
+    if (row !== undefined) servers.push(recordedServer(name, row, instances));
   });
-  const lifted = [...liftsIn(rows.list('held'))].map(nameAt).sort(compareNames);
+  const all = [...liftsIn(rows.list('held'))].map(nameAt);
+  const lifted = all.filter((name) => scope.seesInstance(name)).sort(compareNames);
   const isBehind = rows.list('head').get('head')?.isBehind === true;
   return { commit: desired.commit, held, ...(isBehind ? { isBehind } : {}), lifted, servers };
 }
@@ -162,21 +190,14 @@ function* listNotifications(
   return { notifications };
 }
 
-interface Recording {
-  readonly held: ReadonlySet<string>;
-  readonly seen: SeenServers | undefined;
-}
-
-function recordedServer(name: string, row: ServerRow, { held, seen }: Recording): RecordedServer {
+function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>): RecordedServer {
   const { instance, key, index, state, reason, since, commit, generation, incarnation, provider } = row;
   const { mayExist, dirty, replacing, approved, outputs, policy } = row;
-  const shown = (spec: Spec | null): Spec | null =>
-    spec === null || seen === undefined ? spec : seenSpec(spec, (server) => seen.seesServer(server));
   return {
     ...{ name, instance, key, index, state, reason, since, commit, generation, incarnation, provider },
     ...{
-      wanted: shown(row.wanted),
-      applied: shown(row.applied),
+      wanted: row.wanted,
+      applied: row.applied,
       mayExist,
       dirty,
       replacing,

@@ -21,6 +21,7 @@ import type {
   Why,
 } from '../answers.ts';
 import { instanceStatus, type StallsOf } from '../read/instance-views.ts';
+import type { Scope } from '../scope.ts';
 import type { PresentView, ProgressFacts, View } from '../views.ts';
 import { heldReason, isApprovedAlready, withDeleted } from './held-items.ts';
 import { type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
@@ -29,6 +30,8 @@ import { type CallFacts, countStates, rootItem, serverItems, type WaitFacts } fr
 /** The sources of the answers. */
 export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf' | 'calls'> {
   readonly view: View<ProgressFacts>;
+  /** What the client sees. */
+  readonly scope: Scope;
   /** False where the facts are those of the rows: nothing is active before the newest commit is. */
   readonly isActive: boolean;
   readonly refused: RefusedCommit | undefined;
@@ -135,13 +138,14 @@ export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax
   };
 }
 
-/** Returns what a client is told of the servers. */
+/** Returns what the items of servers are made of. The row of a server that the client does not see is missing: it has values and reasons. */
 export function waitFactsFor(by: Client, facts: WhyFacts): WaitFacts {
-  const { waitOf, checkFailureOf, holderOf } = facts;
+  const { waitOf, checkFailureOf, holderOf, scope, view } = facts;
   const showsValues = by.role !== 'proxy';
   const proxyWords = (server: string): string | undefined => holderWords(holderOf?.(server), by, facts);
+  const rows = { server: (name: string) => (scope.seesServer(name) ? view.rows.server(name) : undefined) };
   const calls = showsValues ? facts.calls : undefined;
-  return { rows: facts.view.rows, waitOf, checkFailureOf, proxyWords, calls, showsValues };
+  return { rows, waitOf, checkFailureOf, proxyWords, calls, showsValues };
 }
 
 /** Returns a function that returns the first mistakes of an instance, as {@link mistakesIn} finds them. */
@@ -169,22 +173,25 @@ function suspensions(name: string, by: Client, { desired, rows, now }: View<Prog
   });
 }
 
-/** A proxy is told of other proxies only that they are there. */
+/** Of other proxies, a proxy or a limited client learns only that they exist. */
 function holderWords(holder: CallHolder | undefined, by: Client, { view }: WhyFacts): string | undefined {
   if (holder === undefined) return undefined;
-  const isOwn = by.serial === holder.client;
-  const isHidden = !isOwn && (by.role === 'proxy' || (isNarrow(by) && !view.desired.clients.has(holder.client)));
   const description = view.desired.clients.get(holder.client)?.entry.object?.description ?? '';
   const name = description === '' ? holder.client : `${description} (${holder.client})`;
-  const who = isHidden ? 'a proxy' : `the proxy ${name}`;
+  const who = seesOthers(by, holder.client) ? `the proxy ${name}` : 'a proxy';
   const heard =
     holder.heard === null ? 'not heard of since the start of the controller' : `last heard of at ${holder.heard}`;
   return `${who}, ${heard},`;
 }
 
-/** Returns the client with this serial as people know it: its description, else its serial. A proxy is told of no client. */
+/** Returns true if a client sees who another client is. Proxies and limited clients know themselves only. */
+export function seesOthers(by: Viewer, serial: string | null): boolean {
+  return (by.role !== 'proxy' && !isNarrow(by)) || (by.serial !== undefined && by.serial === serial);
+}
+
+/** Returns the description of the client with this serial, else the serial. Limited clients with equal limits share answers. */
 export function personFor(by: Viewer, serial: string | null, { clients }: ProgressFacts): string {
-  if (by.role === 'proxy' || (isNarrow(by) && !clients.has(serial ?? ''))) return 'an administrator';
+  if (by.role === 'proxy' || isNarrow(by)) return 'an administrator';
   if (serial === null) return 'the operator';
   const description = clients.get(serial)?.entry.object?.description ?? '';
   return description === '' ? `the client ${serial}` : `${description} (${serial})`;
@@ -230,7 +237,8 @@ export function problemText({ file, line, column, message, hint, code }: Problem
 export function unfollowed(by: Viewer, refused: RefusedCommit | undefined): UnfollowedCommit | null {
   if (refused === undefined) return null;
   const { commit, hold: held, since } = refused;
-  const reason = by.role === 'proxy' && held === null ? WITHHELD : refused.reason;
+  const isShown = held !== null || (by.role !== 'proxy' && !isNarrow(by));
+  const reason = isShown ? refused.reason : WITHHELD;
   return { commit, reason, since, action: releaseOf(refused) };
 }
 

@@ -15,6 +15,7 @@ import type { StackInstance } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { InstanceStatus, State } from '../../model/state.ts';
+import type { Scope } from '../scope.ts';
 import type { ProgressFacts, View } from '../views.ts';
 
 /** Resource key, then server name, then its state. A group without members is an empty map. */
@@ -53,12 +54,12 @@ export function hasInstance({ desired, rows }: View<KnownInstances>, name: strin
   );
 }
 
-/** Returns work that finds all instances as they are served, sorted by name. */
-export function* viewInstances(moment: Steps<View<DesiredState>>): Steps<readonly InstanceView[]> {
+/** Returns work that finds all instances that a client sees, sorted by name. */
+export function* viewInstances(moment: Steps<View<DesiredState>>, scope: Scope): Steps<readonly InstanceView[]> {
   const view = yield* moment;
   const found: InstanceView[] = [];
   yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
-    const served = viewInstance(view, name);
+    const served = scope.seesInstance(name) ? viewInstance(view, name) : undefined;
     if (served !== undefined) found.push(served.body);
   });
   return found;
@@ -171,20 +172,30 @@ function blankInstance(name: string): StackInstance {
   };
 }
 
+/** Who asks, and words for the case that the name is that of a server. */
+interface AskedInstance {
+  readonly scope: Scope;
+  readonly advice?: string;
+}
+
 /**
  * Returns the error, with the instance that was meant: the owner of a server of that name, with what to do then, or the
  * nearest name.
  */
-export function unknownInstance(view: View<KnownInstances>, name: string, advice = ''): ServiceError {
-  const owner = view.rows.server(name)?.instance;
+export function unknownInstance(
+  view: View<KnownInstances>,
+  name: string,
+  { scope, advice = '' }: AskedInstance,
+): ServiceError {
+  const owner = scope.seesServer(name) ? view.rows.server(name)?.instance : undefined;
   const words = `There is no stack instance "${name}"`;
   if (owner !== undefined) {
     return new ServiceError('not_found', `${words}; it is a server of the instance "${owner}"${advice}`);
   }
-  return new ServiceError('not_found', withSuggestion(words, name, instanceNames(view)));
+  return new ServiceError('not_found', withSuggestion(words, name, scope.suggested(instanceNames(view))));
 }
 
-/** Throws `not_found` where there is no instance of that name. */
-export function requireInstance(view: View<KnownInstances>, name: string, advice?: string): void {
-  if (!hasInstance(view, name)) throw unknownInstance(view, name, advice);
+/** Throws `not_found` unless there is an instance of that name which the client sees. */
+export function requireInstance(view: View<KnownInstances>, name: string, asked: AskedInstance): void {
+  if (!asked.scope.seesInstance(name) || !hasInstance(view, name)) throw unknownInstance(view, name, asked);
 }

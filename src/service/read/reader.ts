@@ -13,9 +13,8 @@ import { canonicalSerial } from '../../model/serial.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { InstanceStatus } from '../../model/state.ts';
 import { registryOf } from '../caller.ts';
-import type { ClientView } from '../client-view.ts';
 import { unknown, unknownKey, unknownNode } from '../refusals.ts';
-import { type SeenPart, seenBy } from '../seen-sources.ts';
+import { EVERYTHING, Scope } from '../scope.ts';
 import { activeView, heldView, type PresentView, type View, type ViewSources, viewAtMoment } from '../views.ts';
 import {
   type InstanceView,
@@ -45,37 +44,17 @@ export type Reader = ReturnType<typeof createReader>;
 
 /** Returns the reader. Every answer is of one moment: nothing in it waits, or it is made of a copy of the rows. */
 export function createReader(options: ReaderOptions) {
-  const whole = readerOf(options);
-  const narrow = new WeakMap<SeenPart, typeof whole>();
+  const scopeOf = (by: Client): Scope => new Scope(by, options);
   return {
-    ...whole,
-    /** Returns what reads for a client as if there were nothing but what it sees. Of a record that it does not see, it says so: see {@link nodeReads}. */
-    as(by: Client): typeof whole {
-      const seen = seenBy(options, by);
-      if (seen === undefined) return whole;
-      const reader = narrow.get(seen) ?? narrowed(readerOf({ ...options, ...seen.sources }, seen), whole);
-      narrow.set(seen, reader);
-      return reader;
-    },
-    /** Returns the part of everything that a client sees; undefined: it sees everything. */
-    seenBy: (by: Client): SeenPart | undefined => seenBy(options, by),
+    ...readerOf(options, EVERYTHING),
+    /** Returns what reads what a client sees. Of a record that the client does not see, it says so: see {@link nodeReads}. */
+    as: (by: Client) => readerOf(options, scopeOf(by)),
+    /** Returns what a client sees. */
+    scopeOf,
   };
 }
 
-/** A client always sees its own record. */
-function narrowed<Whole extends ReturnType<typeof readerOf>>(reader: Whole, whole: Whole): Whole {
-  return {
-    ...reader,
-    client: (by, serial) => (canonicalSerial(serial) === by.serial ? whole : reader).client(by, serial),
-    clients(by, role) {
-      const others = reader.clients(by, role).filter(({ serial }) => serial !== by.serial);
-      const own = whole.clients(by, role).filter(({ serial }) => serial === by.serial);
-      return [...others, ...own].sort((a, b) => (a.serial < b.serial ? -1 : 1));
-    },
-  };
-}
-
-function readerOf(options: ReaderOptions, seen?: SeenPart) {
+function readerOf(options: ReaderOptions, scope: Scope) {
   const view = (): PresentView<DesiredState> => activeView(options);
   return {
     /** Full object id of the newest commit that is followed. */
@@ -92,72 +71,79 @@ function readerOf(options: ReaderOptions, seen?: SeenPart) {
      * While nothing is active and a commit is held, the clients of the last desired state are registered.
      */
     registered: (serial: string): Client | undefined => clientIn(options, serial),
-    ...instanceReads(view, options.stallsOf),
-    ...objectReads(view),
-    ...nodeReads(seen === undefined ? view : () => activeView(seen.records), seen?.view),
+    ...instanceReads(view, options.stallsOf, scope),
+    ...objectReads(view, scope),
+    ...nodeReads(view, scope),
   };
 }
 
-function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf) {
-  /** Returns the view in which an instance of that name is; throws where there is none. */
+function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf, scope: Scope) {
+  /** Returns the present view. Throws if it has no instance of that name. */
   function viewWith(name: string): View<DesiredState> {
-    const seen = view();
-    if (isInstance(seen, name)) return seen;
-    throw unknownInstance(seen, name);
+    const present = view();
+    if (scope.seesInstance(name) && isInstance(present, name)) return present;
+    throw unknownInstance(present, name, { scope });
   }
 
   return {
     /** Returns work that finds all of them, of the moment of this call. */
-    instances: (): Steps<readonly InstanceView[]> => viewInstances(viewAtMoment(view())),
+    instances: (): Steps<readonly InstanceView[]> => viewInstances(viewAtMoment(view()), scope),
     instance(name: string): Served<InstanceView> {
-      const served = viewInstance(view(), name);
+      const served = scope.seesInstance(name) ? viewInstance(view(), name) : undefined;
       if (served !== undefined) return served;
-      throw unknownInstance(view(), name);
+      throw unknownInstance(view(), name, { scope });
     },
     status: (name: string): InstanceStatus => instanceStatus(viewWith(name), name, stallsOf),
     statusFull: (name: string): ResourceStates => resourceStates(viewWith(name), name),
   };
 }
 
-function objectReads(view: () => View<DesiredState>) {
+function objectReads(view: () => View<DesiredState>, scope: Scope) {
   return {
-    templates: (): readonly StackTemplate[] => templatesOf(view().desired),
+    templates: (): readonly StackTemplate[] => templatesOf(view().desired, scope),
     template(name: string): Served<StackTemplate> {
       const { desired } = view();
-      return templateIn(desired, name) ?? unknown('stack template', name, templateNames(desired));
+      const served = scope.seesObject(addressOf('stack-template', name)) ? templateIn(desired, name) : undefined;
+      return served ?? unknown('stack template', name, scope.suggested(templateNames(desired, scope)));
     },
     /** A proxy sees its own record only. */
-    clients: (by: Client, role: Role | undefined): readonly Client[] => clientsFor(view(), by, role),
+    clients: (by: Client, role: Role | undefined): readonly Client[] =>
+      clientsFor(view(), by, role).filter(({ serial }) => scope.seesClient(serial)),
     /** Throws `not_allowed` where a proxy asks for another's. The serial may be spelled in any way; see model/serial.ts. */
-    client: (by: Client, serial: string): Served<Client> => clientFor(view(), by, serial),
+    client(by: Client, serial: string): Served<Client> {
+      const found = clientFor(view(), by, serial);
+      return scope.seesClient(found.body.serial) ? found : unknown('client', serial, []);
+    },
     types: (): readonly TypeName[] => TYPE_NAMES,
     /** Returns work that finds all of a type, of the moment of this call; `type` may be `all`. Throws `not_found` for an unknown one. */
     objects(type: string): Steps<readonly JsonMap[]> {
       const named = typeNamed(type);
-      return viewObjects(viewAtMoment(view()), named);
+      return viewObjects(viewAtMoment(view()), named, scope);
     },
     object(type: string, name: string): Served<JsonMap> {
-      const served = viewObject(view(), typeNamed(type), name);
-      return served ?? unknown(kindOf(typeNamed(type)), name, objectNames(view(), typeNamed(type)));
+      const named = typeNamed(type);
+      const served = scope.seesObject(addressOf(named, name)) ? viewObject(view(), named, name) : undefined;
+      return served ?? unknown(kindOf(named), name, scope.suggested(objectNames(view(), named)));
     },
     tree(): Served<TreeNode> {
       const { object, oid } = view().desired.catalog.tree;
-      return object === null ? unknown('tree', 'tree.yaml', []) : { body: object, oid: oid || null };
+      return object === null || !scope.seesObject('tree')
+        ? unknown('tree', 'tree.yaml', [])
+        : { body: object, oid: oid || null };
     },
   };
 }
 
 /**
- * Returns the reads of nodes. `view` returns the present moment. Hiera takes "unknown" for "ask the next level": who sees a part is refused
- * each node outside it, whether there is one or not.
+ * Returns the reads of nodes. `view` returns the present moment. Hiera takes "unknown" for "ask the next level": a limited client is refused
+ * each node that it does not see, whether there is one or not.
  */
-export function nodeReads(view: () => View<DesiredState>, seen?: ClientView) {
+export function nodeReads(view: () => View<DesiredState>, scope: Scope) {
   function node(name: string): NodeAtMoment {
     const present = view();
-    if (seen !== undefined && !seen.seesNode(name)) {
+    if (!scope.seesNode(name))
       throw new ServiceError('not_allowed', `This client may not read the record of "${name}"`);
-    }
-    return nodeAtMoment(present, name) ?? unknownNode(present, name);
+    return nodeAtMoment(present, name) ?? unknownNode(present, name, scope);
   }
 
   function explainedValue(name: string, key: string): ExplainedValue {
@@ -169,7 +155,7 @@ export function nodeReads(view: () => View<DesiredState>, seen?: ClientView) {
 
   return {
     /** Returns work that finds every node with a record, sorted by name, all of the moment of this call. */
-    nodes: (): Steps<readonly NodeAtMoment[]> => nodesAtMoment(view()),
+    nodes: (): Steps<readonly NodeAtMoment[]> => nodesAtMoment(view(), (name) => scope.seesNode(name)),
     /** Returns what the record of a node is made of, also where there is none: while these are the same, so is the record. */
     recordSources(name: string): readonly unknown[] {
       const { desired, rows } = view();
@@ -189,13 +175,15 @@ function clientIn({ desired, refused, rows }: ReaderOptions, serial: string): Cl
   return rows.read('active', `client/${serial}`)?.object as Client | undefined;
 }
 
-function templatesOf(desired: DesiredState): StackTemplate[] {
-  const names = [...templateNames(desired)].sort(compareNames);
+function templatesOf(desired: DesiredState, scope: Scope): StackTemplate[] {
+  const names = [...templateNames(desired, scope)].sort(compareNames);
   return names.flatMap((name) => templateIn(desired, name)?.body ?? []);
 }
 
-function* templateNames(desired: DesiredState): Generator<string> {
-  for (const [name] of desired.catalog.templates) if (templateIn(desired, name) !== undefined) yield name;
+function* templateNames(desired: DesiredState, scope: Scope): Generator<string> {
+  for (const [name] of desired.catalog.templates) {
+    if (scope.seesObject(addressOf('stack-template', name)) && templateIn(desired, name) !== undefined) yield name;
+  }
 }
 
 function templateIn({ catalog, objects }: DesiredState, name: string): Served<StackTemplate> | undefined {
@@ -226,14 +214,14 @@ function typeNamed(type: string): TypeName {
 }
 
 /** Returns work that finds all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
-function* viewObjects(moment: Steps<View<DesiredState>>, type: TypeName): Steps<readonly JsonMap[]> {
+function* viewObjects(moment: Steps<View<DesiredState>>, type: TypeName, scope: Scope): Steps<readonly JsonMap[]> {
   const view = yield* moment;
   const found: JsonMap[] = [];
   for (const each of typesOf(type)) {
     const names = new Set<string>();
     yield* visitAll(namesOfType(view, each), (name) => names.add(name));
     yield* visitAll(yield* sortNames([...names]), (name) => {
-      const served = viewObject(view, each, name);
+      const served = scope.seesObject(addressOf(each, name)) ? viewObject(view, each, name) : undefined;
       if (served !== undefined) found.push(served.body);
     });
   }

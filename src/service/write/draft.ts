@@ -22,6 +22,8 @@ export interface Draft {
   readonly subject: string;
   /** Tells that it removes an object: then an object that still needs it is a conflict, and no mistake of the body. */
   readonly isRemoval: boolean;
+  /** Of a removal: the message if there is no such object, or the client does not see it. */
+  readonly notThere?: string;
   /** Returns what to change in the files of a desired state; nothing where they say it already. Throws ServiceError. */
   readonly edits: (desired: DesiredState) => readonly FileEdit[];
 }
@@ -34,7 +36,7 @@ export interface WriteOrder extends Caller {
   readonly ifMatch: readonly string[] | undefined;
   /** The object's blob must be none of these, as `If-None-Match` says; `*`: there must be no file of it. */
   readonly ifNoneMatch?: readonly string[] | undefined;
-  /** What is recorded, by which a client is limited that sees a part of everything. Left out: nothing. */
+  /** What is recorded: what a limited client sees depends on it. Left out: nothing. */
   readonly recorded?: PresentRows | undefined;
   /** Writes nothing, and answers with the effects. Left out: false. */
   readonly isDryRun?: boolean;

@@ -50,10 +50,12 @@ export function putInstanceDraft(name: string, body: JsonMap, { force }: { reado
  */
 export function deleteInstanceDraft(name: string, isTerminating: () => boolean): Draft {
   const address = instanceAddress(name);
+  const notThere = `There is no stack instance "${name}"`;
   return {
     address,
     subject: `Delete stack instance ${name}`,
     isRemoval: true,
+    notThere,
     edits(desired) {
       const unit = desired.units.get(address);
       if (isProtected(unit)) {
@@ -62,7 +64,7 @@ export function deleteInstanceDraft(name: string, isTerminating: () => boolean):
       }
       // Its servers may still be there, waiting for their turn or for an approval.
       if (!desired.catalog.instances.has(name) && (unit !== undefined || isTerminating())) return [];
-      return removal(desired, address, `There is no stack instance "${name}"`);
+      return removal(desired, address, notThere);
     },
   };
 }
@@ -91,17 +93,19 @@ export function putObjectDraft(type: PlainTypeName | 'stack-template', body: Jso
 /** Returns the draft that removes a template or an object below `types/`. */
 export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: string): Draft {
   const address = addressOf(type, name);
+  const notThere = `There is no ${kindOf(type)} "${name}"`;
   return {
     address,
     subject: `Delete ${type} ${name}`,
     isRemoval: true,
+    notThere,
     edits(desired) {
       const owner = type === 'clientcert' ? desired.owners.get(name) : undefined;
       if (owner !== undefined) {
         const instance = nameAt(owner);
         throw new ServiceError('conflict', `The clientcert "${name}" is made by the stack instance "${instance}"`);
       }
-      return removal(desired, address, `There is no ${kindOf(type)} "${name}"`);
+      return removal(desired, address, notThere);
     },
   };
 }
@@ -141,13 +145,15 @@ export function putClientDraft(body: JsonMap, by?: Client): Draft {
 export function deleteClientDraft(given: string, by?: Client): Draft {
   const serial = serialOf(given);
   const address = addressOf('client', serial);
+  const notThere = `There is no client "${serial}"`;
   return {
     address,
     subject: `Remove client ${serial}`,
     isRemoval: true,
+    notThere,
     edits(desired) {
       if (serial === by?.serial) refuseOwnEnd(desired, by, 'remove its own record');
-      return removal(desired, address, `There is no client "${serial}"`);
+      return removal(desired, address, notThere);
     },
   };
 }

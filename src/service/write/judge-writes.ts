@@ -3,15 +3,16 @@ import type { Steps } from '../../base/steps.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import { tenantOf } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { NewCommit } from '../../repository/publisher.ts';
 import { registryOf } from '../caller.ts';
+import { Scope } from '../scope.ts';
 import { desiredAfter } from './check-edits.ts';
-import type { FileEdit } from './draft.ts';
+import type { FileEdit, WriteOrder } from './draft.ts';
 import { fileOf } from './object-file.ts';
 import type { PendingWrite, WriteRequest } from './pending-write.ts';
-import { WriteLimits } from './write-limits.ts';
 
 /** The verdict on a write: a commit, nothing to change, or a refusal. */
 export type WriteVerdict =
@@ -87,23 +88,44 @@ export function* judgeRequest(
   // Of the state that the write would change: a write before this one may have removed the client.
   const refusal = request.order.refusal(registryOf(before));
   if (refusal !== undefined) throw refusal;
-  const limits = WriteLimits.of(request.order, before);
-  limits?.requireOwn(request.draft);
-  try {
-    const judged = yield* judgeEdits(request, before);
-    if (judged.edits.length > 0) limits?.requireSeen(request.draft, judged.desired);
-    return judged;
-  } catch (error) {
-    throw limits === undefined ? error : limits.redact(error);
+  const { draft, order } = request;
+  const scope = new Scope(order.by, { desired: () => before, rows: order.recorded });
+  requireAccess(request, before, scope);
+  const edits = draft.edits(before);
+  if (edits.length === 0) return { edits, desired: before, derivation: undefined };
+  const derivation = yield* desiredAfter(before, edits, draft);
+  const { desired } = derivation;
+  if (!draft.isRemoval) requireOwnTenant(order.by, fileOf(desired.catalog, draft.address)?.object);
+  return { edits, desired, derivation };
+}
+
+/**
+ * Throws unless the client may write the object of a draft, at the version that it names. An object that the client does not see is
+ * answered as one that there is not, except that its name cannot be used.
+ */
+function requireAccess(
+  { draft, order }: Pick<WriteRequest, 'draft' | 'order'>,
+  before: DesiredState,
+  scope: Scope,
+): void {
+  const { address, isRemoval, notThere = '' } = draft;
+  if (address === 'tree' && !scope.isWhole) {
+    throw new ServiceError('not_allowed', 'This client sees a part of all objects: it may not write the tree');
+  }
+  const isSeen = scope.seesObject(address);
+  if (isRemoval && !isSeen) throw new ServiceError('not_found', notThere);
+  requireMatch(address, order, isSeen ? blobOf(before, address) : null);
+  if (!scope.exists(address)) return;
+  if (!isSeen) throw new ServiceError('conflict', `The name of ${address} is taken; this client does not see by what`);
+  if (!scope.ownsObject(address)) {
+    throw new ServiceError('not_allowed', `${address} is of no tenant, and written by clients without tenant only`);
   }
 }
 
-function* judgeEdits(request: Pick<WriteRequest, 'draft' | 'order'>, before: DesiredState): Steps<JudgedDraft> {
-  requireMatch(request, before);
-  const edits = request.draft.edits(before);
-  if (edits.length === 0) return { edits, desired: before, derivation: undefined };
-  const derivation = yield* desiredAfter(before, edits, request.draft);
-  return { edits, desired: derivation.desired, derivation };
+function requireOwnTenant({ tenant }: Client, object: unknown): void {
+  if (tenant === '' || tenantOf(object) === tenant) return;
+  const message = `This client makes objects of its tenant only: "tenant" has to be "${tenant}", or left out`;
+  throw new ServiceError('not_allowed', message);
 }
 
 /** Throws where another client changed the object since the write was first judged. */
@@ -116,15 +138,13 @@ function requireUnchanged(write: PendingWrite, base: DesiredState): void {
   write.firstSeen = oid;
 }
 
-function requireMatch({ draft, order }: Pick<WriteRequest, 'draft' | 'order'>, desired: DesiredState): void {
-  const { ifMatch, ifNoneMatch = [] } = order;
-  const oid = blobOf(desired, draft.address);
+function requireMatch(address: string, { ifMatch, ifNoneMatch = [] }: WriteOrder, oid: string | null): void {
   if (oid !== null && (ifNoneMatch.includes(oid) || ifNoneMatch.includes('*'))) {
-    const message = `${draft.address} exists already, which If-None-Match rules out`;
+    const message = `${address} exists already, which If-None-Match rules out`;
     throw new ServiceError('precondition_failed', message);
   }
   if (ifMatch === undefined || (oid !== null && (ifMatch.includes(oid) || ifMatch.includes('*')))) return;
-  const message = `${draft.address} is not the version that If-Match names; read it again`;
+  const message = `${address} is not the version that If-Match names; read it again`;
   throw new ServiceError('precondition_failed', message);
 }
 

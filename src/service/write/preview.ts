@@ -5,7 +5,7 @@ import type { RunInSlices } from '../../base/slices.ts';
 import { judge } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
-import { partOfState } from '../seen-sources.ts';
+import { Scope } from '../scope.ts';
 import type { BranchView } from './branch-view.ts';
 import type { Draft, FileEdit, Preview, WriteOrder } from './draft.ts';
 import { judgeRequest } from './judge-writes.ts';
@@ -51,8 +51,8 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
     const isJudged = isApproved || derivation === undefined;
     const { held } = isJudged ? after : await inSlices(judge(derivation, safety()));
     const servers = serverChanges({ before, after, held: new Set(held.keys()) });
-    const parts = [before, after].flatMap((state) => partOfState(state, order.by, order.recorded)?.view ?? []);
-    const seen = servers.filter(({ server }) => parts.length === 0 || parts.some((view) => view.seesServer(server)));
+    const scopes = [before, after].map((state) => new Scope(order.by, { desired: () => state, rows: order.recorded }));
+    const seen = servers.filter(({ server }) => scopes.some((scope) => scope.seesServer(server)));
     return { diff: diffOf(before, edits), servers: seen };
   }
 

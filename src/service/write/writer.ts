@@ -1,6 +1,7 @@
 // The writes of the API. Every write becomes a commit; see docs/rest.md, writes. drafts.ts defines what each write changes in the files,
 // write-queue.ts publishes it.
 import type { Json, JsonMap } from '../../model/json.ts';
+import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Caller } from '../caller.ts';
 import type { PresentRows } from '../views.ts';
@@ -17,7 +18,6 @@ import {
 } from './drafts.ts';
 import type { TakeBack } from './pending-write.ts';
 import type { PreviewWrite } from './preview.ts';
-import { ofTenant } from './write-limits.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 interface WriterOptions {
@@ -104,6 +104,11 @@ export function createWriter({ queue, preview, approveDeletes, isTerminating, re
     },
     putTree: async (order: WriteOrder, body: Json): Promise<WriteResult> => submit(putTreeDraft(body), order),
   };
+}
+
+/** Returns the fields of a body with the client's tenant, if they name none. */
+function ofTenant<Body extends object>({ tenant }: Client, body: Body): Body {
+  return tenant === '' || Object.hasOwn(body, 'tenant') ? body : { ...body, tenant };
 }
 
 /** Throws where the body is no instance: the client may have meant to write a template. */
