@@ -179,6 +179,12 @@ class Rules {
     return written !== undefined && this.mayTenant(written.tenant) && (node !== undefined || this.isSite(written.tag));
   }
 
+  /** The one node of a client is no foreign one while it does not exist. */
+  isOwnAbsent(name: string): boolean {
+    const instance = this.instanceOf(name)?.instance;
+    return name === this.client.node && (instance === undefined || isForeign(this.estate, instance));
+  }
+
   server(name: string): boolean {
     return this.client.node === undefined && this.record(name);
   }
@@ -419,7 +425,16 @@ function* readsOf(
 }
 
 const LISTS = [
-  ...['/stacks/instances', '/stacks/templates', '/clients', '/types', '/types/all', '/types/role', '/types/clientcert'],
+  ...[
+    '/',
+    '/stacks/instances',
+    '/stacks/templates',
+    '/clients',
+    '/types',
+    '/types/all',
+    '/types/role',
+    '/types/clientcert',
+  ],
   ...['/hiera/all', '/hiera/all?info=true', '/tree', '/operations/status', '/operations/servers', '/operations/held'],
   ...['/operations/recorded', '/operations/clients', '/operations/notifications', '/operations/problems'],
   ...['/operations/events', '/openapi.json', '/agent/actions?wait=0', '/operations/servers?search=inst'],
@@ -507,7 +522,7 @@ async function checkReads(estate: Estate, kind: string, ask: Controller['ask']):
   for (const name of nodes) {
     for (const path of [`/hiera/${name}/`, `/hiera/${name}/note`, `/hiera/${name}/?info=true`]) {
       const reply = await ask(kind, 'GET', path);
-      const status = rules.record(name) ? 200 : isWhole ? 404 : 403;
+      const status = rules.record(name) ? 200 : isWhole || rules.isOwnAbsent(name) ? 404 : 403;
       expect({ kind, path, status: reply.status }).toEqual({ kind, path, status });
       requireNone(`${kind} ${path}`, reply, hidden, path);
     }
@@ -728,7 +743,9 @@ async function checkOperations(
     const mayTell = isOfNode && writes !== 'none' && rules.record(name) && (tenant === '' || of === tenant);
     const digest = 'd'.repeat(22);
     const status = await send('POST', `/hiera/${name}/applied`, { digest, outcome: 'applied' });
-    expect({ kind, name, isRefused: status === 403 }).toEqual({ kind, name, isRefused: !mayTell });
+    // Of its one node that does not exist, a client is told that.
+    const isRefused = !mayTell && (writes === 'none' || !rules.isOwnAbsent(name));
+    expect({ kind, name, isRefused: status === 403 }).toEqual({ kind, name, isRefused });
   }
   for (const [index, { tenant: of }] of estate.instances.entries()) {
     const [instance, isSeen] = [`inst${index}`, rules.instance(index)];
