@@ -2,6 +2,7 @@
 
 import { type Steps, visitAll } from '../../base/steps.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
+import { stateWithReason } from '../../machine/reasons.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import { isNarrow } from '../../model/least-rights.ts';
 import { PROXIED } from '../../model/names.ts';
@@ -266,5 +267,5 @@ function summarize([first]: readonly WaitingItem[], counts: StateCounts): string
   if (first === undefined) return total === 1 ? 'its server is done' : all;
   if (first.resource === null) return open === 0 ? first.reason : `${first.reason}; servers that are not done: ${open}`;
   const others = open > 1 ? `; others that are not done: ${open - 1}` : '';
-  return `${first.resource} is ${first.state}: ${first.reason}${others}`;
+  return `${first.resource} is ${stateWithReason(first.state, first.reason)}${others}`;
 }

@@ -3,12 +3,14 @@ import type { Steps } from '../../base/steps.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import { splitAddress } from '../../model/address.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { NewCommit } from '../../repository/publisher.ts';
 import { registryOf } from '../caller.ts';
+import { notFound } from '../refusals.ts';
 import { desiredAfter } from './check-edits.ts';
-import type { FileEdit } from './draft.ts';
+import type { Draft, FileEdit } from './draft.ts';
 import { fileOf } from './object-file.ts';
 import type { PendingWrite, WriteRequest } from './pending-write.ts';
 import { WriteLimits } from './write-limits.ts';
@@ -94,8 +96,20 @@ export function* judgeRequest(
     if (judged.edits.length > 0) limits?.requireSeen(request.draft, judged.desired);
     return judged;
   } catch (error) {
-    throw limits === undefined ? error : limits.redact(error);
+    throw limits === undefined ? withSuggestedName(error, request.draft, before) : limits.redact(error);
   }
+}
+
+/** Returns the error with the name that was perhaps meant, if a draft removes an object that is absent. */
+function withSuggestedName(error: unknown, { address, isRemoval }: Draft, { catalog }: DesiredState): unknown {
+  if (!isRemoval || !(error instanceof ServiceError) || error.code !== 'not_found') return error;
+  const [type, name] = splitAddress(address);
+  const known = [...catalog.files.values()].filter((file) => file.type === type);
+  return notFound(
+    error.message,
+    name,
+    known.map((file) => file.name),
+  );
 }
 
 function* judgeEdits(request: Pick<WriteRequest, 'draft' | 'order'>, before: DesiredState): Steps<JudgedDraft> {
