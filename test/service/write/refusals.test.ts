@@ -4,7 +4,6 @@ import { invariant } from '../../../src/base/invariant.ts';
 import { finish } from '../../../src/base/steps.ts';
 import { derive } from '../../../src/derive.ts';
 import { desiredAfter } from '../../../src/service/write/check-edits.ts';
-import { judgeRequest } from '../../../src/service/write/judge-writes.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';
 import {
   deleteClientDraft,
@@ -14,10 +13,11 @@ import {
   putObjectDraft,
   putTreeDraft,
 } from '../../../src/service/write/drafts.ts';
+import { judgeRequest } from '../../../src/service/write/judge-writes.ts';
 import { snapshotOf } from '../../catalog/snapshots.ts';
 import { deletionFacts, removalsOf } from '../../desired/facts.ts';
-import { DraftedRepository } from '../../support/drafted-repository.ts';
 import { allowed } from '../../support/allowed.ts';
+import { DraftedRepository } from '../../support/drafted-repository.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
 import { ADMINISTRATOR as ADMINISTRATOR_CLIENT } from '../service.ts';
 import { FILES, put, type RefusedRow, remove } from './stacks.ts';
