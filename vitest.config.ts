@@ -47,6 +47,9 @@ const ALONE = [
   'test/repository/hostile-push.test.ts',
 ];
 
+/** Commands that a test calls in its own process run in the root folder: in this one they would find a demo. */
+const IN_ROOT_FOLDER = { npm_package_name: 'treeline', npm_lifecycle_event: 'test', INIT_CWD: '/' };
+
 /** Run on a real PostgreSQL too. Of scenarios, test:long runs all on it. */
 const ON_POSTGRES = [
   ...['delete-requests', 'events', 'rest-transcript', 'why'].map((name) => `test/scenario/${name}.test.ts`),
@@ -85,7 +88,7 @@ export default defineConfig({
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     // See bundle-once.ts.
-    env: { NODE_COMPILE_CACHE: COMPILED },
+    env: { NODE_COMPILE_CACHE: COMPILED, ...IN_ROOT_FOLDER },
     testTimeout: 30_000,
     hookTimeout: 60_000,
     coverage: {

@@ -17,9 +17,11 @@ process.stdout.on('error', (error) => {
 const isClone = existsSync(join(import.meta.dirname, 'cli', 'run.ts'));
 
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
-  // Of TypeScript, Node keeps what it made of it: that halves the processor time of a start. In the clone's own node_modules,
-  // as who may write there may change the program. The files of a package are JavaScript, where it would save little.
-  if (isClone) keepCompiled(join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled'));
+  // Node keeps the JavaScript that it makes of TypeScript: that halves the processor time of a start. The cache is in the
+  // clone's own node_modules, since a user who may write there may change the program anyway. Each user has a folder of their
+  // own: nobody else may write to it, and it is in nobody's way. The files of a package are JavaScript, and need no cache.
+  if (isClone)
+    keepCompiled(join(import.meta.dirname, '..', 'node_modules', `.cache-${process.getuid?.()}`, 'compiled'));
   const { run } = await import('./cli/run.ts');
   await run();
 } else {

@@ -50,8 +50,8 @@ describe('treeline', () => {
     ],
     ['rollback', ['rollback'], "unknown command 'rollback'\n(revert the commit and push: git revert COMMIT)"],
     ['get', ['get', 'nodes'], "unknown command 'get'\n(all instances, or one with its servers: treeline status;"],
-    ['plan without a base', ['plan'], '--base <revision>'],
-    ['plan of a revision that is none', ['plan', '--base=-x', '--head', 'HEAD'], '"-x" is no revision of git'],
+    ['plan without a base', ['plan', ROOT], '--base <revision>'],
+    ['plan of a revision that is none', ['plan', ROOT, '--base=-x', '--head', 'HEAD'], '"-x" is no revision of git'],
     ['proxy without settings', ['proxy'], 'treeline: say where the settings of the proxy are: --config FILE'],
     ['no option that it has', ['validate', '--bogus'], "unknown option '--bogus'"],
     ['no argument where one is needed', ['explain'], "missing required argument 'node'"],
@@ -225,7 +225,7 @@ describe('treeline schemas', () => {
       code: 3,
       stderr: `treeline: the folder ${missing} cannot be used: it is not there\n`,
     });
-    expect(await treeline(['schemas'])).toMatchObject({
+    expect(await treeline(['schemas'], { cwd: ROOT })).toMatchObject({
       code: 3,
       stderr: `treeline: ${join(ROOT, 'schemas')} is where Treeline keeps its own: name the folder of a stacks repository\n`,
     });

@@ -82,12 +82,25 @@ const DEPTH_MAX = 64;
 /** Keys, values, lists and maps of one file. Half a million, which a megabyte can hold, take seconds in every stage. */
 const EVENTS_MAX = 50_000;
 
-/** The core schema of YAML 1.2 for plain scalars, in the order in which its tags are tried. */
-const PLAIN_TAGS = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];
-type PlainTag = (typeof PLAIN_TAGS)[number];
+/** The tags of plain scalars in the order in which they are tried, and the spellings of their numbers. */
+interface PlainSchema {
+  readonly tags: readonly (typeof floatCoreTag | typeof boolCoreTag | typeof nullCoreTag)[];
+  /** The parser takes a number that is too large for a text; by its spelling it is a number. */
+  readonly number: RegExp;
+}
+
+/** The core schema of YAML 1.2. */
+const CORE: PlainSchema = {
+  tags: [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag],
+  number: /^(?:0o[0-7]+|0x[\da-fA-F]+|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)$/,
+};
 
 /** Numbers of YAML 1.1: `0644` is 420. Its words for true and false are tried by {@link plainValue11}. */
-const PLAIN_TAGS_11 = [nullCoreTag, intYaml11Tag, floatYaml11Tag];
+const YAML_11: PlainSchema = {
+  tags: [nullCoreTag, intYaml11Tag, floatYaml11Tag],
+  number:
+    /^[-+]?(?:0b[01][01_]*|0[0-7_]+|0x[\da-fA-F][\da-fA-F_]*|[1-9][\d_]*|\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*)(?:[eE][-+]\d+)?)$/,
+};
 
 /** Reads a file's bytes, or a text that is known to be right UTF-8. Never throws for what stands in the file. */
 export function parseYaml(file: string, source: Uint8Array | string): YamlDocument {
@@ -269,18 +282,18 @@ function readScalar(reader: EventReader, event: ScalarEvent, pointer: string): J
   return value;
 }
 
-function plainValue(text: string, tags: readonly PlainTag[] = PLAIN_TAGS): Json {
+function plainValue(text: string, { tags, number }: PlainSchema = CORE): Json {
   for (const tag of tags) {
     const value = tag.resolve(text, false, tag.tagName);
     if (value !== NOT_RESOLVED) return value;
   }
-  return text;
+  return number.test(text) ? Number.POSITIVE_INFINITY : text;
 }
 
 /** Returns what the YAML readers of Ruby and Python make of a plain text: they follow YAML 1.1, but take `y` and `n` for texts. */
 function plainValue11(text: string): Json {
   if (/^(?:yes|true|on)$/i.test(text)) return true;
-  return /^(?:no|false|off)$/i.test(text) ? false : plainValue(text, PLAIN_TAGS_11);
+  return /^(?:no|false|off)$/i.test(text) ? false : plainValue(text, YAML_11);
 }
 
 /** An event of a file of another tool, in the order of the text. `end` closes the last map or list that is open. */

@@ -36,11 +36,11 @@ export function addClientCommand(program: Command): void {
   const client = program.command('client').description('register clients of the REST interface, list and remove them');
   const add = withRights(client.command('add'))
     .description(
-      'register a certificate with a running controller (--server, TREELINE_SERVER), or else print the client file to commit',
+      'register a certificate with a running controller (--server, TREELINE_SERVER, or a demo), or else print the client file to commit',
     )
     .argument('<certificate>', "the client's certificate, PEM")
     .option('--description <words>', "who it is; default: the certificate's common name")
-    .option('--print', 'print the client file, and register nothing, also where TREELINE_SERVER is set');
+    .option('--print', 'print the client file, and register nothing');
   addOptionalServerOptions(add).action(addClient);
   addNewCommand(client);
   const list = client
@@ -78,11 +78,12 @@ async function addClient(certificate: string, options: Adding, command: Command)
   if (fault !== undefined) {
     process.stderr.write(`# warning: ${certificate} ${fault}, and admits no client; ${RENEWAL}\n`);
   }
-  const server = options.print ? undefined : serverIn(options);
+  const server = options.print ? undefined : await serverIn(options);
   if (server !== undefined) {
     const answer = (await postTo(server, '/clients', client)) as { readonly message: string };
-    if (command.getOptionValueSource('server') === 'env') {
-      const where = `${server.server}, which TREELINE_SERVER names`;
+    const source = command.getOptionValueSource('server');
+    if (source !== 'cli') {
+      const where = source === 'env' ? `${server.server}, which TREELINE_SERVER names` : `the demo, ${server.server}`;
       process.stderr.write(`# registered with ${where}; --print prints the file instead\n`);
     }
     print(`${answer.message}: ${client.serial}`);

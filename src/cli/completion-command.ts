@@ -1,5 +1,5 @@
 // `treeline completion`: prints what completes the command line in a shell, made from the commands themselves.
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, InvalidArgumentError } from 'commander';
 import type { Overview } from '../service/answers.ts';
 import { print, visibleLine } from './output.ts';
 import { addOptionalServerOptions, getFrom, requireServer, type ServerOptions } from './server-connection.ts';
@@ -12,11 +12,15 @@ export function addCompletionCommand(program: Command, createWhole: () => Promis
   const command = program
     .command('completion')
     .description('print a script that completes commands, options and instances in a shell')
-    .addArgument(new Argument('<shell>', 'whose script; instances: the names that the scripts ask for').choices(SHELLS))
+    .addArgument(
+      new Argument('<shell>', 'whose script; instances: the names that the scripts ask for')
+        .choices(SHELLS)
+        .argParser(readShell),
+    )
     .addHelpText(
       'after',
       '\nIn ~/.bashrc: eval "$(treeline completion bash)". In ~/.zshrc, after compinit: eval "$(treeline completion zsh)".' +
-        '\nInstances are completed where TREELINE_SERVER is set.',
+        '\nInstances are completed if TREELINE_SERVER is set, and in the folder of a demo.',
     );
   addOptionalServerOptions(command).action(async (shell: Shell, options: Partial<ServerOptions>) => {
     if (shell === 'instances') {
@@ -26,6 +30,12 @@ export function addCompletionCommand(program: Command, createWhole: () => Promis
       print(shell === 'bash' ? bashScript(await createWhole()) : zshScript(await createWhole()));
     }
   });
+}
+
+function readShell(text: string): Shell {
+  const shell = SHELLS.find((each) => each === text);
+  if (shell === undefined) throw new InvalidArgumentError('The supported shells are bash and zsh.');
+  return shell;
 }
 
 /** What may stand behind a command. */
@@ -81,7 +91,7 @@ function findingOf(offers: readonly Offer[]): string {
     '      esac',
     `      case "$at" in ${inQuotes(offers.filter(({ takesInstance }) => takesInstance).map(({ path }) => path))}) names=yes ;; esac ;;`,
     '  esac',
-    `  if [[ -n "$names" && "$current" != -* && -n "\${TREELINE_SERVER-}" ]]; then`,
+    `  if [[ -n "$names" && "$current" != -* && ( -n "\${TREELINE_SERVER-}" || -d .treeline ) ]]; then`,
     '    names="$(treeline completion instances 2>/dev/null)"',
     '  else',
     "    names=''",

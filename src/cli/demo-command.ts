@@ -79,7 +79,8 @@ async function runDemo(folder: string): Promise<void> {
     for (const { servers } of sites) await servers.stop();
   };
   const running = runUntilSignalled({ stop }, log);
-  await Promise.race([running, watchUntilDone(controller, print)]);
+  const isStopped = await Promise.race([running.then(() => true), watchUntilDone(controller, print)]);
+  if (isStopped) return;
   const shown = await Promise.all(sites.map(async (site) => ({ ...site, servers: await site.servers.list() })));
   const places = {
     folder,
@@ -140,18 +141,19 @@ const POLL_MS = 200;
 const WATCH_MS_MAX = 60_000;
 
 /**
- * Resolves when every instance is done, or no longer waits for anything but a person, or a minute has passed. Prints
- * nothing where all is up from the beginning.
+ * Resolves with false when every instance is done or waits for an operator only, or when a minute has passed. Prints
+ * nothing if all is up from the beginning.
  */
-async function watchUntilDone(controller: Controller, print: (line: string) => void): Promise<void> {
+async function watchUntilDone(controller: Controller, print: (line: string) => void): Promise<false> {
   const told = new Map<string, string>();
   for (let waited = 0; waited < WATCH_MS_MAX; waited += POLL_MS) {
     const ready = controller.ready();
-    if (ready === true && tellAll(controller.reader, told, print)) return;
+    if (ready === true && tellAll(controller.reader, told, print)) return false;
     await sleep(POLL_MS);
   }
   const ready = controller.ready();
   if (ready !== true) throw new CommandFailure(`the controller does not get ready: ${ready}`);
+  return false;
 }
 
 /** Prints every status that is new, and returns true where nothing is in progress. */

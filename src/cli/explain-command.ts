@@ -1,6 +1,9 @@
 // `treeline explain`: prints all layers of a node's configuration, in a directory or as a running controller has it, and
 // what differs between two commits or after an approval.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
+import { TREE_FILE } from '../catalog/paths.ts';
 import { compareExplanations } from '../hiera/explain-node.ts';
 import type { NodeExplanation } from '../model/explanation.ts';
 import { SourceError } from '../repository/source.ts';
@@ -38,8 +41,8 @@ const HELP = `
 A key is shown with all layers of the node, specific to general: * marks those
 that decide.
 
-With --server (or TREELINE_SERVER) a running controller is asked, unless --dir
-or --diff is given.
+With --server (or TREELINE_SERVER), or in the folder of a demo, the running
+controller answers, unless --dir or --diff is given.
 
 Exit code 0: explained, 3: could not run, also for an unknown node or key.
 
@@ -93,7 +96,7 @@ function checkOptions(
 }
 
 async function explained(subject: Subject, options: Options, isDirectory: boolean): Promise<NodeExplanation> {
-  const server = isDirectory ? undefined : serverIn(options);
+  const server = isDirectory || standsInLayout(options) ? undefined : await serverIn(options);
   if (server !== undefined) return (await getFrom(server, pathOf(subject))) as NodeExplanation;
   return await withStates(options, async (states) => {
     const state = await states.directory();
@@ -102,6 +105,11 @@ async function explained(subject: Subject, options: Options, isDirectory: boolea
     if (isUnset(subject, [explanation])) throw await missingKey(state, subject);
     return explanation;
   });
+}
+
+/** A demo does not hide the layout in which the user stands; a server that is named does. */
+function standsInLayout({ dir, server }: Options): boolean {
+  return server === undefined && existsSync(join(fromUserDirectory(dir), TREE_FILE));
 }
 
 async function withStates<Value>({ dir }: Options, work: (states: States) => Promise<Value>): Promise<Value> {

@@ -106,7 +106,7 @@ async function readPlanVisibly(...order: Parameters<typeof readPlan>): Promise<P
 /** A base leaves out a controller that only the environment names. Only a controller knows approvals. */
 async function controllerIn(options: PlanOptions, isAsked: boolean): Promise<ServerOptions | undefined> {
   if (options.base !== undefined && !isAsked) return undefined;
-  return options.approval === undefined ? serverIn(options) : await requireServer(options);
+  return options.approval === undefined ? await serverIn(options) : await requireServer(options);
 }
 
 async function readPlan(

@@ -1,4 +1,5 @@
 // Connects to a running controller: it finds the address and the client certificate, and sends requests.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { BrokenAnswer, sendToController } from '../base/controller-request.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -22,8 +23,8 @@ export interface ServerOptions {
 export const EMPTY_ARGUMENT = 'an argument is empty: a shell variable that is not set makes such a one';
 
 /**
- * Adds the options that say which server, and with which certificate; each may come from the environment. Where nothing is
- * said at all, the demo of the folder in which the user stands is asked, as its administrator.
+ * Adds the options that say which server, and with which certificate; each may come from the environment. Without any of
+ * them, the command connects to the demo of the user's folder or of a folder above, as its administrator.
  */
 export function addServerOptions(command: Command): Command {
   for (const option of serverOptions()) command.addOption(option);
@@ -36,23 +37,21 @@ export function addServerOptions(command: Command): Command {
   });
 }
 
-/** Returns the options, or those of the demo in the user's folder where none is given. Throws CommandFailure else. */
-export async function requireServer({ server, cert, key, ca }: Partial<ServerOptions>): Promise<ServerOptions> {
-  if (server !== undefined && cert !== undefined && key !== undefined && ca !== undefined) {
-    return { server, cert, key, ca };
-  }
-  const said = { server, cert, key, ca };
-  const missing = SERVER_OPTIONS.filter((name) => said[name] === undefined);
-  const demo = missing.length === SERVER_OPTIONS.length ? await findDemo(fromUserDirectory('.')) : undefined;
-  if (demo === undefined) throw new CommandFailure(missingText(missing));
-  return demo;
+/** Returns the options, or those of the demo if none is given. Throws CommandFailure if there is no demo, or some are missing. */
+export async function requireServer(options: Partial<ServerOptions>): Promise<ServerOptions> {
+  const missing = SERVER_OPTIONS.filter((name) => options[name] === undefined);
+  const server = missing.length > 0 && missing.length < SERVER_OPTIONS.length ? undefined : await serverIn(options);
+  if (server === undefined) throw new CommandFailure(missingText(missing));
+  return server;
 }
 
 function missingText(missing: readonly (keyof ServerOptions)[]): string {
   const options = missing.map((name) => `--${name}`).join(', ');
   const variables = missing.map((name) => `TREELINE_${name.toUpperCase()}`).join(', ');
   const isPart = missing.length < SERVER_OPTIONS.length;
-  const advice = isPart ? 'all four are needed, or none in the folder of a demo' : 'no demo was found in this folder';
+  const advice = isPart
+    ? 'all four are needed, or none in the folder of a demo'
+    : 'no demo was found in this folder or above';
   return `say which controller, and who asks: ${options} (or ${variables}); ${advice}`;
 }
 
@@ -64,15 +63,24 @@ export function addOptionalServerOptions(command: Command): Command {
   return command;
 }
 
-/** Returns the options where a server is named, else undefined. Throws CommandFailure where only part of them is. */
-export function serverIn(options: Partial<ServerOptions>): ServerOptions | undefined {
+/**
+ * Returns the options if a server is named, and those of the demo if none is given; undefined if there is neither. Throws
+ * CommandFailure if a server is named and other options are missing.
+ */
+export async function serverIn(options: Partial<ServerOptions>): Promise<ServerOptions | undefined> {
   const { server, cert, key, ca } = options;
+  if (SERVER_OPTIONS.every((name) => options[name] === undefined)) return await findDemo(fromUserDirectory('.'));
   if (server === undefined) return undefined;
   if (cert !== undefined && key !== undefined && ca !== undefined) return { server, cert, key, ca };
   throw new CommandFailure('with --server (or TREELINE_SERVER), --cert, --key and --ca are needed too');
 }
 
 function serverOptions(): Option[] {
+  // An empty variable counts as not set. An option that is given and empty is an error.
+  for (const name of SERVER_OPTIONS) {
+    const variable = `TREELINE_${name.toUpperCase()}`;
+    if (process.env[variable] === '') delete process.env[variable];
+  }
   return [
     new Option('--server <url>', 'the REST interface, such as https://treeline.example:8443').env('TREELINE_SERVER'),
     new Option('--cert <file>', "the client's certificate, PEM").env('TREELINE_CERT'),
@@ -91,13 +99,30 @@ export class RefusedRequest extends CommandFailure {
   }
 }
 
+/** How a read is made. */
+interface Read extends Pick<Sent, 'headers' | 'timeoutMs'> {
+  /** Until then (`performance.now()`), a refused connection is tried again: the controller may be starting. */
+  readonly refusedUntil?: number;
+}
+
+const REFUSED_RETRY_MS = 1_000;
+
 /** Returns the body of a read. Throws RefusedRequest with the server's own words, else CommandFailure. */
-export function getFrom(
-  server: ServerOptions,
-  path: string,
-  more: Pick<Sent, 'headers' | 'timeoutMs'> = {},
-): Promise<unknown> {
-  return send(server, { path, ...more });
+export async function getFrom(server: ServerOptions, path: string, read: Read = {}): Promise<unknown> {
+  const { refusedUntil = 0, ...more } = read;
+  while (true) {
+    try {
+      return await send(server, { path, ...more });
+    } catch (error) {
+      if (!isConnectionRefused(error) || performance.now() >= refusedUntil) throw error;
+    }
+    await sleep(Math.min(REFUSED_RETRY_MS, Math.max(0, refusedUntil - performance.now())));
+  }
+}
+
+function isConnectionRefused(error: unknown): boolean {
+  const { cause } = error instanceof CommandFailure ? error : {};
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
 /** Sends a body and returns the answer's. Throws like {@link getFrom}. */

@@ -18,10 +18,12 @@ const HISTORY = 'history-';
  */
 const APPROVING_DIGITS_MIN = 20;
 
-/** Returns the full id of a commit. Throws CommandFailure where it is none that is known here, or it may be several. */
-export async function findCommit(server: ServerOptions, text: string): Promise<string> {
+/**
+ * Returns the full id of a commit. Throws CommandFailure if it is unknown here or ambiguous. `refusedUntil`: see {@link getFrom}.
+ */
+export async function findCommit(server: ServerOptions, text: string, refusedUntil?: number): Promise<string> {
   if (OID.test(text)) return text;
-  const known = SHORT_OID.test(text) ? await commitsOf(server) : [];
+  const known = SHORT_OID.test(text) ? await commitsOf(server, refusedUntil) : [];
   const found = onlyOne(text, known);
   if (found !== undefined) return found;
   try {
@@ -82,9 +84,9 @@ async function heldItems(server: ServerOptions): Promise<readonly HeldItem[]> {
 }
 
 /** A controller that is not ready names none. */
-async function commitsOf(server: ServerOptions): Promise<readonly string[]> {
+async function commitsOf(server: ServerOptions, refusedUntil = 0): Promise<readonly string[]> {
   try {
-    const { commit, newest } = (await getFrom(server, '/operations/status')) as Overview;
+    const { commit, newest } = (await getFrom(server, '/operations/status', { refusedUntil })) as Overview;
     return [commit, ...(newest === null ? [] : [newest.commit])];
   } catch (error) {
     if (error instanceof RefusedRequest && error.status === 503) return [];

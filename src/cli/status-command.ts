@@ -78,7 +78,7 @@ export function addStatusCommand(program: Command): void {
 async function wait(instance: string | undefined, options: Options & { readonly wait: string }): Promise<boolean> {
   const timeoutMs = options.timeout * 1000;
   const deadline = performance.now() + timeoutMs;
-  const commit = await findCommit(options, options.wait);
+  const commit = await findCommit(options, options.wait, deadline);
   const progress = (line: string): void => void process.stderr.write(`${visibleLine(line)}\n`);
   const { isDone, reason } = await waitUntilSettled(options, { commit, instance, timeoutMs, progress });
   if (!isDone) endNotDone(reason);

@@ -43,6 +43,7 @@ async function untilFollowed(
   deadline: number,
 ): Promise<string | undefined> {
   tell(`waiting until ${commit} is followed`);
+  const refusedUntil = deadline;
   let told = '';
   const tellOnce = (line: string): void => {
     if (line !== told) tell(line);
@@ -50,11 +51,11 @@ async function untilFollowed(
   };
   while (true) {
     try {
-      await getFrom(server, '/operations/status', { headers: { 'x-treeline-min-commit': commit } });
+      await getFrom(server, '/operations/status', { headers: { 'x-treeline-min-commit': commit }, refusedUntil });
       return undefined;
     } catch (error) {
       if (!(error instanceof RefusedRequest) || error.status !== 503) throw error;
-      const newest = await newestIn(server, tellOnce);
+      const newest = await newestIn(server, tellOnce, deadline);
       if (newest?.commit === commit)
         return `the commit ${commit} is not followed: ${newest.reason}; do: ${newest.action}`;
       const others = newest === null ? '' : `; the newest one, ${newest.commit}, is not either: ${newest.reason}`;
@@ -67,9 +68,13 @@ async function untilFollowed(
 }
 
 /** A controller that is not ready yet knows none, and says why. */
-async function newestIn(server: ServerOptions, tell: Awaited['progress']): Promise<Overview['newest']> {
+async function newestIn(
+  server: ServerOptions,
+  tell: Awaited['progress'],
+  refusedUntil: number,
+): Promise<Overview['newest']> {
   try {
-    const { newest, repository } = (await getFrom(server, '/operations/status')) as Overview;
+    const { newest, repository } = (await getFrom(server, '/operations/status', { refusedUntil })) as Overview;
     if (repository !== undefined)
       tell(`the repository could not be followed since ${repository.since}: ${firstLine(repository.reason)}`);
     return newest;
@@ -89,7 +94,7 @@ async function untilQuiet(
 ): Promise<Outcome> {
   const told = new Map<string, string>();
   while (true) {
-    const { instances } = (await getFrom(server, '/operations/status')) as Overview;
+    const { instances } = (await getFrom(server, '/operations/status', { refusedUntil: deadline })) as Overview;
     const awaited = instances.filter(({ name }) => instance === undefined || name === instance);
     if (instance !== undefined && awaited.length === 0 && told.size === 0) {
       throw new CommandFailure(`there is no stack instance "${instance}" at that commit`);

@@ -10,6 +10,12 @@ export function reasonText(reason: Reason | null): string {
   return reason === null ? '' : `${reason.code}: ${reason.text}`;
 }
 
+/** Returns `<state>: <reason>`; a code of the reason that repeats the state is left out. */
+export function stateWithReason(state: string, reason: string): string {
+  const prefix = `${state}: `;
+  return reason === '' || reason.startsWith(prefix) ? reason || state : `${prefix}${reason}`;
+}
+
 /** Returns true if both reasons are equal. */
 export function isSameReason(a: Reason | null, b: Reason | null): boolean {
   return a?.code === b?.code && a?.text === b?.text;

@@ -1,7 +1,7 @@
 // Starts a program, which waits for its input: every call reads it to its end before it acts, so the process can be
 // recorded first. If this process dies in between, the program finds an input that is empty or cut short, and ends.
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { quote, reasonOf } from '../base/wording.ts';
 import { MARK_VARIABLE } from './linux-processes.ts';
@@ -77,9 +77,19 @@ function start(program: Program, mark: string) {
 
 /** The system names the program also where it misses its interpreter. */
 function notStarted(error: unknown, file: string): LaunchError {
-  const advice = firstLineFault(file);
+  const advice = isExecutable(file) ? firstLineFault(file) : `make it executable: chmod +x ${file}`;
   const words = `the program could not be started: ${reasonOf(error)}${advice === undefined ? '' : `; ${advice}`}`;
   return new LaunchError(words, { cause: error });
+}
+
+/** A missing file is not a matter of its mode. */
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return !existsSync(file);
+  }
 }
 
 /** Returns what is wrong with the line of a script that names the program which runs it; undefined where nothing is known to be. */

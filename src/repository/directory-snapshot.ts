@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent, lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import { oidOf } from './git/git-object.ts';
@@ -27,7 +26,13 @@ const OF_OBJECTS = /^(?:types|stacks\/templates|stacks\/instances|clients)\//;
 const UNKNOWN_COMMIT = '0'.repeat(40);
 const DEPTH_MAX = 256;
 
-type DirectoryEntry = { readonly path: string; readonly kind: 'file' | 'symlink' | 'repository' };
+interface DirectoryEntry {
+  /** Its name in the snapshot, relative to the directory. */
+  readonly path: string;
+  /** Its path on this machine. File names are bytes, which need not be UTF-8. */
+  readonly place: Buffer;
+  readonly kind: 'file' | 'symlink' | 'repository';
+}
 
 /**
  * Returns the files below a directory, without `.git`, and without `node_modules` beside the objects. A repository inside is listed as a submodule
@@ -40,7 +45,7 @@ export async function readDirectory(directory: string, options: DirectoryOptions
   const blobs = new Map<string, Uint8Array>();
   try {
     for (const entry of await listEntries(directory, entriesMax)) {
-      const { file, bytes } = readEntry(directory, entry, blobBytesMax) ?? (await readLargeFile(directory, entry));
+      const { file, bytes } = readEntry(entry, blobBytesMax) ?? (await readLargeFile(entry));
       files.set(entry.path, file);
       if (bytes !== null && wants(entry.path, file.oid)) blobs.set(file.oid, bytes);
     }
@@ -56,31 +61,42 @@ async function listEntries(directory: string, entriesMax: number): Promise<reado
   const entries: DirectoryEntry[] = [];
   let seen = 0;
 
-  async function walk(prefix: string, depth: number): Promise<void> {
+  async function walk(folder: Buffer, prefix: string, depth: number): Promise<void> {
     if (depth > DEPTH_MAX) throw new SourceError(`directories are nested deeper than ${DEPTH_MAX} at "${prefix}"`);
-    const found = await readdir(join(directory, prefix), { withFileTypes: true });
+    const found = (await readdir(folder, { withFileTypes: true, encoding: 'buffer' }))
+      .map((entry) => ({ entry, name: decodeName(entry.name) }))
+      .sort((a, b) => compareNames(a.name, b.name));
     if (prefix !== '' && found.some(({ name }) => name === '.git')) {
-      entries.push({ path: prefix.slice(0, -1), kind: 'repository' });
+      entries.push({ path: prefix.slice(0, -1), place: folder, kind: 'repository' });
       return;
     }
-    for (const entry of found.sort((a, b) => compareNames(a.name, b.name))) {
-      if (SKIPPED.has(entry.name) && !OF_OBJECTS.test(prefix)) continue;
+    for (const { entry, name } of found) {
+      if (SKIPPED.has(name) && !OF_OBJECTS.test(prefix)) continue;
       if (++seen > entriesMax) {
         throw new SourceError(`"${directory}" holds more than ${entriesMax} files and directories: name a smaller one`);
       }
-      const path = `${prefix}${entry.name}`;
+      const path = `${prefix}${name}`;
+      const place = Buffer.concat([folder, SLASH, entry.name]);
       const kind = kindOf(entry);
-      if (entry.isDirectory()) await walk(`${path}/`, depth + 1);
-      else if (kind !== null) entries.push({ path, kind });
+      if (entry.isDirectory()) await walk(place, `${path}/`, depth + 1);
+      else if (kind !== null) entries.push({ path, place, kind });
     }
   }
 
-  await walk('', 0);
+  await walk(Buffer.from(directory), '', 0);
   return entries;
 }
 
+const SLASH = Buffer.from('/');
+
+/** Returns a name as a commit shows it: one that is not UTF-8 is decoded byte by byte. */
+function decodeName(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.includes('\ufffd') ? bytes.toString('latin1') : text;
+}
+
 /** Returns null for sockets, pipes and devices, which Git ignores too. */
-function kindOf(entry: Dirent): 'file' | 'symlink' | null {
+function kindOf(entry: Dirent<Buffer>): 'file' | 'symlink' | null {
   if (entry.isSymbolicLink()) return 'symlink';
   return entry.isFile() ? 'file' : null;
 }
@@ -94,8 +110,7 @@ interface ReadEntry {
  * Returns an entry, or undefined for a file larger than the limit. Reads synchronously: for thousands of small files the
  * way through the thread pool takes longer than the reading, and a command has nothing else to do meanwhile.
  */
-function readEntry(directory: string, { path, kind }: DirectoryEntry, blobBytesMax: number): ReadEntry | undefined {
-  const place = join(directory, path);
+function readEntry({ place, kind }: DirectoryEntry, blobBytesMax: number): ReadEntry | undefined {
   if (kind === 'repository') return { file: { mode: '160000', oid: UNKNOWN_COMMIT }, bytes: null };
   if (kind === 'symlink') {
     const target = readlinkSync(place, { encoding: 'buffer' });
@@ -107,8 +122,7 @@ function readEntry(directory: string, { path, kind }: DirectoryEntry, blobBytesM
   return { file: { mode: modeOf(stats), oid: oidOf({ type: 'blob', bytes }) }, bytes };
 }
 
-async function readLargeFile(directory: string, { path }: DirectoryEntry): Promise<ReadEntry> {
-  const place = join(directory, path);
+async function readLargeFile({ place }: DirectoryEntry): Promise<ReadEntry> {
   const stats = lstatSync(place);
   return { file: { mode: modeOf(stats), oid: await oidOfLargeFile(place, stats.size) }, bytes: null };
 }
@@ -117,7 +131,7 @@ function modeOf({ mode }: Stats): '100644' | '100755' {
   return (mode & 0o100) === 0 ? '100644' : '100755';
 }
 
-async function oidOfLargeFile(place: string, size: number): Promise<string> {
+async function oidOfLargeFile(place: Buffer, size: number): Promise<string> {
   const hash = createHash('sha1').update(`blob ${size}\0`);
   for await (const chunk of createReadStream(place)) hash.update(chunk);
   return hash.digest('hex');

@@ -104,7 +104,7 @@ export async function findProgram(
 }
 
 /** Returns why a path is no program that may be executed, as the end of a sentence that begins with it, or undefined. */
-export async function whyNotExecutable(path: string): Promise<string | undefined> {
+async function whyNotExecutable(path: string): Promise<string | undefined> {
   try {
     if (!(await stat(path)).isFile()) return 'is no file';
     await access(path, constants.X_OK);

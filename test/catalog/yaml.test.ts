@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { quote } from '../../src/base/wording.ts';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import { below } from '../../src/model/entry.ts';
 import { isMap, type Json } from '../../src/model/json.ts';
@@ -15,6 +16,7 @@ describe('values', () => {
   test.each([
     ['a: 1\nb: -2.5\nc: true\nd: null\ne: ~\nf:\n', { a: 1, b: -2.5, c: true, d: null, e: null, f: null }],
     ['a: yes\nb: off\nc: 2026-11-20\nd: 1:30\n', { a: 'yes', b: 'off', c: '2026-11-20', d: '1:30' }],
+    ['a: 1e\nb: 0X1F\nc: .e4\nd: 1_0e400\n', { a: '1e', b: '0X1F', c: '.e4', d: '1_0e400' }],
     ['a: "1.10"\nb: \'it\'\'s\'\nc: "\\u00e9\\n"\n', { a: '1.10', b: "it's", c: 'é\n' }],
     ['a: |\n  x\n  y\nb: >-\n  x\n  y\n', { a: 'x\ny\n', b: 'x y' }],
     ['1: a\nnull: b\n1.10: c\ntrue: d\n', { '1': 'a', null: 'b', '1.10': 'c', true: 'd' }],
@@ -122,6 +124,21 @@ describe('what is refused', () => {
         '3:4 unsafe_number /c ".nan" is no number that JSON can hold',
       ],
     ],
+    [
+      'a: 1e400\nb: [-1E+999, +.5e400]\nc: 1.5e309',
+      [
+        '1:4 unsafe_number /a "1e400" is no number that JSON can hold',
+        '2:5 unsafe_number /b/0 "-1E+999" is no number that JSON can hold',
+        '2:14 unsafe_number /b/1 "+.5e400" is no number that JSON can hold',
+        '3:4 unsafe_number /c "1.5e309" is no number that JSON can hold',
+      ],
+    ],
+    ...[`${'1'.repeat(310)}`, `-${'9'.repeat(310)}.5`, `0x${'f'.repeat(300)}`, `0o${'7'.repeat(400)}`].map(
+      (written): [string, string[]] => [
+        `a: ${written}`,
+        [`1:4 unsafe_number /a ${quote(written)} is no number that JSON can hold`],
+      ],
+    ),
     [`a: 0.${'9'.repeat(1000)}`, [`1:4 number_spelling /a 0.${'9'.repeat(38)}… is read as the number 1`]],
     [
       'a: 1.10\nb: 010\nc: 0o10\nd: +5',

@@ -78,10 +78,10 @@ describe.each(['bash', 'zsh'] as const)('in %s', (shell) => {
   });
 });
 
-it('names the shells that there are', async () => {
-  const { code, stderr } = await treeline(['completion', 'cmd']);
+it('names the supported shells', async () => {
+  const { code, stderr } = await treeline(['completion', 'powershell']);
   expect({ code, stderr }).toEqual({
     code: 3,
-    stderr: expect.stringContaining('Allowed choices are bash, zsh, instances'),
+    stderr: expect.stringContaining('The supported shells are bash and zsh.'),
   });
 });

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { compareNames } from '../../src/model/names.ts';
 import type { Settings } from '../../src/model/settings.ts';
 import { type ProcessResult, treeline } from '../support/command-line.ts';
+import { createGitRepository, runGit } from '../support/git-repository.ts';
 import { runController } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -104,6 +105,37 @@ not imported: 2 values
       report: { nodes: 2, differing: 0, keys: 6, leftOut: [], problems: [], differences: [] },
     });
     expect(filesOf(join(directory, 'stacks'))['tree.yaml']).toContain('name: r1\n');
+  });
+
+  it('lists files whose names are not UTF-8, which validate and explain read as a commit has them', async () => {
+    const directory = directoryOf(FILES);
+    function add(path: string): void {
+      writeFileSync(Buffer.from(`${directory}/${path}`, 'latin1'), 'port: 1\n');
+    }
+    add('inventory/host_vars/web-03\xe9.yml');
+    mkdirSync(Buffer.from(`${directory}/inventory/group_vars/d\xe9`, 'latin1'));
+    const { code, stdout, stderr } = await importIn(directory, 'inventory', '--out', 'stacks');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/host_vars\/web-03\ufffd\.yml:1 +its name is no text in UTF-8\n/);
+    expect(stdout).toMatch(/group_vars\/d\ufffd:1 +its name is no text in UTF-8\n/);
+
+    for (const path of ['stacks/notes\xe9.txt', 'stacks/stacks/instances/b\xe9.yaml']) add(path);
+    const checked = await treeline(['validate', 'stacks'], { cwd: directory });
+    expect([checked.code, checked.stderr]).toEqual([1, '']);
+    expect(checked.stdout).toMatch(/^stacks\/instances\/b\xe9\.yaml:1:1: error: .* \[bad_name\]\n/m);
+    expect(checked.stdout).toMatch(/, 1 error, /);
+    const stacks = join(directory, 'stacks');
+    await createGitRepository(stacks, { bare: false });
+    await runGit(['-C', stacks, 'add', '--all']);
+    await runGit(['-C', stacks, 'commit', '--quiet', '--message', 'x']);
+    const committed = await treeline(['validate', 'stacks', '--rev', 'HEAD'], { cwd: directory });
+    expect(committed).toEqual(checked);
+    const explained = await treeline(['explain', 'web-02.example.com', 'port', '--dir', 'stacks'], { cwd: directory });
+    expect([explained.code, explained.stderr, explained.stdout]).toEqual([
+      0,
+      '',
+      expect.stringMatching(/^port = 8080\n/),
+    ]);
   });
 
   it.each<[what: string, args: readonly string[], message: string]>([

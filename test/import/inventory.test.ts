@@ -62,6 +62,8 @@ test.each<[what: string, text: string, leftOut: string]>([
   ['null', 'a: ~\n', '1 a: it is null, and a record has no such value'],
   ['null in a map', 'a: { b: }\n', '1 a::b: it is null, and a record has no such value'],
   ['numbers that are not kept', 'a: 12345678901234567890\n', '1 a: no record can keep this number'],
+  ['numbers with an exponent that is too large', 'a: -1.5e+400\n', '1 a: no record can keep this number'],
+  ['numbers with too many digits', `a: 1_${'0'.repeat(310)}\n`, '1 a: no record can keep this number'],
   ['a key with a dot', 'a.b: 1\n', '1 a.b: the key holds "/" or "."'],
   ['a key of other letters', 'ä: 1\n', '1 ä: the key holds something else than letters, digits, "_", "-" and ":"'],
   ['a reserved key', 'stackInstance: 1\n', '1 stackInstance: the key is a reserved word'],

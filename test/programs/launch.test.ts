@@ -172,7 +172,7 @@ it.each([
     'dos.sh',
     '; its first line ends in CRLF, so that the system looks for "/bin/sh\\r"',
   ],
-  ['that may not be executed', 'plain.txt', 'EACCES'],
+  ['that may not be executed', 'plain.txt', 'plain.txt EACCES; make it executable: chmod +x /'],
 ])('a program %s is not started', async (_, name, words) => {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, 'script.sh'), '#!/no/such/interpreter\n', { mode: 0o755 });

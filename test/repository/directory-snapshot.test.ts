@@ -3,6 +3,7 @@ import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readDirectory } from '../../src/repository/directory-snapshot.ts';
+import { openLocalRepository } from '../../src/repository/local-repository.ts';
 import { SourceError } from '../../src/repository/source.ts';
 import { createGitRepository, runGit } from '../support/git-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -39,6 +40,29 @@ describe('readDirectory', () => {
     expect(blobs.has(files.get('large')?.oid ?? '')).toBe(false);
     expect(Buffer.from(blobs.get(files.get('tree.yaml')?.oid ?? '') ?? '').toString()).toBe('name: all\n');
     expect(blobs.size).toBe(4);
+  });
+
+  it('names files that are not UTF-8 as a commit of them does', async () => {
+    const directory = temporaryDirectory();
+    await createGitRepository(directory, { bare: false });
+    const folder = Buffer.from(`${directory}/stacks/caf\xe9/`, 'latin1');
+    await mkdir(folder, { recursive: true });
+    for (const name of ['b\xff.yaml', 'b\xfe.yaml', '\xc3\xa9.yaml']) {
+      await writeFile(Buffer.concat([folder, Buffer.from(name, 'latin1')]), name);
+    }
+    await symlink('tree.yaml', Buffer.from(`${directory}/link\xe9`, 'latin1'));
+    await writeFile(Buffer.from(`${directory}/large\xe9`, 'latin1'), 'x'.repeat(1024 * 1024 + 1));
+    await runGit(['-C', directory, 'add', '--all']);
+    await runGit(['-C', directory, 'commit', '--quiet', '--message', 'x']);
+    const repository = await openLocalRepository(directory);
+    const committed = await repository.snapshot(await repository.resolve('HEAD'), () => true);
+    repository.close();
+
+    const { files, blobs } = await readDirectory(directory);
+
+    expect(new Map([...files].sort())).toEqual(new Map([...committed.files].sort()));
+    expect([...files.keys()]).toContain('stacks/caf\xe9/b\xff.yaml');
+    expect(blobs.size).toBe(3);
   });
 
   it('leaves out .git, and node_modules where no objects stand, and does not enter another repository', async () => {

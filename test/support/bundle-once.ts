@@ -16,10 +16,10 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Plugin, rolldown } from 'rolldown';
-import { BUNDLED, ROOT, SOURCE } from './command-line.ts';
+import { BUNDLED, CACHE, ROOT, SOURCE } from './command-line.ts';
 
 /** The folder in which Node keeps compiled modules during the tests. */
-export const COMPILED = `${ROOT}/node_modules/.cache/compiled`;
+export const COMPILED = `${CACHE}/compiled`;
 
 const DAY_MS = 86_400_000;
 

@@ -12,7 +12,7 @@ export interface ProcessResult {
 }
 
 export interface RunOptions {
-  /** Where the person stands. */
+  /** The working directory; default: the root folder. In the root of the repository, commands would find a demo that runs there. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** The command is ended after this time. */
@@ -23,8 +23,10 @@ export interface RunOptions {
 export const ROOT = join(import.meta.dirname, '..', '..');
 /** The program as it is in the repository. */
 export const SOURCE = `${ROOT}/src/cli.js`;
+/** Where this user keeps what is made of the sources, as the program does. */
+export const CACHE = `${ROOT}/node_modules/.cache-${process.getuid?.()}`;
 /** The same in few files, which starts faster. See bundle-once.ts. */
-export const BUNDLED = `${ROOT}/node_modules/.cache/bundled/cli.js`;
+export const BUNDLED = `${CACHE}/bundled/cli.js`;
 
 const PRETENDED = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } });`;
 /** A module to import first, after which Node gives itself out for an old one. */
@@ -37,7 +39,7 @@ export const OLD_NODE = `data:text/javascript,${encodeURIComponent(PRETENDED)}`;
 export function run(
   file: string,
   args: readonly string[],
-  { cwd = ROOT, env = {}, timeoutMs = TIMEOUT_MS }: RunOptions = {},
+  { cwd = '/', env = {}, timeoutMs = TIMEOUT_MS }: RunOptions = {},
 ): Promise<ProcessResult> {
   const options = {
     cwd,

@@ -1,9 +1,9 @@
 // Writes the demo's treeline.yaml once, and finds the demo of a folder by it, so that commands can use it without options.
 // Once it is written, the file belongs to the user.
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isMap } from '../../model/json.ts';
 import type { Settings } from '../../model/settings.ts';
 import { loadSettings, SettingsError } from '../../settings/load-settings.ts';
@@ -138,8 +138,23 @@ interface Demo {
   readonly ca: string;
 }
 
-/** Returns how to ask, as its administrator, the demo that was made in `folder`; undefined where there is none. */
+/**
+ * Returns how to connect, as its administrator, to the demo of `folder` or of the nearest folder above that has one;
+ * undefined if there is none. Above, only a demo of this user counts.
+ */
 export async function findDemo(folder: string): Promise<Demo | undefined> {
+  for (let at = folder; ; at = dirname(at)) {
+    const isTrusted = at === folder || isOwn(join(at, DEMO_FOLDER));
+    const demo = isTrusted ? await demoIn(at) : undefined;
+    if (demo !== undefined || at === dirname(at)) return demo;
+  }
+}
+
+function isOwn(path: string): boolean {
+  return existsSync(path) && statSync(path).uid === process.getuid?.();
+}
+
+async function demoIn(folder: string): Promise<Demo | undefined> {
   const demo = join(folder, DEMO_FOLDER);
   const { cert, key } = filesOf(join(demo, 'pki'), 'administrator');
   const ca = filesOf(join(demo, 'pki'), 'ca').cert;

@@ -1,5 +1,6 @@
 // Reads the files of the sources of an import from disk, within limits, and gives them to the reader of their kind. Follows no
 // symbolic link out of a source.
+import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -115,16 +116,23 @@ class SourceReader {
   /** Returns the texts of the files below a folder whose names fit, by path. What is no text is left out. */
   async below(folder: string, names = /./, depth = 0): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>();
-    const entries = await readdir(fromUserDirectory(folder), { withFileTypes: true });
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory() && !SKIPPED.has(entry.name) && depth < DEPTH_MAX) {
-        for (const [below, text] of await this.below(path, names, depth + 1)) found.set(below, text);
-      }
-      const text = entry.isFile() && names.test(path) ? this.#textOf(path) : undefined;
-      if (text !== undefined) found.set(path, text);
+    const entries = await readdir(fromUserDirectory(folder), { withFileTypes: true, encoding: 'buffer' });
+    for (const entry of entries.sort((a, b) => Buffer.compare(a.name, b.name))) {
+      const name = entry.name.toString();
+      const path = join(folder, name);
+      const isRead = entry.isFile() ? names.test(path) : entry.isDirectory() && !SKIPPED.has(name) && depth < DEPTH_MAX;
+      if (!isRead) continue;
+      // No other file names such a file or folder in UTF-8.
+      if (!isUtf8(entry.name)) this.inventory.leave({ file: path, line: 1 }, '', 'its name is no text in UTF-8');
+      else if (entry.isFile()) this.#addText(found, path);
+      else for (const [below, text] of await this.below(path, names, depth + 1)) found.set(below, text);
     }
     return found;
+  }
+
+  #addText(texts: Map<string, string>, path: string): void {
+    const text = this.#textOf(path);
+    if (text !== undefined) texts.set(path, text);
   }
 
   #textOf(path: string): string | undefined {

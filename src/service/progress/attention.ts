@@ -3,7 +3,7 @@ import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
 import { judgeDelivery } from '../../machine/delivery.ts';
-import { isStuck, reasonText } from '../../machine/reasons.ts';
+import { isStuck, reasonText, stateWithReason } from '../../machine/reasons.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { DeliveryRow, ServerRow } from '../../model/rows.ts';
@@ -355,9 +355,12 @@ interface Example {
 
 function serversReason(kind: AttentionKind, { name, row }: Example, count: number): string {
   if (kind === 'proxies') return `${row.reason?.text}; so many servers wait for one: ${count}`;
-  const state = kind === 'failed' && row.state !== 'failed' ? 'has failed, and is tried again' : `is ${row.state}`;
   const reason = reasonText(row.reason);
-  return `${name} ${state}${reason === '' ? '' : `: ${reason}`}${othersIn(count)}`;
+  const isRetried = kind === 'failed' && row.state !== 'failed';
+  const words = isRetried
+    ? stateWithReason('has failed, and is tried again', reason)
+    : `is ${stateWithReason(row.state, reason)}`;
+  return `${name} ${words}${othersIn(count)}`;
 }
 
 function othersIn(count: number): string {

@@ -2,6 +2,7 @@
 
 import { type Steps, visitAll } from '../../base/steps.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
+import { stateWithReason } from '../../machine/reasons.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import { isNarrow } from '../../model/least-rights.ts';
 import { PROXIED } from '../../model/names.ts';
@@ -287,5 +288,5 @@ function summarize(first: WaitingItem | undefined, counts: StateCounts, isOwn: (
   if (first.resource === null) return open === 0 ? first.reason : `${first.reason}; servers that are not done: ${open}`;
   const others = open - (isOwn(first.resource) ? 1 : 0);
   const rest = others > 0 ? `; others that are not done: ${others}` : '';
-  return `${first.resource} is ${first.state}: ${first.reason}${rest}`;
+  return `${first.resource} is ${stateWithReason(first.state, first.reason)}${rest}`;
 }

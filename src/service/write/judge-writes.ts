@@ -3,14 +3,16 @@ import type { Steps } from '../../base/steps.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import { splitAddress } from '../../model/address.ts';
 import { tenantOf } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { NewCommit } from '../../repository/publisher.ts';
 import { registryOf } from '../caller.ts';
+import { notFound } from '../refusals.ts';
 import { Scope } from '../scope.ts';
 import { desiredAfter } from './check-edits.ts';
-import type { FileEdit, WriteOrder } from './draft.ts';
+import type { Draft, FileEdit, WriteOrder } from './draft.ts';
 import { fileOf } from './object-file.ts';
 import type { PendingWrite, WriteRequest } from './pending-write.ts';
 
@@ -91,12 +93,24 @@ export function* judgeRequest(
   const { draft, order } = request;
   const scope = new Scope(order.by, { desired: () => before, rows: order.recorded });
   requireAccess(request, before, scope);
-  const edits = draft.edits(before);
+  const edits = editsOf(draft, before, scope);
   if (edits.length === 0) return { edits, desired: before, derivation: undefined };
   const derivation = yield* desiredAfter(before, edits, draft);
   const { desired } = derivation;
   if (!draft.isRemoval) requireOwnTenant(order.by, fileOf(desired.catalog, draft.address)?.object);
   return { edits, desired, derivation };
+}
+
+/** Returns the edits of a draft. If it removes an object that is absent, the error suggests the name that was perhaps meant. */
+function editsOf(draft: Draft, before: DesiredState, scope: Scope): readonly FileEdit[] {
+  try {
+    return draft.edits(before);
+  } catch (error) {
+    if (!draft.isRemoval || !(error instanceof ServiceError) || error.code !== 'not_found') throw error;
+    const [type, name] = splitAddress(draft.address);
+    const known = [...before.catalog.files.values()].filter((file) => file.type === type).map((file) => file.name);
+    throw notFound(error.message, name, scope.suggested(known));
+  }
 }
 
 /**

@@ -256,6 +256,15 @@ describe('an answer', () => {
     await provider.close();
   });
 
+  it('shows the error of a Python program first, and the traceback below it', async () => {
+    const { perform } = await trial('traceback');
+    const [first, ...others] = (await perform()).message.split('\n');
+    const error = 'json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)';
+    expect(first).toBe(`the program ended with exit code 1: ${error}`);
+    expect(others).toContain('Traceback (most recent call last):');
+    expect(others.at(-1)).toBe(error);
+  });
+
   it('shows the end of what a program wrote to its standard error', async () => {
     const { perform, lines } = await trial('flood-stderr');
     const { message } = await perform();

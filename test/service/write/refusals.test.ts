@@ -13,8 +13,10 @@ import {
   putObjectDraft,
   putTreeDraft,
 } from '../../../src/service/write/drafts.ts';
+import { judgeRequest } from '../../../src/service/write/judge-writes.ts';
 import { snapshotOf } from '../../catalog/snapshots.ts';
 import { deletionFacts, removalsOf } from '../../desired/facts.ts';
+import { allowed } from '../../support/allowed.ts';
 import { DraftedRepository } from '../../support/drafted-repository.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
 import { ADMINISTRATOR as ADMINISTRATOR_CLIENT } from '../service.ts';
@@ -196,6 +198,27 @@ describe('an administrator', () => {
     repository.write(putClientDraft({ serial: 'a1', role: 'administrator', description: 'Platform' }, by));
     repository.write(deleteClientDraft('c3', by));
     expect([...repository.desired.clients.keys()]).not.toContain('C3');
+  });
+});
+
+describe('a removal of what is not there', () => {
+  const REMOVALS = [
+    ['shpo', 'There is no stack instance "shpo"; did you mean "shop"?', remove('shpo')],
+    ['lab-bd', 'There is no clientcert "lab-bd"; did you mean "lab-db"?', deleteObjectDraft('clientcert', 'lab-bd')],
+    ['wbe', 'There is no stack template "wbe"; did you mean "web"?', deleteObjectDraft('stack-template', 'wbe')],
+  ] as const;
+
+  it.each(REMOVALS)('suggests the name that was perhaps meant: %s', (_name, message, draft) => {
+    const order = { ...allowed(ADMINISTRATOR_CLIENT), requestId: 'r', ifMatch: undefined };
+    expect(() => finish(judgeRequest({ draft, order }, open().desired))).toThrow(message);
+  });
+
+  it.each(REMOVALS)('suggests nothing to a client that sees only a part: %s', (_name, message, draft) => {
+    const by = { ...ADMINISTRATOR_CLIENT, tenant: 'shop-team' };
+    const order = { ...allowed(by), requestId: 'r', ifMatch: undefined };
+    expect(() => finish(judgeRequest({ draft, order }, open().desired))).toThrow(
+      expect.objectContaining({ message: message.split(';')[0] }),
+    );
   });
 });
 

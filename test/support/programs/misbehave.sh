@@ -8,6 +8,11 @@ case $1 in
   hang) sleep 1000 ;;
   hang-after-answer) echo "$good"; sleep 1000 ;;
   flood) while :; do echo 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'; done ;;
+  traceback)
+    echo 'opening the lab' >&2
+    exec python3 -c 'import json
+try: {}["place"]
+except KeyError: json.loads("no JSON")' ;;
   flood-stderr) yes complaint | head -c 3000000 >&2; echo 'the last line' >&2; exit 3 ;;
   deaf) trap '' TERM; while :; do sleep 1; done ;;
   polite) trap 'echo "$good"; exit 0' TERM; while :; do sleep 0.05; done ;;
