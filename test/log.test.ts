@@ -32,8 +32,7 @@ it('escapes control characters and marks of direction, in keys and values, and c
   const log = createLog('info', { write: (line) => lines.push(line) });
   const name = 'a\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\n\té😀\u200b';
   log.info({ [name]: name, err: new Error(name) }, name);
-  const escaped =
-    `${String.raw`a\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\n\té😀`}\u200b`;
+  const escaped = `${String.raw`a\u001b[2J\u007f\u0085\u009b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\n\té😀`}\u200b`;
   expect(lines).toHaveLength(1);
   expect(lines[0]?.split(escaped)).toHaveLength(6);
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ [name]: name, msg: name, err: { message: name } });
