@@ -704,7 +704,10 @@ describe('an id that is short', () => {
   it('of a commit is one that the controller names, or that the repository here knows', async () => {
     const wait = () => run('status', '--wait', COMMIT.slice(0, 7), '--timeout', '1', ...options());
     expect(await stderrOf(wait)).toContain(`waiting until ${COMMIT} is followed`);
-    const head = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).stdout.trim();
+    const folder = import.meta.dirname;
+    const head = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: folder, encoding: 'utf8' }).stdout.trim();
+    vi.stubEnv('INIT_CWD', folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const waitHead = () => run('status', '--wait', 'HEAD', '--timeout', '1', ...options());
     expect(await stderrOf(waitHead)).toContain(`waiting until ${head} is followed`);
   });
