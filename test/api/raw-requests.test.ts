@@ -177,7 +177,7 @@ describe('a target', () => {
     for (const target of ['https://x/types', 'http://X:8443/types/', 'HTTPS://x/types?']) {
       expect(await ask(`GET ${target} HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)).toMatchObject([{ status: 200 }]);
     }
-    expect(await ask(`GET https://x HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)).toMatchObject([{ status: 404 }]);
+    expect(await ask(`GET https://x HTTP/1.1\r\n${HOST}${CLOSE}\r\n`)).toMatchObject([{ status: 200 }]);
   });
 
   test.each(['/%2e%2e/types', '/stacks/instances/..%2f..%2fetc', '/types/zone/%00', '//types', '/types/../tree', '/.'])(
