@@ -58,9 +58,9 @@ export function isDescriptive(property: string): boolean {
  */
 export function provisionedPart(spec: Spec, quiet: readonly string[] = spec.configurationOnly): JsonMap {
   const properties = emptyMap();
-  // What is not known yet differs from every value, and from other outputs.
-  const all: JsonMap = spec.reads === undefined ? spec.properties : { ...unknownReads(spec), ...spec.properties };
-  for (const [name, value] of Object.entries(all)) {
+  // What is not known yet differs from every value, and from other outputs. No server waits for it where it is for configuration.
+  const unknown = Object.entries(unknownReads(spec)).filter(([name]) => !spec.configurationOnly.includes(name));
+  for (const [name, value] of [...unknown, ...Object.entries(spec.properties)]) {
     if (!quiet.includes(name) && !DESCRIPTIVE.has(name)) properties[name] = value;
   }
   return { kind: spec.kind, properties, layers: spec.layers };

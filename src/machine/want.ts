@@ -122,7 +122,21 @@ function changedRow(row: ServerRow, server: WantedServer, { commit, time }: Comm
     replacing: row.replacing && !(changesServer && isStillWhole(row)),
     lastRecord: null,
   };
-  return { next: changesServer ? next : { ...next, applied: restructured(row, server.spec) }, changesServer };
+  const applied = changesServer ? withoutLost(row, server.spec) : restructured(row, server.spec);
+  return { next: { ...next, applied }, changesServer };
+}
+
+/**
+ * Returns the applied spec without the texts of those properties that lose their value, as where they become secrets: the next value
+ * of an output is not their first.
+ */
+function withoutLost({ applied, wanted }: ServerRow, spec: Spec): Spec | null {
+  if (applied?.reads === undefined || wanted === null) return applied;
+  const [before, now] = [unknownReads(wanted), unknownReads(spec)];
+  const isKept = ([name, text]: readonly [string, OutputText]): boolean =>
+    !isSame(fieldOf(now, name), text) || isSame(fieldOf(before, name), text);
+  const kept = Object.entries(applied.reads).filter(isKept);
+  return { ...applied, reads: Object.fromEntries(kept) };
 }
 
 /**

@@ -177,6 +177,28 @@ describe('a server that takes an output', () => {
   });
 });
 
+describe('a server that was made without a value', () => {
+  it('is updated once that is known, where it was for configuration only and is not any more', async () => {
+    const { core, addresses } = await addressed({ db: DB, web: 'name: web' }, {});
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: `${WEB}, configuration_only: url` }) });
+    expect(core.states()).toEqual({ db: 'done', web: 'done' });
+    await follow(core, { [TEMPLATE]: templateText({ db: DB, web: WEB }) });
+    expect(core.states()).toEqual({ db: 'done', web: 'pending' });
+    addresses.db = { address: '10.0.0.1' };
+    await check(core);
+    expect([core.calls('update'), made(core)]).toEqual([['web'], { name: 'web', url: 'db://10.0.0.1/' }]);
+  });
+
+  it('is updated with the reference, where the value that it had becomes a secret', async () => {
+    const { core, addresses } = await addressed({ db: DB, web: `name: web, url: "${ADDRESS}"` });
+    await follow(core, { 'hierarchy.yaml': 'secrets: { keys: ["^url$"], reference: "^secret/" }\n' });
+    expect(core.ledger.server('web')).toMatchObject({ state: 'blocked', reason: { code: 'no_output' } });
+    addresses.db = { address: 'secret/url' };
+    await check(core);
+    expect([core.calls('update'), made(core)]).toEqual([['web'], { name: 'web', url: 'secret/url' }]);
+  });
+});
+
 describe('what a server takes', () => {
   it('is checked once a minute while it is not known, also where another output is another one each time', async () => {
     const { core } = await addressed(undefined, {});

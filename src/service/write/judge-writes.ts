@@ -3,6 +3,7 @@ import type { Steps } from '../../base/steps.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import type { Unit } from '../../desired/unit.ts';
 import { splitAddress } from '../../model/address.ts';
 import { tenantOf } from '../../model/least-rights.ts';
 import type { Client } from '../../model/objects.ts';
@@ -97,7 +98,10 @@ export function* judgeRequest(
   if (edits.length === 0) return { edits, desired: before, derivation: undefined };
   const derivation = yield* desiredAfter(before, edits, draft);
   const { desired } = derivation;
-  if (!draft.isRemoval) requireOwnTenant(order.by, fileOf(desired.catalog, draft.address)?.object);
+  if (!draft.isRemoval) {
+    requireOwnTenant(order.by, fileOf(desired.catalog, draft.address)?.object);
+    requireOwnServers(order, desired.candidates.get(draft.address), scope);
+  }
   return { edits, desired, derivation };
 }
 
@@ -140,6 +144,18 @@ function requireOwnTenant({ tenant }: Client, object: unknown): void {
   if (tenant === '' || tenantOf(object) === tenant) return;
   const message = `This client makes objects of its tenant only: "tenant" has to be "${tenant}", or left out`;
   throw new ServiceError('not_allowed', message);
+}
+
+/**
+ * Throws where a limited client would take over a server that it does not see, as one whose delete fails, or have it wait for its own:
+ * who takes the name gets the server with its values, and a server that others depend on is not deleted.
+ */
+function requireOwnServers({ by, recorded }: WriteOrder, unit: Unit | undefined, scope: Scope): void {
+  if (scope.isWhole || unit === undefined) return;
+  const needed = by.tenant === '' ? [] : unit.outside.map(({ server }) => server);
+  const hidden = [...unit.nodes.keys(), ...needed].find((name) => recorded?.server(name) && !scope.seesServer(name));
+  if (hidden === undefined) return;
+  throw new ServiceError('conflict', `The name of the server "${hidden}" is taken; this client does not see by what`);
 }
 
 /** Throws where another client changed the object since the write was first judged. */
