@@ -117,7 +117,7 @@ test('a query parameter that is not described is refused, and the message names 
       const described = parameters.flatMap(({ $ref }) => components[$ref.split('/')[3] ?? ''] ?? []);
       const names = described.filter((one) => one.in === 'query').map(({ name }) => name);
       const advice = names.length === 0 ? 'it has none' : `they are ${names.join(', ')}`;
-      for (const slash of ['', '/']) {
+      for (const slash of path === '/' ? ['/'] : ['', '/']) {
         const asked = path.replaceAll(/\{\w+\}/g, 'nothing').replace(/\/$/, '') + slash;
         const ask = { method: method.toUpperCase(), headers: { 'Content-Type': 'application/json' }, body: '{}' };
         const { status, body } = await api.request(`${asked}?nonsense=1`, method === 'get' ? {} : ask);

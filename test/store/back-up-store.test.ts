@@ -129,7 +129,7 @@ describe('no backup is left', () => {
 
   it('of one whose file cannot be read', async () => {
     mkdirSync(storePath(directory));
-    expect(await refusal()).toContain(`The store in ${directory} cannot be read: disk I/O error`);
+    expect(await refusal()).toContain(`The store ${storePath(directory)} cannot be used: disk I/O error`);
   });
 
   it('where its folder is missing', async () => {
