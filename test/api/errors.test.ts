@@ -31,8 +31,8 @@ test('every answer names the replica, also one that no route and no parser has l
 describe('404', () => {
   test.each([
     [
-      '/',
-      'There is nothing at GET /; everything is below /openapi.json, /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent',
+      '/nope',
+      'There is nothing at GET /nope; everything is below /openapi.json, /stacks, /clients, /types, /hiera, /tree, /operations, /events, /agent',
     ],
     ['/Stacks/instances', 'There is nothing at GET /Stacks/instances; did you mean "/stacks"?'],
     ['/typs', 'There is nothing at GET /typs; did you mean "/types"?'],
