@@ -89,7 +89,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // See bundle-once.ts.
     env: { NODE_COMPILE_CACHE: COMPILED, ...IN_ROOT_FOLDER },
-    testTimeout: 30_000,
+    // A limit for tests that hang: on two busy processors the slowest ones take a minute.
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     coverage: {
       provider: 'v8',

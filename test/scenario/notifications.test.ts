@@ -41,7 +41,7 @@ it('a subscriber hears of each cause once and of its end, also where it was away
   expect(dataOf('treeline.held.firing')).toMatchObject({
     ...{
       kind: 'held',
-      reason,
+      reason: `${reason}; an approval deletes shop-web-2, shop-web-3, shop-web-4`,
       instances: ['shop'],
       servers: { count: 3 },
       action: expect.stringMatching(`^treeline approve ${digest}; `),

@@ -104,7 +104,7 @@ it('the whole interface, once, against a git http-backend with a password', asyn
 it('four writers at once, and an outsider who pushes all the time', async () => {
   await writeBesideOutsider({ writers: 4, writes: 2 });
   expect.hasAssertions();
-}, 120_000);
+}, 300_000);
 
 describe('writing through a repository of one’s own', () => {
   const role = (name: string) => ({ body: { name, description: 'x' } });
