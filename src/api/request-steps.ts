@@ -1,6 +1,7 @@
 // The steps that every request passes before its route: refuses what is wrong on every route, and cross-site requests of browsers, and has
 // reads wait for the commit that they name. See docs/rest.md, requests and answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isCommitId } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { type Deliveries, maySpeakForNodes } from '../service/deliveries/deliveries.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
@@ -163,7 +164,6 @@ function isOwn(origin: string, host: string | undefined): boolean {
 }
 
 const HEADER = 'x-treeline-min-commit';
-const OID = /^[0-9a-f]{40}$/;
 
 /**
  * Returns the step that lets a read pass once the commit that it names is followed. Who waited is authenticated again by
@@ -185,7 +185,7 @@ export function waitForMinCommit(commits: Pick<CommitWait, 'reached'>, authentic
 export function minCommitOf({ method, headers }: IncomingMessage): string | undefined {
   const text = headers[HEADER];
   if (text === undefined || (method !== 'GET' && method !== 'HEAD')) return undefined;
-  if (typeof text === 'string' && OID.test(text)) return text;
+  if (typeof text === 'string' && isCommitId(text)) return text;
   const message = `X-Treeline-Min-Commit has to be the full id of one commit, 40 hexadecimal digits, not "${text}"`;
   throw new ServiceError('invalid_input', message);
 }

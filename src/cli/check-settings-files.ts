@@ -1,6 +1,6 @@
 // Checks the files that the settings name: missing files, files that do not fit together, and secrets that other users
 // may read. Each problem stands at the line that names the file.
-import { constants, type Stats } from 'node:fs';
+import { constants, existsSync, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
@@ -8,20 +8,16 @@ import { readTlsFiles } from '../api/tls/read-tls-files.ts';
 import { whyUnusable } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import type { Settings } from '../model/settings.ts';
-import { headOfBranch } from '../repository/head-of-branch.ts';
-import { findGitDirectory } from '../repository/remotes/git-directory.ts';
-import { openTransport } from '../repository/remotes/open-transport.ts';
-import { SmartRemote } from '../repository/remotes/smart-remote.ts';
+import { listBranches } from '../repository/local-repository.ts';
+import { missingBranch } from '../repository/remote.ts';
 import { parseRepositoryUrl } from '../repository/repository-url.ts';
+import { createSigner } from '../repository/signatures.ts';
 import { SourceError } from '../repository/source.ts';
-import { SOURCE_LIMITS } from '../repository/source-limits.ts';
 import type { PlacedFault } from '../settings/refuse-settings.ts';
 import { filesOfSettings, READ_BY_ANYBODY, type SettingsFile, variablesOfSecrets } from '../settings/secret-files.ts';
 import { readDatabaseSettings } from '../store/postgres/database-url.ts';
 import { StoreError } from '../store/store-error.ts';
 
-/** How long git may take to list the branches of a local repository. */
-const BRANCHES_MS = 10_000;
 /** What the group and all others may do. */
 const OTHERS = 0o077;
 
@@ -32,7 +28,7 @@ const OTHERS = 0o077;
 export async function checkSettingsFiles(settings: Settings, service?: string): Promise<readonly PlacedFault[]> {
   const faults = await Promise.all(filesOfSettings(settings).map((file) => checkFile(file, service)));
   const written = [...(await checkStore(settings, service)), ...(await checkAudit(settings, service))];
-  const stored = [...written, ...(await checkRepository(settings))];
+  const stored = [...written, ...(await checkRepository(settings)), ...(await checkSigningKey(settings))];
   const files = faults.flat();
   const isDatabaseThere = !files.some(
     ({ pointer, fault }) => pointer.startsWith('/store/') && fault.code !== 'exposed_secret',
@@ -149,17 +145,26 @@ async function checkRepository({ repository: { url, branch } }: Settings): Promi
   if (place.kind !== 'local') return [];
   let pointer = '/repository/url';
   try {
-    await findGitDirectory(place.path);
-    const { objectsMax, answerBytesMax: packBytesMax } = SOURCE_LIMITS;
-    const remote = new SmartRemote(openTransport({ url }, SOURCE_LIMITS), { objectsMax, packBytesMax });
-    const heads = await remote.branches({ branch, signal: AbortSignal.timeout(BRANCHES_MS) });
+    const names = await listBranches(place.path);
     pointer = '/repository/branch';
-    headOfBranch(heads, branch, remote.name);
+    if (!names.includes(branch)) throw missingBranch(place.path, { branch, names });
     return [];
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     const fault: Fault = { code: 'no_repository', severity: 'warning', message: error.message };
     return [{ pointer, fault }];
+  }
+}
+
+/** The controller does not start with a key that it cannot use. */
+async function checkSigningKey({ repository: { sign } }: Settings): Promise<readonly PlacedFault[]> {
+  if (sign === null || !existsSync(sign.sshKeyFile)) return [];
+  try {
+    await createSigner(sign.sshKeyFile)(Buffer.from('a commit'));
+    return [];
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return [{ pointer: '/repository/sign/sshKeyFile', fault: { code: 'wrong_file', message: error.message } }];
   }
 }
 

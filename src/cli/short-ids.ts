@@ -1,5 +1,6 @@
 // Finds which commit or digest a person means who gives its first digits: of those that the controller names now, and of the repository in
 // the user's folder. The interface itself takes full ids only.
+import { isCommitId } from '../model/names.ts';
 import { openLocalRepository } from '../repository/local-repository.ts';
 import { SourceError } from '../repository/source.ts';
 import type { HeldItem, Overview } from '../service/answers.ts';
@@ -7,9 +8,8 @@ import { CommandFailure } from './command-failure.ts';
 import { getFrom, RefusedRequest, type ServerOptions } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-const OID = /^[0-9a-f]{40}$/;
 /** At least seven digits, as git shows them; before those of a digest there may be what it is for. */
-const SHORT_OID = /^[0-9a-f]{7,39}$/;
+const SHORT_OID = /^[0-9a-f]{7,63}$/;
 const SHORT_DIGEST = /^(?:[a-z]+(?:-[a-z]+)*-)?[0-9a-f]{7,63}$/;
 const HISTORY = 'history-';
 /**
@@ -22,7 +22,7 @@ const APPROVING_DIGITS_MIN = 20;
  * Returns the full id of a commit. Throws CommandFailure if it is unknown here or ambiguous. `refusedUntil`: see {@link getFrom}.
  */
 export async function findCommit(server: ServerOptions, text: string, refusedUntil?: number): Promise<string> {
-  if (OID.test(text)) return text;
+  if (isCommitId(text)) return text;
   const known = SHORT_OID.test(text) ? await commitsOf(server, refusedUntil) : [];
   const found = onlyOne(text, known);
   if (found !== undefined) return found;

@@ -32,7 +32,7 @@ import { Reviews } from '../reconcile/reviews.ts';
 import { RowRequests } from '../reconcile/row-requests.ts';
 import { stallsIn } from '../reconcile/waits/stall-graph.ts';
 import type { Publisher } from '../repository/publisher.ts';
-import { type Source, SourceError, type Trigger } from '../repository/source.ts';
+import { type Signatures, type Source, SourceError, type Trigger } from '../repository/source.ts';
 import type { LeadingReplica, Outage, OutageName, Outages } from '../service/answers.ts';
 import { registryOf } from '../service/caller.ts';
 import { Deliveries } from '../service/deliveries/deliveries.ts';
@@ -73,6 +73,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly registry: ProviderRegistry;
   readonly source: Source;
   readonly publisher: Publisher;
+  /** Left out: commits need no signature. */
+  readonly signatures?: Signatures | undefined;
   readonly triggers: readonly Trigger[];
   /** Returns whether this process leads, decided at the moment of the call; left out: it always does. */
   readonly leads?: () => boolean;
@@ -154,7 +156,10 @@ export function wireCore(outside: OutsideParts): WiredCore {
     waitMsMax: waitMsMaxOf(outside.execution),
   });
   outside.opened.adopt(watch, async (it) => it.stop());
-  const follower = new Follower({ ...shared, leads, inSlices, source, triggers, current, reconciler, reviews });
+  const { signatures } = outside;
+  const follower = new Follower({
+    ...{ ...shared, leads, inSlices, source, signatures, triggers, current, reconciler, reviews },
+  });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
   const { writes, publisher } = outside;
   const written = { writes, source, publisher, leads, current, follower, requests };
@@ -331,7 +336,7 @@ function watchAuthor(
 
 async function isAncestorIn(source: Source, ancestor: string, descendant: string): Promise<boolean> {
   try {
-    return await source.isAncestor(ancestor, descendant, true);
+    return await source.isAncestor(ancestor, descendant);
   } catch (error) {
     // One that a rewritten history has lost includes nothing that is asked for.
     if (error instanceof SourceError) return false;

@@ -58,6 +58,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   const outside = {
     ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ deliveries, source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
+    signatures: repository.signatures,
     ...{ ...signs, copied, leads, seen, certificates: parts.certificates },
     outages: () => ({ statuses: reporter?.failure, notifications: notifier?.failure }),
     leader: database && (() => database.lease.leader() ?? null),

@@ -18,7 +18,8 @@ import { createGitPublisher } from '../repository/git-publisher.ts';
 import { createGitSource, type GitSource } from '../repository/git-source.ts';
 import type { Publisher } from '../repository/publisher.ts';
 import { parseRepositoryUrl } from '../repository/repository-url.ts';
-import type { Source, Trigger } from '../repository/source.ts';
+import { createSigner, SignatureCheck } from '../repository/signatures.ts';
+import type { Signatures, Source, Trigger } from '../repository/source.ts';
 import { createBranchWatch, createPollTimer } from '../repository/triggers.ts';
 import { takesProgress } from '../statuses/forge-request.ts';
 import { Notifier } from '../statuses/notifier.ts';
@@ -40,35 +41,44 @@ export interface SharedParts {
 export interface Repository {
   readonly source: Source;
   readonly publisher: Publisher;
+  /** Undefined: commits need no signature. */
+  readonly signatures: Signatures | undefined;
   /** Returns what asks for polls, for one follower. */
   readonly makeTriggers: () => readonly Trigger[];
 }
 
-/** Returns the parts that reach the repository of the settings, and has git start meanwhile. `opened` closes them. */
+/** Returns the parts that reach the repository of the settings. `opened` closes them. */
 export async function openRepository(
   { repository, store }: Pick<Settings, 'repository' | 'store'>,
   { log, clock, opened }: Omit<SharedParts, 'adapting'>,
 ): Promise<Repository> {
-  const { url, access, branch, directory } = repository;
+  const { url, access, branch, directory, verify, writes } = repository;
+  const sign = repository.sign === null ? undefined : createSigner(repository.sign.sshKeyFile);
+  // A key that cannot be used shows now, and not at the first write.
+  await sign?.(Buffer.from('a commit'));
   // The directory of the local copy.
   const cache = join(store.directory, 'repository');
-  const place = { url, access, branch, directory, cache, clock };
-  const source = opened.adopt(await createGitSource({ ...place, log }), (it: GitSource) => it.close());
-  source.prepare();
-  const makeTriggers = (): readonly Trigger[] => openTriggers(repository, { log, clock, source });
-  return { source, publisher: createGitPublisher({ ...place, source }), makeTriggers };
+  const place = { branch, directory };
+  const source = opened.adopt(await createGitSource({ ...place, url, access, cache, log }), (it: GitSource) =>
+    it.close(),
+  );
+  const makeTriggers = (): readonly Trigger[] => openTriggers(repository, { log, clock });
+  const signatures = verify === null ? undefined : new SignatureCheck(verify, source.copy.path);
+  // What is proposed is followed once a person has merged it.
+  const own = writes === 'commit' ? signatures : undefined;
+  const publisher = createGitPublisher({ ...place, source, clock, sign, signatures: own });
+  return { source, publisher, signatures, makeTriggers };
 }
 
 /** A local repository is watched and also polled: a lost hint costs time, never a commit. */
 function openTriggers(
   { url, branch, pollSeconds }: Settings['repository'],
-  { log, clock, source }: Pick<SharedParts, 'log' | 'clock'> & { readonly source: GitSource },
+  { log, clock }: Pick<SharedParts, 'log' | 'clock'>,
 ): Trigger[] {
   const poll = createPollTimer(pollSeconds * 1000, clock);
   const parsed = parseRepositoryUrl(url);
   if (parsed.kind !== 'local') return [poll];
-  const isKnown = (head: string): boolean => source.isOwnHead(head);
-  return [poll, createBranchWatch({ path: parsed.path, branch, isKnown, log })];
+  return [poll, createBranchWatch({ path: parsed.path, branch, log })];
 }
 
 /**

@@ -65,7 +65,7 @@ export function wireWrites(parts: WritesParts): WiredWrites {
   });
   const commits = createCommitWait({
     newest: () => branch.newest({ inHurry: false }),
-    isAncestor: (ancestor, descendant) => parts.source.isAncestor(ancestor, descendant, true),
+    isAncestor: (ancestor, descendant) => parts.source.isAncestor(ancestor, descendant),
     desired: () => current.get(),
     refused: () => current.refused,
     clock,

@@ -98,6 +98,8 @@ export interface RefusedCommit {
    */
   readonly hold: { readonly kind: HoldKind; readonly digest: string; readonly check?: string | undefined } | null;
   readonly reason: string;
+  /** The signature that is bad or missing, in one line; the commit is judged again at each poll, as the keys may change. */
+  readonly signature?: string;
   readonly problems: readonly Problem[];
   /** RFC 3339, with milliseconds. */
   readonly since: string;

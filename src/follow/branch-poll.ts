@@ -55,10 +55,10 @@ export class BranchPoll {
   async followPushed({ commit, base }: { readonly commit: string; readonly base: string }, poll: Poll): Promise<void> {
     const { source, ledger, reviews } = this.#options;
     const isAtBase = this.followed?.commit === base;
-    if (!isAtBase || reviews.isOpen || !(await source.adopt(commit))) return;
+    if (!isAtBase || reviews.isOpen || !(await source.has(commit))) return;
     this.#polledHead = undefined;
     await this.#judge(commit, { isReview: false, poll });
-    this.#polledHead = commit;
+    this.#polledHead = this.#headAfter(commit);
     this.#judgedBytes = ledger.rowBytes;
   }
 
@@ -81,7 +81,7 @@ export class BranchPoll {
     if (recorded === undefined) await this.#commits.begin(head.oid, poll);
     else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#commits.restore(poll);
     await this.#judge(head.oid, { isReview, poll });
-    this.#polledHead = head.oid;
+    this.#polledHead = this.#headAfter(head.oid);
     reviews.judged(asked);
     this.#judgedBytes = ledger.rowBytes;
     return current.refused === undefined ? 'followed' : 'refused';
@@ -97,6 +97,11 @@ export class BranchPoll {
       if (!signal.aborted) metrics?.count('treeline_fetches_total', { outcome: 'failed' });
       throw error;
     }
+  }
+
+  /** Returns the head that needs no further judgement; undefined where the keys of its signature may change. */
+  #headAfter(judged: string): string | undefined {
+    return this.#options.current.refused?.signature === undefined ? judged : undefined;
   }
 
   /** Judges again what is active and what is held of it, by what is here already; where that fails, after the fetch. */
@@ -169,7 +174,9 @@ export class BranchPoll {
 
   async #refuse(refused: Omit<RefusedCommit, 'since'>, log: Logger): Promise<void> {
     const { current, clock, ledger } = this.#options;
-    const { commit, reason, problems } = refused;
+    const { commit, reason, problems, signature } = refused;
+    const last = current.refused;
+    if (signature !== undefined && last?.commit === commit && last.reason === reason) return;
     current.refuse({ ...refused, since: momentOf(clock.now()) });
     this.notReadyReason = `commit ${commit} is not followed: ${reason}`;
     logProblems(problems, log);

@@ -9,11 +9,11 @@ import type { FollowedPlace } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import { isLostStore } from '../reconcile/passes/earlier-controller.ts';
-import type { Source } from '../repository/source.ts';
+import type { BadSignature, Signatures, Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
 import { afterRefused, type CommitStep, type DerivedStep, stepsAfter } from './commit-steps.ts';
 import { type Continuation, judgeContinuation } from './continuation.ts';
-import { NEW_COMMITS_MAX } from './first-parents.ts';
+import { firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 import { OtherCommits } from './merge-guards.ts';
 import { HEAD } from './object-rows.ts';
 import type { OwnPushes } from './own-pushes.ts';
@@ -40,6 +40,8 @@ export interface CommitFollowerOptions extends ActivationParts {
   readonly gate: CommitGate;
   readonly pushes: OwnPushes;
   readonly deleteBudget: DeleteBudget;
+  /** Left out: commits need no signature. */
+  readonly signatures?: Signatures | undefined;
 }
 
 /** The verdict on a commit. */
@@ -140,6 +142,7 @@ export class CommitFollower {
   /** Begins with the first commit ever, or after the store was lost: for what is wrong in it, its history is searched. */
   async begin(commit: string, poll: Poll): Promise<void> {
     const { source, gate, inSlices } = this.#options;
+    if ((await this.#firstBad([commit])) !== undefined) return;
     const desired = await searchHistory(source, commit, inSlices);
     if (desired === undefined) return;
     const last = await this.#formerServers(desired, poll);
@@ -164,19 +167,22 @@ export class CommitFollower {
     const { source } = this.#options;
     const followed = this.#followed();
     if (followed === undefined || poll.isReview) {
+      const bad = poll.isReview ? undefined : await this.#firstBad([commit]);
+      if (bad !== undefined) return unsigned(commit, bad);
       const place = followed?.place ?? source.place;
       return await this.#takeOne(commit, poll, { followed, isNext: true, place });
     }
     const continued = await judgeContinuation(source, commit, followed);
     const steps = continued.isNext ? await this.#stepsTo(commit, followed.commit, continued.from) : [];
-    if (steps.length > 0) return await this.#takeAll(steps, poll);
+    if (steps.length > 0) return await this.#takeSigned(steps, poll, { commit, followed: followed.commit });
     // Anything else is followed only when a person has accepted that very commit, or one that it comes after.
     if (isApproved(this.#options.ledger, historyDigest(commit))) {
       return await this.#takeOne(commit, poll, { followed, isNext: false, place: source.place });
     }
     const accepted = await this.#acceptedBefore(commit);
     const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
-    return verdict?.kind === 'followed' ? await this.follow(commit, poll) : broken(commit, continued);
+    if (verdict?.kind === 'followed') return await this.follow(commit, poll);
+    return broken(commit, continued, await this.#firstBad([commit]));
   }
 
   /** Returns the commits to follow, oldest first; none where the first of them are not among those that are read. */
@@ -201,6 +207,33 @@ export class CommitFollower {
 
   async #takeOne(commit: string, poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
     return (await this.#follow([await this.#readStep(commit)], poll, continued)).verdict;
+  }
+
+  /** Takes the steps before the first commit of the branch without a valid signature: it refuses those after it too. */
+  async #takeSigned(
+    steps: readonly CommitStep[],
+    poll: JudgingPoll,
+    { commit, followed }: { readonly commit: string; readonly followed: string },
+  ): Promise<CommitVerdict> {
+    const { signatures, source } = this.#options;
+    if (signatures === undefined) return await this.#takeAll(steps, poll);
+    const commits = await source.commitsBetween(followed, commit, NEW_COMMITS_MAX);
+    const line = firstParentLine(commits, followed)
+      .map(({ oid }) => oid)
+      .reverse();
+    const bad = await this.#firstBad(line);
+    if (bad === undefined) return await this.#takeAll(steps, poll);
+    const signed = new Set(line.slice(0, line.indexOf(bad.commit)));
+    const before = steps.filter((step) => signed.has(step.commit.oid));
+    if (before.length > 0) await this.#takeAll(before, poll);
+    return unsigned(commit, bad);
+  }
+
+  /** Checks commits of the branch, oldest first: those after the last one that a person has accepted. */
+  async #firstBad(line: readonly string[]): Promise<BadSignature | undefined> {
+    const { signatures, ledger } = this.#options;
+    const accepted = line.findLastIndex((oid) => isApproved(ledger, historyDigest(oid)));
+    return await signatures?.firstBad(line.slice(accepted + 1));
   }
 
   async #takeAll(steps: readonly CommitStep[], poll: JudgingPoll): Promise<CommitVerdict> {
@@ -317,8 +350,16 @@ export class CommitFollower {
 const FOLLOWED: CommitVerdict = { kind: 'followed' };
 const TOO_MANY = `more than ${NEW_COMMITS_MAX} commits came at once: once accepted, the newest is followed, and those before it are not`;
 
-function broken(commit: string, continued: Continuation): CommitVerdict {
-  return { kind: 'refused', refused: refusal(commit, continued) };
+function broken(commit: string, continued: Continuation, bad: BadSignature | undefined): CommitVerdict {
+  const refused = refusal(commit, continued);
+  const reason = bad === undefined ? refused.reason : `${refused.reason}; ${bad.reason}`;
+  return { kind: 'refused', refused: { ...refused, reason } };
+}
+
+function unsigned(commit: string, { reason }: BadSignature): CommitVerdict {
+  const check = 'push it with a valid signature, in place of the present one';
+  const hold = { kind: 'history', digest: historyDigest(commit), check } as const;
+  return { kind: 'refused', refused: { commit, reason, signature: reason, problems: [], hold } };
 }
 
 function refusal(commit: string, continued: Continuation): Omit<RefusedCommit, 'since'> {

@@ -100,10 +100,8 @@ export class Follower {
    * it returns is to be called once the branch has them, and resolves like {@link desiredAt} for the last one: where the branch
    * was at their base and is followed, they are followed without a poll.
    */
-  announce(prepared: PreparedCommits, files: ParsedFiles, writings: Writings): () => Promise<DesiredState> {
-    const { base, commits } = prepared;
+  announce({ base, commits }: PreparedCommits, files: ParsedFiles, writings: Writings): () => Promise<DesiredState> {
     const commit = commits.at(-1) ?? base;
-    this.#options.source.offer(prepared);
     this.#pushes.add(files, writings);
     return () =>
       this.#arrivals.wait(commit, () => {

@@ -48,6 +48,11 @@ export const RESERVED_KEYS: ReadonlySet<string> = new Set([
   'prototype',
 ]);
 
+/** Returns true for the full id of a commit, of SHA-1 or SHA-256. */
+export function isCommitId(text: string): boolean {
+  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+}
+
 /** Returns true for the name of a type, `all` included. */
 export function isTypeName(text: string): text is TypeName {
   return (TYPE_NAMES as readonly string[]).includes(text);

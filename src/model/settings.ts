@@ -77,6 +77,18 @@ export interface RepositorySettings {
   /** The result of a write through the REST interface; `off`: it is refused. */
   readonly writes: 'commit' | 'propose' | 'off';
   readonly access: RepositoryAccess;
+  /** Null: commits need no signature. */
+  readonly verify: VerifySettings | null;
+  /** The ssh key that signs the commits of the REST interface; null: they are not signed. `sshKeyFile` is a path. */
+  readonly sign: { readonly sshKeyFile: string } | null;
+}
+
+/** The signatures that commits need, of one of these kinds. Paths; at least one is not null. */
+export interface VerifySettings {
+  /** The keys of ssh signatures, in the format of `ssh-keygen`'s allowed signers. */
+  readonly allowedSigners: string | null;
+  /** Public GPG keys, as `gpg --export` writes them. */
+  readonly keyring: string | null;
 }
 
 /** Commit statuses, and the forge that they are sent to. */

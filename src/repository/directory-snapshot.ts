@@ -5,7 +5,7 @@ import { createReadStream, type Dirent, lstatSync, readFileSync, readlinkSync, t
 import { readdir } from 'node:fs/promises';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot, SnapshotFile } from '../model/snapshot.ts';
-import { oidOf } from './git/git-object.ts';
+import { oidOf } from './git-object.ts';
 import { type BlobFilter, SourceError } from './source.ts';
 
 interface DirectoryOptions {

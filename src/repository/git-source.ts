@@ -1,32 +1,17 @@
 // Implements Source: follows one branch of a Git repository. It only reads from the repository, and checks nothing out.
-import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { RepositoryAccess } from '../model/settings.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import { withDeadline } from './deadline.ts';
-import { findFileChanges } from './find-file-changes.ts';
-import { descriptionOf, FollowedCopy } from './followed-copy.ts';
-import { isOid, type ParsedCommit } from './git/git-object.ts';
-import { commonAncestors, type HistoryQuestion, isReachable, LastLine, newCommits } from './git/history.ts';
-import type { ObjectReader } from './git/object-reader.ts';
-import { headOfBranch } from './head-of-branch.ts';
-import { copyFailure } from './local-copy.ts';
-import type { PreparedCommits } from './publisher.ts';
-import { fetchVerified } from './quarantine.ts';
-import { openTransport } from './remotes/open-transport.ts';
-import { SmartRemote } from './remotes/smart-remote.ts';
-import { checkBranch, directorySteps } from './repository-url.ts';
-import { type SnapshotCounts, SnapshotReader } from './snapshot-reader.ts';
-import {
-  type AddedOrder,
-  type BlobFilter,
-  type ChangeLimits,
-  type Commit,
-  type LastFileChanges,
-  type Source,
-  SourceError,
-} from './source.ts';
+import type { ParsedCommit } from './git-object.ts';
+import { HistoryReader } from './history-reader.ts';
+import { isDamage, LocalCopy } from './local-copy.ts';
+import { DamagedObjectError, type ObjectReader } from './object-reader.ts';
+import type { PushOutcome } from './publisher.ts';
+import { type PushOrder, Remote } from './remote.ts';
+import { directorySteps } from './repository-url.ts';
+import { checkGitVersion, GitError } from './run-git.ts';
+import type { AddedOrder, BlobFilter, ChangeLimits, Commit, LastFileChanges, Source } from './source.ts';
 import { SOURCE_LIMITS, type SourceLimits } from './source-limits.ts';
 
 /** The branch to follow, and where its local copy is. */
@@ -38,212 +23,212 @@ export interface GitSourceOptions {
   readonly branch: string;
   /** The directory of the layout in the repository; `.` is its root. */
   readonly directory: string;
-  /** A directory for the local copy only; created if missing. */
+  /** An absolute path of a directory for the local copy only; created if missing. */
   readonly cache: string;
   readonly limits?: Partial<SourceLimits>;
-  readonly clock?: Clock;
   readonly log?: Logger;
 }
 
-/** A source with access to its local copy. */
+/** A source that also pushes from its local copy. */
 export interface GitSource extends Source {
-  /** Provides the objects of the local copy while `work` runs. The next fetch repairs damage that it finds. */
+  /** The local copy: new objects are written into it before they are pushed. */
+  readonly copy: Pick<LocalCopy, 'path' | 'objects'>;
+
+  /** Returns the result of `work` on the objects of the local copy. The next fetch repairs damage that it finds. */
   readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value>;
 
-  /**
-   * Starts git for the local copy, if there is one: while the process is small, that takes least, and git is there when the
-   * first commit is read. Where that is not within a minute, git ends again.
-   */
-  prepare(): void;
-
-  /** Returns true if a commit is the branch's head as it was fetched last, or the last of the offered commits. */
-  isOwnHead(commit: string): boolean;
-
-  /** The cost of the last snapshot. */
-  readonly counts: SnapshotCounts;
+  /** Pushes a commit of the local copy. After a push to the followed branch, that commit is the head of the copy. */
+  push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome>;
 }
 
-/** Returns the source. Sends no request yet. Throws SourceError for an invalid option. */
+/** Returns the source. Sends no request yet. Throws SourceError for an invalid option, or if git is missing or too old. */
 export async function createGitSource(options: GitSourceOptions): Promise<GitSource> {
-  const limits = { ...SOURCE_LIMITS, ...options.limits };
-  checkBranch(options.branch);
-  const { objectsMax, answerBytesMax: packBytesMax } = limits;
-  const remote = new SmartRemote(openTransport(options, limits), { objectsMax, packBytesMax });
-  return new BranchSource(options, limits, remote);
+  const source = new BranchSource(options);
+  await checkGitVersion(GIT_MIN);
+  return source;
 }
+
+/** Of the git that fetches and pushes. */
+const GIT_MIN = '2.34';
 
 class BranchSource implements GitSource {
   readonly place: FollowedPlace;
-  readonly #remote: SmartRemote;
+  readonly copy: LocalCopy;
+  readonly #remote: Remote;
   readonly #branch: string;
-  readonly #folder: string;
-  readonly #copy: FollowedCopy;
-  readonly #limits: SourceLimits;
-  readonly #clock: Clock;
   readonly #log: Logger | undefined;
-  readonly #reader: SnapshotReader;
-  readonly #line = new LastLine();
-  readonly #directory: readonly string[];
-  /** Fetches run one after the other: they share a directory. */
-  #fetching: Promise<unknown> = Promise.resolve();
+  readonly #reader: HistoryReader;
+  /** What changes the copy runs one after the other. */
+  #working: Promise<unknown> = Promise.resolve();
   readonly #closing = new AbortController();
+  #isDamaged = false;
+  /** The branch is known to have moved, so that a fetch need not ask for its head: a race may be on. */
+  #hasMoved = false;
+  /** The head of the copy; undefined: not known yet. */
+  #head: ParsedCommit | undefined;
+  #followed: string | null = null;
+  #protected: string | null = null;
 
-  constructor(options: GitSourceOptions, limits: SourceLimits, remote: SmartRemote) {
-    this.#remote = remote;
-    this.#branch = options.branch;
-    this.#folder = options.cache;
-    this.#clock = options.clock ?? systemClock;
-    this.#copy = new FollowedCopy({
-      clock: this.#clock,
-      ...{ folder: options.cache, packsMax: limits.packsMax, log: options.log },
-      ...{ objectsMax: limits.objectsMax, packBytesMax: limits.answerBytesMax },
-    });
-    this.#limits = limits;
-    this.#log = options.log;
-    this.#directory = directorySteps(options.directory);
-    this.place = { url: remote.name, branch: options.branch, directory: this.#directory.join('/') || '.' };
-    this.#reader = new SnapshotReader({ ...limits, directory: this.#directory });
+  constructor({ url, access, branch, directory, cache, log, limits: lowered }: GitSourceOptions) {
+    const limits = { ...SOURCE_LIMITS, ...lowered };
+    this.copy = new LocalCopy({ folder: cache, log });
+    this.#remote = new Remote({ url, access, branch, configFile: `${cache}/git.config`, limits });
+    this.#branch = branch;
+    this.#log = log;
+    this.#reader = new HistoryReader({ objects: this.copy.objects, directory, limits, missing });
+    this.place = { url: this.#remote.name, branch, directory: directorySteps(directory).join('/') || '.' };
   }
 
-  get counts(): SnapshotCounts {
-    return this.#reader.counts;
-  }
-
-  /** Ignores `known`: every object of the copy was verified on arrival, and is hashed again on each read. */
-  fetch(_known: string | null, ended?: AbortSignal): Promise<Commit> {
+  fetch(followed: string | null, ended?: AbortSignal): Promise<Commit> {
     const signal = ended === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, ended]);
-    const fetch = this.#fetching
-      .then(() => this.#remote.secrets.guard(() => this.#fetch(signal)))
-      .catch((error: unknown) => {
-        throw copyFailure(this.#folder, error);
-      });
-    this.#fetching = fetch.catch(() => undefined);
-    return fetch;
+    this.#followed = followed ?? this.#followed;
+    return this.#alone(async () => withoutTree(await this.#fetch(signal)));
   }
 
-  prepare(): void {
-    this.#copy.objects.prepare();
-  }
-
-  offer(prepared: PreparedCommits): void {
-    this.#copy.offer(prepared);
-  }
-
-  isOwnHead(commit: string): boolean {
-    return this.#copy.isOwnHead(commit);
-  }
-
-  adopt(commit: string): Promise<boolean> {
-    const adopt = this.#fetching.then(async () => (await this.#copy.adopt(commit)) !== undefined);
-    this.#fetching = adopt;
-    return adopt;
+  async push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome> {
+    const outcome = await this.#remote.push({ ...order, directory: this.copy.path });
+    const { branch, old, commit } = order;
+    if (old === null || branch !== this.#branch) return outcome;
+    this.#hasMoved = outcome.is === 'moved';
+    if (outcome.is === 'pushed') await this.#alone(() => this.#tookPush(commit, old));
+    return outcome;
   }
 
   has(commit: string): Promise<boolean> {
-    return this.readObjects(async (objects) => isOid(commit) && (await objects.hasCommit(commit)));
+    return this.readObjects(() => this.#reader.has(commit));
   }
 
   snapshot(commit: string, wants: BlobFilter, directory?: string): Promise<Snapshot> {
-    const steps = directory === undefined ? undefined : directorySteps(directory);
-    return this.readObjects(async (objects) =>
-      this.#reader.read(objects, await commitHere(objects, commit), { wants, directory: steps }),
-    );
+    return this.readObjects(() => this.#reader.snapshot(commit, wants, directory));
   }
 
-  added({ from, to, directory, select }: AddedOrder): ReturnType<Source['added']> {
-    const steps = directory === undefined ? undefined : directorySteps(directory);
-    return this.readObjects(async (objects) => {
-      const before = await objects.findCommit(from);
-      if (before === undefined) return { files: new Map(), blobs: new Map() };
-      const commits = { from: before, to: await commitHere(objects, to) };
-      return await this.#reader.added(objects, commits, { select, directory: steps });
-    });
+  added(order: AddedOrder): ReturnType<Source['added']> {
+    return this.readObjects(() => this.#reader.added(order));
   }
 
   describe(commit: string): Promise<Commit> {
-    return this.readObjects(async (objects) => descriptionOf(await commitHere(objects, commit)));
+    return this.readObjects(async () => withoutTree(await this.#reader.describe(commit)));
   }
 
-  isAncestor(ancestor: string, descendant: string, forReader = false): Promise<boolean> {
-    return this.#copy.read(forReader, async (objects) => {
-      // A client may ask for any commit: what is not here costs one look.
-      if (forReader && !(await objects.hasCommit(ancestor))) return false;
-      const newest = await commitHere(objects, descendant);
-      if ((await this.#line.between(objects, ancestor, newest)) !== undefined) return true;
-      // The copy holds whole histories: a commit outside of it is no ancestor of one inside.
-      if (!(await objects.hasCommit(ancestor))) return false;
-      return await isReachable(this.#question(), { ancestor, descendant });
-    });
+  isAncestor(ancestor: string, descendant: string): Promise<boolean> {
+    return this.readObjects(() => this.#reader.isAncestor(ancestor, descendant));
   }
 
   isRelated(a: string, b: string): Promise<boolean> {
-    return this.readObjects(async () => (await commonAncestors(this.#question(), a, b)).length > 0);
+    return this.readObjects(async () => (await this.#reader.commonAncestors(a, b)).length > 0);
   }
 
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
-    return this.readObjects(async (objects) => {
-      await commitHere(objects, from);
-      const line = await this.#line.between(objects, from, await commitHere(objects, to));
-      if (line !== undefined) return line.slice(0, countMax).map(descriptionOf);
-      const commits: Commit[] = [];
-      for (const commit of await newCommits(this.#question(), { from, to, countMax })) {
-        commits.push(descriptionOf(await objects.readCommit(commit)));
-      }
-      return commits;
-    });
+    return this.readObjects(() => this.#reader.commitsBetween(from, to, countMax));
   }
 
   lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges> {
-    return this.#copy.read(true, (objects) =>
-      findFileChanges(objects, { commit, paths, directory: this.#directory, clock: this.#clock, limits }),
-    );
+    return this.readObjects(() => this.#reader.lastChanges(commit, paths, limits));
+  }
+
+  async readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
+    try {
+      return await work(this.copy.objects);
+    } catch (error) {
+      if (!(error instanceof DamagedObjectError)) throw error;
+      this.#isDamaged = true;
+      const text = `the local copy of the repository is damaged: ${error.message}; the next poll fetches it again`;
+      throw new DamagedObjectError(text, { cause: error });
+    }
   }
 
   /** Ends a running fetch, and refuses later ones. The local copy can still be read. */
   async close(): Promise<void> {
-    this.#closing.abort(new SourceError('the source is closed'));
-    await this.#fetching;
-    this.#copy.objects.close();
-    this.#copy.closeForReaders();
+    this.#closing.abort(new GitError('the source is closed'));
+    await this.#working;
+    this.copy.objects.close();
   }
 
-  #question(): HistoryQuestion {
-    return { gitDirectory: this.#copy.path, timeoutMs: this.#limits.historyMs };
+  #alone<Value>(work: () => Promise<Value>): Promise<Value> {
+    const done = this.#working.then(work);
+    this.#working = done.catch(() => undefined);
+    return done;
   }
 
-  async #fetch(signal: AbortSignal): Promise<Commit> {
-    const { packsMax, fetchMs, objectsMax, answerBytesMax: packBytesMax } = this.#limits;
-    const deadline = { remote: this.#remote, clock: this.#clock, fetchMs, signal };
-    const branches = await withDeadline(deadline, (ended) =>
-      this.#remote.branches({ branch: this.#branch, signal: ended }),
+  async #fetch(signal: AbortSignal): Promise<ParsedCommit> {
+    const hasMoved = this.#hasMoved && this.#head !== undefined;
+    this.#hasMoved = false;
+    const oid = hasMoved ? undefined : await this.#remote.head(signal);
+    if (oid !== undefined) await this.copy.open(oid);
+    this.#head ??= await this.#orDamaged(() => this.copy.head());
+    if (this.#head?.oid === oid && this.#head !== undefined && !this.#isDamaged) return this.#head;
+    await this.#fetchInto(oid ?? this.#head?.oid ?? '', signal);
+    const head = await this.readObjects(() => this.copy.head());
+    const isUnmoved = oid !== undefined && head?.oid === this.#head?.oid && head?.oid !== oid;
+    if (head === undefined || isUnmoved) throw this.#notFetched(oid ?? 'of the branch');
+    await this.#protectFollowed(head.oid);
+    this.#head = head;
+    this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: head.oid }, 'fetched');
+    await this.copy.collectGarbage();
+    return head;
+  }
+
+  /** Git refuses a shallow update without an error. */
+  #notFetched(oid: string): GitError {
+    const advice = 'it is a shallow clone and lacks older commits: run "git fetch --unshallow" in it';
+    return new GitError(`"${this.#remote.name}" does not provide commit ${oid} with its history: ${advice}`);
+  }
+
+  async #fetchInto(oid: string, signal: AbortSignal): Promise<void> {
+    try {
+      if (!this.#isDamaged) return await this.#remote.fetch(this.copy.path, signal);
+    } catch (error) {
+      await this.copy.clean();
+      // A remote that is damaged looks the same: then the fetch into a new copy fails too, and nothing changes.
+      if (!isDamage(error)) throw error;
+    }
+    this.#log?.warn(
+      { repository: this.#remote.name },
+      'the local copy of the repository is damaged, it is fetched again',
     );
-    const head = headOfBranch(branches, this.#branch, this.#remote.name);
-    const here = (await this.#copy.find(head)) ?? (await this.#copy.adopt(head));
-    if (here !== undefined) return here;
-    const anew = this.#copy.isDamaged;
-    const commit = await fetchVerified({
-      ...deadline,
-      objects: this.#copy.objects,
-      folder: this.#folder,
-      head,
-      anew,
-      packsMax,
-      objectsMax,
-      packBytesMax,
-    });
-    // The copy may be another one now.
-    this.#copy.closeForReaders();
-    this.#log?.info({ repository: this.#remote.name, branch: this.#branch, commit: commit.oid, anew }, 'fetched');
-    return this.#copy.fetched(commit);
+    const fetch = (directory: string): Promise<void> => this.#remote.fetch(directory, signal);
+    await this.copy.renew(fetch, { oid, followed: this.#followed });
+    this.#isDamaged = false;
   }
 
-  readObjects<Value>(work: (objects: ObjectReader) => Promise<Value>): Promise<Value> {
-    return this.#copy.read(false, work);
+  /** After a rewritten history, nothing else in the copy refers to the followed commit. */
+  async #protectFollowed(head: string): Promise<void> {
+    const followed = this.#followed;
+    if (followed === null || followed === this.#protected) return;
+    await this.readObjects(async () => {
+      if (await this.#reader.isAncestor(followed, head)) return;
+      await this.copy.protect(followed);
+      this.#protected = followed;
+    });
+  }
+
+  async #orDamaged<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DamagedObjectError) && !isDamage(error)) throw error;
+      this.#isDamaged = true;
+      return undefined;
+    }
+  }
+
+  /** If a fetch has moved the head meanwhile, the next one corrects it. */
+  async #tookPush(commit: string, old: string): Promise<void> {
+    try {
+      await this.copy.moveHead(commit, old);
+      this.#head = await this.copy.head();
+      await this.copy.collectGarbage();
+    } catch (error) {
+      this.#log?.info({ err: error, commit }, 'the pushed commit is fetched, since the local copy has another head');
+      this.#head = undefined;
+    }
   }
 }
 
-async function commitHere(objects: ObjectReader, commit: string): Promise<ParsedCommit> {
-  const found = await objects.findCommit(commit);
-  if (found !== undefined) return found;
-  throw new SourceError(`commit "${commit}" is not here: the branch never had it, or its history was rewritten`);
+function missing(commit: string): GitError {
+  return new GitError(`commit "${commit}" is not here: the branch never had it, or its history was rewritten`);
+}
+
+function withoutTree({ tree: _, ...commit }: ParsedCommit): Commit {
+  return commit;
 }

@@ -1,134 +1,192 @@
-// Manages the bare repository with the fetched objects. It is only a cache: packs are added whole and verified, and in
-// doubt it is replaced by a new one. One process uses a directory at a time.
+// The bare repository with what was fetched. It is only a cache: if git reports damage, a new one is fetched and takes its
+// place. One process uses a directory at a time.
 import { existsSync, renameSync } from 'node:fs';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { appendFile, chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Logger } from '../base/log.ts';
 import { reasonOf } from '../base/wording.ts';
-import { FOLLOWED_REF, initRepository, PRIVATE_DIRECTORY, PRIVATE_FILE } from './git/bare-repository.ts';
-import { isOid } from './git/git-object.ts';
-import { PACK_CHECKSUM_BYTES, packBases } from './git/pack-files.ts';
-import { SourceError } from './source.ts';
+import type { ParsedCommit } from './git-object.ts';
+import { ObjectReader } from './object-reader.ts';
+import { HEAD_REF } from './remote.ts';
+import { Git, GitError, GitFailure } from './run-git.ts';
 
-/** What the system says of a disk that takes nothing more, and git after it. */
-const FULL = /No space left on device|Disk quota exceeded|Read-only file system|\b(?:ENOSPC|EDQUOT|EROFS)\b.*/i;
-
-/** Returns true for the error of a disk that is full or read-only: what is on it is intact. */
-export function isFull(error: unknown): boolean {
-  return FULL.test(reasonOf(error));
+interface LocalCopyOptions {
+  /** A directory for the copy only; created if missing. */
+  readonly folder: string;
+  readonly log: Logger | undefined;
 }
 
-/** Returns the error of work in the directory of the local copy: where that could not be written, one that says so. */
-export function copyFailure(folder: string, error: unknown): unknown {
-  const isInFolder = error instanceof Error && 'path' in error && String(error.path).startsWith(folder);
-  if (!isInFolder && !isFull(error)) return error;
-  const reason = isInFolder ? reasonOf(error) : FULL.exec(reasonOf(error))?.[0];
-  const advice = 'Free space on that disk or repair it; it is tried again';
-  return new SourceError(`the local copy of the repository in ${folder} cannot be written: ${reason}. ${advice}`, {
-    cause: error,
-  });
-}
+/** The ref that keeps the followed commit after the branch was rewritten: the copy may be the only place that has it. */
+export const FOLLOWED_REF = 'refs/treeline/followed';
+/** No object is fetched on demand, which would run programs that a repository's configuration names. */
+export const OFFLINE: Readonly<Record<string, string>> = { GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: '' };
+const GC_MS = 10 * 60 * 1000;
+/** How many updates of the head pass between two runs of `git gc --auto`. */
+const GC_UPDATES = 50;
 
-/** Returns the path of the local copy in the cache directory. */
-export function copyIn(folder: string): string {
-  return join(folder, 'repository.git');
-}
+/**
+ * Findings of `git fsck` that Treeline does not depend on: names and times of people as old tools wrote them, and
+ * findings that concern checkouts. Treeline never checks out.
+ */
+const TOLERATED: readonly string[] = [
+  ...['badDate', 'badDateOverflow', 'badTimezone', 'zeroPaddedDate', 'missingSpaceBeforeDate'],
+  ...['badEmail', 'badName', 'missingEmail', 'missingNameBeforeEmail', 'missingSpaceBeforeEmail', 'multipleAuthors'],
+  ...['zeroPaddedFilemode', 'nulInCommit', 'hasDotgit', 'gitmodulesBlob', 'gitmodulesLarge', 'gitmodulesMissing'],
+  ...['gitmodulesName', 'gitmodulesPath', 'gitmodulesSymlink', 'gitmodulesUpdate', 'gitmodulesUrl'],
+];
 
-/** Returns the head that was fetched last, or null if there is no copy yet or its ref is damaged. */
-export async function readFollowed(gitDirectory: string): Promise<string | null> {
-  try {
-    const oid = (await readFile(join(gitDirectory, FOLLOWED_REF), 'utf8')).trim();
-    return isOid(oid) ? oid : null;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
+/** The copy's own configuration. Objects are synced, since the copy may be the only place that has the followed commit. */
+const CONFIG = `[core]
+	sharedRepository = 0600
+	hooksPath = /dev/null
+	logAllRefUpdates = false
+	fsync = committed
+	bigFileThreshold = 1m
+[pack]
+	threads = 1
+[gc]
+	autoDetach = false
+[fetch]
+	fsckObjects = true
+[fetch "fsck"]
+${TOLERATED.map((finding) => `\t${finding} = ignore\n`).join('')}`;
+
+/** The local copy of one branch. All methods but those of {@link objects} run one at a time. */
+export class LocalCopy {
+  readonly path: string;
+  readonly objects: ObjectReader;
+  readonly git: Git;
+  readonly #folder: string;
+  readonly #log: Logger | undefined;
+  #updates = 0;
+  #isOpen = false;
+
+  constructor({ folder, log }: LocalCopyOptions) {
+    this.#folder = resolve(folder);
+    this.path = join(this.#folder, 'repository.git');
+    this.git = new Git({ directory: this.path, environment: OFFLINE });
+    this.objects = new ObjectReader(this.git);
+    this.#log = log;
   }
-}
 
-/** Records a head whose objects are all in the copy. Durable once it resolves. */
-export async function writeFollowed(gitDirectory: string, oid: string): Promise<void> {
-  const path = join(gitDirectory, FOLLOWED_REF);
-  const written = join(gitDirectory, 'followed.new');
-  await writeDurably(written, `${oid}\n`);
-  await rename(written, path);
-  await syncPath(dirname(path));
-}
+  /** Makes the copy usable: creates it for commits with ids like `oid`, or removes what a killed git left. */
+  async open(oid: string): Promise<void> {
+    if (this.#isOpen) return;
+    await this.#inFolder(async () => {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await chmod(this.#folder, 0o700);
+      if (existsSync(this.path)) await this.clean();
+      else await rename(await this.#create('fresh.git', oid), this.path);
+      await chmod(this.path, 0o700);
+    });
+    this.#isOpen = true;
+  }
 
-/** Moves verified packs from a quarantine into the copy, and then records their head. Durable once it resolves. */
-export async function extendCopy(gitDirectory: string, quarantine: string, head: string): Promise<void> {
-  await movePacks(gitDirectory, quarantine);
-  await writeFollowed(gitDirectory, head);
-}
+  /** Removes locks and unfinished files. No git may write to the copy. */
+  async clean(): Promise<void> {
+    const found = await readdir(this.path, { recursive: true, withFileTypes: true });
+    const left = found.filter(({ name }) => name.endsWith('.lock') || name.startsWith('tmp_'));
+    await Promise.all(left.map(({ parentPath, name }) => rm(join(parentPath, name), { recursive: true, force: true })));
+  }
 
-/** Moves verified packs from a quarantine into the copy, where nothing refers to them yet. Durable once it resolves. */
-export async function movePacks(gitDirectory: string, quarantine: string): Promise<void> {
-  const folder = join(gitDirectory, 'objects', 'pack');
-  await mkdir(folder, PRIVATE_DIRECTORY);
-  for (const base of packBases(quarantine)) {
-    // The index last: git ignores a pack without an index, and reports an index without its pack as damage.
-    for (const ending of ['.pack', '.idx']) {
-      await chmod(`${base}${ending}`, PRIVATE_FILE.mode);
-      await syncPath(`${base}${ending}`);
-      await rename(`${base}${ending}`, join(folder, `${basename(base)}${ending}`));
+  /** Returns the commit that was fetched last, undefined if there is none. Throws DamagedObjectError. */
+  head(): Promise<ParsedCommit | undefined> {
+    return this.objects.findCommit(HEAD_REF);
+  }
+
+  /** Keeps a commit and its history from being pruned, if the copy has it. */
+  async protect(followed: string): Promise<void> {
+    if (!(await this.objects.hasCommit(followed))) return;
+    await this.git.run(['update-ref', FOLLOWED_REF, followed]);
+  }
+
+  /** Moves the head to a commit that the copy has, if it is still at `old`. */
+  async moveHead(commit: string, old: string): Promise<void> {
+    await this.git.run(['update-ref', HEAD_REF, commit, old]);
+  }
+
+  /** Packs loose objects from time to time. A failure costs only space. */
+  async collectGarbage(): Promise<void> {
+    this.#updates += 1;
+    if (this.#updates % GC_UPDATES !== 0) return;
+    try {
+      await this.git.run(['gc', '--auto', '--quiet'], { timeoutMs: GC_MS, endsWithParent: true });
+      // The reader keeps deleted packs open.
+      this.objects.close();
+    } catch (error) {
+      this.#log?.warn({ err: error }, 'git gc failed in the local copy of the repository');
+      await this.clean();
     }
   }
-  await syncPath(folder);
-}
 
-/** A pack that was made here, its index, and the head to which it extends the copy. */
-interface OwnPack {
-  readonly pack: Uint8Array;
-  readonly index: Uint8Array;
-  readonly head: string;
-}
-
-/** Adds a pack to the copy, which has all objects that its own refer to, and then records its head. Durable once it resolves. */
-export async function addPack(gitDirectory: string, { pack, index, head }: OwnPack): Promise<void> {
-  const folder = join(gitDirectory, 'objects', 'pack');
-  const base = join(folder, `pack-${Buffer.from(pack.subarray(-PACK_CHECKSUM_BYTES)).toString('hex')}`);
-  // The index last, as in movePacks. What a crash leaves must not end like a pack: it would count as one, and as damage.
-  const written = join(folder, 'tmp_own');
-  for (const [ending, bytes] of [
-    ['.pack', pack],
-    ['.idx', index],
-  ] as const) {
-    await writeDurably(written, bytes);
-    await rename(written, `${base}${ending}`);
+  /**
+   * Replaces the copy by a new one that `fetch` fills. Throws GitError, and keeps the old one, if the new one lacks the
+   * followed commit.
+   */
+  async renew(
+    fetch: (directory: string) => Promise<void>,
+    { oid, followed }: { oid: string; followed: string | null },
+  ) {
+    const fresh = await this.#inFolder(() => this.#create('fresh.git', oid));
+    try {
+      await fetch(fresh);
+      await this.#keepFollowed(fresh, followed);
+    } catch (error) {
+      await rm(fresh, { recursive: true, force: true });
+      throw error;
+    }
+    await this.#inFolder(async () => {
+      const old = join(this.#folder, 'old.git');
+      await rm(old, { recursive: true, force: true });
+      this.objects.close();
+      // Synchronous, so that no other code in this process finds the copy missing.
+      renameSync(this.path, old);
+      renameSync(fresh, this.path);
+      await rm(old, { recursive: true, force: true });
+    });
   }
-  await syncPath(folder);
-  await writeFollowed(gitDirectory, head);
-}
 
-async function writeDurably(path: string, bytes: Uint8Array | string): Promise<void> {
-  const file = await open(path, 'w', PRIVATE_FILE.mode);
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
+  async #keepFollowed(directory: string, followed: string | null): Promise<void> {
+    if (followed === null) return;
+    try {
+      await new Git({ directory, environment: OFFLINE }).run(['update-ref', FOLLOWED_REF, followed]);
+    } catch (error) {
+      throw error instanceof GitFailure ? this.#lacks(followed, error) : error;
+    }
+  }
+
+  async #create(name: string, oid: string): Promise<string> {
+    const path = join(this.#folder, name);
+    await rm(path, { recursive: true, force: true });
+    const format = oid.length === 64 ? ['--object-format=sha256'] : [];
+    await new Git({}).run(['init', '--quiet', '--bare', '--template=', '--shared=0600', ...format, '--', path]);
+    await appendFile(join(path, 'config'), CONFIG);
+    return path;
+  }
+
+  #lacks(followed: string, cause: Error): GitError {
+    const text = `the local copy of the repository is damaged, and the branch no longer has the followed commit ${followed}`;
+    return new GitError(`${text}: restore ${this.path} from a backup, or delete it to go on without that commit`, {
+      cause,
+    });
+  }
+
+  /** Explains errors of the file system. */
+  async #inFolder<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      return await work();
+    } catch (error) {
+      const advice = 'free space on that disk or repair it; it is tried again';
+      const text = `the local copy of the repository in ${this.#folder} cannot be written: ${reasonOf(error)}`;
+      throw new GitError(`${text}: ${advice}`, { cause: error });
+    }
   }
 }
 
-/** Replaces the copy in `folder`, if any, by a new one made of verified packs only. */
-export async function replaceCopy(folder: string, quarantine: string, head: string): Promise<void> {
-  const copy = copyIn(folder);
-  const fresh = join(folder, 'fresh.git');
-  const old = join(folder, 'old.git');
-  await Promise.all([fresh, old].map((path) => rm(path, { recursive: true, force: true })));
-  await initRepository(fresh);
-  await extendCopy(fresh, quarantine, head);
-  // Synchronous, so that no other code in this process finds the copy missing.
-  if (existsSync(copy)) renameSync(copy, old);
-  renameSync(fresh, copy);
-  await syncPath(folder);
-  await rm(old, { recursive: true, force: true });
+/** Returns true for an error that quotes git's report of a damaged repository, on this machine or on the remote. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof GitError && DAMAGE.test(error.message);
 }
 
-/** Waits until a file, or the names in a directory, are durable. */
-async function syncPath(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
+const DAMAGE =
+  /bad object|corrupt|does not match index|unable to read|inflate|missing (?:blob|tree|commit)|fatal: not a git repository|did not send all necessary|bad config|broken (?:ref|link)|invalid sha1 pointer|does not point to a valid object|mismatched algorithms|loose object/i;

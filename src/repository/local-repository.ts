@@ -1,18 +1,16 @@
 // Reads commits of a repository on this machine: bare, a work tree or a linked one, with packs and alternates. It fetches
-// nothing, writes nothing, and runs no program that the repository's configuration names.
-import { existsSync } from 'node:fs';
+// nothing, writes nothing, and runs no program that the repository's configuration names: git gets the directory of the
+// repository and never searches for one, since a commit may contain a folder that looks like a bare repository.
+import { existsSync, statSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
-import { systemClock } from '../base/clock.ts';
 import { quote } from '../base/wording.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import { findFileChanges } from './find-file-changes.ts';
-import { isOid, type ParsedCommit } from './git/git-object.ts';
-import { GitFailure } from './git/git-process.ts';
-import { commitAt, commonAncestors, hasPath, newCommits } from './git/history.ts';
-import { DamagedCopyError, ObjectReader } from './git/object-reader.ts';
-import { findGitDirectory } from './remotes/git-directory.ts';
-import { SnapshotReader } from './snapshot-reader.ts';
+import { isOid } from './git-object.ts';
+import { HistoryReader } from './history-reader.ts';
+import { OFFLINE } from './local-copy.ts';
+import { DamagedObjectError, ObjectReader } from './object-reader.ts';
+import { checkGitVersion, Git, GitFailure } from './run-git.ts';
 import {
   type AddedOrder,
   type BlobFilter,
@@ -29,49 +27,42 @@ export interface LocalRepository
   extends Pick<Source, 'has' | 'snapshot' | 'added' | 'describe' | 'commitsBetween' | 'lastChanges'> {
   /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
   readonly prefix: string;
-  /** Tells that the clone lacks older commits. */
+  /** True if the clone lacks older commits. */
   readonly isShallow: boolean;
 
   /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
   resolve(revision: string): Promise<string>;
-  /** Returns the best common ancestors of two commits: one, or several where the histories cross. Throws where there is none. */
+  /** Returns the best common ancestors of two commits: one, or several if the histories cross. Throws if there is none. */
   findAncestors(base: string, head: string): Promise<readonly string[]>;
   close(): void;
 }
 
-/** Returns the repository around a path, which is where the layout begins, also where no commit is checked out there. */
+const GIT_MIN = '2.34';
+/** No range between two branches has more commits that matter. */
+const RANGE_MAX = 10_000;
+const SHALLOW_ADVICE =
+  'fetch the whole history: "git fetch --unshallow", or "fetch-depth: 0" (GitHub), "GIT_DEPTH: 0" (GitLab) in a pipeline';
+
+/** Returns the repository around a path, which is where the layout begins, also if no commit is checked out there. */
 export async function openLocalRepository(path: string): Promise<LocalRepository> {
+  await checkGitVersion(GIT_MIN);
   const { root, directory } = await findRepository(path);
-  const { gitDirectory, commonDirectory } = await findGitDirectory(root);
-  return new Repository({ root, gitDirectory, directory, shallow: await shallowCommits(commonDirectory) });
+  const git = await openGit(root);
+  const shallow = join(await commonDirectoryOf(git), 'shallow');
+  const lines = existsSync(shallow) ? (await readFile(shallow, 'utf8')).split('\n') : [];
+  return new Repository({ root, git, directory, shallow: new Set(lines.filter(isOid)) });
 }
 
-interface FoundRepository {
-  /** The bare repository, or the work tree. */
-  readonly root: string;
-  /** From the root to the layout. */
-  readonly directory: readonly string[];
+/** Returns the directory that holds the refs of the repository at a path, shared by its work trees. Throws SourceError. */
+export async function findCommonDirectory(path: string): Promise<string> {
+  return await commonDirectoryOf(await openGit(path));
 }
 
-async function findRepository(path: string): Promise<FoundRepository> {
-  const start = await realPath(path);
-  for (let folder = start; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git')) || (isBare(folder) && !(await isCommitted(folder)))) {
-      return {
-        root: folder,
-        directory: relative(folder, start)
-          .split(sep)
-          .filter((step) => step !== ''),
-      };
-    }
-    if (dirname(folder) === folder) throw new SourceError(`there is no Git repository at or above ${path}`);
-  }
-}
-
-/** The layout may stand in other commits than the one that is checked out: only the part that exists is resolved. */
-async function realPath(path: string): Promise<string> {
-  if (existsSync(path) || dirname(path) === path) return await realpath(path);
-  return join(await realPath(dirname(path)), basename(path));
+/** Returns the branches of the repository at a path. Throws SourceError if there is none. */
+export async function listBranches(path: string): Promise<readonly string[]> {
+  const git = await openGit(path);
+  const printed = await git.text(['for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads']);
+  return printed.split('\n').filter((name) => name !== '');
 }
 
 /** Returns true for a folder that looks like a bare repository, or like the inside of .git. */
@@ -79,68 +70,110 @@ export function isBare(folder: string): boolean {
   return ['HEAD', 'objects', 'refs'].every((name) => existsSync(join(folder, name)));
 }
 
-/**
- * Returns true for a folder that is checked out of the repository around it. What looks like a repository there was written
- * by the author of a commit, who would choose what its branches are.
- */
+/** Returns git for the repository at a path. Throws SourceError if there is none. */
+async function openGit(path: string): Promise<Git> {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new SourceError(`there is no directory "${path}": check the URL of the repository`);
+  }
+  const below = join(path, '.git');
+  const git = new Git({ directory: existsSync(below) ? below : path, environment: OFFLINE });
+  try {
+    // In a linked work tree, .git is a file that names the directory.
+    return new Git({ directory: await git.text(['rev-parse', '--absolute-git-dir']), environment: OFFLINE });
+  } catch (error) {
+    if (!(error instanceof GitFailure)) throw error;
+    const advice = 'name a bare repository, or a directory that contains .git, which this user may read';
+    throw new SourceError(`"${path}" is not a Git repository: ${advice} (git: ${error.complaint})`, { cause: error });
+  }
+}
+
+async function commonDirectoryOf(git: Git): Promise<string> {
+  return await git.text(['rev-parse', '--path-format=absolute', '--git-common-dir']);
+}
+
+interface FoundRepository {
+  /** The bare repository, or the work tree. */
+  readonly root: string;
+  /** The path from the root to the layout; `.` for the root. */
+  readonly directory: string;
+}
+
+async function findRepository(path: string): Promise<FoundRepository> {
+  const start = await realPath(path);
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git')) || (isBare(folder) && !(await isCommitted(folder)))) {
+      return { root: folder, directory: relative(folder, start).split(sep).join('/') || '.' };
+    }
+    if (dirname(folder) === folder) throw new SourceError(`there is no Git repository at or above ${path}`);
+  }
+}
+
+/** The layout may be in other commits than the one that is checked out: only the part that exists is resolved. */
+async function realPath(path: string): Promise<string> {
+  if (existsSync(path) || dirname(path) === path) return await realpath(path);
+  return join(await realPath(dirname(path)), basename(path));
+}
+
+/** Returns true for a folder that the repository around it contains: the author of a commit chose what is in it. */
 async function isCommitted(folder: string): Promise<boolean> {
   for (let above = dirname(folder); ; above = dirname(above)) {
     if (existsSync(join(above, '.git'))) {
-      const question = { ...(await findGitDirectory(above)), timeoutMs: SOURCE_LIMITS.historyMs };
-      return await hasPath(question, 'HEAD', relative(above, folder).split(sep).join('/'));
+      const name = `HEAD:${relative(above, folder).split(sep).join('/')}`;
+      return (await revisionIn(await openGit(above), name)) !== undefined;
     }
     if (dirname(above) === above) return false;
   }
 }
 
-/** Returns the commits whose parents a shallow clone does not have. */
-async function shallowCommits(commonDirectory: string): Promise<ReadonlySet<string>> {
-  const file = join(commonDirectory, 'shallow');
-  return new Set(existsSync(file) ? (await readFile(file, 'utf8')).split('\n').filter(isOid) : []);
+async function revisionIn(git: Git, name: string): Promise<string | undefined> {
+  try {
+    return await git.text(['rev-parse', '--verify', '--quiet', '--end-of-options', name]);
+  } catch (error) {
+    if (error instanceof GitFailure && error.code !== null) return undefined;
+    throw error;
+  }
 }
 
 interface RepositoryOptions extends FoundRepository {
-  readonly gitDirectory: string;
+  readonly git: Git;
+  /** The commits whose parents a shallow clone does not have. */
   readonly shallow: ReadonlySet<string>;
 }
-
-/** No range between two branches has more commits that matter. */
-const RANGE_MAX = 10_000;
 
 class Repository implements LocalRepository {
   readonly prefix: string;
   readonly isShallow: boolean;
   readonly #root: string;
+  readonly #git: Git;
   readonly #shallow: ReadonlySet<string>;
   readonly #objects: ObjectReader;
-  readonly #reader: SnapshotReader;
-  readonly #directory: readonly string[];
+  readonly #reader: HistoryReader;
 
-  constructor({ root, gitDirectory, directory, shallow }: RepositoryOptions) {
-    this.prefix = directory.map((step) => `${step}/`).join('');
-    this.isShallow = shallow.size > 0;
+  constructor({ root, git, directory, shallow }: RepositoryOptions) {
     this.#root = root;
+    this.#git = git;
     this.#shallow = shallow;
-    this.#objects = new ObjectReader(gitDirectory);
-    this.#reader = new SnapshotReader({ ...SOURCE_LIMITS, directory });
-    this.#directory = directory;
+    this.isShallow = shallow.size > 0;
+    this.#objects = new ObjectReader(git);
+    const missing = (commit: string): SourceError => new SourceError(this.#unknownText(commit));
+    this.#reader = new HistoryReader({ objects: this.#objects, directory, limits: SOURCE_LIMITS, missing });
+    this.prefix = this.#reader.prefix;
   }
 
   async resolve(revision: string): Promise<string> {
     if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(revision)) throw new SourceError(`${quote(revision)} is no revision of git`);
-    const oid = await this.#query(() => commitAt(this.#question(), revision));
+    const oid = await revisionIn(this.#git, `${revision}^{commit}`);
     if (oid === undefined) throw new SourceError(this.#unknownText(revision));
     return oid;
   }
 
   async findAncestors(base: string, head: string): Promise<readonly string[]> {
-    const question = this.#question();
-    const found = await this.#query(() => commonAncestors(question, base, head));
-    const sides = found.map((from) => [base, head].map((to) => ({ from, to, countMax: RANGE_MAX })));
+    const found = await this.#query(() => this.#reader.commonAncestors(base, head));
     // A line that is cut between may hide a nearer ancestor.
-    for (const range of this.isShallow ? sides.flat() : []) {
-      const commits = await this.#query(() => newCommits(question, range));
-      if (commits.some((commit) => this.#shallow.has(commit))) throw new SourceError(this.#shallowText());
+    const sides = this.isShallow ? found.flatMap((from) => [base, head].map((to) => ({ from, to }))) : [];
+    for (const { from, to } of sides) {
+      const commits = await this.#query(() => this.#reader.commitsBetween(from, to, RANGE_MAX));
+      if (commits.some(({ oid }) => this.#shallow.has(oid))) throw new SourceError(this.#shallowText());
     }
     if (found.length > 0) return found;
     if (this.isShallow) throw new SourceError(this.#shallowText());
@@ -148,59 +181,39 @@ class Repository implements LocalRepository {
   }
 
   has(commit: string): Promise<boolean> {
-    return this.#query(() => this.#objects.hasCommit(commit));
+    return this.#query(() => this.#reader.has(commit));
   }
 
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
-    return this.#query(async () => this.#reader.read(this.#objects, await this.#commit(commit), { wants }));
+    return this.#query(() => this.#reader.snapshot(commit, wants));
   }
 
-  added({ from, to, select }: AddedOrder): ReturnType<Source['added']> {
-    return this.#query(async () => {
-      const before = await this.#objects.findCommit(from);
-      if (before === undefined) return { files: new Map(), blobs: new Map() };
-      return await this.#reader.added(this.#objects, { from: before, to: await this.#commit(to) }, { select });
-    });
+  added(order: AddedOrder): ReturnType<Source['added']> {
+    return this.#query(() => this.#reader.added(order));
   }
 
   describe(commit: string): Promise<Commit> {
-    return this.#query(() => this.#commit(commit));
+    return this.#query(() => this.#reader.describe(commit));
   }
 
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]> {
-    return this.#query(async () => {
-      const commits: Commit[] = [];
-      for (const oid of await newCommits(this.#question(), { from, to, countMax }))
-        commits.push(await this.#commit(oid));
-      return commits;
-    });
+    return this.#query(() => this.#reader.commitsBetween(from, to, countMax));
   }
 
   lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges> {
-    const search = { commit, paths, directory: this.#directory, clock: systemClock, limits };
-    return this.#query(() => findFileChanges(this.#objects, search));
+    const isCut = (oid: string): boolean => this.#shallow.has(oid);
+    return this.#query(() => this.#reader.lastChanges(commit, paths, limits, isCut));
   }
 
   close(): void {
     this.#objects.close();
   }
 
-  #question(): { readonly gitDirectory: string; readonly timeoutMs: number } {
-    return { gitDirectory: this.#objects.gitDirectory, timeoutMs: SOURCE_LIMITS.historyMs };
-  }
-
-  async #commit(oid: string): Promise<ParsedCommit> {
-    const found = await this.#objects.findCommit(oid);
-    if (found === undefined) throw new SourceError(this.#unknownText(oid));
-    return found;
-  }
-
-  /** An object of the user's own repository is missing for another reason than one of Treeline's copy. */
   async #query<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof DamagedCopyError) && !(error instanceof GitFailure)) throw error;
+      if (!(error instanceof DamagedObjectError)) throw error;
       const advice = 'a clone with --filter lacks files, so clone without it; "git fsck" finds damage';
       throw new SourceError(`${this.#root} cannot be read: an object is missing or damaged; ${advice}`, {
         cause: error,
@@ -218,6 +231,3 @@ class Repository implements LocalRepository {
     return `the clone in ${this.#root} is shallow and lacks the commits in which both branches parted; ${SHALLOW_ADVICE}`;
   }
 }
-
-const SHALLOW_ADVICE =
-  'fetch the whole history: "git fetch --unshallow", or "fetch-depth: 0" (GitHub), "GIT_DEPTH: 0" (GitLab) in a pipeline';

@@ -8,25 +8,21 @@ export interface NewCommit {
   readonly edits: readonly { readonly path: string; readonly text: string | null }[];
 }
 
-/** Commits that exist only in memory. They may be pushed again and keep their ids. */
+/** Commits in the local copy that no ref names yet. They may be pushed again and keep their ids. */
 export interface PreparedCommits {
   readonly is: 'prepared';
   readonly base: string;
   /** Object ids, in order; the last one becomes the branch's head. */
   readonly commits: readonly string[];
-  /** A pack with every object that the base lacks. */
-  readonly pack: Uint8Array;
-  /** The index of the pack, in git's version 2. */
-  readonly index: Uint8Array;
 }
 
 /** The reasons for which commits are not on the remote, and will not arrive there without another push. */
 export type NotPublished =
   /**
    * The repository refused: no permission, a protected branch, a hook, an object of another kind at the place of a
-   * file.
+   * file. `byHand`: only a person can commit this change, with git.
    */
-  | { readonly is: 'refused'; readonly reason: string }
+  | { readonly is: 'refused'; readonly reason: string; readonly byHand?: boolean }
   /** The repository, or the local copy, could not be reached. */
   | { readonly is: 'not sent'; readonly reason: string };
 
@@ -46,8 +42,7 @@ export type PushOutcome =
  */
 export interface Publisher {
   /**
-   * Creates commits on top of `base`, which is in the local copy, one after the other. Their time is now. Writes
-   * nothing.
+   * Creates commits in the local copy on top of `base`, one after the other. Their time is now. Pushes nothing.
    */
   prepare(base: string, commits: readonly NewCommit[]): Promise<PreparedCommits | NotPublished>;
 

@@ -1,6 +1,7 @@
 // Checks the syntax of a repository's URL, its branch and the followed directory. Opens nothing.
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isLoopback } from '../base/http-request.ts';
 import { SourceError } from './source.ts';
 
 const NO_BRANCH = /^$|^[-/]|\/$|\/\/|\.\.|@\{|(^|\/)\.|\.(lock)?(\/|$)|[\0-\x20\x7f~^:?*[\\]/;
@@ -116,4 +117,14 @@ export function directorySteps(directory: string): readonly string[] {
     );
   }
   return steps;
+}
+
+/** Throws SourceError if a name and password would be sent unencrypted. */
+export function checkEncryption(url: string, hasSecret: boolean): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'http:' && hasSecret && !isLoopback(hostname)) {
+    throw new SourceError(
+      `"${url}" would carry the password unencrypted: write https:// (repository.caFile names the authority of a private certificate)`,
+    );
+  }
 }

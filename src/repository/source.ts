@@ -2,7 +2,6 @@
 // directory for the command line, and follows nothing.
 import type { FollowedPlace } from '../model/rows.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import type { PreparedCommits } from './publisher.ts';
 
 /** Selects the files of a commit to read: returns true to include the blob's content in the snapshot. */
 export type BlobFilter = (path: string, oid: string) => boolean;
@@ -29,41 +28,27 @@ export interface Commit {
   readonly parents: readonly string[];
 }
 
-/** The limits of a search for the last changes of files. */
+/** The limit of a search for the last changes of files. */
 export interface ChangeLimits {
-  /** The number of commits that are read. */
-  readonly commitsMax: number;
   readonly timeoutMs: number;
 }
 
-/** The commit that changed a file last, by path; null: not found within the limits. */
+/** The commit that changed a file last, by path; null: not found within the limit. */
 export type LastFileChanges = ReadonlyMap<string, Pick<Commit, 'oid' | 'time'> | null>;
 
 /**
- * Follows one branch of one repository. Its answers are complete and verified: every object reachable from a commit
- * that it returns is in the local copy and matches its hash. A failed, malicious or missing remote is an exception,
- * never an empty answer.
+ * Follows one branch of one repository. Its answers are complete: git verified every object reachable from a commit that
+ * `fetch` returns. A failed, malicious or missing remote is an exception, never an empty answer.
  */
 export interface Source {
   readonly place: FollowedPlace;
 
   /**
-   * Fetches the branch's head with all objects that it needs. `known` is the recorded head, whose objects need no
-   * second check. Throws SourceError with advice, and where `signal` aborts meanwhile; the local copy is then unchanged.
+   * Fetches the branch's head with all objects that it needs. `followed` is the commit that is active, if the caller knows
+   * it: the copy keeps it, also after the branch was rewritten. Throws SourceError with advice, and the reason of `signal`
+   * if that aborts; the head of the local copy is then unchanged.
    */
-  fetch(known: string | null, signal?: AbortSignal): Promise<Commit>;
-
-  /**
-   * Keeps commits that are about to be pushed, in place of those before: once they are the branch's head, they are taken
-   * from here and not fetched.
-   */
-  offer(prepared: PreparedCommits): void;
-
-  /**
-   * Resolves to true once a commit that this process has offered and pushed is in the local copy, without asking the remote;
-   * to false where it has to be fetched. Never throws.
-   */
-  adopt(commit: string): Promise<boolean>;
+  fetch(followed: string | null, signal?: AbortSignal): Promise<Commit>;
 
   /** Returns true if the local copy has a commit. Throws SourceError if the copy cannot be read. */
   has(commit: string): Promise<boolean>;
@@ -91,15 +76,15 @@ export interface Source {
   commitsBetween(from: string, to: string, countMax: number): Promise<readonly Commit[]>;
 
   /**
-   * Returns for each file the newest commit that changed it, `commit` or one before it; null where the search ended before
-   * that was found. Files that are not there are left out. Paths are relative to the followed directory.
+   * Returns for each file the newest commit that changed it, `commit` or one before it; null if the search ended
+   * before. Files that are not in `commit` are left out. Paths are relative to the followed directory.
    */
   lastChanges(commit: string, paths: readonly string[], limits: ChangeLimits): Promise<LastFileChanges>;
 
-  /** Returns true if `descendant` is `ancestor` or comes after it. `forReader`: no process answers it that following needs. */
-  isAncestor(ancestor: string, descendant: string, forReader?: boolean): Promise<boolean>;
+  /** Returns true if `descendant` is `ancestor` or comes after it. `ancestor` need not be in the local copy. */
+  isAncestor(ancestor: string, descendant: string): Promise<boolean>;
 
-  /** Returns true if two commits of the local copy have a commit in common, be it one of the two. */
+  /** Returns true if two commits of the local copy have an ancestor in common, or one is an ancestor of the other. */
   isRelated(a: string, b: string): Promise<boolean>;
 
   close(): Promise<void>;
@@ -107,11 +92,24 @@ export interface Source {
 
 /**
  * `SourceError`: the remote, the network or the local copy failed. Its message says what to do; `cause` holds the details.
- * `ContentError`, which is one: the content of a commit is beyond a limit, so that it can never be read; see `orContentError`.
+ * `ContentError` is a SourceError: the content of a commit exceeds a limit, so that it can never be read; see `orContentError`.
  */
-export { ContentError, GitError as SourceError } from './git/git-process.ts';
+export { ContentError, GitError as SourceError } from './run-git.ts';
 
-/** Requests polls, any number of times. It does not tell what has changed. */
+/** A commit without a valid signature. */
+export interface BadSignature {
+  readonly commit: string;
+  /** Names the commit by its first ten digits, and the signer. */
+  readonly reason: string;
+}
+
+/** Checks the signatures of commits of the local copy. Implemented by signatures.ts. */
+export interface Signatures {
+  /** Returns the first of the commits that has no valid signature. Throws SourceError if that cannot be checked. */
+  firstBad(commits: readonly string[]): Promise<BadSignature | undefined>;
+}
+
+/** Requests polls, any number of times. It does not say what has changed. */
 export interface Trigger {
   start(poll: () => void): void;
   stop(): Promise<void>;

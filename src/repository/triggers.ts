@@ -5,20 +5,18 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { type FileWatch, watchFiles } from '../base/file-watch.ts';
 import type { Logger } from '../base/log.ts';
-import { findGitDirectory, readBranch } from './remotes/git-directory.ts';
+import { findCommonDirectory } from './local-repository.ts';
 import type { Trigger } from './source.ts';
 
 interface BranchWatchOptions {
   /** Absolute path of a bare repository or of a work tree. */
   readonly path: string;
   readonly branch: string;
-  /** Returns true for a head that needs no poll: it is fetched already, or this process is pushing it. */
-  readonly isKnown?: (head: string) => boolean;
   readonly log?: Logger;
 }
 
 /** Returns a trigger on the two files that hold a branch's head. If they cannot be watched, it logs that. */
-export function createBranchWatch({ path, branch, isKnown, log }: BranchWatchOptions): Trigger {
+export function createBranchWatch({ path, branch, log }: BranchWatchOptions): Trigger {
   let opening: Promise<FileWatch | undefined> = Promise.resolve(undefined);
 
   function complain(error: unknown): undefined {
@@ -26,15 +24,9 @@ export function createBranchWatch({ path, branch, isKnown, log }: BranchWatchOpt
   }
 
   async function open(poll: () => void): Promise<FileWatch> {
-    const { commonDirectory } = await findGitDirectory(path);
-    const files = [join(commonDirectory, 'refs', 'heads', branch), join(commonDirectory, 'packed-refs')];
-    return watchFiles(files, { changed: () => void pollIfNew(commonDirectory, poll), failed: complain });
-  }
-
-  async function pollIfNew(commonDirectory: string, poll: () => void): Promise<void> {
-    // What cannot be read is left to the poll, which says why.
-    const head = await readBranch(commonDirectory, branch).catch(() => undefined);
-    if (head === undefined || isKnown?.(head) !== true) poll();
+    const directory = await findCommonDirectory(path);
+    const files = [join(directory, 'refs', 'heads', branch), join(directory, 'packed-refs')];
+    return watchFiles(files, { changed: poll, failed: complain });
   }
 
   return {

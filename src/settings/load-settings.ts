@@ -24,8 +24,10 @@ import {
   type RetryPolicy,
   type SecretPlace,
   type Settings,
+  type VerifySettings,
 } from '../model/settings.ts';
 import { faultsOfProviders, fillInProvider, type WrittenProvider } from './load-providers.ts';
+import { faultsOfSignatures } from './load-signatures.ts';
 import { faultsOfStatuses, fillInStatuses, type WrittenStatuses } from './load-statuses.ts';
 import { faultsOfStore, fillInReplica, fillInStore, type WrittenStore } from './load-store.ts';
 import { addressFault, type Environment, findRefusals, type PlacedFault, placedFault } from './refuse-settings.ts';
@@ -85,6 +87,8 @@ interface WrittenRepository {
   readonly usernameFile?: string;
   readonly passwordFile?: string;
   readonly caFile?: string;
+  readonly verify?: Partial<Record<keyof VerifySettings, string>>;
+  readonly sign?: { readonly sshKeyFile: string };
 }
 
 const RETRY: RetryPolicy = { attempts: 8, firstSeconds: 2, maxSeconds: 300, failedSeconds: 3600 };
@@ -106,14 +110,15 @@ export async function loadSettings(file: string, environment: Environment = proc
     faultsOf: async (value, settings) => [
       ...findRefusals(value, environment),
       ...faultsOfStore(value, environment),
-      ...(settings === undefined ? [] : await faultsOfParts(settings)),
+      ...(settings === undefined ? [] : await faultsOfParts(settings, environment.PATH)),
     ],
   });
 }
 
-async function faultsOfParts(settings: Settings): Promise<readonly PlacedFault[]> {
-  const { execution, statuses, notifications } = settings;
-  const faults = [...(await faultsOfProviders(execution.providers)), ...faultsOfStatuses(statuses)];
+async function faultsOfParts(settings: Settings, searchPath: string | undefined): Promise<readonly PlacedFault[]> {
+  const { repository, execution, statuses, notifications } = settings;
+  const signatures = await faultsOfSignatures(repository, searchPath);
+  const faults = [...signatures, ...(await faultsOfProviders(execution.providers)), ...faultsOfStatuses(statuses)];
   return [...faults, ...faultsOfNotifications(notifications), ...faultsOfListeners(settings)];
 }
 
@@ -324,7 +329,8 @@ function fillInNotification(
 }
 
 function fillInRepository(written: WrittenRepository, base: string, environment: Environment): RepositorySettings {
-  const { caFile } = written;
+  const { verify, sign } = written;
+  const pathOf = (file: string | undefined): string | null => (file === undefined ? null : resolve(base, file));
   const placeOf = (variable: string, file: string | undefined): SecretPlace | null => {
     if ((environment[variable] ?? '') !== '') return { kind: 'variable', name: variable };
     return file === undefined ? null : { kind: 'file', path: resolve(base, file) };
@@ -338,8 +344,11 @@ function fillInRepository(written: WrittenRepository, base: string, environment:
     access: {
       username: placeOf('TREELINE_GIT_USERNAME', written.usernameFile),
       password: placeOf('TREELINE_GIT_PASSWORD', written.passwordFile),
-      caFile: caFile === undefined ? null : resolve(base, caFile),
+      caFile: pathOf(written.caFile),
     },
+    verify:
+      verify === undefined ? null : { allowedSigners: pathOf(verify.allowedSigners), keyring: pathOf(verify.keyring) },
+    sign: sign === undefined ? null : { sshKeyFile: resolve(base, sign.sshKeyFile) },
   };
 }
 

@@ -1,9 +1,9 @@
 // Refuses settings that the schema allows and that do not go together, with a specific message: a key that is silently ignored would
 // mislead the operator.
+import { isLoopback } from '../base/http-request.ts';
 import { below, type Fault } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
-import { checkEncryption, isLoopback } from '../repository/remotes/http-access.ts';
-import { parseRepositoryUrl, type RepositoryUrl } from '../repository/repository-url.ts';
+import { checkEncryption, parseRepositoryUrl, type RepositoryUrl } from '../repository/repository-url.ts';
 import { SourceError } from '../repository/source.ts';
 
 /** A fault, and the pointer of the value. */

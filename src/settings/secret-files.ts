@@ -79,7 +79,8 @@ export function filesOfSettings({
   store,
   execution,
 }: Settings): readonly SettingsFile[] {
-  const { username, password, caFile } = repository.access;
+  const { verify, sign, access } = repository;
+  const { username, password, caFile } = access;
   const files: readonly PlacedFile[] = [
     ['/api/tls/key', tls.key, true],
     ['/api/tls/cert', tls.cert, false],
@@ -90,6 +91,9 @@ export function filesOfSettings({
     ['/repository/usernameFile', pathOf(username), password === null],
     ['/repository/passwordFile', pathOf(password), true],
     ['/repository/caFile', caFile, false],
+    ['/repository/verify/allowedSigners', verify?.allowedSigners, false],
+    ['/repository/verify/keyring', verify?.keyring, false],
+    ['/repository/sign/sshKeyFile', sign?.sshKeyFile, true],
     ['/statuses/tokenFile', statuses?.tokenFile, true],
     ['/statuses/caFile', statuses?.caFile, false],
     ...filesOfDatabase(store),

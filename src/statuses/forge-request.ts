@@ -55,7 +55,7 @@ const FORGES: Readonly<Record<StatusesSettings['kind'], Forge>> = {
 export function forgeRequest(
   { commit, context, state, description }: WantedStatus,
   { settings, id, token }: { readonly settings: StatusesSettings; readonly id: string; readonly token: string },
-): Posting {
+): Omit<Posting, 'secret'> {
   const { kind, apiUrl, project, branch, targetUrl } = settings;
   const { states, headers, path, nameField, takesBranch } = FORGES[kind];
   const fields = {

@@ -1,15 +1,11 @@
 // Sends one POST to a service that is told something, within limits, and reads the head of its answer. Files of the settings are read for
 // each request, so that exchanged ones count at once. Redirects are not followed.
 import type { Clock } from '../base/clock.ts';
+import { type HttpHead, hideSecrets, proxySecrets, readText, requestHead } from '../base/http-request.ts';
 import { reasonOf } from '../base/wording.ts';
-import { proxyLogins, readText } from '../repository/remotes/http-access.ts';
-import { exchange, type HttpHead } from '../repository/remotes/http-exchange.ts';
-import type { SentSecrets } from '../repository/remotes/sent-secrets.ts';
 
 const CALL_MS = 15_000;
-const SILENCE_MS = 10_000;
 const CA_BYTES_MAX = 4 * 1024 * 1024;
-const ANSWER_BYTES_MAX = 1024 * 1024;
 const WAIT_MS_MAX = 3_600_000;
 
 /** One request. */
@@ -17,6 +13,8 @@ export interface Posting {
   readonly target: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The token or the key, which no message may contain. */
+  readonly secret: string;
 }
 
 interface PostOptions {
@@ -26,31 +24,32 @@ interface PostOptions {
   readonly caFile: string | null;
   /** The setting that names it. */
   readonly caSetting: string;
-  /** Builds the request. What it sends and must not show again it adds to `secrets`. */
+  /** Builds the request. */
   readonly build: () => Promise<Posting>;
-  readonly secrets: SentSecrets;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 /** Resolves with the head of the answer, or with the reason why there is none, without secrets. Never throws. */
 export async function postOnce(options: PostOptions): Promise<HttpHead | { readonly reason: string }> {
-  const { whom, caFile, caSetting, build, secrets, clock, signal } = options;
+  const { whom, caFile, caSetting, build, clock, signal } = options;
+  const secrets = [...proxySecrets()];
   const late = new AbortController();
   const words = `${whom} did not answer within ${CALL_MS / 1000} s`;
   const cancel = clock.after(CALL_MS, () => late.abort(new Error(words)));
   try {
-    for (const login of proxyLogins()) secrets.add(login);
-    const { target, headers, body } = await build();
-    const order = {
-      ...{ target, headers, method: 'POST', body: Buffer.from(body) },
+    const { target, headers, body, secret } = await build();
+    secrets.push(secret);
+    return await requestHead({
+      target,
+      headers,
+      body,
+      method: 'POST',
       ca: caFile === null ? undefined : await readText(caFile, caSetting, CA_BYTES_MAX),
-      ...{ answerBytesMax: ANSWER_BYTES_MAX, silenceMs: SILENCE_MS },
       signal: AbortSignal.any([signal, late.signal]),
-    };
-    return await exchange(order, async (head) => head);
+    });
   } catch (error) {
-    return { reason: secrets.strip(late.signal.aborted ? words : reasonOf(error)) };
+    return { reason: hideSecrets(late.signal.aborted ? words : reasonOf(error), secrets) };
   } finally {
     cancel();
   }

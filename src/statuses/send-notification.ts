@@ -2,10 +2,9 @@
 // The secret and the authorities are read for each request. No message holds the secret, or anything else that the subscriber says.
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
+import { readText } from '../base/http-request.ts';
 import type { NotificationRow } from '../model/rows.ts';
 import type { NotificationTarget } from '../model/settings.ts';
-import { readText } from '../repository/remotes/http-access.ts';
-import { SentSecrets } from '../repository/remotes/sent-secrets.ts';
 import { type Posting, postOnce, waitMs } from './post-once.ts';
 
 /** What became of one attempt. */
@@ -33,17 +32,15 @@ export function createSendNotification(
   { name, url, secretFile, caFile }: NotificationTarget,
   { id: controller, clock }: { readonly id: string; readonly clock: Clock },
 ): SendNotification {
-  const secrets = new SentSecrets();
   return async (id, event, signal) => {
     const build = async (): Promise<Posting> => {
       const secret = await readSecret(name, secretFile);
-      secrets.add({ username: '', password: secret });
       const body = JSON.stringify(cloudEvent(id, event, controller));
-      return { target: new URL(url), headers: signedHeaders({ id, body, secret, now: clock.now() }), body };
+      return { target: new URL(url), headers: signedHeaders({ id, body, secret, now: clock.now() }), body, secret };
     };
     const whom = `the subscriber ${name}`;
     const caSetting = `notifications: caFile of ${name}`;
-    const answered = await postOnce({ whom, caFile, caSetting, build, secrets, clock, signal });
+    const answered = await postOnce({ whom, caFile, caSetting, build, clock, signal });
     if ('reason' in answered) {
       return { isAccepted: false, answer: answered.reason, isOnlyThis: false, waitMs: undefined };
     }

@@ -1,9 +1,7 @@
 // Sends one commit status and tells what became of it. No message holds the token or anything else that the forge says.
 import type { Clock } from '../base/clock.ts';
+import { type HttpHead, readText } from '../base/http-request.ts';
 import type { StatusesSettings } from '../model/settings.ts';
-import { readText } from '../repository/remotes/http-access.ts';
-import type { HttpHead } from '../repository/remotes/http-exchange.ts';
-import { SentSecrets } from '../repository/remotes/sent-secrets.ts';
 import { forgeRequest } from './forge-request.ts';
 import { type Posting, postOnce, waitMs } from './post-once.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
@@ -41,15 +39,13 @@ export function createSendStatus(
   settings: StatusesSettings,
   { id, clock }: { readonly id: string; readonly clock: Clock },
 ): SendStatus {
-  const secrets = new SentSecrets();
   const { caFile } = settings;
   return async (status, signal) => {
     const build = async (): Promise<Posting> => {
       const token = await readToken(settings.tokenFile);
-      secrets.add({ username: '', password: token });
-      return forgeRequest(status, { settings, id, token });
+      return { ...forgeRequest(status, { settings, id, token }), secret: token };
     };
-    const post = { whom: 'the forge', caFile, caSetting: 'statuses.caFile', build, secrets, clock, signal };
+    const post = { whom: 'the forge', caFile, caSetting: 'statuses.caFile', build, clock, signal };
     const answered = await postOnce(post);
     if ('reason' in answered) return { kind: 'unreachable', reason: answered.reason, waitMs: undefined };
     return readDelivery(answered, { status, settings, clock });

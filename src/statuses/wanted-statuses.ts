@@ -24,7 +24,7 @@ export interface WantedStatus extends CommitStatus {
 /** The facts that all statuses follow from. */
 export interface StatusFacts {
   readonly desired: Pick<DesiredState, 'commit' | 'problems' | 'candidates' | 'invalid'>;
-  readonly refused: Pick<RefusedCommit, 'commit' | 'hold' | 'problems'> | undefined;
+  readonly refused: Pick<RefusedCommit, 'commit' | 'hold' | 'problems' | 'signature'> | undefined;
   /** The statuses that were accepted last, by commit. */
   readonly sent: ReadonlyMap<string, CommitStatusRow>;
   readonly held: HeldCounts;
@@ -191,7 +191,12 @@ const HOLD_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Returns the status of a commit that is not followed. */
-function refusedStatus({ hold, problems }: Pick<RefusedCommit, 'hold' | 'problems'>): CommitStatus {
+function refusedStatus({
+  hold,
+  problems,
+  signature,
+}: Pick<RefusedCommit, 'hold' | 'problems' | 'signature'>): CommitStatus {
+  if (signature !== undefined) return { state: 'failure', description: `not followed: ${signature}` };
   const errors = problems.filter(isError);
   const words = hold === null ? errorsIn(errors) : (HOLD_WORDS[hold.kind] ?? 'a person has to approve it');
   return { state: 'failure', description: `not followed: ${words}` };

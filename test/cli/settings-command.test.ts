@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type ProcessResult, treeline } from '../support/command-line.ts';
 import { createGitRepository } from '../support/git-repository.ts';
 import { prepareOnce } from '../support/prepared-folder.ts';
+import { makeSshKey } from '../support/signed-commits.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The user nobody of most systems. */
@@ -122,6 +123,17 @@ describe('treeline settings check', () => {
     );
     expect(await checked(`${repository.path}\n  branch: other`)).toContain(
       'has no branch "other" (its branches: main)',
+    );
+  });
+
+  it('tries the key that signs commits', async () => {
+    const signing = `${RIGHT}  sign: { sshKeyFile: key }\n`;
+    const withKey = (passphrase: string) => check(signing, (cwd) => void makeSshKey(cwd, 'key', { passphrase }));
+    expect(await withKey('')).toMatchObject({ code: 0, stdout: '0 errors, 0 warnings\n' });
+    const { code, stdout } = await withKey('secret');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^treeline\.yaml:6:\d+: error: repository\.sign\.sshKeyFile cannot be used: .* without a passphrase .* \[wrong_file\]\n/,
     );
   });
 

@@ -8,8 +8,6 @@ const FILES = { 'tree.yaml': 'name: global\ntype: common\n', 'types/role/web.yam
 interface Scene {
   readonly core: Core;
   readonly base: string;
-  /** Makes a commit that this process has pushed. */
-  push(changes: Record<string, string>): string;
 }
 
 async function followed(): Promise<Scene> {
@@ -18,21 +16,12 @@ async function followed(): Promise<Scene> {
   await core.poll();
   expect(core.current.get()?.commit).toBe(base);
   core.source.fetches = 0;
-  return {
-    core,
-    base,
-    push(changes) {
-      const commit = core.source.commit(changes);
-      core.source.own.add(commit);
-      return commit;
-    },
-  };
+  return { core, base };
 }
 
 /** Announces a commit that was made upon `base`, and says that the branch has it. */
 function followPushed({ follower }: Core, commit: string, base: string): Promise<DesiredState> {
-  const bytes = new Uint8Array();
-  const prepared = { is: 'prepared', base, commits: [commit], pack: bytes, index: bytes } as const;
+  const prepared = { is: 'prepared', base, commits: [commit] } as const;
   return follower.announce(prepared, new Map(), new Map())();
 }
 
@@ -48,8 +37,8 @@ async function told(core: Core, waiting: Promise<DesiredState>): Promise<string>
 
 describe('a pushed commit', () => {
   it('is followed without a look at the remote', async () => {
-    const { core, base, push } = await followed();
-    const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
+    const { core, base } = await followed();
+    const commit = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
     core.source.isGone = true;
     expect(await told(core, followPushed(core, commit, base))).toBe(commit);
     expect([core.source.fetches, core.follower.followed?.commit]).toEqual([0, commit]);
@@ -57,17 +46,17 @@ describe('a pushed commit', () => {
   });
 
   it('one after the other, too', async () => {
-    const { core, base, push } = await followed();
-    const first = push({ 'types/role/web.yaml': 'port: 81\n' });
+    const { core, base } = await followed();
+    const first = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
     await told(core, followPushed(core, first, base));
-    const second = push({ 'types/role/web.yaml': 'port: 82\n' });
+    const second = core.source.commit({ 'types/role/web.yaml': 'port: 82\n' });
     expect(await told(core, followPushed(core, second, first))).toBe(second);
     expect(core.source.fetches).toBe(0);
   });
 
   it('says nothing to those who wait for the newest commit: it may be another by now', async () => {
-    const { core, base, push } = await followed();
-    const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
+    const { core, base } = await followed();
+    const commit = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
     const theirs = core.source.commit({ 'types/role/web.yaml': 'port: 82\n' });
     const pushed = followPushed(core, commit, base);
     const newest = core.follower.newest();
@@ -75,16 +64,17 @@ describe('a pushed commit', () => {
     expect([commit, theirs]).toContain((await pushed).commit);
   });
 
-  it('is polled for where the local copy cannot take it', async () => {
+  it('is polled for if the local copy does not have it', async () => {
     const { core, base } = await followed();
+    core.source.loseCopy();
     const commit = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
     expect(await told(core, followPushed(core, commit, base))).toBe(commit);
     expect(core.source.fetches).toBe(1);
   });
 
   it('is polled for where the followed head is not its base', async () => {
-    const { core, base, push } = await followed();
-    const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
+    const { core, base } = await followed();
+    const commit = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
     const theirs = core.source.commit({ 'types/role/web.yaml': 'port: 82\n' });
     await core.poll();
     core.source.fetches = 0;
@@ -93,16 +83,16 @@ describe('a pushed commit', () => {
   });
 
   it('is followed after a poll where the store fails once', async () => {
-    const { core, base, push } = await followed();
-    const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
+    const { core, base } = await followed();
+    const commit = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
     core.store.failures.push(new Error('the disk is full'));
     expect(await told(core, followPushed(core, commit, base))).toBe(commit);
     expect(core.source.fetches).toBe(1);
   });
 
   it('that may not be followed any more, since another process leads, is no error: the lease tells of the loss', async () => {
-    const { core, base, push } = await followed();
-    const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
+    const { core, base } = await followed();
+    const commit = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
     const deposed = new Error('another process leads');
     core.store.failures.push(deposed, deposed);
     core.leads = false;
@@ -112,10 +102,10 @@ describe('a pushed commit', () => {
   });
 
   it('is told of once a minute where the store fails each time', async () => {
-    const { core, base, push } = await followed();
+    const { core, base } = await followed();
     let head = base;
     for (const port of [81, 82, 83]) {
-      const commit = push({ 'types/role/web.yaml': `port: ${port}\n` });
+      const commit = core.source.commit({ 'types/role/web.yaml': `port: ${port}\n` });
       core.store.failures.push(new Error('the disk is full'));
       expect(await told(core, followPushed(core, commit, head))).toBe(commit);
       head = commit;
@@ -127,8 +117,8 @@ describe('a pushed commit', () => {
   });
 
   it('is refused where the branch was set back meanwhile, by the next poll', async () => {
-    const { core, base, push } = await followed();
-    const commit = push({ 'types/role/web.yaml': 'port: 81\n' });
+    const { core, base } = await followed();
+    const commit = core.source.commit({ 'types/role/web.yaml': 'port: 81\n' });
     core.source.reset(base);
     expect(await told(core, followPushed(core, commit, base))).toBe(commit);
     expect(await told(core, core.follower.newest())).toMatch(/the history was rewritten/);

@@ -155,7 +155,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     await accept(scene);
     expect(core.reader.commit()).toBe(rewritten);
     expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${next}` }]);
-    await expect(core.operator.acceptHistory(core.order, rewritten)).rejects.toThrow('No rewritten history');
+    await expect(core.operator.acceptHistory(core.order, rewritten)).rejects.toThrow('No history is held');
   });
 
   it('ends when the branch is back', async () => {

@@ -3,14 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createLog } from '../../src/base/log.ts';
-import { createGitPublisher } from '../../src/repository/git-publisher.ts';
 import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/repository/git-source.ts';
 import { ContentError, SourceError } from '../../src/repository/source.ts';
-import { fakeSsh } from '../support/fake-ssh.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
 import { createGitRepository, type GitRepository, runGit } from '../support/git-repository.ts';
-import { newCommit, prepareWith } from '../support/published-repository.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 afterEach(() => {
@@ -44,26 +40,37 @@ async function textsOf(source: GitSource, commit: string): Promise<Record<string
   return Object.fromEntries([...files].map(([path, { oid }]) => [path, Buffer.from(blobs.get(oid) ?? '').toString()]));
 }
 
+/** Returns a folder with the programs of git, of which one is replaced by a script. */
+async function execPathWith(folder: string, command: string, script: string): Promise<string> {
+  const real = execFileSync('git', ['--exec-path']).toString().trim();
+  const path = join(folder, 'exec');
+  await mkdir(path);
+  for (const name of await readdir(real)) await symlink(join(real, name), join(path, name));
+  for (const name of ['git', `git-${command}`]) {
+    await rm(join(path, name), { force: true });
+    await writeFile(join(path, name), script.replace('"$*"', '"$0 $*"'), { mode: 0o755 });
+  }
+  return path;
+}
+
 async function fsck(copy: string): Promise<string> {
-  return await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress']);
+  return await runGit(['-C', copy, 'fsck', '--full', '--strict', '--no-progress', '--no-dangling']);
 }
 
 describe('the last change of a file', () => {
-  it('is looked for below the followed directory, within the limits', async () => {
+  it('is looked for below the followed directory, within the time', async () => {
     const { repository, open } = await setUp();
     const first = await repository.commit({ 'ops/stacks/a.yaml': 'a: 1', 'a.yaml': 'a: 1' });
     const second = await repository.commit({ 'ops/stacks/b.yaml': 'b: 1', 'a.yaml': 'a: 2' });
     const source = await open({ directory: 'ops/stacks' });
     await source.fetch(null);
     const paths = ['a.yaml', 'b.yaml', 'c.yaml'];
-    const all = await source.lastChanges(second, paths, { commitsMax: 10, timeoutMs: 10_000 });
+    const all = await source.lastChanges(second, paths, { timeoutMs: 60_000 });
     expect([...all].map(([path, change]) => [path, change?.oid])).toEqual([
       ['a.yaml', first],
       ['b.yaml', second],
     ]);
-    const newest = await source.lastChanges(second, paths, { commitsMax: 1, timeoutMs: 10_000 });
-    expect([newest.get('a.yaml'), newest.get('b.yaml')?.oid]).toEqual([null, second]);
-    const late = await source.lastChanges(second, paths, { commitsMax: 10, timeoutMs: -1 });
+    const late = await source.lastChanges(second, paths, { timeoutMs: 0 });
     expect(late.get('b.yaml')).toBeNull();
     await source.close();
   });
@@ -178,47 +185,14 @@ describe('a snapshot', () => {
     expect([...blobs.keys()]).toEqual([files.get('fits')?.oid]);
   });
 
-  it('refuses more files and directories than the limit, and says what to do', async () => {
+  it('refuses more files than the limit, and says what to do', async () => {
     const { repository, open } = await setUp();
     const commit = await repository.commit({ 'a/b': '1', 'a/c': '2', d: '3' });
-    const source = await open({ limits: { entriesMax: 3 } });
+    const source = await open({ limits: { entriesMax: 2 } });
     await source.fetch(null);
-    await expect(source.snapshot(commit, ALL)).rejects.toThrow(/more than 3 files and directories: follow a directory/);
+    await expect(source.snapshot(commit, ALL)).rejects.toThrow(/more than 2 files: follow a directory/);
     await expect(source.snapshot(commit, ALL)).rejects.toBeInstanceOf(ContentError);
     await expect(source.snapshot('a'.repeat(40), ALL)).rejects.not.toBeInstanceOf(ContentError);
-  });
-
-  it('costs what changed: one file among 1,000 is one blob and the trees above it', async () => {
-    const { repository, open } = await setUp();
-    const instances = Array.from({ length: 1000 }, (_, i) => [`stacks/instances/g${i % 10}/i${i}.yaml`, `ip: ${i}\n`]);
-    const first = await repository.commit(Object.fromEntries(instances));
-    const source = await open();
-    await source.fetch(null);
-    const before = await source.snapshot(first, ALL);
-    expect(source.counts).toEqual({ treesRead: 13, blobsRead: 1000 });
-
-    const second = await repository.commit({ 'stacks/instances/g3/i13.yaml': 'ip: new\n' });
-    await source.fetch(first);
-    const after = await source.snapshot(second, (_, oid) => !before.blobs.has(oid));
-
-    expect(source.counts).toEqual({ treesRead: 4, blobsRead: 1 });
-    expect(Buffer.concat([...after.blobs.values()]).toString()).toBe('ip: new\n');
-    expect(after.files.size).toBe(1000);
-  });
-
-  it('reads 10,000 small files well within 5 s', async () => {
-    const { repository, open } = await setUp();
-    const files = Array.from({ length: 10_000 }, (_, i) => [
-      `stacks/instances/g${i % 20}/i${i}.yaml`,
-      `ip: 10.0.0.${i}\n`,
-    ]);
-    const commit = await repository.commit(Object.fromEntries(files));
-    const source = await open();
-    await source.fetch(null);
-    const started = performance.now();
-    const { blobs } = await source.snapshot(commit, ALL);
-    expect(blobs.size).toBe(10_000);
-    expect(performance.now() - started).toBeLessThan(5000);
   });
 });
 
@@ -261,7 +235,7 @@ describe('what a commit adds', () => {
     const { repository, open } = await setUp();
     const from = await repository.commit({ a: '1' });
     const to = await repository.commit({ b: '1', c: '1', d: '1', 'e/f': '1' });
-    const source = await open({ limits: { entriesMax: 4 } });
+    const source = await open({ limits: { entriesMax: 3 } });
     await source.fetch(null);
     expect([...(await source.added({ from, to, select })).files.keys()]).toEqual(['b', 'c', 'd']);
   });
@@ -290,9 +264,9 @@ describe('fetch', () => {
     const commit = await repository.commit({ a: '1' });
     const source = await open();
     await source.fetch(null);
-    const packs = await readdir(join(copy, 'objects', 'pack'));
+    const files = await readdir(copy, { recursive: true });
     expect((await source.fetch(commit)).oid).toBe(commit);
-    expect(await readdir(join(copy, 'objects', 'pack'))).toEqual(packs);
+    expect(await readdir(copy, { recursive: true })).toEqual(files);
   });
 
   it('follows a force push, there and back', async () => {
@@ -310,7 +284,7 @@ describe('fetch', () => {
 
     await repository.git('update-ref', 'refs/heads/main', old);
     expect((await source.fetch(rewritten)).oid).toBe(old);
-    expect(await readFile(join(copy, 'refs/heads/followed'), 'utf8')).toBe(`${old}\n`);
+    expect(await runGit(['-C', copy, 'rev-parse', 'refs/treeline/head'])).toBe(old);
     expect(await fsck(copy)).not.toContain('missing');
   });
 
@@ -357,23 +331,8 @@ describe('fetch', () => {
     const second = await repository.commit({ a: 'two' });
     await (await open()).fetch(first);
     // 51 files, a tree and a commit; then one of each.
-    expect(await runGit(['-C', copy, 'count-objects', '-v'])).toMatch(/in-pack: 56\npacks: 2\n/);
+    expect(await runGit(['-C', copy, 'count-objects', '-v'])).toMatch(/in-pack: 5\d\npacks: 2\n/);
     expect((await textsOf(await open(), second)).a).toBe('two');
-  });
-
-  it('makes the copy anew when packs pile up', async () => {
-    const { repository, copy, open } = await setUp();
-    const source = await open({ limits: { packsMax: 2 } });
-    const counts: number[] = [];
-    let commit = '';
-    for (const text of ['1', '2', '3', '4']) {
-      commit = await repository.commit({ a: text });
-      await source.fetch(null);
-      counts.push((await readdir(join(copy, 'objects', 'pack'))).filter((name) => name.endsWith('.idx')).length);
-    }
-    expect(counts).toEqual([1, 2, 1, 2]);
-    expect(await textsOf(source, commit)).toEqual({ a: '4' });
-    expect(await readdir(join(copy, '..'))).toEqual(['repository.git']);
   });
 
   it('serves fetches that are asked for at once, one after the other', async () => {
@@ -437,29 +396,30 @@ describe('a failing fetch', () => {
     );
   });
 
-  it('refuses SHA-256 repositories', async () => {
-    const path = join(temporaryDirectory(), 'sha256.git');
+  it('follows a SHA-256 repository', async () => {
+    const folder = temporaryDirectory();
+    const path = join(folder, 'sha256.git');
     await runGit(['init', '--quiet', '--bare', '--object-format=sha256', '--initial-branch=main', path]);
-    const source = await createGitSource({ url: path, branch: 'main', directory: '.', cache: `${path}-cache` });
-    await expect(source.fetch(null)).rejects.toThrow(/is a SHA-256 repository, which Treeline cannot read/);
-    const commit =
-      'commit refs/heads/main\ncommitter T <t@example.org> 1 +0000\ndata 1\nx\nM 100644 inline a\ndata 1\nx\n';
-    await runGit(['-C', path, 'fast-import', '--quiet'], Buffer.from(commit));
-    await expect(source.fetch(null)).rejects.toThrow(/is a SHA-256 repository, which Treeline cannot read/);
-  });
-
-  it.each([
-    ['that is not there', 'nowhere', /there is no directory ".*nowhere": check the URL/],
-    ['that is no repository', '.', /is not a Git repository: name a bare repository/],
-  ])('says what is wrong with a path %s', async (_, name, message) => {
-    const source = await createGitSource({
-      url: join(temporaryDirectory(), name),
-      branch: 'main',
-      directory: '.',
-      cache: temporaryDirectory(),
-    });
-    await expect(source.fetch(null)).rejects.toThrow(message);
-    await expect(source.fetch(null)).rejects.toBeInstanceOf(SourceError);
+    const commit = (text: string): Buffer =>
+      Buffer.from(`commit refs/heads/main\ncommitter T <t@x> 1 +0000\ndata 1\nx\nM 100644 inline a\ndata 1\n${text}\n`);
+    await runGit(['-C', path, 'fast-import', '--quiet'], commit('x'));
+    const server = await startGitHttpServer({ repository: path });
+    for (const [url, text] of [path, server.url].entries()) {
+      const cache = join(folder, `cache-${url}`);
+      const source = await createGitSource({ url: text, branch: 'main', directory: '.', cache });
+      const first = (await source.fetch(null)).oid;
+      expect(first).toHaveLength(64);
+      expect(Object.keys(await textsOf(source, first))).toEqual(['a']);
+      await runGit(
+        ['-C', path, 'fast-import', '--quiet', '--force'],
+        Buffer.concat([Buffer.from('reset refs/heads/main\nfrom refs/heads/main^0\n\n'), commit(`${url}`)]),
+      );
+      const { oid, parents } = await source.fetch(first);
+      expect(parents).toEqual([first]);
+      expect(await source.isAncestor(first, oid)).toBe(true);
+      expect((await source.lastChanges(oid, ['a'], { timeoutMs: 60_000 })).get('a')?.oid).toBe(oid);
+      await source.close();
+    }
   });
 
   it('passes on what git says of a damaged repository', async () => {
@@ -474,14 +434,6 @@ describe('a failing fetch', () => {
     const commit = await repository.commit({ a: '1' });
     for (const path of [repository.path, join(repository.path, '.git')]) await chown(path, 65_534, 65_534);
     expect((await (await open()).fetch(null)).oid).toBe(commit);
-  });
-
-  it.runIf(process.getuid?.() !== 0)('says who lacks permission', async () => {
-    const { repository, open } = await setUp();
-    await repository.commit({ a: '1' });
-    await chmod(repository.path, 0);
-    await expect((await open()).fetch(null)).rejects.toThrow(/allow the user that runs Treeline to read it/);
-    await chmod(repository.path, 0o700);
   });
 
   it.each([
@@ -530,7 +482,8 @@ describe('the local copy', () => {
         const entries = await readdir(cache, { recursive: true, withFileTypes: true });
         for (const entry of entries) {
           const { mode } = await stat(join(entry.parentPath, entry.name));
-          expect(`${entry.name} ${(mode & 0o777).toString(8)}`).toBe(`${entry.name} ${entry.isFile() ? 600 : 700}`);
+          const wanted = entry.isFile() ? 0o600 : 0o700;
+          expect(`${entry.name} ${(mode & wanted & 0o777).toString(8)} ${(mode & 0o077).toString(8)}`).toMatch(/ 0$/);
         }
         expect((await stat(cache)).mode & 0o777).toBe(0o700);
         await Promise.all([cache, join(cache, 'repository.git')].map((folder) => chmod(folder, 0o755)));
@@ -542,42 +495,28 @@ describe('the local copy', () => {
 });
 
 describe('a local copy that cannot be written', () => {
-  /** Every write of this name fails as on a full disk. */
-  const fill = (path: string): Promise<void> => symlink('/dev/full', path);
-
-  it('says so with its path, is not taken for damaged, and goes on with what it has', async () => {
-    const { repository, cache, copy, open } = await setUp();
-    await repository.commit({ a: '1' });
-    const lines: string[] = [];
-    const source = await open({ log: createLog('info', { write: (line) => lines.push(line) }) });
-    await source.fetch(null);
-    const head = await repository.commit({ a: '2' });
-    const written = join(copy, 'followed.new');
-    await fill(written);
-    const full = `the local copy of the repository in ${cache} cannot be written: ENOSPC: no space left on device, write`;
-    // The first one brings the objects, the second finds them.
-    for (const _ of [1, 2]) await expect(source.fetch(null)).rejects.toThrow(full);
-    await rm(written);
-    expect((await source.fetch(null)).oid).toBe(head);
-    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['fetched']);
-    expect(await fsck(copy)).toBe('');
-  });
-
   it.each([
-    ['stops git', 'fatal: write error: No space left on device', 'No space left on device'],
-    ['is read-only', "fatal: cannot create 'pack': Read-only file system", 'Read-only file system'],
-  ])('says so where it %s', async (_, words, reason) => {
-    const { repository, cache, open } = await setUp();
-    await repository.commit({ a: '1' });
+    ['fatal: unable to write file objects/pack/tmp_pack: No space left on device'],
+    ["fatal: cannot create 'pack': Read-only file system"],
+  ])('says so, and keeps its head: %s', async (words) => {
+    const command = 'index-pack';
+    const { repository, copy, open } = await setUp();
+    const old = await repository.commit({ a: '1' });
+    await (await open()).fetch(null);
     const folder = temporaryDirectory();
     const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
-    const script = `#!/bin/sh\ncase "$*" in *index-pack*) cat > /dev/null; echo "${words}" >&2; exit 128 ;; esac\nexec ${real} "$@"\n`;
+    const fails = `cat > /dev/null; touch ${join(copy, 'objects', 'tmp_obj_x')}; echo "${words}" >&2; exit 128`;
+    const script = `#!/bin/sh\ncase "$*" in *${command}*) ${fails} ;; esac\nexec ${real} "$@"\n`;
     await writeFile(join(folder, 'git'), script, { mode: 0o755 });
+    const head = await repository.commit({ b: '1' });
     vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
+    vi.stubEnv('GIT_EXEC_PATH', await execPathWith(folder, command, script));
     const source = await open();
-    await expect(source.fetch(null)).rejects.toThrow(
-      `the local copy of the repository in ${cache} cannot be written: ${reason}`,
-    );
+    await expect(source.fetch(old)).rejects.toThrow(/cannot be copied: free space on the disk of the local copy/);
+    expect(await runGit(['-C', copy, 'rev-parse', 'refs/treeline/head'])).toBe(old);
+    expect(await readdir(join(copy, 'objects'))).not.toContain('tmp_obj_x');
+    vi.unstubAllEnvs();
+    expect((await (await open()).fetch(old)).oid).toBe(head);
     await source.close();
   });
 
@@ -586,30 +525,8 @@ describe('a local copy that cannot be written', () => {
     await repository.commit({ a: '1' });
     await writeFile(cache, 'a file');
     await expect((await open()).fetch(null)).rejects.toThrow(
-      `the local copy of the repository in ${cache} cannot be written: EEXIST`,
+      `git's configuration in ${cache} cannot be written: EEXIST`,
     );
-  });
-
-  it('tells once a minute of commits that it cannot take', async () => {
-    const { repository, copy, open } = await setUp();
-    let base = await repository.commit({ a: '0' });
-    const lines: string[] = [];
-    const source = await open({ log: createLog('warn', { write: (line) => lines.push(line) }) });
-    const publisher = createGitPublisher({ url: repository.path, branch: 'main', directory: '.', source });
-    await source.fetch(null);
-    await fill(join(copy, 'objects', 'pack', 'tmp_own'));
-    for (const text of ['1', '2', '3']) {
-      const prepared = await prepareWith(publisher, base, [newCommit({ a: text })]);
-      source.offer(prepared);
-      await publisher.push(prepared);
-      base = String(prepared.commits.at(-1));
-      expect(await source.adopt(base)).toBe(false);
-      expect((await source.fetch(null)).oid).toBe(base);
-    }
-    expect(lines.map((line) => JSON.parse(line).err.message)).toEqual([
-      expect.stringContaining('ENOSPC: no space left on device, write'),
-    ]);
-    await source.close();
   });
 });
 
@@ -633,13 +550,16 @@ describe('a damaged local copy', () => {
     ['a pack cut off', async (copy) => truncate(await packOf(copy, '.pack'), 50)],
     ['a missing pack', async (copy) => rm(await packOf(copy, '.pack'))],
     ['a missing index', async (copy) => rm(await packOf(copy, '.idx'))],
-    ['a missing ref', async (copy) => rm(join(copy, 'refs/heads/followed'))],
-    ['an empty ref', async (copy) => writeFile(join(copy, 'refs/heads/followed'), '')],
+    ['a missing ref', async (copy) => rm(join(copy, 'refs/treeline/head'))],
+    ['an empty ref', async (copy) => writeFile(join(copy, 'refs/treeline/head'), '')],
+    ['no HEAD', async (copy) => rm(join(copy, 'HEAD'))],
+    ['a broken configuration', async (copy) => writeFile(join(copy, 'config'), '[')],
     ['a missing copy', async (copy) => rm(copy, { recursive: true })],
   ])('is healed at the next start: %s', async (_, damage) => {
     const { repository, copy, open } = await setUp();
     const commit = await repository.commit({ a: 'one', b: 'two' });
     await (await open()).fetch(null);
+    await runGit(['-C', copy, 'repack', '-adq']);
     await damage(copy);
     const source = await open();
     expect((await source.fetch(commit)).oid).toBe(commit);
@@ -652,30 +572,52 @@ describe('a damaged local copy', () => {
     const commit = await repository.commit({ a: 'x'.repeat(1000) });
     const source = await open();
     await source.fetch(null);
+    await runGit(['-C', copy, 'repack', '-adq']);
     await flip(await packOf(copy, '.pack'), 20);
     await expect(textsOf(source, commit)).rejects.toThrow(/local copy of the repository is damaged/);
     await source.fetch(commit);
     expect(await textsOf(source, commit)).toEqual({ a: 'x'.repeat(1000) });
   });
 
-  it('is not touched while the repository cannot be reached', async () => {
+  it('stays if the branch no longer has the followed commit', async () => {
     const { repository, copy, open } = await setUp();
-    const commit = await repository.commit({ a: '1' });
-    await (await open()).fetch(null);
-    await flip(await packOf(copy, '.pack'), 40);
-    await rm(repository.path, { recursive: true });
+    const followed = await repository.commit({ a: 'x'.repeat(1000) });
     const source = await open();
-    await expect(source.fetch(commit)).rejects.toBeInstanceOf(SourceError);
-    expect(await readdir(join(copy, 'objects', 'pack'))).toHaveLength(2);
+    await source.fetch(null);
+    await runGit(['-C', copy, 'repack', '-adq']);
+    await flip(await packOf(copy, '.pack'), 20);
+    await expect(textsOf(source, followed)).rejects.toThrow(/local copy of the repository is damaged/);
+    await repository.commit({ a: '1' }, { parents: [] });
+    await expect(source.fetch(followed)).rejects.toThrow(/no longer has the followed commit .*delete it to go on/);
+    expect(await runGit(['-C', copy, 'rev-parse', 'refs/treeline/head'])).toBe(followed);
+    await repository.git('update-ref', 'refs/heads/main', followed);
+    await source.fetch(followed);
+    expect(await textsOf(source, followed)).toEqual({ a: 'x'.repeat(1000) });
   });
 
-  it('loses what a killed process left half done', async () => {
-    const { repository, cache, open } = await setUp();
-    await repository.commit({ a: '1' });
-    for (const name of ['quarantine-old', 'push-of-a-former-version'])
-      await mkdir(join(cache, name, 'objects'), { recursive: true });
+  it('keeps the followed commit when git prunes, although the branch was rewritten', async () => {
+    const { repository, copy, open } = await setUp();
+    const followed = await repository.commit({ a: 'followed' });
+    const source = await open();
+    await source.fetch(null);
+    await repository.commit({ a: 'rewritten' }, { parents: [] });
+    await source.fetch(followed);
+    await source.close();
+    await runGit(['-C', copy, 'gc', '--quiet', '--prune=now']);
+    expect(await textsOf(await open(), followed)).toEqual({ a: 'followed' });
+  });
+
+  it('loses the locks and unfinished files that a killed git left', async () => {
+    const { repository, cache, copy, open } = await setUp();
+    const old = await repository.commit({ a: '1' });
     await (await open()).fetch(null);
-    expect(await readdir(cache)).toEqual(['repository.git']);
+    const left = ['refs/treeline/head.lock', 'config.lock', 'objects/pack/tmp_pack_x', 'objects/tmp_obj_y'];
+    for (const name of left) await writeFile(join(copy, name), '');
+    await mkdir(join(cache, 'fresh.git'), { recursive: true });
+    const head = await repository.commit({ a: '2' });
+    expect((await (await open()).fetch(old)).oid).toBe(head);
+    const names = await readdir(copy, { recursive: true });
+    expect(names.filter((name) => left.includes(name))).toEqual([]);
   });
 });
 
@@ -697,10 +639,8 @@ describe('isAncestor', () => {
       ['0'.repeat(40), merge, false],
     ] as const;
     for (const [ancestor, descendant, expected] of cases) {
-      for (const forReader of [false, true]) {
-        const isBefore = await source.isAncestor(ancestor, descendant, forReader);
-        expect(isBefore, `${ancestor} before ${descendant}`).toBe(expected);
-      }
+      const isBefore = await source.isAncestor(ancestor, descendant);
+      expect(isBefore, `${ancestor} before ${descendant}`).toBe(expected);
     }
   });
 
@@ -727,34 +667,5 @@ describe('isAncestor', () => {
     await expect(source.isAncestor(head, commit)).rejects.toThrow(/is not here/);
     await expect(source.snapshot(commit, ALL)).rejects.toThrow(/is not here/);
     await expect(source.describe(commit)).rejects.toThrow(/is not here/);
-  });
-});
-
-describe('a shallow clone', () => {
-  const SHALLOW =
-    /shallow\.git" is a shallow clone and lacks older commits, which are needed: run "git fetch --unshallow" in it/;
-
-  it.each([
-    ['on this machine', async (path: string) => path, SHALLOW],
-    ['over HTTP', async (path: string) => (await startGitHttpServer({ repository: path })).url, SHALLOW],
-    [
-      'over ssh',
-      async (path: string) => {
-        await fakeSsh();
-        return `ssh://git@git.example${path}`;
-      },
-      SHALLOW,
-    ],
-  ])('%s is called one, with what to do', async (_name, urlOf, said) => {
-    const folder = temporaryDirectory();
-    const repository = await createGitRepository(join(folder, 'whole.git'));
-    for (const a of ['1', '2', '3']) await repository.commit({ a });
-    const path = join(folder, 'shallow.git');
-    await runGit(['clone', '--quiet', '--bare', '--depth', '1', `file://${repository.path}`, path]);
-    const cache = join(folder, 'cache');
-    const source = await createGitSource({ url: await urlOf(path), branch: 'main', directory: '.', cache });
-    await expect(source.fetch(null)).rejects.toThrow(said);
-    await runGit(['-C', path, 'fetch', '--quiet', '--unshallow']);
-    expect((await source.fetch(null)).oid).toBe(await repository.head());
   });
 });

@@ -67,17 +67,24 @@ const FAILURES: readonly (readonly [string, Misbehaviour, RegExp])[] = [
       request.socket.resetAndDestroy();
       return true;
     },
-    /the connection broke off/,
+    /broke off the connection/,
   ],
-  ['a password that nobody has', status(401), /asks for a user name and a password \(401/],
-  ['a right that is gone', status(403), /\(403 Forbidden\)/],
-  ['a repository that is gone', status(404), /is not there, or not to be seen without a password \(404/],
-  ['a server in trouble', status(503), /fails \(503 Service Unavailable\)/],
-  ['a page to sign in on', status(200, { 'content-type': 'text/html' }), /answers with a web page/],
-  ['a redirect elsewhere', status(302, { location: 'https://nowhere.invalid/x' }), /redirects to "https:\/\/nowhere/],
-  ['a list of no branches', altered(() => Buffer.from('001e# service=git-upload-pack\n00000000')), /no commits yet/],
-  ['a pack cut off', onlyPack(altered((body) => body.subarray(0, -30))), /the answer is cut off/],
-  ['a pack left out', onlyPack(altered(() => Buffer.from('0008NAK\n0000'))), /there is no pack in the answer/],
+  ['a password that nobody has', status(401), /asks for a user name and a password/],
+  ['a right that is gone', status(403), /may not be read by this user.*error: 403/],
+  ['a repository that is gone', status(404), /is not a Git repository, or is not shown without a password/],
+  ['a server in trouble', status(503), /fails: it is tried again later.*error: 503/],
+  [
+    'a page to sign in on',
+    status(200, { 'content-type': 'text/html' }),
+    /web page instead of a repository looks the same|something other than Git/,
+  ],
+  ['a redirect elsewhere', status(302, { location: 'https://nowhere.invalid/x' }), /redirects are not followed/],
+  [
+    'a pack cut off',
+    onlyPack(altered((body) => body.subarray(0, -30))),
+    /stacks\.git" (?:broke off the connection|cannot be read|answers with)/,
+  ],
+  ['a pack left out', onlyPack(altered(() => Buffer.from('0008NAK\n0000'))), /stacks\.git" /],
 ];
 
 describe('while the remote fails', () => {
@@ -110,7 +117,7 @@ describe('while the remote fails', () => {
     const down = troublesOf(running);
     await server.stop();
     // A poll that was under way when the server stopped may have ended otherwise.
-    await expect.poll(() => down().at(-1), PATIENCE).toMatch(/ECONNREFUSED.*nothing listens there/);
+    await expect.poll(() => down().at(-1), PATIENCE).toMatch(/does not answer: check host and port/);
     await server.start();
 
     const deleted = troublesOf(running);
@@ -141,7 +148,7 @@ it('a first start without the remote says why it is not ready, and gets ready wh
   const server = await startGitHttpServer({ repository: site.repository.path });
   await server.stop();
   const running = await runController(site, at(server.url));
-  await expect.poll(() => running.controller.ready(), PATIENCE).toMatch(/cannot be reached .*: nothing listens there/);
+  await expect.poll(() => running.controller.ready(), PATIENCE).toMatch(/does not answer: check host and port/);
   await server.start();
   await running.untilDone(await site.repository.head(), 'office', 'shop');
 });
@@ -150,7 +157,7 @@ it.each<[what: string, change: Partial<Settings['repository']>, reason: RegExp]>
   [
     'another URL',
     { url: 'stakcs.git' },
-    /^No good commit of the stacks repository has been read yet: there is no directory "\S+stakcs\.git": check the URL .*\. This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller$/,
+    /^No good commit of the stacks repository has been read yet: "\S+stakcs\.git" is not a Git repository: name a bare one.*\. This is tried again by itself, and the log tells of it; after a change of the settings, restart the controller$/,
   ],
   [
     'another branch',

@@ -54,6 +54,8 @@ describe('what is left out', () => {
         pollSeconds: 30,
         writes: 'commit',
         access: { username: null, password: null, caFile: null },
+        verify: null,
+        sign: null,
       },
       statuses: null,
       notifications: [],
@@ -347,6 +349,49 @@ describe('a repository elsewhere', () => {
 
   it('leaves the variables of another repository alone', async () => {
     expect((await load(LEAST, { [PASSWORD]: 'p' })).repository.url).toBe(join(directory, 'stacks.git'));
+  });
+});
+
+describe('signatures', () => {
+  const PROGRAMS = { PATH: process.env.PATH ?? '' };
+  const signing = (fields: string): string => LEAST.replace('stacks.git', `stacks.git, ${fields}`);
+
+  it('are checked and made with files beside the settings', async () => {
+    const text = signing('verify: { allowedSigners: signers, keyring: keys }, sign: { sshKeyFile: key }');
+    expect((await load(text, PROGRAMS)).repository).toMatchObject({
+      verify: { allowedSigners: join(directory, 'signers'), keyring: join(directory, 'keys') },
+      sign: { sshKeyFile: join(directory, 'key') },
+    });
+    const keyring = signing('verify: { keyring: keys }, writes: propose');
+    expect((await load(keyring, PROGRAMS)).repository.verify).toMatchObject({ allowedSigners: null });
+  });
+
+  it.each([
+    ['verify: { allowedSigners: a }'],
+    ['verify: { keyring: k }'],
+    ['verify: { keyring: k }, sign: { sshKeyFile: key }'],
+  ])('need writes that have one: %s', async (fields) => {
+    expect(await problemsOf(signing(fields), PROGRAMS)).toEqual([
+      expect.stringMatching(
+        /^2:40 wrong_value the commits of the REST interface would not be followed: .*; add "sign:"/,
+      ),
+    ]);
+  });
+
+  it.each([
+    ['verify: { allowedSigners: a }, writes: off', '2:58', 'ssh-keygen', 'openssh-client'],
+    ['verify: { keyring: k }, writes: off', '2:51', 'gpg', 'gpg'],
+    ['sign: { sshKeyFile: key }', '2:52', 'ssh-keygen', 'openssh-client'],
+  ])('need programs: %s', async (fields, place, program, name) => {
+    expect(await problemsOf(signing(fields), { PATH: directory })).toEqual([
+      `${place} no_program there is no program "${program}" in the PATH of this process, which this needs; install it: on Debian, the package ${name}`,
+    ]);
+  });
+
+  it('need a file', async () => {
+    expect(await problemsOf(signing('verify: {}'), PROGRAMS)).toEqual([
+      '2:40 wrong_value "verify" is a map, but has to name "allowedSigners", "keyring" or both; null',
+    ]);
   });
 });
 

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const TEXT = `api: { tls: { key: server.key, cert: server.crt, clientCa: ca.crt } }
 webhook: { secretFile: hook }
-repository: { url: "https://git.example/x.git", usernameFile: name, passwordFile: word }
+repository: { url: "https://git.example/x.git", usernameFile: name, passwordFile: word, sign: { sshKeyFile: sign } }
 statuses: { kind: gitea, project: a/b, tokenFile: token }
 `;
 
@@ -32,7 +32,15 @@ async function openSecrets(settings: Settings): Promise<readonly object[]> {
 it('names each with its setting and mode', async () => {
   const folder = temporaryDirectory();
   const config = join(folder, 'treeline.yaml');
-  const modes = { 'server.key': 0o644, 'server.crt': 0o644, hook: 0o604, name: 0o644, word: 0o666, token: 0o644 };
+  const modes = {
+    'server.key': 0o644,
+    'server.crt': 0o644,
+    hook: 0o604,
+    name: 0o644,
+    word: 0o666,
+    sign: 0o644,
+    token: 0o644,
+  };
   for (const [name, mode] of Object.entries(modes)) {
     writeFileSync(join(folder, name), 'x');
     chmodSync(join(folder, name), mode);
@@ -43,6 +51,7 @@ it('names each with its setting and mode', async () => {
     { setting: 'api.tls.key', path: join(folder, 'server.key'), mode: '0644' },
     { setting: 'webhook.secretFile', path: join(folder, 'hook'), mode: '0604' },
     { setting: 'repository.passwordFile', path: join(folder, 'word'), mode: '0666' },
+    { setting: 'repository.sign.sshKeyFile', path: join(folder, 'sign'), mode: '0644' },
     { setting: 'statuses.tokenFile', path: join(folder, 'token'), mode: '0644' },
   ]);
   for (const name of Object.keys(modes)) chmodSync(join(folder, name), 0o640);

@@ -156,6 +156,7 @@ export class SimulatedController {
     const parts = partsOfCore(this.#world, this.#options, {
       ...{ store, sign, clock, inSlices, life, opened: new AsyncDisposableStack() },
       source: git.source(life, this.#here),
+      here: this.#here,
       trigger: triggerOf((poll) => {
         this.#hint = poll;
       }),
@@ -200,6 +201,8 @@ type OwnParts = Pick<
   'store' | 'shown' | 'leads' | 'sign' | 'clock' | 'inSlices' | 'opened' | 'source'
 > & {
   readonly life: Life;
+  /** The commits in its local copy. */
+  readonly here: Set<string>;
   readonly trigger: Trigger;
   readonly provide: (site: SimulatedSite) => Provider;
 };
@@ -208,7 +211,7 @@ type OwnParts = Pick<
 export function partsOfCore(
   world: World,
   { seed, execution, meaningOf }: SimulatedControllerOptions,
-  { life, trigger, provide, ...parts }: OwnParts,
+  { life, here, trigger, provide, ...parts }: OwnParts,
 ): Parameters<typeof wireCore>[0] {
   return {
     ...{ ...parts, execution, log: logOf(world) },
@@ -217,7 +220,7 @@ export function partsOfCore(
       ({ name }) => provide(world.site(name)),
       world.proxies.length > 0 ? execution.proxied : undefined,
     ),
-    publisher: world.git.publisher(life, meaningOf),
+    publisher: world.git.publisher(life, here, meaningOf),
     triggers: [createPollTimer(POLL_MS, parts.clock), trigger],
     random: () => drawn(seed, `random ${world.calls.count}`),
     writes: 'commit',

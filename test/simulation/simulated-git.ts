@@ -131,13 +131,6 @@ export class SimulatedGit {
         for (const commit of this.historyOf(head.oid)) here.add(commit);
         return head;
       },
-      offer: () => undefined,
-      adopt: async (commit) => {
-        const history = [...this.historyOf(commit)];
-        if (!history.every((each) => here.has(each) || this.#prepared.has(each))) return false;
-        for (const each of history) here.add(each);
-        return true;
-      },
       has: async (commit) => here.has(commit),
       snapshot: async (commit, wants, directory = place.directory) => {
         const { time } = find(commit);
@@ -174,10 +167,14 @@ export class SimulatedGit {
     };
   }
 
-  /** Returns the publisher of one controller. */
-  publisher(life: Life, meaningOf: MeaningOf): Publisher {
+  /** Returns the publisher of one controller, which writes commits into its local copy. */
+  publisher(life: Life, here: Set<string>, meaningOf: MeaningOf): Publisher {
     return {
-      prepare: async (base, commits) => this.#prepare(base, commits, meaningOf),
+      prepare: async (base, commits) => {
+        const prepared = this.#prepare(base, commits, meaningOf);
+        for (const commit of prepared.commits) here.add(commit);
+        return prepared;
+      },
       push: async (prepared) => {
         if (!(await this.#isReached(life))) return { is: 'not sent', reason: GONE };
         const sent = this.#drawn('push');
@@ -216,7 +213,7 @@ export class SimulatedGit {
       this.#prepared.set(parent.oid, parent);
       ids.push(parent.oid);
     }
-    return { is: 'prepared', base, commits: ids, pack: new Uint8Array(), index: new Uint8Array() };
+    return { is: 'prepared', base, commits: ids };
   }
 
   #filesIn({ files, directory }: GitCommit, wanted: string): ModelFiles {

@@ -187,6 +187,7 @@ export class ReplicaProcess implements Process, Link {
       ...{ leads, store: world.rows.watched(store, () => fencing === database.tables.fencing), shown, opened },
       ...{ life: this.life, clock: clockOfReplica(world, world.scheduler, this), inSlices: followed.inSlices },
       source: world.git.source(this.life, here),
+      here,
       trigger: triggerOf((poll) => {
         this.#hint = poll;
       }),

@@ -90,9 +90,13 @@ export async function createGitRepository(path: string, { bare = true } = {}): P
 }
 
 /** Runs the system's git with no configuration but the repository's own. */
-export function runGit(args: readonly string[], input: Uint8Array = new Uint8Array()): Promise<string> {
+export function runGit(
+  args: readonly string[],
+  input: Uint8Array = new Uint8Array(),
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn('git', args, { env: ENVIRONMENT });
+    const child = spawn('git', args, { env: { ...ENVIRONMENT, ...environment } });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (chunk) => out.push(chunk));

@@ -1,8 +1,8 @@
 // A repository that a publisher pushes to, however it is reached, and what must hold in it afterwards.
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { createGitPublisher, type GitPublisherOptions } from '../../src/repository/git-publisher.ts';
-import { createGitSource, type GitSource } from '../../src/repository/git-source.ts';
+import { createGitPublisher } from '../../src/repository/git-publisher.ts';
+import { createGitSource, type GitSource, type GitSourceOptions } from '../../src/repository/git-source.ts';
 import type { NewCommit, PreparedCommits, Publisher, PushOutcome } from '../../src/repository/publisher.ts';
 import { createGitRepository, type FileChanges, type GitRepository, runGit } from './git-repository.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -33,7 +33,7 @@ export interface Ending {
   readonly message: string;
 }
 
-type Options = Partial<GitPublisherOptions> & { readonly url: string };
+type Options = Partial<GitSourceOptions> & { readonly url: string };
 export type Reach = (repository: GitRepository) => Options | Promise<Options>;
 
 export interface PublishedOptions {
@@ -74,9 +74,8 @@ export async function publishTo(
   const repository = await createGitRepository(join(folder, 'stacks.git'), { bare });
   const clock = new ManualClock(Date.parse(NOW));
   const place = { branch: 'main', directory: '.', cache };
-  const source = await createGitSource({ url: repository.path, ...place });
-  await source.fetch(base);
-  const publisher = createGitPublisher({ source, clock, ...place, ...(await reach(repository)) });
+  const source = await createGitSource({ ...place, ...(await reach(repository)) });
+  const publisher = createGitPublisher({ source, clock, branch: 'main', directory: '.' });
   return {
     ...{ repository, source, publisher, cache, base, clock },
     prepare: () => prepareWith(publisher, base, [newCommit({ new: 'text\n' })]),

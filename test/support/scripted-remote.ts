@@ -92,7 +92,7 @@ export class ScriptedRemote implements Publisher {
       this.#prepared.set(name, commit);
       return name;
     });
-    return { is: 'prepared', base, commits: names, pack: new Uint8Array(), index: new Uint8Array() };
+    return { is: 'prepared', base, commits: names };
   }
 
   async push(prepared: PreparedCommits, proposal?: string): Promise<PushOutcome> {

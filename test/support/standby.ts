@@ -121,8 +121,6 @@ export class ReplicaSource implements Source {
     return snapshot;
   }
 
-  offer: Source['offer'] = (prepared) => this.#source.offer(prepared);
-  adopt: Source['adopt'] = async () => false;
   added: Source['added'] = (order) => this.#source.added(order);
   describe: Source['describe'] = (commit) => this.#source.describe(commit);
   commitsBetween: Source['commitsBetween'] = (...range) => this.#source.commitsBetween(...range);

@@ -33,8 +33,6 @@ export class TextSource implements Source {
   /** The commits in the local copy; undefined: every commit. */
   #here: Set<string> | undefined;
   readonly #forgotten = new Set<string>();
-  /** The commits that count as pushed by the process that follows. */
-  readonly own = new Set<string>();
   /** How often the remote was asked. */
   fetches = 0;
   /** The remote cannot be reached. */
@@ -73,16 +71,6 @@ export class TextSource implements Source {
     if (this.isGone || this.#head === undefined) throw new SourceError('the remote cannot be reached');
     for (const commit of this.#ancestry(this.#head)) this.#here?.add(commit);
     return this.#find(this.#head);
-  }
-
-  offer(): void {
-    // Commits of {@link own} stand for those that were offered.
-  }
-
-  /** Takes only commits of {@link own}, as if this process had pushed them. */
-  async adopt(commit: string): Promise<boolean> {
-    if (this.own.has(commit)) for (const each of this.#ancestry(commit)) this.#here?.add(each);
-    return this.own.has(commit);
   }
 
   /** Empties the local copy: only what is fetched again is there. */

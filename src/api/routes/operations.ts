@@ -6,6 +6,7 @@ import { createSlices } from '../../base/slices.ts';
 import { type Steps, withResult } from '../../base/steps.ts';
 import { didYouMean } from '../../base/wording.ts';
 import { isMap, type Json } from '../../model/json.ts';
+import { isCommitId } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
 import { canonicalSerial } from '../../model/serial.ts';
@@ -30,7 +31,6 @@ import type { RouteParts } from './route-parts.ts';
 
 /** Each is alone while it writes its rows, and passes wait for it. */
 const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
-const OID = /^[0-9a-f]{40}$/;
 const inSlices = createSlices(systemClock);
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: REASON } as const;
 
@@ -126,7 +126,7 @@ function addAsked(router: Router, { reader, operator, explainer, shares }: Omit<
       readAsked({ reader, shares }, (request) => {
         const query = readDeliveredQuery(request);
         const commit = queryText(request, 'commit');
-        if (commit !== undefined && !OID.test(commit))
+        if (commit !== undefined && !isCommitId(commit))
           throw new ServiceError('invalid_input', `"commit" is the full id of one commit, not "${commit}"`);
         return async () => {
           const asked = commit === undefined ? undefined : await operator.askedCommit(commit);

@@ -86,7 +86,7 @@ function heldDeletes(held: readonly HeldItem[]): ReadonlyMap<string, HeldBefore>
 
 /** The digest of a held commit ends with its id. */
 function commitIn({ digest }: HeldItem): string {
-  return /[0-9a-f]{40}$/.exec(digest)?.[0] ?? '';
+  return /[0-9a-f]{40,64}$/.exec(digest)?.[0] ?? '';
 }
 
 function unknownText(digest: string, held: readonly HeldItem[]): string {

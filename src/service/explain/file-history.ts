@@ -1,4 +1,4 @@
-// Answers which commit changed a file last, for explanations. Searches are limited in commits and time: any client that may
+// Answers which commit changed a file last, for explanations. Searches are limited in time: any client that may
 // read can ask for one, and each has its share of them (api/app.ts).
 import type { FileChange } from '../../model/explanation.ts';
 import type { ChangeLimits, LastFileChanges, Source } from '../../repository/source.ts';
@@ -9,7 +9,7 @@ type SearchFiles = (...search: Parameters<Source['lastChanges']>) => Promise<Las
 /** Returns the last change of each of these files, at a commit or before it. */
 export type FileHistory = (commit: string, paths: readonly string[]) => Promise<Readonly<Record<string, FileChange>>>;
 
-const LIMITS = { commitsMax: 1_000, timeoutMs: 2_000 };
+const LIMITS = { timeoutMs: 2_000 };
 /** Found changes of the commit that was asked for last. */
 const KNOWN_MAX = 10_000;
 
@@ -49,8 +49,8 @@ export function createFileHistory(search: SearchFiles): FileHistory {
 type FoundChange = ReturnType<LastFileChanges['get']>;
 
 /** Returns what a search within limits has found. */
-export function changeOf(found: FoundChange, { commitsMax, timeoutMs }: ChangeLimits): FileChange {
+export function changeOf(found: FoundChange, { timeoutMs }: ChangeLimits): FileChange {
   if (found === undefined) return unknownChange(NOT_THERE);
   if (found !== null) return { commit: found.oid, time: found.time, note: null };
-  return unknownChange(`older than what was searched: ${commitsMax} commits, ${timeoutMs / 1000} s`);
+  return unknownChange(`not found within ${timeoutMs / 1000} s`);
 }

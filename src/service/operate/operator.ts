@@ -139,7 +139,7 @@ function approvals(options: OperatorOptions) {
         const held = findHeld(sought, ({ kind }) => kind === 'history');
         if (isHeld && held !== undefined && heldHead(options) === head)
           return { ...held, digest: historyDigest(commit) };
-        throw new ServiceError('not_found', `No rewritten history is held at the commit "${commit}"; give its full id`);
+        throw new ServiceError('not_found', `No history is held at the commit "${commit}"; give its full id`);
       });
       return `The history is accepted at ${commit}`;
     },

@@ -92,7 +92,7 @@ type FailedPush = Exclude<PushOutcome, { readonly is: 'pushed' | 'moved' }>;
 export function explainFailedPush(push: FailedPush, requestId: string): ServiceError {
   switch (push.is) {
     case 'refused':
-      return new ServiceError('push_refused', push.reason);
+      return new ServiceError(push.byHand === true ? 'edit_by_hand' : 'push_refused', push.reason);
     case 'not sent':
       return new ServiceError('not_ready', `The repository cannot be reached: ${push.reason}; nothing was written`);
     case 'unknown':

@@ -1,0 +1,201 @@
+// Gives git the configuration and the variables with which it reaches one repository: credentials, certificate
+// authorities, proxies and ssh. Nothing of the user's or the system's configuration applies.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { hideSecrets, isLoopback, proxySecrets, readText } from '../base/http-request.ts';
+import { reasonOf } from '../base/wording.ts';
+import type { RepositoryAccess, SecretPlace } from '../model/settings.ts';
+import type { RepositoryUrl } from './repository-url.ts';
+import { GitError, inherit } from './run-git.ts';
+
+interface AccessOptions {
+  readonly place: RepositoryUrl;
+  readonly access: RepositoryAccess;
+  /** The file to write; only the owner may read it. */
+  readonly configFile: string;
+  readonly silenceMs: number;
+}
+
+/** Anonymous access. */
+export const NO_ACCESS: RepositoryAccess = { username: null, password: null, caFile: null };
+
+/** Hosts that check only the password accept any name; this is the one that GitHub documents. */
+const USERNAME_DEFAULT = 'x-access-token';
+const SECRET_BYTES_MAX = 64 * 1024;
+const CA_BYTES_MAX = 4 * 1024 * 1024;
+const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY', 'no_proxy', 'NO_PROXY'];
+const SSH_VARIABLES = ['SSH_AUTH_SOCK', 'KRB5CCNAME', 'GIT_SSH_COMMAND', 'GIT_SSH_VARIANT'];
+/** Carry secrets of the environment to the helper, under names of their own: git's hooks never get them. */
+const HELPER_VARIABLES = { username: 'TREELINE_HELPER_USERNAME', password: 'TREELINE_HELPER_PASSWORD' } as const;
+const ALIVE_CHECKS = 4;
+
+/** The access to one repository. */
+export class Access {
+  readonly configFile: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly #options: AccessOptions;
+  #writing: Promise<void> | undefined;
+  /** Secrets that were sent: an answer may still quote the password before a rotation. */
+  #sent: readonly string[] = [];
+
+  constructor(options: AccessOptions) {
+    this.configFile = options.configFile;
+    this.environment = environmentFor(options);
+    this.#options = options;
+  }
+
+  /** Where name and password are configured, for messages; undefined if there are none. */
+  get places(): string | undefined {
+    const { username, password } = this.#options.access;
+    const places = [username, password].filter((place) => place !== null).map(placeOf);
+    return places.length === 0 ? undefined : places.join(' and ');
+  }
+
+  /** Writes the configuration once, and checks the secrets' files. Throws GitError that names the setting. */
+  async prepare(): Promise<void> {
+    this.#writing ??= this.#write();
+    await this.#writing.catch((error: unknown) => {
+      this.#writing = undefined;
+      throw error;
+    });
+    const { place, access } = this.#options;
+    if (place.kind !== 'http') return;
+    if (access.caFile !== null) await readSetting(access.caFile, 'repository.caFile', CA_BYTES_MAX);
+    const login = await readLogin(access);
+    const basic = login === undefined ? [] : [login.password, `${login.username}:${login.password}`];
+    this.#sent = [...new Set([...this.#sent.slice(-SENT_MAX), ...basic, ...proxySecrets()])];
+  }
+
+  /** Returns a text without the secrets that were sent. */
+  readonly redact = (text: string): string => hideSecrets(text, this.#sent);
+
+  async #write(): Promise<void> {
+    const folder = dirname(this.configFile);
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(this.configFile, configFor(this.#options), { mode: 0o600 });
+    } catch (error) {
+      throw new GitError(`git's configuration in ${folder} cannot be written: ${reasonOf(error)}`, { cause: error });
+    }
+  }
+}
+
+const SENT_MAX = 8;
+
+function environmentFor({ place, access, silenceMs }: AccessOptions): Readonly<Record<string, string>> {
+  switch (place.kind) {
+    case 'local':
+      return {};
+    case 'ssh':
+      return { GIT_SSH_COMMAND: sshCommand(silenceMs), ...inherit(SSH_VARIABLES) };
+    case 'http': {
+      const secrets = Object.entries(HELPER_VARIABLES).flatMap(([key, variable]) => {
+        const secret = access[key as keyof typeof HELPER_VARIABLES];
+        return secret?.kind === 'variable' ? [[variable, process.env[secret.name] ?? ''] as const] : [];
+      });
+      // curl reads only the lower-case name, since a web server sets the other for scripts.
+      const proxy = process.env.HTTP_PROXY === undefined ? {} : { http_proxy: process.env.HTTP_PROXY };
+      return { ...proxy, ...inherit(PROXY_VARIABLES), ...Object.fromEntries(secrets) };
+    }
+  }
+}
+
+function sshCommand(silenceMs: number): string {
+  const seconds = Math.max(1, Math.ceil(silenceMs / 1000));
+  const interval = Math.max(1, Math.ceil(seconds / ALIVE_CHECKS));
+  const alive = `-oServerAliveInterval=${interval} -oServerAliveCountMax=${ALIVE_CHECKS}`;
+  return `ssh -oBatchMode=yes -oConnectTimeout=${seconds} ${alive}`;
+}
+
+/** Returns the text of the configuration. Hooks of a local repository read it too, so it only says what concerns access. */
+function configFor({ place, access, silenceMs }: AccessOptions): string {
+  if (place.kind === 'local') return section('safe', undefined, { directory: '*' });
+  const { protocol, origin, hostname } = new URL(place.kind === 'http' ? place.url : 'ssh://host');
+  const only = section('protocol', undefined, { allow: 'never' }) + section('protocol', protocol.slice(0, -1), ALLOW);
+  if (place.kind === 'ssh') return only;
+  const http = {
+    followRedirects: 'false',
+    lowSpeedLimit: '1',
+    lowSpeedTime: String(Math.max(1, Math.ceil(silenceMs / 1000))),
+    ...(access.caFile === null ? {} : { sslCAInfo: access.caFile }),
+  };
+  const hasSecret = access.username !== null || access.password !== null;
+  return [
+    only,
+    section('http', undefined, http),
+    // A proxy would see the password, which may be sent unencrypted to this machine itself.
+    protocol === 'http:' && isLoopback(hostname) ? section('http', origin, { proxy: '' }) : '',
+    hasSecret ? section('credential', origin, { helper: helperFor(access) }) : '',
+  ].join('');
+}
+
+const ALLOW = { allow: 'always' };
+
+/** Returns the helper that git runs with the shell for each request that needs credentials. */
+function helperFor({ username, password }: RepositoryAccess): string {
+  const name = username === null ? quoted(USERNAME_DEFAULT) : printed(username, HELPER_VARIABLES.username);
+  const secret = password === null ? quoted('') : printed(password, HELPER_VARIABLES.password);
+  return `!f() { test "$1" = get && printf 'username=%s\\npassword=%s\\n' ${name} ${secret}; }; f`;
+}
+
+/** Returns the shell's word for a secret without its newline. */
+function printed(place: SecretPlace, variable: string): string {
+  if (place.kind === 'variable') return `"$${variable}"`;
+  return `"$(head -n 1 ${quoted(place.path)} | tr -d '\\r')"`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Returns a section of git's configuration; see git-config, "Syntax". */
+function section(name: string, subsection: string | undefined, values: Readonly<Record<string, string>>): string {
+  const title = subsection === undefined ? name : `${name} "${subsection.replace(/[\\"]/g, '\\$&')}"`;
+  const lines = Object.entries(values).map(([key, value]) => `\t${key} = "${escaped(value)}"\n`);
+  return `[${title}]\n${lines.join('')}`;
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+}
+
+interface Login {
+  readonly username: string;
+  readonly password: string;
+}
+
+async function readLogin({ username, password }: RepositoryAccess): Promise<Login | undefined> {
+  if (username === null && password === null) return undefined;
+  const name = username === null ? USERNAME_DEFAULT : await readSecret(username, 'repository.usernameFile');
+  if (name.includes(':')) {
+    throw new GitError(`the user name in ${placeOf(username)} contains a ":", which no user name can: correct it`);
+  }
+  const secret = password === null ? '' : await readSecret(password, 'repository.passwordFile');
+  return { username: name, password: secret };
+}
+
+/** A trailing newline of a file is not part of the secret. */
+async function readSecret(place: SecretPlace, setting: string): Promise<string> {
+  const text =
+    place.kind === 'file'
+      ? (await readSetting(place.path, setting, SECRET_BYTES_MAX)).replace(/\r?\n$/, '')
+      : (process.env[place.name] ?? '');
+  if (text === '') throw new GitError(`${placeOf(place)} is empty: write the secret for the repository into it`);
+  if (/[\r\n\0]/.test(text)) {
+    throw new GitError(`${placeOf(place)} has more than one line: write only the secret for the repository into it`);
+  }
+  return text;
+}
+
+async function readSetting(path: string, setting: string, bytesMax: number): Promise<string> {
+  try {
+    return await readText(path, setting, bytesMax);
+  } catch (error) {
+    throw new GitError(reasonOf(error), { cause: error });
+  }
+}
+
+function placeOf(place: SecretPlace | null): string {
+  if (place === null) return 'nothing';
+  return place.kind === 'file' ? place.path : `the environment variable ${place.name}`;
+}

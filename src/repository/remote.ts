@@ -1,0 +1,233 @@
+// The remote repository: asks where a branch is, fetches it, and pushes to it. Four commands of git, the same for https,
+// ssh and local paths. docs/decisions/0025-system-git.md.
+import { didYouMean } from '../base/wording.ts';
+import { compareNames } from '../model/names.ts';
+import type { RepositoryAccess } from '../model/settings.ts';
+import { Access, NO_ACCESS } from './access.ts';
+import { explainGitFailure, explainRefusal, oneLine } from './advice.ts';
+import { isOid } from './git-object.ts';
+import type { PushOutcome } from './publisher.ts';
+import { checkBranch, checkEncryption, parseRepositoryUrl } from './repository-url.ts';
+import { Git, GitError, GitFailure, type RunOptions } from './run-git.ts';
+import type { SourceLimits } from './source-limits.ts';
+
+interface RemoteOptions {
+  /** A path, `https://` …; see repository-url.ts. */
+  readonly url: string;
+  /** Default: anonymous. */
+  readonly access?: RepositoryAccess | undefined;
+  /** The followed branch. */
+  readonly branch: string;
+  /** Where git's configuration is written. */
+  readonly configFile: string;
+  readonly limits: Pick<SourceLimits, 'packBytesMax' | 'fetchMs' | 'silenceMs'>;
+}
+
+/** The commits to push from a repository on this machine. */
+export interface PushOrder {
+  readonly directory: string;
+  readonly branch: string;
+  /** The head that the branch has to have; null: the branch has to be new. */
+  readonly old: string | null;
+  readonly commit: string;
+}
+
+/** The ref of the local copy that holds what was fetched. */
+export const HEAD_REF = 'refs/treeline/head';
+/** How long one push may take, hooks included. */
+const PUSH_MS = 60_000;
+const REFS_BYTES_MAX = 64 * 1024 * 1024;
+const BRANCHES_NAMED_MAX = 10;
+/** The exit code of `ls-remote --exit-code` without a matching ref. */
+const NO_REF = 2;
+
+/** Git ended before the remote had received anything: what it prints before or during the first contact. */
+const NOTHING_SENT =
+  /^fatal: (?:unable to access|Authentication failed|could not read|repository .* not found|.* not valid:|.*does not appear to be a git|the remote end hung up upon initial contact)/im;
+const WAS_SENT = /RPC failed|hung up unexpectedly|unexpected disconnect|^Writing objects/m;
+const NOT_ALLOWED =
+  /denied|read[- ]?only|not allowed|write access|unauthorized|forbidden|error: 40[134]|Authentication/i;
+
+/** A remote repository and the followed branch in it. */
+export class Remote {
+  /** The repository as messages show it. */
+  readonly name: string;
+  readonly isLocal: boolean;
+  readonly #url: string;
+  readonly #options: RemoteOptions;
+  readonly #access: Access;
+
+  /** Starts no process. Throws GitError for an invalid URL or branch. */
+  constructor(options: RemoteOptions) {
+    const { url, access = NO_ACCESS, branch, configFile, limits } = options;
+    checkBranch(branch);
+    const place = parseRepositoryUrl(url);
+    const hasSecret = access.username !== null || access.password !== null;
+    if (place.kind === 'http') checkEncryption(place.url, hasSecret);
+    this.#url = place.kind === 'local' ? place.path : place.url;
+    this.name = this.#url;
+    this.isLocal = place.kind === 'local';
+    this.#options = options;
+    this.#access = new Access({ place, access, configFile, silenceMs: limits.silenceMs });
+  }
+
+  /** Returns the head of a branch, default: the followed one; undefined if there is no such branch. Throws GitError with advice. */
+  async find(branch: string, signal?: AbortSignal): Promise<string | undefined> {
+    const ref = `refs/heads/${branch}`;
+    try {
+      const output = await this.#run(undefined, ['ls-remote', '--exit-code', '--', this.#url, ref], { signal });
+      return refsIn(output).get(ref);
+    } catch (error) {
+      if (error instanceof GitFailure && error.code === NO_REF) return undefined;
+      throw this.#explained(error, 'read');
+    }
+  }
+
+  /** Returns the head of the followed branch. Throws GitError with advice, which lists the branches if that one is missing. */
+  async head(signal?: AbortSignal): Promise<string> {
+    const { branch } = this.#options;
+    return (await this.find(branch, signal)) ?? (await this.#explainMissing(branch, signal));
+  }
+
+  /** Fetches the followed branch into {@link HEAD_REF} of a repository. If it throws GitError, the ref did not move. */
+  async fetch(directory: string, signal?: AbortSignal): Promise<void> {
+    const { branch, limits } = this.#options;
+    const flags = ['--quiet', '--no-tags', '--no-recurse-submodules', '--no-write-fetch-head', '--no-auto-maintenance'];
+    const args = ['fetch', ...flags, '--', this.#url, `+refs/heads/${branch}:${HEAD_REF}`];
+    const { packBytesMax: fileBytesMax, fetchMs: timeoutMs } = limits;
+    try {
+      await this.#run(directory, args, { signal, timeoutMs, fileBytesMax, endsWithParent: true });
+    } catch (error) {
+      throw this.#explained(error, 'read');
+    }
+  }
+
+  /** Pushes a commit to a branch. Failures of the remote are outcomes. */
+  async push({ directory, branch, old, commit }: PushOrder): Promise<PushOutcome> {
+    const ref = `refs/heads/${branch}`;
+    const refspec = `${commit}:${ref}`;
+    const lease = `--force-with-lease=${ref}:${old ?? ''}`;
+    const flags = ['--porcelain', '--no-follow-tags', '--recurse-submodules=no', lease];
+    const args = ['push', ...flags, '--', this.#url, refspec];
+    try {
+      await this.#run(directory, args, { timeoutMs: PUSH_MS, endsWithParent: true });
+      return { is: 'pushed' };
+    } catch (error) {
+      if (!(error instanceof GitError)) throw error;
+      if (!(error instanceof GitFailure || isTimeout(error))) return { is: 'not sent', reason: error.message };
+      return await this.#failedPush(error, { refspec, branch, old, commit });
+    }
+  }
+
+  /** Returns the outcome by the line that git printed for the ref; see git-push, "Output". */
+  async #failedPush(error: GitError, pushed: Omit<PushOrder, 'directory'> & { refspec: string }): Promise<PushOutcome> {
+    const { complaint = '', output = '' } = error instanceof GitFailure ? error : {};
+    const lines = output.toString().split('\n');
+    const line = lines.find((one) => one.slice(1).startsWith(`\t${pushed.refspec}\t`)) ?? '';
+    const [flag = '', , summary = ''] = line.split('\t');
+    // Git also fails after a push that succeeded, if the connection breaks then.
+    if (/^[ +*=]$/.test(flag)) return { is: 'pushed' };
+    const [, side, reason] = /^\[(remote )?rejected\] \((.*)\)$/.exec(summary) ?? [];
+    if (reason === undefined) return await this.#withoutAnswer(error, complaint, pushed);
+    const refusal = explainRefusal(this.name, { reason, words: remoteWords(complaint) });
+    if (refusal !== undefined) return { is: 'refused', reason: refusal };
+    return await this.#moved(reason, side !== undefined, pushed);
+  }
+
+  /** Git printed no line for the ref. */
+  async #withoutAnswer(
+    error: GitError,
+    complaint: string,
+    { branch, commit }: Omit<PushOrder, 'directory'>,
+  ): Promise<PushOutcome> {
+    const { message: reason } = this.#explained(error, 'pushed to') as GitError;
+    if (NOTHING_SENT.test(complaint) && !WAS_SENT.test(complaint)) {
+      return { is: NOT_ALLOWED.test(complaint) ? 'refused' : 'not sent', reason };
+    }
+    // A yes is certain. A no is not: the remote may still be working.
+    const head = await this.find(branch).catch(() => undefined);
+    return head === commit ? { is: 'pushed' } : this.#unknown(reason);
+  }
+
+  /** After a lost answer, curl sends a request again, so that the remote may reject what it has taken before. */
+  async #moved(
+    reason: string,
+    isByRemote: boolean,
+    { branch, old, commit }: Omit<PushOrder, 'directory'>,
+  ): Promise<PushOutcome> {
+    const head = isByRemote ? await this.find(branch).catch(() => undefined) : undefined;
+    if (isByRemote && head === commit) return { is: 'pushed' };
+    if (old === null) {
+      const advice = 'which is left alone: try again';
+      return { is: 'refused', reason: `"${this.name}" has another branch "${branch}" already, ${advice}` };
+    }
+    return isByRemote && head !== old ? this.#unknown(reason) : { is: 'moved' };
+  }
+
+  #unknown(reason: string): PushOutcome {
+    return { is: 'unknown', reason: `it is not known whether "${this.name}" took the push: ${reason}` };
+  }
+
+  async #run(directory: string | undefined, args: readonly string[], options: RunOptions): Promise<Buffer> {
+    await this.#access.prepare();
+    const { configFile, environment, redact } = this.#access;
+    const git = new Git({ directory, configFile, environment });
+    const { silenceMs } = this.#options.limits;
+    const limits = { timeoutMs: 2 * silenceMs, outputBytesMax: REFS_BYTES_MAX, redact };
+    return await git.run(args, { ...limits, ...options });
+  }
+
+  #explained(error: unknown, done: 'read' | 'pushed to'): unknown {
+    if (!(error instanceof GitFailure) && !isTimeout(error)) return error;
+    const { name, isLocal } = this;
+    return explainGitFailure(error as GitError, { name, isLocal, done, places: this.#access.places });
+  }
+
+  async #explainMissing(branch: string, signal: AbortSignal | undefined): Promise<never> {
+    const run = this.#run(undefined, ['ls-remote', '--heads', '--', this.#url], { signal });
+    const output = await run.catch((error: unknown) => {
+      throw this.#explained(error, 'read');
+    });
+    const names = [...refsIn(output).keys()].map((ref) => ref.replace(/^refs\/heads\//, '')).sort(compareNames);
+    throw missingBranch(this.name, { branch, names });
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof GitError && /did not end within/.test(error.message);
+}
+
+/** Returns the error for a branch that a repository does not have. It lists the existing branches. */
+export function missingBranch(
+  repository: string,
+  { branch, names }: { readonly branch: string; readonly names: readonly string[] },
+): GitError {
+  if (names.length === 0) {
+    // Git takes a sign-in page for a repository without refs.
+    const page = /^https?:/.test(repository)
+      ? ', or check repository.url: a web page instead of a repository looks the same'
+      : '';
+    return new GitError(`"${repository}" has no commits yet: push the first one to its branch "${branch}"${page}`);
+  }
+  const listed = names.slice(0, BRANCHES_NAMED_MAX).join(', ');
+  const more = names.length > BRANCHES_NAMED_MAX ? ` and ${names.length - BRANCHES_NAMED_MAX} more` : '';
+  const hint = didYouMean(branch, names);
+  const advice = `${hint === null ? '' : `; ${hint}`} (its branches: ${listed}${more})`;
+  return new GitError(`"${repository}" has no branch "${branch}"${advice}`);
+}
+
+/** Returns the object ids by ref. */
+function refsIn(output: Buffer): ReadonlyMap<string, string> {
+  const lines = output.toString().split('\n');
+  const refs = lines.flatMap((line) => {
+    const [oid = '', ref] = line.split('\t');
+    return ref !== undefined && isOid(oid) ? [[ref, oid] as const] : [];
+  });
+  return new Map(refs);
+}
+
+/** Returns what the remote and its hooks printed. */
+function remoteWords(complaint: string): string {
+  const lines = complaint.split('\n').filter((line) => line.startsWith('remote:'));
+  return oneLine(lines.map((line) => line.slice('remote:'.length)).join('\n'));
+}

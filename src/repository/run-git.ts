@@ -1,0 +1,227 @@
+// Runs the system's git without a shell, with an environment and a configuration of its own, in a process group that is
+// ended as a whole. Each run has a limit of time and of output.
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { devNull } from 'node:os';
+
+/** A repository, the connection to it, or git itself failed. Its message says what to do; `cause` holds the details. */
+export class GitError extends Error {
+  override readonly name = 'GitError';
+}
+
+/** The content of a commit exceeds a limit or cannot be represented. A second fetch does not help. */
+export class ContentError extends GitError {
+  /** Identifies this error in code that does not import the repository. */
+  readonly isOfContent = true;
+}
+
+/** Git ended with an exit code other than 0, or by a signal. */
+export class GitFailure extends GitError {
+  /** Null if a signal ended git. */
+  readonly code: number | null;
+  readonly endedBy: NodeJS.Signals | null;
+  /** The standard output until then. */
+  readonly output: Buffer;
+  /** The standard error output, at most 64 KiB. */
+  readonly complaint: string;
+
+  constructor(command: string, ending: Pick<GitFailure, 'code' | 'endedBy' | 'output' | 'complaint'>) {
+    const { code, endedBy, output, complaint } = ending;
+    super(`"git ${command}" ended with ${code ?? endedBy}: ${complaint === '' ? 'it printed nothing' : complaint}`);
+    this.code = code;
+    this.endedBy = endedBy;
+    this.output = output;
+    this.complaint = complaint;
+  }
+}
+
+/** The repository that git works in, and the configuration that it reads in addition to the repository's own. */
+export interface GitOptions {
+  /** The repository's directory; undefined: git finds it, or needs none. */
+  readonly directory?: string | undefined;
+  /** Replaces the configuration of the user; default: none. That of the system is never read. */
+  readonly configFile?: string | undefined;
+  /** Variables in addition to those that every git gets. */
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The limits and the input of one run. */
+export interface RunOptions {
+  readonly input?: Uint8Array | string;
+  /** Ends git; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
+  /** Default: one minute. */
+  readonly timeoutMs?: number;
+  /** The maximum size of the standard output; default: 64 MiB. */
+  readonly outputBytesMax?: number;
+  /** The maximum size of a file that git or its children write; only on Linux. */
+  readonly fileBytesMax?: number;
+  /** Applied to what git printed before it appears in an error. */
+  readonly redact?: (text: string) => string;
+  /** Ends git with the controller, also if that is killed; only on Linux. For runs that write or use the network. */
+  readonly endsWithParent?: boolean;
+}
+
+const TIMEOUT_MS = 60_000;
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+const COMPLAINT_BYTES_MAX = 64 * 1024;
+/** How long a killed group may take to disappear: a process in an uninterruptible call of a network disk takes longest. */
+const GROUP_END_MS = 10_000;
+const GROUP_POLL_MS = 20;
+
+const INHERITED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'TMPDIR', 'TZ', 'GIT_EXEC_PATH'];
+
+/** Git with fixed options. Every method may be called any number of times at once. */
+export class Git {
+  readonly directory: string | undefined;
+  readonly #environment: NodeJS.ProcessEnv;
+
+  constructor({ directory, configFile = devNull, environment = {} }: GitOptions) {
+    this.directory = directory;
+    this.#environment = {
+      ...inherit(INHERITED),
+      LC_ALL: 'C',
+      GIT_CONFIG_GLOBAL: configFile,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_LITERAL_PATHSPECS: '1',
+      // refs/replace must not substitute other objects.
+      GIT_NO_REPLACE_OBJECTS: '1',
+      ...environment,
+    };
+  }
+
+  /** Starts git in a process group of its own. The caller reads its output, handles its errors and ends it. */
+  start(args: readonly string[], options: Pick<RunOptions, 'fileBytesMax' | 'endsWithParent'> = {}): RunningGit {
+    const place = this.directory === undefined ? [] : [`--git-dir=${this.directory}`];
+    const [program = 'git', ...rest] = [...wrappers(options), 'git', ...place, ...args];
+    // At the root, no repository is found by chance.
+    return spawn(program, rest, { env: this.#environment, cwd: '/', detached: true, stdio: 'pipe' });
+  }
+
+  /**
+   * Returns the standard output of git once it has succeeded. Throws GitFailure if git fails, ContentError if it prints
+   * too much, GitError if it takes too long or cannot be started, and the signal's reason if that aborts. When it throws, no process of the group is left.
+   */
+  async run(args: readonly string[], options: RunOptions = {}): Promise<Buffer> {
+    const { input = '', signal, timeoutMs = TIMEOUT_MS } = options;
+    signal?.throwIfAborted();
+    const child = this.start(args, options);
+    const { promise: stopped, reject: stop } = Promise.withResolvers<never>();
+    const command = commandOf(args);
+    const timer = setTimeout(
+      () => stop(new GitError(`"git ${command}" did not end within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
+    const abort = (): void => stop(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    // The exit code shows what happened if git closes its input early.
+    child.stdin.on('error', () => child.stdin.destroy());
+    child.stdin.end(input);
+    try {
+      return await Promise.race([readResult(child, command, options), stopped]);
+    } catch (error) {
+      await endGroup(child);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  /** Returns the output of {@link run} as text, without the last newline. */
+  async text(args: readonly string[], options: RunOptions = {}): Promise<string> {
+    return (await this.run(args, options)).toString().replace(/\n$/, '');
+  }
+}
+
+/** A git that was started, with all its streams. */
+export type RunningGit = ChildProcessWithoutNullStreams;
+
+/** Kills the process group of a git, and resolves once no process of it is left, or after ten seconds. */
+export async function endGroup({ pid }: RunningGit): Promise<void> {
+  if (pid === undefined) return;
+  const end = performance.now() + GROUP_END_MS;
+  while (signalGroup(pid) && performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, GROUP_POLL_MS));
+  }
+}
+
+/** Returns the error for a git that could not be started. */
+export function startFailure(error: Error): GitError {
+  const isMissing = 'code' in error && error.code === 'ENOENT';
+  const message = isMissing
+    ? 'git cannot be started: install git, and on Linux util-linux (prlimit, setpriv), and add them to the PATH'
+    : `git could not be started: ${error.message}`;
+  return new GitError(message, { cause: error });
+}
+
+/** Returns the variables of this process with these names. */
+export function inherit(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+/** Programs that set a limit and then become git. */
+function wrappers({ fileBytesMax, endsWithParent }: RunOptions): readonly string[] {
+  if (process.platform !== 'linux') return [];
+  const ending = endsWithParent === true ? ['setpriv', '--pdeathsig', 'TERM', '--'] : [];
+  return fileBytesMax === undefined ? ending : [...ending, 'prlimit', `--fsize=${fileBytesMax}`, '--'];
+}
+
+/** The subcommand: the arguments may be long. */
+function commandOf(args: readonly string[]): string {
+  return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '-c' && args[index - 1] !== '-C') ?? '';
+}
+
+async function readResult(
+  child: RunningGit,
+  command: string,
+  { outputBytesMax = OUTPUT_BYTES_MAX, redact = (text) => text }: RunOptions,
+): Promise<Buffer> {
+  const output: Buffer[] = [];
+  let outputBytes = 0;
+  let complaint = '';
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  child.stdout.on('data', (chunk: Buffer) => {
+    outputBytes += chunk.length;
+    if (outputBytes <= outputBytesMax) output.push(chunk);
+    else reject(new ContentError(`"git ${command}" printed more than the ${outputBytesMax} bytes that are read`));
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    complaint = `${complaint}${chunk}`.slice(0, COMPLAINT_BYTES_MAX);
+  });
+  child.on('error', (error) => reject(startFailure(error)));
+  child.on('close', (code, endedBy) => {
+    const bytes = Buffer.concat(output);
+    if (code === 0) resolve(bytes);
+    else {
+      const output = Buffer.from(redact(bytes.toString()));
+      reject(new GitFailure(command, { code, endedBy, output, complaint: redact(complaint.trim()) }));
+    }
+  });
+  return await promise;
+}
+
+/** Returns false if the group has no process left. */
+function signalGroup(pid: number): boolean {
+  try {
+    process.kill(-pid, 'SIGKILL');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+/** Throws GitError if the system's git is older than a version such as `2.34`. */
+export async function checkGitVersion(least: string): Promise<void> {
+  const printed = await new Git({}).text(['version']);
+  const [, major = 0, minor = 0] = /(\d+)\.(\d+)/.exec(printed)?.map(Number) ?? [];
+  const [leastMajor = 0, leastMinor = 0] = least.split('.').map(Number);
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return;
+  throw new GitError(`${printed || 'git'} is too old: install git ${least} or newer`);
+}

@@ -1,0 +1,244 @@
+// Creates commits on top of a commit of the local copy: git reads its trees, loose-objects.ts creates the new objects.
+import { invariant } from '../base/invariant.ts';
+import { systemTurns } from '../base/slices.ts';
+import { LooseObjects, type TreeEntry } from './loose-objects.ts';
+import type { ObjectReader } from './object-reader.ts';
+import type { NewCommit, NotPublished, PreparedCommits } from './publisher.ts';
+import { GitError } from './run-git.ts';
+
+/** The author or committer of a commit. */
+export interface Person {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** Commits to create. */
+export interface CommitOrder {
+  /** The local copy, which has the base and gets the new objects. */
+  readonly objects: ObjectReader;
+  readonly base: string;
+  readonly commits: readonly NewCommit[];
+  /** The path segments from the repository's root to the layout's directory. */
+  readonly directory: readonly string[];
+  readonly committer: Person;
+  /** Seconds since 1970, the time of all commits. */
+  readonly seconds: number;
+  /** Returns the signature of the bytes of a commit; undefined: commits are not signed. */
+  readonly sign?: ((bytes: Buffer) => Promise<string>) | undefined;
+}
+
+/** The edits at one path and below it. */
+interface Change {
+  /** The new content of the file; null removes it; undefined: unchanged. */
+  text: string | null | undefined;
+  readonly below: Map<string, Change>;
+}
+
+type Entries = ReadonlyMap<string, TreeEntry>;
+
+/** What an edit of a tree reads and creates. */
+interface Work {
+  readonly objects: LooseObjects;
+  /** The trees at and above the edited files, by id. */
+  readonly trees: Map<string, Entries>;
+}
+
+/** The repository holds something that cannot be edited here. */
+class RefusedEdit extends Error {
+  readonly byHand: boolean;
+
+  constructor(message: string, { byHand = false } = {}) {
+    super(message);
+    this.byHand = byHand;
+  }
+}
+
+const DIRECTORY_MODE = '40000';
+const FILE_MODE = '100644';
+const STEPS_MAX = 64;
+const STEP_BYTES_MAX = 255;
+const OID_BYTES = 20;
+const SHA256_LENGTH = 64;
+/** Control characters, separators of any system, and characters that isomorphic-git sorts differently from git. */
+const UNSAFE = /[\p{Cc}/\\\ud800-\uffff]/u;
+/** Names that some file system treats as `.git`, as in `git fsck`: other case, NTFS short names and variants. */
+const GIT_DIRECTORY = /^(\.git|git~\d+)[. ]*(:.*)?$/i;
+/** The characters that HFS+ ignores in comparisons. */
+const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+const SHA256 =
+  'the repository has SHA-256 object ids, and Treeline creates commits only with SHA-1: commit the change with git instead';
+
+/**
+ * Writes commits into the local copy, one after the other, and returns their ids; no ref names them yet. A file keeps its
+ * executable bit, a directory without files is removed, and removing a missing file changes nothing.
+ */
+export async function writeCommits(order: CommitOrder): Promise<PreparedCommits | NotPublished> {
+  const { objects: present, base, commits } = order;
+  const { directory } = present.git;
+  invariant(commits.length > 0 && directory !== undefined, 'there is something to commit, and a place for it');
+  if (base.length === SHA256_LENGTH) return { is: 'refused', byHand: true, reason: SHA256 };
+  const changes = commits.map(({ edits }) => changeOf(edits, order.directory));
+  try {
+    const { root, trees } = await readTrees(present, base, changes);
+    const work = { objects: new LooseObjects(), trees };
+    const made: string[] = [];
+    let tree = root;
+    for (const [index, commit] of commits.entries()) {
+      tree = (await changeDirectory(work, tree, changes[index] as Change)) ?? (await work.objects.tree([]));
+      made.push(await writeCommit(work.objects, order, { ...commit, tree, parent: made.at(-1) ?? base }));
+      // A large directory takes a while.
+      if (systemTurns.isOver()) await systemTurns.next();
+    }
+    await work.objects.save(directory);
+    return { is: 'prepared', base, commits: made };
+  } catch (error) {
+    if (error instanceof RefusedEdit) return { is: 'refused', byHand: error.byHand, reason: error.message };
+    if (error instanceof GitError) return { is: 'not sent', reason: error.message };
+    throw error;
+  }
+}
+
+/** Throws if the name or address is empty, or contains characters that would break the header of a commit. */
+export function checkPerson(person: Person): void {
+  for (const text of [person.name, person.email]) {
+    const isPlain = !/[<>\0\r\n]/.test(text) && text.isWellFormed() && text.trim() !== '';
+    invariant(isPlain, `${JSON.stringify(text)} can stand in the header of a commit`);
+  }
+}
+
+function writeCommit(
+  objects: LooseObjects,
+  { committer, seconds, sign }: CommitOrder,
+  { author, message, tree, parent }: NewCommit & { readonly tree: string; readonly parent: string },
+): Promise<string> {
+  checkPerson(author);
+  checkPerson(committer);
+  invariant(Number.isSafeInteger(seconds) && seconds >= 0, 'a commit has a time');
+  invariant(message.trim() !== '' && !message.includes('\0') && message.isWellFormed(), 'a commit has a message');
+  const time = { timestamp: seconds, timezoneOffset: 0 };
+  const people = { author: { ...author, ...time }, committer: { ...committer, ...time } };
+  return objects.commit({ tree, parent: [parent], message, ...people }, sign);
+}
+
+function changeOf(edits: NewCommit['edits'], directory: readonly string[]): Change {
+  const root: Change = { text: undefined, below: new Map() };
+  for (const { path, text } of edits) {
+    const steps = [...directory, ...path.split('/')];
+    invariant(steps.length <= STEPS_MAX, `"${path}" has a sensible number of steps`);
+    invariant(text === null || text.isWellFormed(), 'a text can be written as UTF-8');
+    let change = root;
+    for (const step of steps) {
+      checkStep(step);
+      const next = change.below.get(step) ?? { text: undefined, below: new Map() };
+      change.below.set(step, next);
+      change = next;
+    }
+    change.text = text;
+  }
+  return root;
+}
+
+/** Git accepts any bytes, and a checkout of such a tree would write outside of its directory. */
+function checkStep(step: string): void {
+  const isSafe = step !== '' && step !== '.' && step !== '..' && !UNSAFE.test(step);
+  invariant(isSafe && Buffer.byteLength(step) <= STEP_BYTES_MAX, `${JSON.stringify(step)} can be a name in a tree`);
+  invariant(!GIT_DIRECTORY.test(step.replace(IGNORED_BY_HFS, '')), `${JSON.stringify(step)} is not Git's directory`);
+}
+
+/** Reads the trees of a commit at and above the changes, with one process. */
+async function readTrees(
+  objects: ObjectReader,
+  base: string,
+  changes: readonly Change[],
+): Promise<Pick<Work, 'trees'> & { readonly root: string }> {
+  const root = await objects.find(`${base}^{tree}`);
+  if (root === undefined) throw new GitError(`commit "${base}" is not here: nothing can be built on it`);
+  const paths = new Set(changes.flatMap((change) => [...directoriesOf(change, '')]));
+  // With a slash at its end, the path of a file is missing, so that no file is read.
+  const found = await Promise.all([...paths].map((path) => objects.find(`${base}:${path}`)));
+  const trees = [root, ...found].filter((object) => object !== undefined);
+  return { root: root.oid, trees: new Map(trees.map(({ oid, bytes }) => [oid, entriesOf(bytes)])) };
+}
+
+function* directoriesOf({ below }: Change, above: string): Generator<string> {
+  for (const [step, next] of below) {
+    if (next.below.size === 0) continue;
+    yield `${above}${step}/`;
+    yield* directoriesOf(next, `${above}${step}/`);
+  }
+}
+
+/**
+ * Names that are not UTF-8, and modes of old tools, come out as others: written again, the tree does not get the same id.
+ */
+function entriesOf(bytes: Buffer): Entries {
+  const entries = new Map<string, TreeEntry>();
+  for (let at = 0; at < bytes.length; ) {
+    const [space, end] = [bytes.indexOf(' ', at), bytes.indexOf(0, at)];
+    const name = bytes.toString('utf8', space + 1, end);
+    const mode = bytes.toString('latin1', at, space).replace(/^0/, '');
+    at = end + 1 + OID_BYTES;
+    entries.set(name, { mode, name, oid: bytes.toString('hex', end + 1, at) });
+  }
+  return entries;
+}
+
+/** Returns the changed directory, undefined if it is empty. Without an oid, it does not exist yet. */
+async function changeDirectory(
+  work: Work,
+  oid: string | undefined,
+  { below }: Change,
+  path = '',
+): Promise<string | undefined> {
+  const before: Entries | undefined = oid === undefined ? new Map() : work.trees.get(oid);
+  if (before === undefined) throw new GitError(`the tree ${oid} at "${path}" is missing: the local copy is damaged`);
+  const entries = new Map(before);
+  for (const [step, change] of below) await changeEntry(work, entries, `${path}${step}`, change);
+  if (entries.size === 0) return undefined;
+  const isSame = entries.size === before.size && [...before].every(([name, entry]) => entries.get(name) === entry);
+  if (isSame && oid !== undefined) return oid;
+  const isForeign = oid !== undefined && !work.objects.has(oid);
+  if (isForeign && (await work.objects.treeId(before.values())) !== oid) throw notRewritable(path);
+  const written = await work.objects.tree(entries.values());
+  work.trees.set(written, entries);
+  return written;
+}
+
+async function changeEntry(work: Work, entries: Map<string, TreeEntry>, path: string, change: Change): Promise<void> {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const before = entries.get(name);
+  const { text } = change;
+  if (text !== undefined && before?.mode === DIRECTORY_MODE) throw inTheWay(path, before, 'a file');
+  if (text === null) entries.delete(name);
+  else if (text !== undefined) {
+    const isFile = before === undefined || before.mode.startsWith('100');
+    if (!isFile) throw inTheWay(path, before, 'a file');
+    const oid = await work.objects.blob(text);
+    if (oid !== before?.oid) entries.set(name, { mode: before?.mode ?? FILE_MODE, name, oid });
+  }
+  if (change.below.size === 0) return;
+  const found = entries.get(name);
+  if (found !== undefined && found.mode !== DIRECTORY_MODE) throw inTheWay(path, found, 'a directory');
+  const oid = await changeDirectory(work, found?.oid, change, `${path}/`);
+  if (oid === undefined) entries.delete(name);
+  else if (oid !== found?.oid) entries.set(name, { mode: DIRECTORY_MODE, name, oid });
+}
+
+function inTheWay(path: string, { mode }: TreeEntry, wanted: string): RefusedEdit {
+  const kinds: Readonly<Record<string, string>> = {
+    [DIRECTORY_MODE]: 'a directory',
+    '120000': 'a symbolic link',
+    '160000': 'a submodule',
+  };
+  return new RefusedEdit(
+    `the repository has ${kinds[mode] ?? 'a file'} at "${path}", where ${wanted} would have to be: remove it there by a commit of your own`,
+  );
+}
+
+function notRewritable(path: string): RefusedEdit {
+  const place = path === '' ? 'the root of the repository' : `the directory "${path.slice(0, -1)}"`;
+  return new RefusedEdit(
+    `${place} has a name that is not UTF-8, or a file mode that only old tools wrote: change it with git instead`,
+    { byHand: true },
+  );
+}
