@@ -19,9 +19,9 @@ LABEL org.opencontainers.image.title="treeline" \
       org.opencontainers.image.description="A GitOps controller for infrastructure that is not Kubernetes" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="0.1.0"
-# git reads repositories, openssh-client those over ssh, ca-certificates those over https.
+# git reads repositories, openssh-client those over ssh, ca-certificates those over https. util-linux has setpriv.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
+ && apt-get install --yes --no-install-recommends ca-certificates git openssh-client util-linux \
  && rm -rf /var/lib/apt/lists/*
 # Numbers, so that a volume's owner is known beforehand and `runAsNonRoot` can be checked.
 RUN groupadd --gid 10001 treeline \

@@ -1,6 +1,6 @@
 // One measurement of the benchmark `execute` in a process of its own: `execute-run.ts servers PROGRAM COUNT CONCURRENCY`, or
 // `execute-run.ts memory PROGRAM COUNT`. Prints one line of JSON.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog } from '../src/base/log.ts';
@@ -38,7 +38,6 @@ async function measureServers({ program, count, concurrency }: Load): Promise<ob
     // Asking for the status of so many servers costs time too, and where a program runs they are not done.
     await until('all servers are done', () => callsIn(directory) === 0 && statusOf(controller) === 'Done');
     const ms = performance.now() - begin;
-    // Only then the helper process has been waited for, and with it the programs.
     await controller.stop();
     return { ms, cpuMs: familyCpuMs() - cpuBefore };
   } finally {
@@ -72,7 +71,7 @@ async function until(what: string, isTrue: () => boolean): Promise<void> {
   }
 }
 
-/** The memory of this process and of the one that runs the programs: that of the programs is their own. */
+/** The memory of this process: that of the programs, and of their shells, is their own. */
 async function measureMemory({ program, count }: Load): Promise<object> {
   const log = createLog('silent');
   const directory = join(process.cwd(), 'running');
@@ -80,11 +79,13 @@ async function measureMemory({ program, count }: Load): Promise<object> {
   const provider = createExecProvider({
     ...{ command: [program], directory: process.cwd(), environment: {}, runner, log },
   });
-  const memory = (): number => process.memoryUsage.rss() + residentBytes(directory);
+  const memory = (): number => process.memoryUsage.rss();
   const runs = (calls: number) => (): boolean => callsIn(directory) >= calls;
   const end = new AbortController();
   const performed: Promise<unknown>[] = [];
-  const perform = (): void => void performed.push(provider.perform(callOf({ resource: 'load' }), end.signal));
+  const perform = (): void => {
+    performed.push(provider.perform(callOf({ resource: `load-${performed.length}` }), end.signal));
+  };
   perform();
   await until('the first call runs', runs(1));
   const beforeBytes = memory();
@@ -96,20 +97,12 @@ async function measureMemory({ program, count }: Load): Promise<object> {
   await Promise.allSettled(performed);
   const endMs = performance.now() - begin;
   await provider.close();
-  await runner.close();
   return { beforeBytes, duringBytes, endMs };
 }
 
 /** Returns the number of calls that are recorded as running. */
 function callsIn(directory: string): number {
-  const file = join(directory, 'calls');
-  return existsSync(file) ? readFileSync(file, 'utf8').split('"group"').length - 1 : 0;
-}
-
-function residentBytes(directory: string): number {
-  const { group } = JSON.parse(readFileSync(join(directory, 'runner'), 'utf8')) as { group: number };
-  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${group}/status`, 'utf8'))?.[1];
-  return Number(resident) * 1024;
+  return existsSync(directory) ? readdirSync(directory).length : 0;
 }
 
 const [kind, program = '', count = '', concurrency = ''] = process.argv.slice(2);

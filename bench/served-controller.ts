@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap } from '../src/model/json.ts';
-import { serverLines } from '../src/providers/simulated-lines.ts';
 import type { FileChanges } from '../test/support/git-repository.ts';
 import { createHttpsClient, type HttpsClient, keepAlive } from '../test/support/https-client.ts';
+import { simulatedRows } from '../test/support/simulated-rows.ts';
 import { OwnedProcess } from './owned-process.ts';
 import { ServedLog } from './served-log.ts';
 import { createSite, type Site } from './site.ts';
@@ -131,11 +131,7 @@ export async function serveNewSite(
   return controller;
 }
 
-/** Returns how many actions the simulated provider remembers; each changed a server. Its file may have one of them twice. */
+/** Returns how many actions the simulated provider remembers; each changed a server. */
 export function changesNoted({ servers: file }: Site): number {
-  const noted = new Set<string>();
-  for (const { name, server } of serverLines(file)) {
-    for (const action of server.actions) noted.add(`${name} ${action}`);
-  }
-  return noted.size;
+  return simulatedRows(file).reduce((count, { actions }) => count + actions.length, 0);
 }

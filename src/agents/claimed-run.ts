@@ -4,6 +4,7 @@ import { type Clock, type ClockTimes, msSince } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
+import { UnendedError } from '../programs/program-runner.ts';
 import type { ProviderEntry } from '../providers/provider-registry.ts';
 import type { ClaimedAction } from './agent.ts';
 import { type KeptClaim, type KeptClaims, NO_FILE } from './claimed-work.ts';
@@ -34,7 +35,10 @@ export interface ClaimedRun {
   readonly signal: AbortSignal;
 }
 
-/** Returns how the action ended, kept on disk; undefined if the controller has given it up. Nothing of it runs by then. */
+/**
+ * Returns how the action ended, kept on disk, once nothing of it runs any more. Returns undefined if the controller has given
+ * it up, and if something of it cannot be ended: then the controller waits for its deadline.
+ */
 export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Promise<KeptClaim | undefined> {
   const { claimed, entry, asked } = run;
   const { work, clock, log } = options;
@@ -59,6 +63,10 @@ export async function carryOut(run: ClaimedRun, options: ClaimedRunOptions): Pro
   // By the clock of this machine: a program compares it with that, and the clock of the controller may be another.
   const answer = await answerTo(run, momentOf(clock.now() + leftMs), signal);
   for (const end of ends) end();
+  if (answer === undefined) {
+    work.forget(kept);
+    return undefined;
+  }
   const { outcome, message } = answer;
   const isUsual = operation === 'check' && (outcome === 'done' || outcome === 'absent');
   log[isUsual ? 'debug' : 'info']({ action: id, outcome, message: message || undefined }, 'ended');
@@ -103,13 +111,18 @@ async function keepAnswer(kept: KeptClaim, answer: Answer, { work, log }: Claime
   }
 }
 
-async function answerTo({ claimed, entry }: ClaimedRun, deadline: string, signal: AbortSignal): Promise<Answer> {
+async function answerTo(
+  { claimed, entry }: ClaimedRun,
+  deadline: string,
+  signal: AbortSignal,
+): Promise<Answer | undefined> {
   const { id: action, operation, resource, kind, properties, record, applied, outputs } = claimed.action;
   const call = { operation, action, resource, kind, properties, record, applied, outputs, deadline };
   try {
     // Programs of several entries have storages of their own.
     return { ...(await entry.provider.perform(call, signal)), entry: entry.name };
   } catch (error) {
+    if (error instanceof UnendedError) return undefined;
     // Nothing of the program runs any more, so another try is safe: every call may be repeated.
     return retryable(`its outcome is not known: ${reasonOf(error)}`);
   }

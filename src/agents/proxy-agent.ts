@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, type ClockTimes, pause, readClocks } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
-import { hasProcessList } from '../programs/linux-processes.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { AgentAction, ClaimedAction } from './agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';
@@ -46,8 +45,8 @@ export interface ProxyAgentOptions {
   readonly random?: () => number;
   readonly registry: ProviderRegistry;
   readonly concurrency: number;
-  /** See ProgramRunner. */
-  readonly isCopied?: boolean;
+  /** Returns true if nothing of a claimed action of an earlier run runs any more for certain. */
+  readonly hasEnded: (action: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
   /** Returns in words, for a person, why the controller could not be asked, and what to do. */
@@ -72,12 +71,12 @@ export class ProxyAgent {
     this.#reports = new ReportDelivery(options);
   }
 
-  /** Reports what an earlier run has left, and begins to ask for actions. Nothing of an earlier run may run any more. */
+  /** Reports what an earlier run has left, and begins to ask for actions. */
   async start(): Promise<void> {
-    const { work, log, isCopied = false } = this.#options;
+    const { work, log, hasEnded } = this.#options;
     for (const kept of work.list()) {
       if (kept.answer !== null) this.#reports.deliver(kept);
-      else if (hasProcessList() && !isCopied) {
+      else if (hasEnded(kept.id)) {
         log.warn({ action: kept.id }, 'the proxy was ended while this ran; it is reported as to be tried again');
         this.#reports.deliver(await work.end(kept, retryable('the proxy was ended while it ran')));
       } else {

@@ -32,7 +32,7 @@ export async function startProxy(
   await using opened = new AsyncDisposableStack();
   await makeDirectory(directory);
   opened.use(lockDirectory(directory, ONE_PROXY));
-  const runner = opened.adopt(await ProgramRunner.open(join(directory, 'running'), log), (it) => it.close());
+  const runner = await ProgramRunner.open(join(directory, 'running'), log);
   const make = (entry: ProviderSettings) => {
     if (entry.implementation !== 'exec') throw new Error(`the provider ${entry.name} of a proxy runs no program`);
     return createExecProvider({ ...entry, runner, log });
@@ -40,8 +40,8 @@ export async function startProxy(
   const registry = opened.adopt(createProviderRegistry(settings.providers, make), (it) => it.close());
   const client = opened.adopt(new ControllerClient({ ...settings, log }), (it) => it.close());
   const work = new ClaimedWork(join(directory, 'claims'));
-  const { isCopied } = runner;
-  const agent = new ProxyAgent({ client, work, registry, concurrency, isCopied, clock, log, describe });
+  const hasEnded = (action: string): boolean => [...runner.ended.values()].some((call) => call.action === action);
+  const agent = new ProxyAgent({ client, work, registry, concurrency, hasEnded, clock, log, describe });
   await agent.start();
   opened.adopt(agent, (it) => it.stop(shutdownSeconds * 1000));
   log.info({ server, directory, concurrency }, 'proxy started');

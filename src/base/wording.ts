@@ -1,5 +1,6 @@
 // Words messages: quotes what users have written with a limited length, counts, abbreviates ids, formats times, says why a file
 // cannot be used, and suggests the nearest name.
+import { distance } from 'fastest-levenshtein';
 import type { Json } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 
@@ -82,16 +83,15 @@ const CANDIDATES_MAX = 1_000;
 export function didYouMean(name: string, candidates: Iterable<string>): string | null {
   if (name.length > LENGTH_MAX) return null;
   const wanted = name.toLowerCase();
-  let best: { readonly name: string; readonly distance: number } | undefined;
+  let best: { readonly name: string; readonly edits: number } | undefined;
   let seen = 0;
   for (const candidate of candidates) {
     if (++seen > CANDIDATES_MAX) break;
     if (candidate === name || Math.abs(candidate.length - name.length) > DISTANCE_MAX) continue;
-    const limit = Math.min(best?.distance ?? DISTANCE_MAX, limitFor(name, candidate));
-    const distance = editDistance(wanted, candidate.toLowerCase(), limit);
-    if (distance > limit) continue;
-    if (best === undefined || distance < best.distance || compareNames(candidate, best.name) < 0) {
-      best = { name: candidate, distance };
+    const edits = editDistance(wanted, candidate.toLowerCase());
+    if (edits > Math.min(best?.edits ?? DISTANCE_MAX, limitFor(name, candidate))) continue;
+    if (best === undefined || edits < best.edits || compareNames(candidate, best.name) < 0) {
+      best = { name: candidate, edits };
     }
   }
   return best === undefined ? null : `did you mean "${best.name}"?`;
@@ -110,29 +110,16 @@ function limitFor(a: string, b: string): number {
   return length < 6 ? 1 : DISTANCE_MAX;
 }
 
-/**
- * Returns the Levenshtein distance with swapped neighbours counted once, or any number above `limit` if it is above. Follows
- * each way of correcting the first difference with one change less: with a limit of 2 there are at most sixteen.
- */
-function editDistance(a: string, b: string, limit: number, atA = 0, atB = 0): number {
-  let [i, j] = [atA, atB];
-  while (i < a.length && a.charCodeAt(i) === b.charCodeAt(j)) {
-    i += 1;
-    j += 1;
-  }
-  const [restA, restB] = [a.length - i, b.length - j];
-  if (restA === 0 || restB === 0) return Math.max(restA, restB);
-  if (limit === 0 || Math.abs(restA - restB) > limit) return limit + 1;
-  const isSwapped = a.charCodeAt(i) === b.charCodeAt(j + 1) && a.charCodeAt(i + 1) === b.charCodeAt(j);
-  return (
-    1 +
-    Math.min(
-      editDistance(a, b, limit - 1, i + 1, j + 1),
-      editDistance(a, b, limit - 1, i + 1, j),
-      editDistance(a, b, limit - 1, i, j + 1),
-      isSwapped ? editDistance(a, b, limit - 1, i + 2, j + 2) : limit,
-    )
-  );
+/** Returns the Levenshtein distance, with two swapped neighbours counted once. */
+function editDistance(a: string, b: string): number {
+  const found = distance(a, b);
+  return found === 2 && isSwapped(a, b) ? 1 : found;
+}
+
+/** Returns true if the texts differ in two neighbours that are swapped. */
+function isSwapped(a: string, b: string): boolean {
+  const at = [...a].findIndex((character, index) => character !== b[index]);
+  return a.slice(0, at) + a.charAt(at + 1) + a.charAt(at) + a.slice(at + 2) === b;
 }
 
 /** Returns `1 server`, `5,000 servers`; of another noun than one with an `s`, its plural is given. */

@@ -137,7 +137,7 @@ async function openProgram([program = '', ...args]: readonly string[], { options
         ...{ command, directory, environment: options.environment, runner, log, signal },
         about: {},
       }),
-    close: () => runner.close(),
+    close: async () => undefined,
   };
 }
 

@@ -145,13 +145,13 @@ async function readOne(instance: string, options: Options): Promise<Shown> {
   const resources = (await getFrom(options, `${path}/status/full`)) as InstanceView['resources'];
   const { status, summary, counts } = (await getFrom(options, `${path}/why`)) as Why;
   const overview = (await getFrom(options, '/operations/status')) as Overview;
-  const { commit, newest, repository, store, copied, leader, lag } = overview;
+  const { commit, newest, repository, store, leader, lag } = overview;
   const held = overview.held.filter((item) => item.instance === null || item.instance === instance);
   // What concerns no instance in particular concerns this one too.
   const attention = overview.attention.filter(
     ({ instances: [first], instances }) => first === undefined || instances.includes(instance),
   );
-  const outages = { ...(repository && { repository }), ...(store && { store }), ...(copied && { copied }) };
+  const outages = { ...(repository && { repository }), ...(store && { store }) };
   const replicas = { ...(leader !== undefined && { leader }), ...(lag && { lag }) };
   const commits = { commit, newest, held, attention, ...outages, ...replicas };
   const shown = Object.entries(resources).map(([key, group]) => {

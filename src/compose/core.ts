@@ -96,8 +96,6 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly sign?: string | undefined;
   /** With a sign: the store has rows, of an earlier time. */
   readonly isBehind?: boolean | undefined;
-  /** What shows that the store is a copy whose first controller runs; left out: nothing does. */
-  readonly copied?: Outage | undefined;
   /** Returns who leads where several replicas share the store; left out: one process alone. */
   readonly leader?: (() => LeadingReplica | null) | undefined;
   /** Counts what happens; left out: nothing does. */
@@ -242,12 +240,12 @@ interface OutsideTellers extends ShownStore {
 
 /** Returns what the operator asks about the outside: what fails there, and what is noticed of it. */
 function tellOutside(
-  { store, audit, copied, outages, certificates, seen }: OutsideParts,
+  { store, audit, outages, certificates, seen }: OutsideParts,
   { ledger, current, follower, reconciler }: OutsideTellers,
 ): Pick<Parameters<typeof createOperator>[0], 'outages' | 'noticed'> {
   return {
     outages: () =>
-      outagesIn({ repository: follower.failure, store: store.failure, audit: audit?.failure, copied, ...outages?.() }),
+      outagesIn({ repository: follower.failure, store: store.failure, audit: audit?.failure, ...outages?.() }),
     noticed: () => ({
       silent: reconciler.answers.silent(),
       slow: reconciler.slowEntries(),

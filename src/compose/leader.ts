@@ -4,15 +4,12 @@ import { createApp } from '../api/app.ts';
 import { carryOutForwarded } from '../api/carry-out.ts';
 import { clientTurns } from '../api/client-turns.ts';
 import { dashboardAddress } from '../api/page/dashboard.ts';
-import type { Clock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
-import { momentOf } from '../base/wording.ts';
 import { showAllWritten } from '../follow/standby-follower.ts';
 import { answerIn } from '../providers/answer-json.ts';
 import type { EndedCauses } from '../reconcile/row-requests.ts';
-import type { Outage } from '../service/answers.ts';
 import { registryOf } from '../service/caller.ts';
 import { AttentionWatch } from '../service/progress/attention-watch.ts';
 import type { Notifier } from '../statuses/notifier.ts';
@@ -43,14 +40,11 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   if (fencing === undefined) throw new StoreError('This process does not lead any more.');
   const leads = (): boolean => database === undefined || database.lease.fencing === fencing;
   if (database !== undefined) await showAllWritten(partsToFollow(parts), database.lease.leaderlessMs);
-  const { registry, isCopied } = await openProviders(settings, { log, clock, opened });
+  const { registry, programs } = await openProviders(settings, { log, clock, opened });
   const { execution } = settings;
   const { writes } = settings.repository;
   let reporter: StatusReporter | undefined;
   let notifier: Notifier | undefined;
-  // The rows in a database are no copy, whatever the directory is.
-  const copied = isCopied && database === undefined ? copiedSince(clock) : undefined;
-  const signs = copied === undefined ? earlier.sign() : { sign: copied.reason };
   // Who leads next begins with what is saved, and not with who watches it here.
   opened.defer(() => forgetWatchers(shown));
   // Ended last of these, so that it sees how all calls ended.
@@ -59,8 +53,8 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ deliveries, source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     signatures: repository.signatures,
-    ...{ ...signs, copied, leads, seen, certificates: parts.certificates },
-    outages: () => ({ statuses: reporter?.failure, notifications: notifier?.failure }),
+    ...{ ...earlier.sign(), leads, seen, certificates: parts.certificates },
+    outages: () => ({ programs: programs(), statuses: reporter?.failure, notifications: notifier?.failure }),
     leader: database && (() => database.lease.leader() ?? null),
   };
   const core = await startCore(outside, settings.shutdownSeconds * 1000);
@@ -90,11 +84,6 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     begin: () => follower.start(),
     poll: () => follower.poll(),
   };
-}
-
-function copiedSince(clock: Pick<Clock, 'now'>): Outage {
-  const reason = 'the directory of the store is a copy, and the first controller runs';
-  return { reason, since: momentOf(clock.now()), sinceStart: true };
 }
 
 /** So many rows are written at once; further ones follow a minute later. */

@@ -3,7 +3,6 @@
 // decide.ts.
 import type { Answer, CallResult } from '../model/call-result.ts';
 import { isSame, type JsonMap } from '../model/json.ts';
-import { sharedOutputs } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { State } from '../model/state.ts';
@@ -50,7 +49,7 @@ export function conclude(row: ServerRow, told: CallResult, at: ConcludeContext):
 /** A check may tell what was not known when the server was made, as its address; one that tells nothing changes nothing. */
 function withReported(row: ServerRow | null, { outcome, outputs }: Answer): ServerRow | null {
   const isTold = row !== null && row.applied !== null && outcome === 'done' && Object.keys(outputs).length > 0;
-  return isTold && !isSame(outputs, row.outputs) ? { ...row, outputs: sharedOutputs(outputs) } : row;
+  return isTold && !isSame(outputs, row.outputs) ? { ...row, outputs } : row;
 }
 
 function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow | null {
@@ -96,7 +95,7 @@ function lost(row: ServerRow, action: RunningAction, { answer }: Ending): Server
 function concludeDone(row: ServerRow, action: RunningAction, { answer, at }: Ending): ServerRow {
   const applied = appliedBy(action, answer);
   const attempt = applied === action.spec ? 0 : row.attempt + 1;
-  const facts = { applied, outputs: sharedOutputs(answer.outputs), action: null, attempt };
+  const facts = { applied, outputs: answer.outputs, action: null, attempt };
   const whole = { dirty: false, replacing: false, gaveUp: false };
   if (action.isRebuild && attempt > 0 && !isOutdated(row, action))
     return concludeRebuild({ ...row, ...facts, ...whole, applied: action.spec, attempt: 0 }, { answer, at });
@@ -283,7 +282,7 @@ function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow 
   const observed = differences({ wanted, applied: wanted }, answer.observed, at.isSecret);
   const facts = {
     ...{ applied: withObserved(withSeen(wanted, answer.observed), answer.observed), checked: true, attempt: 0 },
-    outputs: sharedOutputs(answer.outputs),
+    outputs: answer.outputs,
     ...(at.isPretending ? { isPretended: true } : {}),
     ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),
     ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },

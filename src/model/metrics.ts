@@ -42,8 +42,8 @@ const WAITS = [
 ] as const;
 
 const ATTENTION = [
-  ...['store', 'copied', 'leader', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
-  ...['invalid', 'failed', 'lost', 'blocked'],
+  ...['store', 'leader', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
+  ...['programs', 'invalid', 'failed', 'lost', 'blocked'],
   ...['drifted', 'unchecked', 'unapplied', 'entry', 'certificate', 'statuses', 'notifications', 'audit'],
 ] as const;
 

@@ -8,11 +8,6 @@ import type { OutputPiece, OutputText, OutputTexts } from './spec.ts';
 /** No outputs. */
 export const NO_OUTPUTS: JsonMap = Object.freeze({});
 
-/** Returns these outputs, or {@link NO_OUTPUTS} if they are empty: most servers have none, and a map of its own for each takes memory. */
-export function sharedOutputs(outputs: JsonMap): JsonMap {
-  return Object.keys(outputs).length === 0 ? NO_OUTPUTS : outputs;
-}
-
 /** Returns the outputs that a text takes, in order. */
 export function outputsOf({ texts }: OutputText): readonly OutputSource[] {
   return texts.flat().flatMap((piece): readonly OutputSource[] => {

@@ -261,8 +261,7 @@ export interface ProxyClaim {
 /**
  * When an action whose outcome was lost can no longer be running. The server is not checked before that.
  * - with the controller: with the end of the process that calls the provider.
- * - with its call: the call ends only once nothing of it runs any more, however long that takes, and a start ends what an
- *   earlier process has left.
+ * - with its call: once its provider is certain that nothing of the call runs any more; otherwise after its deadline.
  * - after its deadline: the grace time after the deadline.
  */
 export type LostActionEnds = 'with the controller' | 'with its call' | 'after its deadline';

@@ -1,81 +1,83 @@
-// The records of running calls: one file with a line of fixed length for each, written in place. A file for each call
-// would cost as much as all else that is done for a call. Nothing is synced: what a power cut takes from the disk, it
-// takes from the processes too.
-import { closeSync, constants, fstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+// The records of calls: a small file for the last call of each server, written before its program gets any input, and
+// removed once the program has ended by itself. Nothing is synced: a power cut ends the processes too.
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { directoryPlace, processIn, type RecordedProcess, readIfThere, recordText } from './process-records.ts';
+import { isMap, parseJson } from '../model/json.ts';
+import { bootId, identityOf, type ProcessIdentity } from './linux-processes.ts';
 
-const FILE = 'calls';
-/** With its line feed. Enough for the names of servers; facts that do not fit are left out. */
-const LINE_BYTES = 512;
-const EMPTY = `${' '.repeat(LINE_BYTES - 1)}\n`;
+/** What a program runs for: `server`, `action` and `deadline` for a call of a provider. */
+export type CallFacts = Readonly<Record<string, string>>;
 
-/** Returns the processes of all recorded calls. A line that is torn or empty is of a program that has got no input. */
-export function readCallRecords(directory: string): readonly RecordedProcess[] {
-  const text = readIfThere(join(directory, FILE), 'latin1') ?? '';
-  const lines = Array.from({ length: Math.ceil(text.length / LINE_BYTES) }, (_, line) =>
-    text.slice(line * LINE_BYTES, (line + 1) * LINE_BYTES),
-  );
-  const place = directoryPlace(directory);
-  return lines.flatMap((line) => processIn(line, place) ?? []);
+/** A recorded call. */
+export interface CallRecord {
+  readonly about: CallFacts;
+  /** The leader of its process group; null if that had ended already. */
+  readonly leader: ProcessIdentity | null;
+  readonly mark: string;
 }
 
-/** The records of the calls of one process, which has the directory for itself. */
+const MACHINE_FILE = '/etc/machine-id';
+const SUFFIX = '.json';
+
+/** The records in a directory, which one process has for itself. */
 export class CallRecords {
   readonly #directory: string;
-  readonly #path: string;
-  #opened: { readonly descriptor: number; readonly inode: number } | undefined;
-  /** The numbers of lines that are free, below `#count`. */
-  readonly #free: number[] = [];
-  #count = 0;
+  /** This directory on this machine, and this start of the machine. */
+  readonly #place: { readonly directory: string; readonly machine: string; readonly boot: string };
 
   constructor(directory: string) {
     this.#directory = directory;
-    this.#path = join(directory, FILE);
+    this.#place = { directory: realpathSync(directory), machine: machineId(), boot: bootId() ?? '' };
   }
 
-  /** Records a process group, and returns the number of its line. Throws if that fails. */
-  write(group: number, facts: Readonly<Record<string, string>>): number {
-    const descriptor = this.#open();
-    const line = this.#free.pop() ?? this.#count++;
-    try {
-      const text = lineOf(group, directoryPlace(this.#directory), facts);
-      const bytes = writeSync(descriptor, text, line * LINE_BYTES, 'latin1');
-      if (bytes < LINE_BYTES) throw new Error(`only ${bytes} bytes of the record could be written`);
-    } catch (error) {
-      this.#free.push(line);
-      throw error;
-    }
-    return line;
+  /** Records the process group of a call. Throws if that fails. */
+  write(pid: number, { about, mark }: Omit<CallRecord, 'leader'>): void {
+    const record = { about, mark, leader: identityOf(pid) ?? null, place: this.#place };
+    writeFileSync(this.#path(about, mark), JSON.stringify(record), { mode: 0o600 });
   }
 
-  /** Forgets a recorded group. Where that fails, its process has ended, and the next start sees that. */
-  clear(line: number): void {
-    this.#free.push(line);
-    if (this.#opened !== undefined) writeSync(this.#opened.descriptor, EMPTY, line * LINE_BYTES, 'latin1');
+  /** Forgets a call. */
+  remove({ about, mark }: Omit<CallRecord, 'leader'>): void {
+    rmSync(this.#path(about, mark), { force: true });
   }
 
-  /** Removes the file if it holds no record. */
-  close(): void {
-    if (this.#opened === undefined) return;
-    closeSync(this.#opened.descriptor);
-    this.#opened = undefined;
-    if (this.#free.length === this.#count) rmSync(this.#path, { force: true });
+  /** Returns the calls that were recorded in this directory on this machine, and removes all other files. */
+  read(): readonly CallRecord[] {
+    return readdirSync(this.#directory).flatMap((name) => {
+      const path = join(this.#directory, name);
+      const record = name.endsWith(SUFFIX) ? this.#parse(readFileSync(path, 'utf8')) : undefined;
+      if (record === undefined) rmSync(path, { recursive: true, force: true });
+      return record ?? [];
+    });
   }
 
-  /** A file that was removed or moved is of no use to the next start: it is made again. */
-  #open(): number {
-    const inode = statSync(this.#path, { throwIfNoEntry: false })?.ino;
-    if (this.#opened !== undefined && this.#opened.inode === inode) return this.#opened.descriptor;
-    if (this.#opened !== undefined) closeSync(this.#opened.descriptor);
-    this.#opened = undefined;
-    const descriptor = openSync(this.#path, constants.O_RDWR | constants.O_CREAT, 0o600);
-    this.#opened = { descriptor, inode: fstatSync(descriptor).ino };
-    return descriptor;
+  /** Another machine or a copied directory proves nothing. After a restart of this machine no process runs any more. */
+  #parse(text: string): CallRecord | undefined {
+    const value = parseJson(text);
+    if (!isMap(value) || !isMap(value.place) || !isMap(value.about) || typeof value.mark !== 'string') return undefined;
+    const { directory, machine, boot } = this.#place;
+    const isSameBoot = boot !== '' && value.place.boot === boot;
+    const isSameMachine = isSameBoot || (machine !== '' && value.place.machine === machine);
+    if (value.place.directory !== directory || !isSameMachine) return undefined;
+    const leader = isSameBoot && isMap(value.leader) ? (value.leader as unknown as ProcessIdentity) : null;
+    return { about: value.about as CallFacts, mark: value.mark, leader };
+  }
+
+  #path({ server }: CallFacts, mark: string): string {
+    const name = createHash('sha256')
+      .update(server ?? mark)
+      .digest('hex')
+      .slice(0, 32);
+    return join(this.#directory, `${name}${SUFFIX}`);
   }
 }
 
-function lineOf(group: number, place: string, facts: Readonly<Record<string, string>>): string {
-  const text = recordText(group, { ...facts, place });
-  return `${(text.length < LINE_BYTES ? text : recordText(group, { place })).padEnd(LINE_BYTES - 1)}\n`;
+/** Containers and other systems may have none. */
+function machineId(): string {
+  try {
+    return readFileSync(MACHINE_FILE, 'latin1').trim();
+  } catch {
+    return '';
+  }
 }

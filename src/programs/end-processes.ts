@@ -1,50 +1,43 @@
 // Ends the processes of a call: its process group, and those that have left the group and carry its mark.
 import { setTimeout as wait } from 'node:timers/promises';
-import { hasProcessList, markedProcesses, runningGroups } from './linux-processes.ts';
-import { signalGroup, signalProcess } from './spawn-program.ts';
+import { type ListedProcess, listProcesses, sendSignal } from './linux-processes.ts';
 
-/** The processes of one call, or of all calls of an earlier controller. */
+/** The processes of one call. */
 export interface CallProcesses {
-  /** The id of the process group, which is that of its first process; null: only marked ones. */
-  readonly group: number | null;
-  readonly isMarked: (mark: string) => boolean;
+  /** The id of the process group. */
+  readonly group: number;
+  /** False: the id may be that of another group by now, since the leader of this one has ended. */
+  readonly isOwn: boolean;
+  /** Undefined: only the group is ended. */
+  readonly mark: string | undefined;
+}
+
+/** The processes of a call that still run. */
+export interface Survivors {
+  /** They were sent SIGKILL and have not ended: the kernel waits for a broken disk, for example. */
+  readonly ending: readonly number[];
+  /** This user may not signal them: they run as another user. */
+  readonly refused: readonly number[];
 }
 
 const FIRST_WAIT_MS = 10;
 const WAIT_MS_MAX = 500;
 
-/**
- * Sends SIGKILL until none of the processes runs. Returns false if some still run after `ms`: such as one that waits
- * for a broken disk, or runs as another user.
- */
-export async function endProcesses(processes: CallProcesses, ms: number): Promise<boolean> {
+/** Sends SIGKILL until none of the processes runs, or until only those run that may not be signalled; at most for `ms`. */
+export async function endProcesses(call: CallProcesses, ms: number): Promise<Survivors> {
   const end = performance.now() + ms;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
-    const { group, isMarked } = processes;
-    if (group !== null) signalGroup(group, 'SIGKILL');
-    const marked = [...(await markedProcesses())].flatMap(([mark, pids]) => (isMarked(mark) ? pids : []));
-    for (const pid of marked) signalProcess(pid, 'SIGKILL');
-    // Nothing was marked in this round, so nothing can have been started by a marked process since.
-    if (marked.length === 0 && (group === null || (await isGroupGone(group)))) return true;
-    if (performance.now() > end) return false;
+    if (call.isOwn) sendSignal(-call.group, 'SIGKILL');
+    const found = (await listProcesses()).filter((each) => belongsTo(call, each)).map(({ pid }) => pid);
+    const refused = found.filter((pid) => sendSignal(pid, 'SIGKILL') === 'refused');
+    const ending = found.filter((pid) => !refused.includes(pid));
+    if (ending.length === 0 || performance.now() > end) return { ending, refused };
     await wait(waitMs);
   }
 }
 
-/** Resolves once no process of the group runs, with true, or with false after `ms`. */
-export async function untilGroupGone(group: number, ms: number): Promise<boolean> {
-  const end = performance.now() + ms;
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MS_MAX)) {
-    if (await isGroupGone(group)) return true;
-    const leftMs = end - performance.now();
-    if (leftMs <= 0) return false;
-    await wait(Math.min(waitMs, leftMs));
-  }
-}
-
-/** Returns true if no process of the group runs. */
-export async function isGroupGone(group: number): Promise<boolean> {
-  if (!signalGroup(group, 0)) return true;
-  // Processes that have ended stay in the group until their parent has waited for them.
-  return hasProcessList() && !(await runningGroups()).has(group);
+/** Returns true if a process belongs to a call. The mark of other users' processes cannot be read. */
+export function belongsTo(call: CallProcesses, { pid, group, mark }: ListedProcess): boolean {
+  if (call.mark !== undefined && call.mark === mark) return true;
+  return group === call.group && (call.isOwn || sendSignal(pid, 0) === 'refused');
 }

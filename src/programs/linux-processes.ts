@@ -1,121 +1,102 @@
-// Reads the processes of this machine from /proc. Other systems do not have it: there no process is found.
+// Reads the processes of this machine from /proc, and signals them. Other systems do not have it: there the list is empty.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { systemTurns } from '../base/slices.ts';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 
 /** The variable that marks every process of a call. A daemon that is to stay removes it; see docs/providers.md. */
 export const MARK_VARIABLE = 'TREELINE_CALL';
 
-/** A process, told apart from a later one with the same id by its start time. */
+/** A process. Its start time distinguishes it from a later one with the same id. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** In clock ticks since the system was started. */
   readonly start: string;
-  /** The id of this start of the system. */
-  readonly boot: string;
 }
 
-interface ProcessStat {
-  readonly state: string;
+/** A running process. */
+export interface ListedProcess {
+  readonly pid: number;
   readonly group: number;
-  readonly start: string;
+  /** The value of {@link MARK_VARIABLE} at its start; undefined without one, and for processes of other users. */
+  readonly mark: string | undefined;
 }
 
 const BOOT_FILE = '/proc/sys/kernel/random/boot_id';
-/** Positions in /proc/PID/stat after the name, which may hold spaces and parentheses; see proc(5). */
+/** Positions in /proc/PID/stat after the name, which may contain spaces and parentheses; see proc(5). */
 const STATE = 0;
 const GROUP = 2;
 const START = 19;
-
-let bootId: string | undefined;
+/** All who ask for the list within this time share one search. */
+const SHARE_MS = 20;
 
 /** Returns true if this system shows its processes in /proc. */
 export function hasProcessList(): boolean {
   return existsSync(BOOT_FILE);
 }
 
+/** Returns the id of this start of the system; undefined without /proc. */
+export function bootId(): string | undefined {
+  return hasProcessList() ? readFileSync(BOOT_FILE, 'latin1').trim() : undefined;
+}
+
 /** Returns the identity of a process, or undefined if it does not exist or this system does not show it. */
 export function identityOf(pid: number): ProcessIdentity | undefined {
-  const start = statOf(pid)?.start;
-  // It stays the same for as long as this process lives.
-  bootId ??= readText(BOOT_FILE)?.trim();
-  const boot = bootId;
-  return start === undefined || boot === undefined ? undefined : { pid, start, boot };
-}
-
-/**
- * Returns the process groups with a process that runs. One that has ended and was not waited for does not count.
- */
-export const runningGroups = shareRuns(async (): Promise<ReadonlySet<number>> => {
-  const groups = new Set<number>();
-  for await (const pid of processIds()) {
-    const stat = statOf(pid);
-    if (stat !== undefined && stat.state !== 'Z' && stat.state !== 'X') groups.add(stat.group);
-  }
-  return groups;
-});
-
-/** Returns the marked processes, by their mark: the value that {@link MARK_VARIABLE} had when each began. */
-export const markedProcesses = shareRuns(async (): Promise<ReadonlyMap<string, readonly number[]>> => {
-  const marked = new Map<string, number[]>();
-  for await (const pid of processIds()) {
-    const environment = readText(`/proc/${pid}/environ`) ?? '';
-    if (!environment.includes(MARK_VARIABLE)) continue;
-    const mark = environment.split('\0').find((each) => each.startsWith(`${MARK_VARIABLE}=`));
-    if (mark !== undefined) append(marked, mark.slice(MARK_VARIABLE.length + 1), pid);
-  }
-  return marked;
-});
-
-function append(lists: Map<string, number[]>, key: string, pid: number): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [pid]);
-  else list.push(pid);
-}
-
-async function* processIds(): AsyncGenerator<number> {
-  if (!hasProcessList()) return;
-  for (const name of readdirSync('/proc')) {
-    if (!/^[0-9]+$/.test(name)) continue;
-    yield Number(name);
-    if (systemTurns.isOver()) await systemTurns.next();
-  }
-}
-
-function statOf(pid: number): ProcessStat | undefined {
-  const text = readText(`/proc/${pid}/stat`);
-  if (text === undefined) return undefined;
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return { state: fields[STATE] ?? '', group: Number(fields[GROUP]), start: fields[START] ?? '' };
-}
-
-/** A process may end at any moment, and those of others may not be read. */
-function readText(path: string): string | undefined {
+  const path = `/proc/${pid}/stat`;
   try {
-    return readFileSync(path, 'latin1');
+    return { pid, start: fieldsOf(readFileSync(path, 'latin1'))[START] ?? '' };
   } catch (error) {
-    if (error instanceof Error && 'code' in error) return undefined;
-    throw error;
+    return missing(error);
   }
 }
 
-/**
- * Returns a function that shares runs among its callers, since a search is costly: many callers at once get the result of
- * one. No caller gets a run that began before its call.
- */
-export function shareRuns<Value>(run: () => Promise<Value>): () => Promise<Value> {
-  let current: Promise<Value> | undefined;
-  let next: Promise<Value> | undefined;
-  function begin(): Promise<Value> {
+let next: Promise<readonly ListedProcess[]> | undefined;
+
+/** Returns all running processes. The search begins after the call. */
+export function listProcesses(): Promise<readonly ListedProcess[]> {
+  next ??= wait(SHARE_MS).then(() => {
     next = undefined;
-    const begun = run().finally(() => {
-      if (current === begun) current = undefined;
-    });
-    current = begun;
-    return begun;
+    return search();
+  });
+  return next;
+}
+
+async function search(): Promise<readonly ListedProcess[]> {
+  const found: ListedProcess[] = [];
+  for (const name of hasProcessList() ? readdirSync('/proc') : []) {
+    if (!/^[0-9]+$/.test(name)) continue;
+    const fields = fieldsOf((await readIfThere(`/proc/${name}/stat`)) ?? '');
+    const isRunning = fields.length > START && fields[STATE] !== 'Z' && fields[STATE] !== 'X';
+    if (isRunning) found.push({ pid: Number(name), group: Number(fields[GROUP]), mark: await markOf(name) });
   }
-  return () => {
-    if (current === undefined) return begin();
-    next ??= current.then(begin, begin);
-    return next;
-  };
+  return found;
+}
+
+async function markOf(pid: string): Promise<string | undefined> {
+  const variables = ((await readIfThere(`/proc/${pid}/environ`)) ?? '').split('\0');
+  return variables.find((each) => each.startsWith(`${MARK_VARIABLE}=`))?.slice(MARK_VARIABLE.length + 1);
+}
+
+function fieldsOf(stat: string): readonly string[] {
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+/** A process may end at any time, and those of other users may not be read. */
+function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, 'latin1').catch(missing);
+}
+
+function missing(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error) return undefined;
+  throw error;
+}
+
+/** Sends a signal to a process, or with a negative id to its group. Returns why it did not arrive. */
+export function sendSignal(target: number, name: NodeJS.Signals | 0): 'gone' | 'refused' | undefined {
+  try {
+    process.kill(target, name);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    return error.code === 'ESRCH' ? 'gone' : 'refused';
+  }
 }

@@ -32,16 +32,18 @@ export interface Call {
  */
 export interface Provider {
   /**
-   * See LostActionEnds. Of `with its call`, `perform` settles only once nothing of the call runs any more, and the provider
-   * is opened only once nothing of an earlier process runs any more; but where {@link isCopied} is true.
+   * See LostActionEnds. If it is `with its call`, {@link hasEnded} decides.
    */
   readonly lostActionEnds: LostActionEnds;
 
   /**
-   * Another controller may run what the store says: the store is a copy whose first controller runs programs, or several replicas share
-   * it. What this process has not begun is over after its deadline.
+   * Returns true if nothing of a lost action runs any more for certain; otherwise the action counts as running until its
+   * deadline and the grace. Omitted: never certain.
    */
-  readonly isCopied?: boolean;
+  hasEnded?(call: Pick<Call, 'resource' | 'action' | 'deadline'>): boolean;
+
+  /** Other replicas share the store: what an earlier leader has begun is over after its deadline. */
+  readonly isShared?: boolean;
 
   /** It makes no real servers: where another provider becomes responsible, they count as never seen. */
   readonly isPretending?: boolean;

@@ -114,7 +114,6 @@ export interface Outage extends Since {
 /** The kinds of causes that need a person, in the order in which they are listed. */
 export const ATTENTION_KINDS = [
   'store',
-  'copied',
   'leader',
   'repository',
   'commit',
@@ -122,6 +121,7 @@ export const ATTENTION_KINDS = [
   'gone',
   'provider',
   'proxies',
+  'programs',
   'invalid',
   'failed',
   'lost',
@@ -168,10 +168,10 @@ export interface Attention {
 /** What fails beside the servers; what does not is omitted, and all of it for proxies. */
 export type Outages = Readonly<Partial<Record<OutageName, Outage>>>;
 /**
- * The branch was not read by the last poll, or not copied here; nothing is saved; the directory of the store is a copy whose first
- * controller runs; commit statuses are not sent; notifications are not delivered; the audit log loses lines.
+ * The branch was not read by the last poll, or not copied here; nothing is saved; a program cannot be ended; commit statuses are
+ * not sent; notifications are not delivered; the audit log loses lines.
  */
-export type OutageName = 'repository' | 'store' | 'copied' | 'statuses' | 'notifications' | 'audit';
+export type OutageName = 'repository' | 'store' | 'programs' | 'statuses' | 'notifications' | 'audit';
 
 /** The progress of all instances. */
 export interface Overview extends ReplicaFacts, Attention, Outages {

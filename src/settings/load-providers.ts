@@ -83,7 +83,7 @@ async function chooseImplementation(
       environment,
     };
   }
-  const file = options?.file === undefined ? join(directory, `simulated-${name}.json`) : resolve(base, options.file);
+  const file = options?.file === undefined ? join(directory, `simulated-${name}.sqlite`) : resolve(base, options.file);
   return { implementation: 'simulated', options: { ...SIMULATED, ...options, file } };
 }
 

@@ -7,7 +7,6 @@ import type { Spec } from '../model/spec.ts';
 import { eventOf, keptEvent } from './event-log.ts';
 import { type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
 import { decodeRow, type KeptRow, keptRows, missingField, type Row, WANTED_KIND } from './row-json.ts';
-import { SharedValues } from './shared-values.ts';
 import { isRowKind, rowsOf, type StoreDocument, setRow } from './store-document.ts';
 import { newerVersion } from './store-error.ts';
 
@@ -99,7 +98,7 @@ export function* linesToKeep({ tables, events }: StoreDocument): Generator<KeptL
   for (const event of events.stored()) yield { event: keptEvent(event) };
 }
 
-/** Adds what a database holds to a document. Equal parts of its rows are kept once. */
+/** Adds what a database holds to a document. */
 export class DocumentReader {
   readonly #document: StoreDocument;
   readonly #rows: RowReader;
@@ -127,7 +126,6 @@ export class DocumentReader {
 export class RowReader {
   readonly #document: Pick<StoreDocument, 'tables'>;
   readonly #path: string;
-  readonly #shared = new SharedValues();
   readonly #wanted = new Map<string, Spec>();
 
   /** A wanted spec that is not among the rows is that of the server in `document`. `path` names the database in messages. */
@@ -151,6 +149,6 @@ export class RowReader {
     const missing = missingField(kind, fields, wanted);
     if (missing !== undefined)
       throw newerVersion(this.#path, `the row of the ${kind} "${name}" without its "${missing}"`);
-    return this.#shared.share({ kind, name, value: decodeRow(kind, fields, wanted) });
+    return { kind, name, value: decodeRow(kind, fields, wanted) };
   }
 }

@@ -7,7 +7,6 @@ import { isMap } from '../model/json.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { NO_VALUES, type StoredEvent } from './event-log.ts';
 import { decodeRow, missingField } from './row-json.ts';
-import { SharedValues } from './shared-values.ts';
 import { emptyStoreDocument, isRowKind, type StoreDocument, setRow } from './store-document.ts';
 import { codeOf, newerVersion, StoreError } from './store-error.ts';
 
@@ -95,7 +94,6 @@ async function replay(records: AsyncGenerator<unknown>, reader: FormerReader, pa
 /** Adds lines to a document: rows, changed fields of rows, and events. */
 class FormerReader {
   readonly document: StoreDocument;
-  readonly #shared = new SharedValues();
 
   constructor(document: StoreDocument) {
     this.document = document;
@@ -114,7 +112,7 @@ class FormerReader {
     const wanted = (fields as Partial<ServerRow> | null)?.wanted ?? undefined;
     if (fields !== null && missingField(kind, fields, wanted) !== undefined) return false;
     const row = fields === null ? null : decodeRow(kind, fields, wanted);
-    setRow(this.document.tables, this.#shared.share({ kind, name, value: row }));
+    setRow(this.document.tables, { kind, name, value: row });
     return true;
   }
 

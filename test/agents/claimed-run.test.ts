@@ -6,6 +6,7 @@ import { ControllerRefusal, type SentRequest } from '../../src/agents/controller
 import { readClocks } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
+import { UnendedError } from '../../src/programs/program-runner.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
@@ -77,6 +78,12 @@ it('ends its program and reports nothing once the controller has given the actio
   expect(await ended).toBeUndefined();
   expect(sent).toEqual([`/agent/actions/${ACTION.id}/heartbeat`]);
   expect(work.list()).toEqual([]);
+});
+
+it('reports nothing when a process of its program cannot be ended: the controller waits for the deadline', async () => {
+  const { work, provider, ended } = begin(async () => ({}));
+  provider.script = () => Promise.reject(new UnendedError('process 12 runs as another user'));
+  expect([await ended, work.list()]).toEqual([undefined, []]);
 });
 
 it('goes on while nobody answers its heartbeats, and ends where the proxy stops', async () => {

@@ -201,7 +201,7 @@ const RARE = {
       repository: OUTAGE,
       store: OUTAGE,
       audit: OUTAGE,
-      copied: OUTAGE,
+      programs: OUTAGE,
       statuses: OUTAGE,
       notifications: OUTAGE,
       instances: [],

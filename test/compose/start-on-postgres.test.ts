@@ -236,7 +236,7 @@ it('takes programs that it has not begun for those of another replica, which are
     const providers = settings.execution.providers.map((entry) => ({ ...entry, ...exec }));
     const parts = { log: createLog('silent'), clock: systemClock, opened };
     const { registry } = await openProviders({ ...settings, execution: { ...settings.execution, providers } }, parts);
-    return registry.byName('lab')?.provider.isCopied;
+    return registry.byName('lab')?.provider.isShared;
   };
   expect(await open(await loadSettings(site.config, {}))).toBe(false);
   expect(await open(await settingsOn(await server.create()))).toBe(true);

@@ -25,6 +25,7 @@ import { ROOT, run } from '../support/command-line.ts';
 import { type Confinement, connectRoot, inRoot, makeDebianRoot, missingFor, runTool } from '../support/debian-root.ts';
 import { yamlFilesIn } from '../support/git-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
+import { simulatedRows } from '../support/simulated-rows.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 
 const PATIENCE = { timeout: 60_000, interval: 100 };
@@ -265,12 +266,12 @@ describe(`the Debian package${missing}`, () => {
       const first = await startUnit(site);
       expectNoRights(first, uid);
       await stop(first);
-      const servers = readFileSync(inside('var/lib/treeline/simulated-rehearsal.json'));
+      const servers = simulatedRows(inside('var/lib/treeline/simulated-rehearsal.sqlite'));
 
       await install(deb);
       expect(readFileSync(inside('etc/treeline/treeline.yaml'))).toEqual(settings);
       await stop(await startUnit(site));
-      expect(readFileSync(inside('var/lib/treeline/simulated-rehearsal.json'))).toEqual(servers);
+      expect(simulatedRows(inside('var/lib/treeline/simulated-rehearsal.sqlite'))).toEqual(servers);
 
       await aptGet('remove', 'treeline');
       expect(['usr/lib/treeline', 'usr/bin/treeline', SERVICE].filter((path) => existsSync(inside(path)))).toEqual([]);

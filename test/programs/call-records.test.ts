@@ -1,13 +1,16 @@
-// The records of running calls: what the next start reads after calls have come and gone, and after accidents.
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+// The records of calls: what the next start reads of the last calls of servers, after accidents too.
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
-import { CallRecords, readCallRecords } from '../../src/programs/call-records.ts';
+import { CallRecords } from '../../src/programs/call-records.ts';
 import { identityOf } from '../../src/programs/linux-processes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const OWN = identityOf(process.pid);
-const PARENT = identityOf(process.ppid);
+const WEB = { about: { server: 'web-1', action: 'ü\n' }, mark: 'm.1' };
+const DB = { about: { server: '../db', action: 'c' }, mark: 'm.2' };
+/** A machine without an id cannot be told from another one after a restart. */
+const MACHINE = existsSync('/etc/machine-id') ? readFileSync('/etc/machine-id', 'utf8').trim() : '';
+const RECORDED = { ...WEB, leader: identityOf(process.pid) };
 let directory: string;
 let records: CallRecords;
 beforeEach(() => {
@@ -16,57 +19,58 @@ beforeEach(() => {
   records = new CallRecords(directory);
 });
 
-it('holds what was written and not cleared', () => {
-  const own = records.write(process.pid, { server: 'web-1' });
-  const parent = records.write(process.ppid, {});
-  expect(readCallRecords(directory)).toEqual([OWN, PARENT]);
-  records.clear(own);
-  expect(readCallRecords(directory)).toEqual([PARENT]);
-  records.clear(parent);
-  expect(readCallRecords(directory)).toEqual([]);
+/** Changes where and when the one record was written. */
+function changePlace(change: (place: Record<string, string>) => object): void {
+  const [name = ''] = readdirSync(directory);
+  const record = JSON.parse(readFileSync(join(directory, name), 'utf8'));
+  writeFileSync(join(directory, name), JSON.stringify({ ...record, place: change(record.place) }));
+}
+
+it('CallRecords returns the last call of each server until that is removed', () => {
+  records.write(process.ppid, { ...WEB, mark: 'm.0' });
+  records.write(process.pid, WEB);
+  records.write(process.ppid, DB);
+  const other = { ...DB, leader: identityOf(process.ppid) };
+  expect(new Set(records.read())).toEqual(new Set([RECORDED, other]));
+  records.remove(DB);
+  expect(records.read()).toEqual([RECORDED]);
+  records.remove(WEB);
+  expect(readdirSync(directory)).toEqual([]);
 });
 
-it('uses the lines of calls that have ended again', () => {
-  for (let count = 0; count < 100; count++) {
-    const lines = [records.write(process.pid, { server: 'x'.repeat(count) }), records.write(process.pid, {})];
-    for (const line of lines) records.clear(line);
-  }
-  expect(statSync(join(directory, 'calls')).size).toBe(1024);
+it('CallRecords removes a record that was cut short, and files of other versions', () => {
+  records.write(process.pid, WEB);
+  const [name = ''] = readdirSync(directory);
+  const text = readFileSync(join(directory, name), 'utf8');
+  mkdirSync(join(directory, 'calls'));
+  writeFileSync(join(directory, 'cut.json'), text.slice(0, -10));
+  expect(records.read()).toEqual([RECORDED]);
+  expect(readdirSync(directory)).toEqual([name]);
 });
 
-it('leaves out facts that do not fit, and keeps what is no ASCII off the disk', () => {
-  records.write(process.pid, { server: 'x'.repeat(600) });
-  records.write(process.ppid, { server: 'ü\u2028' });
-  expect(readCallRecords(directory)).toEqual([OWN, PARENT]);
-  expect(readFileSync(join(directory, 'calls'), 'utf8')).toContain('"server":"??"');
-});
-
-it('skips a line that is torn, and one that was never written', () => {
-  records.write(process.pid, {});
-  records.write(process.pid, {});
-  const file = join(directory, 'calls');
-  const text = readFileSync(file, 'utf8');
-  writeFileSync(file, `${text.slice(0, 40)}${'\0'.repeat(472)}${text.slice(512)}${text.slice(0, 60)}`);
-  expect(readCallRecords(directory)).toEqual([OWN]);
-});
-
-it('makes a file again that was removed or moved, and refuses where it cannot', () => {
-  const lost = records.write(process.pid, {});
-  renameSync(join(directory, 'calls'), join(directory, 'moved'));
-  records.write(process.ppid, {});
-  expect(readCallRecords(directory)).toEqual([PARENT]);
-  records.clear(lost);
-  expect(readCallRecords(directory)).toEqual([PARENT]);
+it('CallRecords throws when a record cannot be written', () => {
   rmSync(directory, { recursive: true });
-  expect(() => records.write(process.pid, {})).toThrow('ENOENT');
+  expect(() => records.write(process.pid, WEB)).toThrow('ENOENT');
 });
 
-it('removes the file in the end, unless a call is left to the next start', () => {
-  const line = records.write(process.pid, {});
-  records.close();
-  expect(readCallRecords(directory)).toEqual([OWN]);
-  records.write(process.ppid, {});
-  records.clear(line);
-  records.close();
-  expect(readCallRecords(directory)).toEqual([PARENT]);
+it('CallRecords ignores the records of a copied directory, and leaves the first one as it is', () => {
+  records.write(process.pid, WEB);
+  const copy = `${directory}-copy`;
+  cpSync(directory, copy, { recursive: true });
+  expect([new CallRecords(copy).read(), records.read()]).toEqual([[], [RECORDED]]);
+});
+
+it.each([
+  [
+    'before a restart of this machine: no process is left',
+    { machine: MACHINE, boot: 'earlier' },
+    MACHINE === '' ? [] : [{ ...WEB, leader: null }],
+  ],
+  ['on another machine', { boot: 'earlier', machine: 'another' }, []],
+  ['on a machine without an id, before a restart of it or on another one', { boot: 'earlier', machine: '' }, []],
+  ['on this machine, whose id is not known', { machine: '' }, [RECORDED]],
+])('CallRecords returns what proves something of a record that was written %s', (_, place, expected) => {
+  records.write(process.pid, WEB);
+  changePlace((own) => ({ ...own, ...place }));
+  expect(records.read()).toEqual(expected);
 });

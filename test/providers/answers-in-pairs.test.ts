@@ -140,7 +140,6 @@ async function program(text: string): Promise<Provider> {
   });
   onTestFinished(async () => {
     await provider.close();
-    await runner.close();
   });
   return provider;
 }

@@ -1,4 +1,5 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +10,12 @@ import { createSimulatedProvider, type SimulatedOptions } from '../../src/provid
 import { SimulatedServers } from '../../src/providers/simulated-servers.ts';
 import { describeProvider } from '../contract/provider.ts';
 import { callOf } from '../support/calls.ts';
+import { ROOT } from '../support/command-line.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { simulatedRows } from '../support/simulated-rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
+const SERVERS = join(ROOT, 'src/providers/simulated-servers.ts');
 const AT_ONCE = { createMs: 0, updateMs: 0, deleteMs: 0, failRate: 0, seed: 1 };
 
 describeProvider('simulated, at once', async () => placeOf(AT_ONCE));
@@ -19,7 +23,7 @@ describeProvider('simulated, with delays', async () => placeOf({ ...AT_ONCE, cre
 
 function placeOf(options: Omit<SimulatedOptions, 'file'>) {
   const directory = mkdtempSync(join(tmpdir(), 'treeline-'));
-  const file = join(directory, 'state', 'simulated-lab.json');
+  const file = join(directory, 'state', 'simulated-lab.sqlite');
   return {
     open: async () => createSimulatedProvider({ ...options, file }, systemClock),
     remove: () => rm(directory, { recursive: true }),
@@ -27,7 +31,7 @@ function placeOf(options: Omit<SimulatedOptions, 'file'>) {
 }
 
 function open(options: Partial<SimulatedOptions> = {}, clock: Clock = new ManualClock()): Provider {
-  const file = join(temporaryDirectory(), 'simulated.json');
+  const file = join(temporaryDirectory(), 'simulated.sqlite');
   const provider = createSimulatedProvider({ ...AT_ONCE, file, ...options }, clock);
   onTestFinished(() => provider.close());
   return provider;
@@ -170,135 +174,47 @@ describe('effects', () => {
 });
 
 describe('the file', () => {
-  async function made(names: readonly string[]): Promise<string> {
-    const file = join(temporaryDirectory(), 'simulated.json');
-    const provider = createSimulatedProvider({ ...AT_ONCE, file }, systemClock);
-    for (const name of names) await perform(provider, { resource: name, action: `c-${name}`, properties: { name } });
-    await provider.close();
-    return file;
-  }
-
-  it('ignores a last line that was never finished, at every byte', async () => {
-    const file = await made(['web-1', 'web-2']);
-    const whole = readFileSync(file, 'utf8');
-    const start = whole.indexOf('\n') + 1;
-    for (let length = start; length < whole.length; length++) {
-      writeFileSync(file, whole.slice(0, length));
-      const provider = createSimulatedProvider({ ...AT_ONCE, file }, systemClock);
-      expect(await outcomeOf(provider, { operation: 'check', resource: 'web-1' })).toBe('done');
-      expect(await outcomeOf(provider, { operation: 'check', resource: 'web-2' })).toBe('absent');
-      await provider.close();
-      expect(readFileSync(file, 'utf8')).toBe(whole.slice(0, start));
-    }
-  });
-
-  it.each([
-    ['no JSON', '{"name":"web-3"'],
-    ['a list', '[]'],
-    ['no name', '{"properties":null,"actions":[]}'],
-    ['properties of another shape', '{"name":"web-3","properties":{"size":1},"actions":[]}'],
-    ['no actions', '{"name":"web-3","properties":null}'],
-  ])('is refused where a line before the last is damaged: %s', async (_case, line) => {
-    const file = await made(['web-1']);
-    appendFileSync(file, `${line}\n`);
-    expect(() => createSimulatedProvider({ ...AT_ONCE, file }, systemClock)).toThrow(
-      `${file}:2: is no line of the simulated provider: ${JSON.stringify(line)}. Restore the file, or delete it`,
-    );
-  });
-
-  it('holds one line a server after a start, whatever happened before, and only its owner may read it', async () => {
-    const file = await made(['web-1', 'web-2', 'web-3']);
-    const provider = createSimulatedProvider({ ...AT_ONCE, file }, systemClock);
-    for (let round = 0; round < 150; round++) {
-      await perform(provider, { operation: 'update', action: `u-${round}`, properties: { round: `${round}` } });
-    }
-    await perform(provider, { operation: 'delete', action: 'd1', resource: 'web-2' });
-    await provider.close();
-    const reopened = createSimulatedProvider({ ...AT_ONCE, file }, systemClock);
-    expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(2);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await perform(reopened, { operation: 'check' })).toMatchObject({ observed: { round: '149' } });
-    await reopened.close();
-  });
-
-  it('is written anew while the provider works, and forgets who is gone', () => {
-    const file = join(temporaryDirectory(), 'simulated.json');
-    const servers = new SimulatedServers(file, { goneMax: 5, compactionBytes: 2_000 });
-    servers.change('stays', { action: 'c-stays', properties: { size: 'small' } });
-    for (let round = 0; round < 500; round++) {
-      servers.change(`web-${round}`, { action: `c-${round}`, properties: { size: 'x'.repeat(50) } });
-      servers.change(`web-${round}`, { action: `d-${round}`, properties: null });
-      expect(statSync(file).size).toBeLessThan(2_500);
-    }
-    expect(servers.hasSeen('web-499', 'c-499') && servers.hasSeen('web-495', 'd-495')).toBe(true);
-    expect(servers.hasSeen('web-494', 'd-494')).toBe(false);
-    expect(servers.find('stays')).toEqual({ size: 'small' });
-    servers.close();
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    const reopened = new SimulatedServers(file);
-    expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(1);
-    expect(reopened.hasSeen('stays', 'c-stays')).toBe(true);
-    reopened.close();
-  });
-
-  it('loses nothing that changes while it is written anew, a few servers with each change', () => {
-    const file = join(temporaryDirectory(), 'simulated.json');
-    const servers = new SimulatedServers(file, { compactionBytes: 20_000 });
-    const sizes = new Map<string, string>();
-    const inodes = new Set<number>();
-    for (let round = 0; round < 1_000; round++) {
-      const name = `web-${(round * 7) % 130}`;
-      const isRemoved = round % 11 === 0;
-      if (isRemoved) sizes.delete(name);
-      else sizes.set(name, `${round}`);
-      servers.change(name, { action: `u-${round}`, properties: isRemoved ? null : { size: `${round}` } });
-      inodes.add(statSync(file).ino);
-    }
-    servers.close();
-    expect(inodes.size).toBeGreaterThan(1);
-    const reopened = new SimulatedServers(file);
-    for (let number = 0; number < 130; number++) {
-      expect(reopened.find(`web-${number}`)?.size).toBe(sizes.get(`web-${number}`));
-    }
-    reopened.close();
-  });
-
-  it('is not written anew at a start that finds one line a server; an unfinished line is cut off', () => {
-    const file = join(temporaryDirectory(), 'simulated.json');
+  it('keeps what a killed process has changed, and only its owner may read it', () => {
+    const file = join(temporaryDirectory(), 'new/simulated.sqlite');
+    const script = `const { SimulatedServers } = await import(${JSON.stringify(SERVERS)});
+      const servers = new SimulatedServers(${JSON.stringify(file)});
+      for (let n = 0; n < 1000; n++) servers.change(\`web-\${n}\`, { action: 'c', properties: { n: \`\${n}\` } });
+      process.kill(process.pid, 'SIGKILL');`;
+    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script])).toMatchObject({ signal: 'SIGKILL' });
+    const modes = readdirSync(join(file, '..')).map((name) => statSync(join(file, '..', name)).mode & 0o777);
+    expect(new Set(modes)).toEqual(new Set([0o600]));
     const servers = new SimulatedServers(file);
-    for (const name of ['web-1', 'web-2']) servers.change(name, { action: `c-${name}`, properties: { size: 'small' } });
+    expect([servers.find('web-0'), servers.find('web-999')]).toEqual([{ n: '0' }, { n: '999' }]);
     servers.close();
-    const before = statSync(file);
-    appendFileSync(file, '{"name":"web-3","prop');
-    const reopened = new SimulatedServers(file);
-    expect(statSync(file)).toMatchObject({ ino: before.ino, size: before.size });
-    reopened.change('web-4', { action: 'c-web-4', properties: { size: 'large' } });
-    reopened.close();
-    const again = new SimulatedServers(file);
-    const found = ['web-1', 'web-2', 'web-3', 'web-4'].map((name) => again.find(name)?.size);
-    expect(found).toEqual(['small', 'small', undefined, 'large']);
-    again.close();
   });
 
-  it('stays as it is where it cannot be written anew, and the change counts', () => {
-    const file = join(temporaryDirectory(), 'simulated.json');
-    const servers = new SimulatedServers(file, { compactionBytes: 500 });
-    mkdirSync(`${file}.new`);
-    for (let round = 0; round < 50; round++) {
-      servers.change('web', { action: `u-${round}`, properties: { round: `${round}` } });
-    }
+  it('remembers the last 20 actions of a server, and those of a removed one until the next start', () => {
+    const file = join(temporaryDirectory(), 'simulated.sqlite');
+    const servers = new SimulatedServers(file);
+    for (let round = 0; round < 21; round++) servers.change('web', { action: `u-${round}`, properties: {} });
+    servers.change('gone', { action: 'd', properties: null });
+    expect(['u-0', 'u-1', 'u-20'].map((action) => servers.hasSeen('web', action))).toEqual([false, true, true]);
+    expect([servers.hasSeen('gone', 'd'), servers.find('gone')]).toEqual([true, undefined]);
     servers.close();
-    rmdirSync(`${file}.new`);
-    const reopened = new SimulatedServers(file);
-    expect(reopened.find('web')).toEqual({ round: '49' });
-    reopened.close();
+    expect(simulatedRows(file).map(({ name }) => name)).toEqual(['web', 'gone']);
+    new SimulatedServers(file).close();
+    expect(simulatedRows(file).map(({ name }) => name)).toEqual(['web']);
+  });
+
+  it('is refused when it is another file, and is left as it is', () => {
+    const file = join(temporaryDirectory(), 'simulated.sqlite');
+    const text = '{"name":"web-1","properties":null,"actions":[]}\n'.repeat(100);
+    writeFileSync(file, text);
+    expect(() => createSimulatedProvider({ ...AT_ONCE, file }, systemClock)).toThrow(
+      `${file} is no file of the simulated provider: file is not a database. Restore the file, or delete it`,
+    );
+    expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
   it('is written no more after close', async () => {
-    const file = await made(['web-1']);
-    const provider = createSimulatedProvider({ ...AT_ONCE, file }, systemClock);
+    const provider = open();
     await provider.close();
     await provider.close();
-    await expect(perform(provider, { resource: 'web-2', action: 'c2' })).rejects.toThrow('is closed');
+    await expect(perform(provider, { resource: 'web-2', action: 'c2' })).rejects.toThrow('finalized');
   });
 });

@@ -20,17 +20,17 @@ const ENTRY: Omit<Extract<ProviderSettings, { readonly implementation: 'simulate
   retry: RETRY,
 };
 
-/** Large servers are `big`'s, whose calls may outlive the controller; small ones are `lab`'s. The store is a copy for `copied`. */
+/** Large servers are `big`'s, whose calls may outlive the controller; small ones are `lab`'s. Of those of `exec`, some have ended. */
 const ENTRIES: readonly ProviderSettings[] = [
   { ...ENTRY, name: 'big', match: { kind: null, properties: { size: 'large' } } },
   { ...ENTRY, name: 'lab', match: { kind: null, properties: { size: 'small' } }, timeoutSeconds: 60 },
-  { ...ENTRY, name: 'copied', match: { kind: 'none', properties: {} } },
+  { ...ENTRY, name: 'exec', match: { kind: 'none', properties: {} } },
 ];
 
 function providerOf({ name }: ProviderSettings): Provider {
   return {
     lostActionEnds: name === 'big' ? 'after its deadline' : 'with the controller',
-    isCopied: name === 'copied',
+    ...(name === 'exec' && { hasEnded: ({ action }) => action === 'web-1.ended' }),
     perform: async () => answerOf('done'),
     close: async () => undefined,
   };
@@ -152,18 +152,16 @@ describe('a lost action', () => {
     const context = await contextIn({});
     const wasHttp = { ...action, deadline: at(NOW), ends: 'after its deadline' } as const;
     expect(context.lostActionEnds(wasHttp)).toBe(NOW + 30_000);
-    expect(context.lostActionEnds({ ...wasHttp, provider: 'big', ends: 'with its call' })).toBe(0);
+    expect(context.lostActionEnds({ ...wasHttp, provider: 'big', ends: 'with the controller' })).toBe(0);
   });
 
-  it('may be a call of the controller whose store was copied, until its deadline and the grace', async () => {
-    const action = {
-      ...running('create', SMALL),
-      provider: 'copied',
-      deadline: at(NOW),
-      ends: 'with its call',
-    } as const;
-    expect((await contextIn({})).lostActionEnds(action)).toBe(NOW + 30_000);
-    expect((await contextIn({}, [], { lostMsLeft: () => 0 })).lostActionEnds(action)).toBe(0);
+  it.each([
+    ['is over when its provider knows that', 'exec', 'ended', 0],
+    ['may run until its deadline and the grace when its provider does not know', 'exec', 'another', NOW + 30_000],
+    ['may run until then when its provider knows of no call', 'big', 'ended', NOW + 30_000],
+  ])('that ends with its call %s', async (_, provider, id, ends) => {
+    const lost = { ...action, id, provider, deadline: at(NOW), ends: 'with its call' } as const;
+    expect((await contextIn({})).lostActionEnds(lost)).toBe(ends);
   });
 });
 

@@ -1,11 +1,10 @@
 // The whole controller with real programs: killed in the middle of calls, and with programs that misbehave.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ROOT, treeline } from '../support/command-line.ts';
+import { ROOT } from '../support/command-line.ts';
 import { createHttpsClient } from '../support/https-client.ts';
-import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
-import { commandLineOptions } from '../support/server-options.ts';
+import { PATIENCE, runController } from '../support/running-controller.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -40,56 +39,37 @@ function isRunning(pid: string): boolean {
   }
 }
 
-it('a controller that is killed in the middle of creates leaves none running, though it is not started again', async () => {
+it('a controller that is killed in the middle of creates leaves none running, and its next start begins them again', async () => {
   const servers = temporaryDirectory();
   writeFileSync(join(servers, 'seconds'), '1000');
   const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
-  const processes = (): readonly string[] => [
-    ...linesOf(join(servers, 'calls')).map((line) => line.split(' ')[2] ?? ''),
-    ...linesOf(join(servers, 'hidden')),
-  ];
-  const killed = new ServingProcess(site.config);
-  await expect.poll(processes, KILLED).toHaveLength(4);
-  killed.signal('SIGKILL');
-  await expect.poll(() => processes().filter(isRunning), KILLED).toEqual([]);
-});
-
-it('a controller that is killed with its runner in the middle of creates leaves none running at its next start', async () => {
-  const servers = temporaryDirectory();
-  writeFileSync(join(servers, 'seconds'), '1000');
-  const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
-  const processes = (): readonly string[] => [
-    ...linesOf(join(servers, 'calls')).map((line) => line.split(' ')[2] ?? ''),
-    ...linesOf(join(servers, 'hidden')),
-  ];
+  const called = (): readonly string[] => linesOf(join(servers, 'calls')).map((line) => line.split(' ')[2] ?? '');
+  const hidden = (): readonly string[] => linesOf(join(servers, 'hidden'));
   onTestFinished(() => {
-    for (const pid of processes().filter(isRunning)) process.kill(Number(pid), 'SIGKILL');
+    for (const pid of hidden().filter(isRunning)) process.kill(Number(pid), 'SIGKILL');
   });
   const killed = new ServingProcess(site.config);
-  await expect.poll(processes, KILLED).toHaveLength(4);
-  const runner = JSON.parse(readFileSync(join(site.state, 'running/runner'), 'utf8')).group;
-  process.kill(runner, 'SIGSTOP');
+  await expect.poll(() => [...called(), ...hidden()], KILLED).toHaveLength(4);
   killed.signal('SIGKILL');
-  process.kill(runner, 'SIGKILL');
   await killed.exit();
-  // The programs know nothing of it.
-  const before = processes();
-  expect(before.filter(isRunning)).toHaveLength(4);
-  expect(readdirSync(join(site.state, 'running')).sort()).toEqual(['calls', 'id', 'runner']);
+  await expect.poll(() => called().filter(isRunning), KILLED).toEqual([]);
+  // Only its mark leads to what has left the group.
+  const before = hidden();
+  expect(before.filter(isRunning)).toEqual(before);
 
   writeFileSync(join(servers, 'seconds'), '0');
   const controller = new ServingProcess(site.config);
   const client = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator);
   expect(before.filter(isRunning)).toEqual([]);
-  expect((await controller.logged('ending programs that an earlier controller has left')).groups).toHaveLength(2);
+  expect((await controller.logged('ending programs that an earlier process has left')).servers).toHaveLength(2);
   const status = async (): Promise<unknown> => (await client.request('/stacks/instances/shop/status')).body;
   await expect.poll(status, KILLED).toBe('Done');
   expect(await controller.end('SIGTERM')).toBe(0);
   // Every create but the killed ones has begun once and ended once, one after the other.
   const calls = linesOf(join(servers, 'calls')).slice(2);
   expect(calls.filter((line) => line.startsWith('end')).length).toBe(calls.length / 2);
-  expect(processes().filter(isRunning)).toEqual([]);
-  expect(readdirSync(join(site.state, 'running'))).toEqual(['id']);
+  expect(called().filter(isRunning)).toEqual([]);
+  expect(readdirSync(join(site.state, 'running'))).toEqual([]);
 });
 
 it('a controller that is stopped ends its programs', async () => {
@@ -155,28 +135,3 @@ it('the reason of a lost answer is told by why', async () => {
       ),
     );
 });
-
-it('a controller in a copy of the state of one that runs says so, with what to do, until it is started again', async () => {
-  const servers = temporaryDirectory();
-  const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
-  const first = await runController(site);
-  await first.untilDone(await site.repository.head(), 'office', 'shop');
-  const copy = join(site.folder, 'copy');
-  cpSync(site.state, copy, { recursive: true });
-  const inCopy = (): Promise<RunningController> =>
-    runController(site, (settings) => ({ ...settings, store: { ...settings.store, directory: copy } }));
-  const second = await inCopy();
-  await expect.poll(() => second.status('shop'), PATIENCE).toBe('Done');
-  for (const args of [['status'], ['status', 'shop']]) {
-    const { stdout } = await treeline([...args, ...commandLineOptions(site, second)]);
-    expect(stdout).toContain(
-      '\n    two controllers may work on these servers: the directory of the store is a copy, and the first controller runs ' +
-        '(the controller has started then; it may have been so before)\n' +
-        '    do: stop one of the two; where that is the other one, start this one again\n',
-    );
-  }
-  await Promise.all([first.stop(), second.stop()]);
-  const third = await inCopy();
-  await expect.poll(() => third.status('shop'), PATIENCE).toBe('Done');
-  expect((await third.get('/operations/status')).body).not.toHaveProperty('copied');
-}, 60_000);

@@ -19,6 +19,7 @@ import { freePort } from '../support/free-port.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { commandLineOptions } from '../support/server-options.ts';
 import { ServingProcess } from '../support/serving-process.ts';
+import { simulatedRows } from '../support/simulated-rows.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { createSiteIn } from '../support/site-on-disk.ts';
 import { keepHistory, readHistory, versionsOf } from '../support/store-history.ts';
@@ -74,13 +75,10 @@ async function startedOn(site: Site, disk: FillingDisk): Promise<Running> {
 
 /** Names of the servers that the provider has, and how often each was made. */
 function creations({ servers }: Site): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const line of readFileSync(servers, 'utf8').trimEnd().split('\n')) {
-    const { name, actions }: { name: string; actions: string[] } = JSON.parse(line);
-    const creates = actions.filter((action) => action.endsWith('.create'));
-    counts[name] = (counts[name] ?? 0) + creates.length;
-  }
-  return counts;
+  const counts = simulatedRows(servers).map(({ name, actions }) => {
+    return [name, actions.filter((action) => action.endsWith('.create')).length] as const;
+  });
+  return Object.fromEntries(counts);
 }
 
 /** Becomes full as soon as the intent to create every one of these servers is on it. */
@@ -270,8 +268,6 @@ function messagesIn(lines: readonly JsonMap[]): string {
   return lines.map(({ msg }) => String(msg)).join('\n');
 }
 
-function releasesIn({ servers }: Site): Record<string, string> {
-  const lines = readFileSync(servers, 'utf8').trimEnd().split('\n');
-  const made: { name: string; properties: { release: string } }[] = lines.map((line) => JSON.parse(line));
-  return Object.fromEntries(made.map(({ name, properties }) => [name, properties.release]));
+function releasesIn({ servers }: Site): Record<string, string | undefined> {
+  return Object.fromEntries(simulatedRows(servers).map(({ name, properties }) => [name, properties?.release]));
 }

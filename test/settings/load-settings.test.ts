@@ -92,7 +92,7 @@ execution:
         match: { kind: null, properties: {} },
         implementation: 'simulated',
         options: {
-          file: join(directory, 'state', 'simulated-lab.json'),
+          file: join(directory, 'state', 'simulated-lab.sqlite'),
           createMs: 200,
           updateMs: 100,
           deleteMs: 100,
@@ -262,11 +262,11 @@ shutdownSeconds: "25"
   providers:
     - { name: lab, provider: simulated }
     - { name: lab, provider: simulated }
-    - { name: other, provider: simulated, options: { file: state/simulated-lab.json } }
+    - { name: other, provider: simulated, options: { file: state/simulated-lab.sqlite } }
 `;
     expect(await problemsOf(text)).toEqual([
       '6:15 duplicate_name there is another provider named "lab"; rename one',
-      `7:52 duplicate_file the provider "lab" keeps its servers in ${join(directory, 'state/simulated-lab.json')} already; name another file`,
+      `7:52 duplicate_file the provider "lab" keeps its servers in ${join(directory, 'state/simulated-lab.sqlite')} already; name another file`,
     ]);
   });
 

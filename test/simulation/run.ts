@@ -18,7 +18,8 @@ const HELP = `npm run simulate -- [OPTIONS]: plays random histories of an instal
                   as a file of test/simulation/kept/
   --plans         compares what plans say with what merges do
   --variants      plays histories one by one, in one poll, in groups and with restarts, and compares what is left
-  --planted       how soon each planted defect is found, within --seeds, or by which test; with --only ID, those whose id begins so
+  --planted       plants each defect of test/simulation/planted/ and prints the first seed that finds it;
+                  --only NAME: those whose file begins with NAME
 `;
 
 const EXIT_WRONG_OPTION = 3;

@@ -66,6 +66,7 @@ export class SimulatedProxy {
       client: { send: (request) => this.#send(request, life) },
       work: this.#disk(),
       registry: createProviderRegistry([entry], () => site.provider(life)),
+      hasEnded: () => true,
       concurrency: 2,
       clock: clockOf(scheduler, wall, life),
       log: logOf(this.#world),

@@ -181,6 +181,7 @@ export class SimulatedSite {
   provider(life: Life): Provider {
     return {
       lostActionEnds: this.lostActionEnds,
+      hasEnded: () => true,
       ...(this.options.isPretending ? { isPretending: true } : {}),
       perform: (call, signal) => this.#perform(call, signal, life),
       close: async () => undefined,

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { watchEndlessRuns } from './endless-runs.ts';
 import { loadKept, parseKept, printKept } from './kept.ts';
-import { faultsOf, plantedDefects } from './plant.ts';
 import { simulate } from './simulate.ts';
 
 /** A few seconds' worth. `npm run test:long` runs many more. */
@@ -65,9 +64,4 @@ it.each([
   const text = readFileSync(new URL('kept/8463.json', import.meta.url), 'utf8');
   expect(text).toContain(from);
   expect(() => parseKept(text.replace(from, to), 'kept.json')).toThrow(message);
-});
-
-it('can plant every defect', async () => {
-  const faults = await Promise.all((await plantedDefects()).map(faultsOf));
-  expect(faults.flat()).toEqual([]);
 });

@@ -141,10 +141,10 @@ describe('over a store that holds rows', () => {
   it('leaves everything else in the directory alone', async () => {
     await makeBackup(['a']);
     await commitEach([[writeText('x', 'x')]]);
-    writeFileSync(join(directory, 'simulated-lab.json'), 'servers');
+    writeFileSync(join(directory, 'simulated-lab.sqlite'), 'servers');
     mkdirSync(join(directory, 'repository'));
     await restore({ force: true });
-    expect(readFileSync(join(directory, 'simulated-lab.json'), 'utf8')).toBe('servers');
+    expect(readFileSync(join(directory, 'simulated-lab.sqlite'), 'utf8')).toBe('servers');
     expect(existsSync(join(directory, 'repository'))).toBe(true);
   });
 

@@ -1,23 +1,25 @@
-// Starts a program as the process that runs programs does, and kills itself: `dying-runner.ts MOMENT DIRECTORY PROGRAM…`.
-// Prints the id of the program's process first.
-import { writeSync } from 'node:fs';
+// Starts a program as a runner does, and kills itself: `dying-runner.ts MOMENT DIRECTORY PROGRAM…`. Prints the id of the
+// program's process group first.
+import { mkdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { launch } from '../../src/programs/launch.ts';
-import { endLeftovers } from '../../src/programs/program-runner.ts';
-import { RunningCalls } from '../../src/programs/running-calls.ts';
+import { CallRecords } from '../../src/programs/call-records.ts';
+import { findLauncher } from '../../src/programs/launcher.ts';
+import { RunningProgram } from '../../src/programs/run-program.ts';
 import { encodeCall } from '../../src/providers/call-json.ts';
 import { callOf } from './calls.ts';
 
 /** More than a socket holds. */
 const LONG_TEXT = 'x'.repeat(2 ** 22);
-const LOG = { warn: () => undefined, error: () => undefined };
 
 const [moment = '', directory = '', file = '', ...args] = process.argv.slice(2);
-const calls = new RunningCalls(await endLeftovers(join(directory, 'running'), LOG), LOG);
-const call = calls.begin({});
-const program = launch({ command: [file, ...args], directory, environment: { SERVERS: directory } }, call.mark);
-if (program.pid === undefined) throw await program.error;
-if (moment !== 'before the record') call.record(program.pid);
+mkdirSync(join(directory, 'running'), { recursive: true });
+const [about, mark] = [{ server: 'web-1', operation: 'create', action: 'c1' }, 'mark-of-a-test'];
+const limits = { outputBytesMax: 1000, graceMs: 0, signal: new AbortController().signal };
+const order = { command: [file, ...args] as const, directory, environment: { SERVERS: directory }, about, ...limits };
+const program = await RunningProgram.start({ ...order, input: '' }, mark, findLauncher());
+if (moment !== 'before the record') new CallRecords(join(directory, 'running')).write(program.pid, { about, mark });
 if (moment === 'within the input') program.feed(encodeCall(callOf({ record: { name: 'web-1', text: LONG_TEXT } })));
+// The next start has nothing else to find than what runs by then.
+if (moment === 'later') await new Promise((resolve) => setTimeout(resolve, 500));
 writeSync(1, String(program.pid));
 process.kill(process.pid, 'SIGKILL');

@@ -9,6 +9,7 @@ import { expectAcknowledged, lastServers, type Seen, successfulCreates } from '.
 import { churned, FIRST, filesOf, LASTING, serversOf } from './churned-repository.ts';
 import { createHttpsClient, type HttpsClient, keepAlive } from './https-client.ts';
 import { ServingProcess } from './serving-process.ts';
+import { simulatedRows } from './simulated-rows.ts';
 import { createSite, type Site } from './site.ts';
 import { statusesOf } from './statuses.ts';
 import { type History, keepHistory, readHistory } from './store-history.ts';
@@ -132,7 +133,8 @@ class Run {
     this.#history = readHistory(this.#site.state);
     const commits = (await this.#site.repository.git('rev-list', '--reverse', 'main')).split('\n');
     expectAcknowledged({ lines, seen }, { before, now: this.#history, commits });
-    for (const { actions } of changesIn(this.#site)) for (const action of actions) this.#effects.add(action);
+    for (const { actions } of simulatedRows(this.#site.servers))
+      for (const action of actions) this.#effects.add(action);
     // A create of a server that was there has no effect of its own: such a one was made twice.
     for (const action of successfulCreates(this.#history)) expect(this.#effects).toContain(action);
   }
@@ -145,26 +147,8 @@ function seenIn(commit: unknown, groups: StatusFull): Seen {
   return { commit: String(commit), states: Object.fromEntries(servers.map(([name, { state }]) => [name, state])) };
 }
 
-/** A line of the simulated provider's file. */
-interface ServerChange {
-  readonly name: string;
-  /** Null: it was removed. */
-  readonly properties: Readonly<Record<string, string>> | null;
-  readonly actions: readonly string[];
-}
-
-function changesIn({ servers }: Site): ServerChange[] {
-  if (!existsSync(servers)) return [];
-  const lines = readFileSync(servers, 'utf8').split('\n').slice(0, -1);
-  return lines.map((line) => JSON.parse(line));
-}
-
 /** Returns the release of every server that exists, by its name. */
 function serversIn(site: Site): Readonly<Record<string, string | undefined>> {
-  const releases = new Map<string, string | undefined>();
-  for (const { name, properties } of changesIn(site)) {
-    if (properties === null) releases.delete(name);
-    else releases.set(name, properties.release);
-  }
-  return Object.fromEntries(releases);
+  const made = simulatedRows(site.servers).filter(({ properties }) => properties !== null);
+  return Object.fromEntries(made.map(({ name, properties }) => [name, properties?.release]));
 }

@@ -1,6 +1,3 @@
-// The whole controller on a site, in the process of the test: started by compose.ts, asked over real TLS as an
-// administrator. What it did outside is read from the file of the simulated provider.
-import { existsSync, readFileSync } from 'node:fs';
 import { expect, onTestFinished } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { type Controller, startController } from '../../src/compose.ts';
@@ -9,6 +6,7 @@ import type { ExecutionSettings, ProviderSettings, Settings, SimulatedSettings }
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { describedClient } from './described-client.ts';
 import { createHttpsClient, type HttpsClient, keepAll, type Reply } from './https-client.ts';
+import { simulatedRows } from './simulated-rows.ts';
 import type { Site } from './site.ts';
 
 /** How long an end state is waited for. */
@@ -96,15 +94,15 @@ export interface Effect {
   readonly properties: Readonly<Record<string, unknown>> | null;
 }
 
-/** Returns what was done to servers since the provider was opened last, in order; what was there before comes first. */
+/** Returns what was done to servers; the last change of each server in order, after all earlier changes. */
 export function effectsIn({ servers }: Site): Effect[] {
-  if (!existsSync(servers)) return [];
-  const lines = readFileSync(servers, 'utf8').split('\n').slice(0, -1);
-  return lines.map((line) => {
-    const { name, properties, actions } = JSON.parse(line);
-    const [, operation] = /\.(create|update|delete)(?:\.|$)/.exec(actions.at(-1).slice(name.length)) ?? [];
-    return { server: name, operation: operation as Effect['operation'], properties };
-  });
+  const effects = simulatedRows(servers).map(({ name, properties, actions }) =>
+    actions.map((action): Effect => {
+      const [, operation] = /\.(create|update|delete)(?:\.|$)/.exec(action.slice(name.length)) ?? [];
+      return { server: name, operation: operation as Effect['operation'], properties };
+    }),
+  );
+  return [...effects.flatMap((each) => each.slice(0, -1)), ...effects.flatMap((each) => each.slice(-1))];
 }
 
 /** Returns what exists: the properties of each server, by name. */

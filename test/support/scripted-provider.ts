@@ -25,6 +25,11 @@ export class ScriptedProvider implements Provider {
     this.#servers = servers;
   }
 
+  /** Its calls leave nothing that runs. */
+  hasEnded(): boolean {
+    return true;
+  }
+
   async perform(call: Call, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     this.calls.push(call);

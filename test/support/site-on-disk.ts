@@ -48,7 +48,7 @@ export async function createSiteIn(folder: string, options: SiteOptions): Promis
   await repository.commit({ [`clients/${serialNumber}.yaml`]: client, ...options.files });
   const state = join(folder, 'state');
   mkdirSync(state, { mode: 0o700 });
-  const servers = join(state, `simulated-${options.provider}.json`);
+  const servers = join(state, `simulated-${options.provider}.sqlite`);
   return { folder, config, state, servers, repository, ca: readFileSync(ca, 'utf8'), administrator };
 }
 

@@ -1,9 +1,8 @@
-// `treeline store` beside a controller in a process of its own, on a shop of a few servers.
-import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { type ProcessResult, treeline } from './command-line.ts';
 import { createHttpsClient, keepAll } from './https-client.ts';
 import { ServingProcess } from './serving-process.ts';
+import { simulatedRows } from './simulated-rows.ts';
 import type { Site } from './site.ts';
 
 /** The state of the repository. */
@@ -31,9 +30,6 @@ export async function serveUntilDone(site: Site): Promise<ServingProcess> {
 }
 
 /** Returns the release of every server that was made and not removed. */
-export function releasesIn({ servers }: Site): Record<string, string> {
-  const lines = readFileSync(servers, 'utf8').trimEnd().split('\n');
-  return Object.fromEntries(
-    lines.map((line) => JSON.parse(line)).map(({ name, properties }) => [name, properties.release]),
-  );
+export function releasesIn({ servers }: Site): Record<string, string | undefined> {
+  return Object.fromEntries(simulatedRows(servers).map(({ name, properties }) => [name, properties?.release]));
 }

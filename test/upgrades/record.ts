@@ -131,7 +131,7 @@ async function writeFixture({ folder: place, repository }: Site, told: object): 
   writeFileSync(join(place, 'told.json'), JSON.stringify(told));
   await repository.git('bundle', 'create', '--quiet', join(place, 'stacks.bundle'), 'main');
   writeFileSync(join(place, 'settings.schema.json'), readFileSync(join(product, 'schemas/settings.schema.json')));
-  const state = ['store.sqlite', 'snapshot', 'journal', 'database.json', 'simulated-lab.json'];
+  const state = ['store.sqlite', 'snapshot', 'journal', 'database.json', 'simulated-lab.sqlite'];
   const files = [
     'treeline.yaml',
     'settings.schema.json',

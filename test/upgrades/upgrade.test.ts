@@ -9,11 +9,13 @@ import today from '../../schemas/settings.schema.json' with { type: 'json' };
 import { createLog } from '../../src/base/log.ts';
 import { startController } from '../../src/compose.ts';
 import { isMap } from '../../src/model/json.ts';
+import { SimulatedServers } from '../../src/providers/simulated-servers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
 import { checksumOf } from '../../src/store/piece.ts';
 import { DatabaseConnections } from '../../src/store/postgres/connection.ts';
 import { existing, runController } from '../support/running-controller.ts';
 import { IS_ON_POSTGRES } from '../support/scenario-database.ts';
+import { simulatedRows } from '../support/simulated-rows.ts';
 import { createSite, type Site } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -35,9 +37,20 @@ async function takeOver(name: string): Promise<{ readonly site: Site; readonly t
   const registration = await repository.git('show', '--format=', '--name-only', 'main');
   const client = await repository.git('show', `main:${registration}`);
   const told = unpack(name, folder);
+  takeServers(site, join(site.state, 'simulated-lab.json'));
   await repository.git('fetch', '--quiet', join(folder, 'stacks.bundle'), '+main:main');
   if (IS_ON_POSTGRES) await fillDatabase(folder);
   return { site, told, commit: await repository.commit({ [registration]: `${client}\n` }) };
+}
+
+/** Those versions kept the servers of a simulated provider as lines of JSON. Their file is no state of the controller. */
+function takeServers(site: Site, lines: string): void {
+  const servers = new SimulatedServers(site.servers);
+  for (const line of readFileSync(lines, 'utf8').trimEnd().split('\n')) {
+    const { name, properties, actions } = JSON.parse(line);
+    for (const action of actions) servers.change(name, { action, properties });
+  }
+  servers.close();
 }
 
 function unpack(name: string, folder: string): Told {
@@ -71,9 +84,7 @@ async function fillDatabase(folder: string): Promise<void> {
 
 /** Returns the last call that has changed a server, by its name: the simulated provider keeps all of them. */
 function lastCalls({ servers }: Site): Readonly<Record<string, unknown>> {
-  const lines = readFileSync(servers, 'utf8').trimEnd().split('\n');
-  const calls = lines.map((line) => JSON.parse(line) as { readonly name: string; readonly actions: readonly string[] });
-  return Object.fromEntries(calls.map(({ name, actions }) => [name, actions.at(-1)]));
+  return Object.fromEntries(simulatedRows(servers).map(({ name, actions }) => [name, actions.at(-1)]));
 }
 
 it.each(IS_ON_POSTGRES ? ON_DATABASES : EMBEDDED)('goes on from what %s has left without one action', async (name) => {

@@ -7,9 +7,7 @@ import type { Logger } from '../../base/log.ts';
 import { reasonOf, whyUnusable } from '../../base/wording.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { isMap, isSame, type JsonMap, parseJson } from '../../model/json.ts';
-import { endLeftovers } from '../../programs/program-runner.ts';
-import { runProgram } from '../../programs/run-program.ts';
-import { RunningCalls } from '../../programs/running-calls.ts';
+import { ProgramRunner } from '../../programs/program-runner.ts';
 import { plainText } from '../../providers/plain-text.ts';
 import { makeDirectory } from '../../store/files.ts';
 import { lockDirectory } from '../../store/lock.ts';
@@ -74,7 +72,7 @@ export class Renderer {
   readonly #options: RendererOptions;
   readonly #client: ControllerClient;
   readonly #opened: AsyncDisposableStack;
-  readonly #calls: RunningCalls;
+  readonly #runner: ProgramRunner;
   /** No more requests and passes. */
   readonly #stopping = new AbortController();
   /** Ends running commands. */
@@ -88,11 +86,11 @@ export class Renderer {
   private constructor(
     settings: RenderSettings,
     options: RendererOptions,
-    { calls, opened }: { readonly calls: RunningCalls; readonly opened: AsyncDisposableStack },
+    { runner, opened }: { readonly runner: ProgramRunner; readonly opened: AsyncDisposableStack },
   ) {
     this.#settings = settings;
     this.#options = options;
-    this.#calls = calls;
+    this.#runner = runner;
     this.#opened = opened;
     this.#client = opened.adopt(new ControllerClient({ ...settings, log: options.log }), (it) => it.close());
   }
@@ -106,8 +104,8 @@ export class Renderer {
     await using opened = new AsyncDisposableStack();
     await makeDirectory(directory);
     opened.use(lockDirectory(directory, ONE_RENDERER));
-    const calls = new RunningCalls(await endLeftovers(join(directory, 'running'), options.log), options.log);
-    const made = new Renderer(settings, options, { calls, opened: opened.move() });
+    const runner = await ProgramRunner.open(join(directory, 'running'), options.log);
+    const made = new Renderer(settings, options, { runner, opened: opened.move() });
     made.#kept = await readKept(made.#file, settings);
     return made;
   }
@@ -245,7 +243,7 @@ export class Renderer {
       about: { program: command[0] },
     };
     try {
-      const { exit, output, complaint } = await runProgram(order, { calls: this.#calls, log });
+      const { exit, output, complaint } = await this.#runner.run(order);
       const written = plainText(complaint || output, COMPLAINT_LENGTH_MAX);
       log[exit === 0 ? 'info' : 'warn']({ command, exit, ...(exit === 0 ? {} : { written }) }, 'a command has run');
       return exit === 0 ? null : `${command[0]} ended with ${exit}`;

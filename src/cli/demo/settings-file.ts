@@ -20,7 +20,7 @@ const LOCAL = `  # Servers are processes of this machine. Those of the location 
     # ./local-server, which the demo writes, runs the program that makes servers.
 ${localEntry('frankfurt')}${localEntry('amsterdam')}`;
 const SIMULATED = `  providers:
-    # Nothing real is made: servers are simulated, and remembered in state/simulated-demo.json.
+    # Nothing real is made: servers are simulated, and remembered in state/simulated-demo.sqlite.
     - { name: demo, provider: simulated, options: { createMs: 400, updateMs: 300, deleteMs: 200 } }
 `;
 

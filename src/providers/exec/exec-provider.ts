@@ -3,10 +3,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../base/log.ts';
 import type { Answer } from '../../model/call-result.ts';
-import { LaunchError, type Program } from '../../programs/launch.ts';
-import { hasProcessList } from '../../programs/linux-processes.ts';
+import type { CallFacts } from '../../programs/call-records.ts';
 import type { ProgramRunner } from '../../programs/program-runner.ts';
-import { momentAt, type ProgramEnd, type ProgramOrder } from '../../programs/run-program.ts';
+import { LaunchError, type Program, type ProgramEnd } from '../../programs/run-program.ts';
 import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../answer-json.ts';
 import { encodeCall } from '../call-json.ts';
 import { plainText } from '../plain-text.ts';
@@ -15,8 +14,8 @@ import type { Call, Provider } from '../provider.ts';
 /** The options of a provider that runs a program. */
 export interface ExecOptions extends Program {
   /** Runs the programs. Opened before the first call, so that nothing of an earlier controller runs. */
-  readonly runner: Pick<ProgramRunner, 'run' | 'prepare'> & Partial<Pick<ProgramRunner, 'isCopied'>>;
-  /** Other replicas share the store: what one of them has begun is not ended here. */
+  readonly runner: ProgramRunner;
+  /** Other replicas share the store. */
   readonly isShared?: boolean;
   readonly log: Logger;
   /** Time between SIGTERM and SIGKILL; default: 5 s. */
@@ -26,6 +25,8 @@ export interface ExecOptions extends Program {
 const GRACE_MS = 5000;
 /** Programs that have not ended by then are left to the next start. */
 const CLOSE_MS_MAX = 15_000;
+/** The deadline of a call is computed again when it begins, and differs from that of its action by milliseconds. */
+const DEADLINES_MS = 1000;
 /** The length of the standard error that an answer's message shows. */
 const SHOWN_LENGTH_MAX = 1000;
 
@@ -36,25 +37,32 @@ const SHOWN_LENGTH_MAX = 1000;
 export function createExecProvider(options: ExecOptions): Provider {
   const closing = new AbortController();
   const performing = new Set<Promise<unknown>>();
-  options.runner.prepare();
+  const { runner, isShared } = options;
 
   async function perform(call: Call, signal: AbortSignal): Promise<Answer> {
-    const about = { server: call.resource, operation: call.operation };
-    const ending = AbortSignal.any([signal, closing.signal]);
-    const deadline = momentAt(Date.parse(call.deadline));
-    const run = askProgram(encodeCall(call), { ...options, about, signal: ending, deadline });
+    const { resource: server, operation, action, deadline } = call;
+    const about = { server, operation, action, deadline };
+    const run = askProgram(encodeCall(call), { ...options, about, signal: AbortSignal.any([signal, closing.signal]) });
     performing.add(run);
     try {
-      return await run;
+      const answer = await run;
+      if (operation !== 'check' && answer.outcome !== 'lost') runner.ended.delete(server);
+      return answer;
     } finally {
       performing.delete(run);
     }
   }
 
   return {
-    // Without a list of processes, a later controller cannot end what this one leaves.
-    lostActionEnds: hasProcessList() ? 'with its call' : 'after its deadline',
-    isCopied: options.runner.isCopied === true || options.isShared === true,
+    lostActionEnds: runner.lostActionEnds,
+    ...(isShared === undefined ? {} : { isShared }),
+    hasEnded(call) {
+      const ended = runner.ended.get(call.resource);
+      // A later try of the same action, perhaps by another replica, has a later deadline.
+      return (
+        ended?.action === call.action && Date.parse(call.deadline) <= Date.parse(ended.deadline ?? '') + DEADLINES_MS
+      );
+    },
     perform,
     async close() {
       closing.abort(new Error('the provider is closed'));
@@ -68,17 +76,15 @@ export function createExecProvider(options: ExecOptions): Provider {
 export interface Question extends Omit<ExecOptions, 'runner'> {
   readonly runner: Pick<ProgramRunner, 'run'>;
   readonly signal: AbortSignal;
-  readonly deadline?: ProgramOrder['deadline'];
   /** Facts for the record of the call, and for the log. */
-  readonly about: Readonly<Record<string, string>>;
+  readonly about: CallFacts;
 }
 
 /** Returns the answer of a program to an input. Throws if it gives none, and the signal's reason if that ended it. */
 export async function askProgram(input: string, question: Question): Promise<Answer> {
-  const { command, directory, environment, graceMs = GRACE_MS, signal, deadline, runner, log, about } = question;
-  const limit = deadline === undefined ? {} : { deadline };
+  const { command, directory, environment, graceMs = GRACE_MS, signal, runner, log, about } = question;
   try {
-    const limits = { outputBytesMax: ANSWER_BYTES_MAX, signal, graceMs, ...limit };
+    const limits = { outputBytesMax: ANSWER_BYTES_MAX, signal, graceMs };
     const ended = await runner.run({ command, directory, environment, input, about, ...limits });
     const stderr = plainText(ended.complaint, ended.complaint.length);
     if (stderr !== '') log.debug({ ...about, stderr }, 'program wrote');

@@ -282,7 +282,12 @@ export function makeCall(
 
 /** Returns the id of the call for a server; `row` holds the action, or is as it is for a check. */
 export function callIdOf(server: string, { action, incarnation }: ServerRow): string {
-  return `${server}.${action?.id ?? `${incarnation}.check`}`;
+  return action === null ? `${server}.${incarnation}.check` : actionIdOf(server, action);
+}
+
+/** Returns the id of the call that carries out an action. */
+export function actionIdOf(server: string, { id }: Pick<RunningAction, 'id'>): string {
+  return `${server}.${id}`;
 }
 
 /** A check changes nothing, so one that ends without an answer is simply retried. */

@@ -20,6 +20,7 @@ import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Wait, WaitOfKind } from '../../machine/wait.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { Reason, RunningAction, ServerRow } from '../../model/rows.ts';
+import { actionIdOf } from '../calls/executor.ts';
 import type { Ledger } from '../ledger.ts';
 import type { WaitExemption } from '../waits/circle-watch.ts';
 import { earlierWait, firstCheckWait } from './earlier-controller.ts';
@@ -279,16 +280,16 @@ export function isUp(row: ServerRow | undefined): boolean {
 }
 
 /**
- * Returns when a lost action has ended. An action that ends with the controller or with its call is over as soon as
- * this process does not run it; unless the store is a copy, and the call may be that of another controller. For other
- * actions that it began, this process knows the remaining time, whatever the wall clock says; else only the recorded time
- * is known.
+ * Returns when a lost action has ended. An action that ends with the controller is over as soon as this process does not
+ * run it; one that ends with its call, as soon as its provider is certain. For other actions that it began, this process
+ * knows the remaining time, whatever the wall clock says; else only the recorded time is known.
  */
 function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
   const provider = around.registry.byName(action.provider)?.provider;
   const ends = action.ends ?? provider?.lostActionEnds ?? 'after its deadline';
+  if (ends === 'with the controller') return 0;
+  const call = { resource: name, action: actionIdOf(name, action), deadline: action.deadline };
+  if (ends === 'with its call' && provider?.hasEnded?.(call) === true) return 0;
   const leftMs = around.lostMsLeft?.(name, action);
-  const isOfCopied = provider?.isCopied === true && leftMs === undefined;
-  if (ends !== 'after its deadline' && !isOfCopied) return 0;
   return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
 }

@@ -1,5 +1,5 @@
 // Keeps actions from beginning where an earlier controller may have begun one of which this store knows nothing: a lost store
-// starts over, a restored or copied one is behind the world. docs/decisions/0007-a-lost-store.md.
+// starts over, a restored one is behind the world. docs/decisions/0007-a-lost-store.md.
 
 import { momentOf } from '../../base/wording.ts';
 import type { ResponsibleEntry } from '../../machine/decision.ts';
@@ -115,7 +115,7 @@ function windowEnd(provider: string, { ledger, registry, graceMs }: EarlierSourc
   const entry = registry.byName(provider);
   const beginning = ledger.read('beginning', STORE);
   if (entry === undefined || beginning === undefined) return undefined;
-  const { lostActionEnds, isCopied } = entry.provider;
-  if (lostActionEnds !== 'after its deadline' && isCopied !== true) return undefined;
+  const { lostActionEnds, isShared } = entry.provider;
+  if (lostActionEnds !== 'after its deadline' && isShared !== true) return undefined;
   return Date.parse(beginning.began) + entry.timeoutSeconds * 1000 + graceMs;
 }

@@ -24,13 +24,13 @@ interface OutageWords {
 const BY_ITSELF = 'correct that; it is tried again by itself';
 const WORDS: Readonly<Record<OutageName, OutageWords>> = {
   store: { id: 'store:unsaved', means: 'nothing is saved, so nothing new begins', action: BY_ITSELF },
-  copied: {
-    ...{ id: 'copied:store', means: 'two controllers may work on these servers' },
-    action: 'stop one of the two; where that is the other one, start this one again',
-  },
   repository: {
     ...{ id: 'repository:unread', means: 'the repository cannot be followed, and newer commits are not known' },
     action: 'correct that; it is read again by itself',
+  },
+  programs: {
+    ...{ id: 'programs:running', means: 'a program runs on after its call' },
+    action: 'end that process as root; its server continues after the deadline of the call and graceSeconds',
   },
   statuses: {
     ...{ id: 'statuses:unsent', means: 'commit statuses are not sent' },

@@ -255,7 +255,7 @@ function notFollowed({ commit, reason, since, action }: UnfollowedCommit): Waiti
 }
 
 /** Those that keep everything from going on. The others are told to nobody who asks of an instance. */
-const STOPPING: readonly OutageName[] = ['store', 'copied', 'repository'];
+const STOPPING: readonly OutageName[] = ['store', 'repository'];
 
 /** Returns what is away that an instance with these servers depends on, also where all of them are done: nothing would tell otherwise. */
 function outagesOf(servers: readonly string[], { view: { rows }, outages, noticed, waitOf }: WhyFacts): WaitingItem[] {

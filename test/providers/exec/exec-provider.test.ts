@@ -27,13 +27,7 @@ describeProvider('exec', async () => {
       const runner = await ProgramRunner.open(join(directory, 'running'), SILENT);
       const program = { command: [process.execPath, 'file-servers.js'] as const, directory: PROGRAMS };
       const provider = createExecProvider({ ...program, environment: { SERVERS: directory }, runner, log: SILENT });
-      return {
-        ...provider,
-        async close() {
-          await provider.close();
-          await runner.close();
-        },
-      };
+      return provider;
     },
     remove: () => rm(directory, { recursive: true }),
   };
@@ -70,7 +64,6 @@ it.skipIf(PYTHON === undefined)(
       ['delete', 'absent', {}],
     ]);
     await provider.close();
-    await runner.close();
   },
 );
 
@@ -86,23 +79,30 @@ interface Trial {
 
 async function trialOf(
   mode: string,
-  { graceMs = 300, shared, ...limits }: { graceMs?: number; beatMs?: number; shared?: ProgramRunner } = {},
+  { graceMs = 300, shared }: { graceMs?: number; shared?: ProgramRunner } = {},
 ): Promise<Trial> {
   const directory = temporaryDirectory();
   const lines: JsonMap[] = [];
   const log = createLog('debug', { write: (line) => lines.push(JSON.parse(line)) });
-  const runner = shared ?? (await ProgramRunner.open(join(directory, 'running'), log, limits));
+  const runner = shared ?? (await ProgramRunner.open(join(directory, 'running'), log));
   const command = [join(PROGRAMS, 'misbehave.sh'), mode, directory] as const;
   const provider = createExecProvider({ command, directory, environment: { LAB: 'x' }, runner, log, graceMs });
   const running = (): readonly number[] => pidsIn(directory).filter(isRunning);
   onTestFinished(async () => {
     for (const pid of running()) process.kill(pid, 'SIGKILL');
     await provider.close();
-    if (shared === undefined) await runner.close();
   });
   const perform = (fields: Partial<Call> = {}, ms = 20_000): Promise<Answer> =>
     provider.perform(callOf(fields), AbortSignal.timeout(ms));
   return { directory, provider, runner, lines, running, perform };
+}
+
+/** The limits of a program that is run without a provider. */
+const ORDER = { input: '', outputBytesMax: 1000, graceMs: 300, about: {}, signal: AbortSignal.timeout(60_000) };
+
+/** Returns the process group of a process. */
+function groupOf(pid = 0): number {
+  return Number(/\) \S+ \S+ (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]);
 }
 
 function pidsIn(directory: string): readonly number[] {
@@ -121,8 +121,8 @@ function isRunning(pid: number): boolean {
 }
 
 function recordsIn(directory: string): readonly unknown[] {
-  const lines = readFileSync(join(directory, 'running', 'calls'), 'utf8').split('\n');
-  return lines.filter((line) => line.trim() !== '').map((line) => JSON.parse(line));
+  const files = readdirSync(join(directory, 'running'));
+  return files.map((file) => JSON.parse(readFileSync(join(directory, 'running', file), 'utf8')));
 }
 
 describe('a program', () => {
@@ -137,15 +137,20 @@ describe('a program', () => {
   });
 
   it('has the environment of its entry, a mark, and nothing else', async () => {
-    const { perform, directory } = await trialOf('environment');
-    const { message } = await perform();
-    const lines = message.split('\n').filter((line) => !/^_=/.test(line));
-    expect(lines[0]).toBe('the program ended with exit code 1: LAB=x');
-    expect(lines.filter((line) => line.startsWith('PWD='))).toHaveLength(1);
-    expect(lines.filter((line) => !/^(PWD|OLDPWD|SHLVL)=/.test(line)).slice(1)).toEqual([
-      expect.stringMatching(/^TREELINE_CALL=[0-9a-f]{16}\.[0-9a-f]{8}\.1$/),
-      directory,
+    const { directory, runner } = await trialOf('good');
+    const environment = { LAB: 'x y\n$(id)', PATH: '/nowhere' };
+    const { output } = await runner.run({ ...ORDER, directory, environment, command: ['/usr/bin/env', '-0'] });
+    expect(output.split('\0').sort()).toEqual([
+      ...['', 'LAB=x y\n$(id)', 'PATH=/nowhere'],
+      expect.stringMatching(/^TREELINE_CALL=[0-9a-f-]{36}\.1$/),
     ]);
+  });
+
+  it('ends by SIGINT and SIGQUIT like a program that no shell has started', async () => {
+    const { directory, runner } = await trialOf('good');
+    const command = ['/bin/grep', 'SigIgn', '/proc/self/status'] as const;
+    const { output } = await runner.run({ ...ORDER, directory, environment: {}, command });
+    expect(output).toBe('SigIgn:\t0000000000000000\n');
   });
 
   it('may leave its input unread', async () => {
@@ -154,19 +159,21 @@ describe('a program', () => {
     expect(await perform({ properties })).toMatchObject({ outcome: 'done' });
   });
 
-  it('is recorded while it runs, and not any more once it has ended', async () => {
+  it('is recorded while it runs and after an end by force, until the next call for its server', async () => {
     const { perform, directory, provider, runner } = await trialOf('hang');
     const lost = perform().catch((error: unknown) => error);
     await expect.poll(() => pidsIn(directory).length, { timeout: 10_000 }).toBe(1);
     const [pid] = pidsIn(directory);
-    expect(recordsIn(directory)).toMatchObject([
-      { server: 'web-1', operation: 'create', group: pid, process: { pid } },
-    ]);
+    const about = { server: 'web-1', operation: 'create', action: 'c1' };
+    expect(recordsIn(directory)).toMatchObject([{ about, leader: { pid: groupOf(pid) } }]);
     await provider.close();
     expect(await lost).toMatchObject({ message: 'the provider is closed' });
-    expect(recordsIn(directory)).toEqual([]);
-    await runner.close();
-    expect(readdirSync(join(directory, 'running'))).toEqual(['id']);
+    // It proves to the next start that the action has ended.
+    expect(recordsIn(directory)).toMatchObject([{ about }]);
+    const next = await ProgramRunner.open(join(directory, 'running'), SILENT);
+    expect([runner.ended.get('web-1'), next.ended.get('web-1')]).toMatchObject([about, about]);
+    await (await trialOf('good', { shared: next })).perform();
+    expect([next.ended.get('web-1'), recordsIn(directory)]).toEqual([undefined, []]);
   });
 
   it('gets no input where its process cannot be recorded', async () => {
@@ -196,10 +203,7 @@ function shareRunner(): (mode: string) => Promise<Trial> {
   beforeAll(async () => {
     shared = await ProgramRunner.open(join(directory, 'running'), SILENT);
   });
-  afterAll(async () => {
-    await shared.close();
-    rmSync(directory, { recursive: true });
-  });
+  afterAll(() => rmSync(directory, { recursive: true }));
   return (mode) => trialOf(mode, { shared });
 }
 
@@ -296,16 +300,6 @@ describe('the deadline of a program that', () => {
   );
 });
 
-it('a program is ended at its deadline also where whoever asked for it is stopped, and gives no signal', async () => {
-  const { perform, runner } = await trialOf('good');
-  await perform();
-  const { provider, running } = await trialOf('other-group', { shared: runner });
-  const deadline = new Date(Date.now() + 3_000).toISOString();
-  const never = new AbortController();
-  await expect(provider.perform(callOf({ deadline }), never.signal)).rejects.toThrow('its deadline has passed');
-  expect(running()).toEqual([]);
-});
-
 describe('nothing is left of a program that', () => {
   const trial = shareRunner();
 
@@ -315,120 +309,20 @@ describe('nothing is left of a program that', () => {
     expect(running()).toEqual([]);
   });
 
-  it.each(['child-outlives', 'holds-output'])('answers and leaves a process: %s', async (mode) => {
-    const { perform, running, directory } = await trial(mode);
-    const begun = performance.now();
+  it('answers and leaves a process in its group', async () => {
+    const { perform, running, directory } = await trial('child-outlives');
     expect(await perform()).toMatchObject({ outcome: 'done', message: 'good' });
-    expect(performance.now() - begun).toBeLessThan(10_000);
     expect([pidsIn(directory).length, running()]).toEqual([2, []]);
-  });
-
-  it('hides a process in a session of its own: it ends within seconds', async () => {
-    const { perform, running, directory } = await trial('hidden');
-    expect(await perform()).toMatchObject({ outcome: 'done' });
-    expect(pidsIn(directory)).toHaveLength(2);
-    await expect.poll(running, { timeout: 10_000 }).toEqual([]);
-  });
-
-  it('leaves a daemon without the mark: it stays', async () => {
-    const { perform, running, runner } = await trialOf('daemon');
-    expect(await perform()).toMatchObject({ outcome: 'done' });
-    await runner.close();
-    expect(running()).toHaveLength(1);
   });
 });
 
-describe('the process that runs programs', () => {
-  /** Kills it, or sends it another signal. */
-  function signalRunner(directory: string, signal: NodeJS.Signals): void {
-    process.kill(JSON.parse(readFileSync(join(directory, 'running', 'runner'), 'utf8')).group, signal);
-  }
+describe('a process in a session of its own', () => {
+  const trial = shareRunner();
 
-  it.each(['deaf', 'other-group', 'forks'])('is killed: the call is lost once nothing of it runs, %s', async (mode) => {
-    const { perform, directory, running, lines } = await trialOf(mode);
-    const lost = perform();
-    lost.catch(() => undefined);
-    await expect.poll(() => running().length, { timeout: 10_000 }).toBeGreaterThan(mode === 'deaf' ? 0 : 1);
-    signalRunner(directory, 'SIGKILL');
-    await expect(lost).rejects.toThrow('the process that runs programs has ended (SIGKILL)');
-    expect(running()).toEqual([]);
-    expect(readdirSync(join(directory, 'running'))).toEqual(['id']);
-    expect(lines.filter(({ level }) => level === 50)).toHaveLength(1);
-  });
-
-  it('is killed: the next call has another one', async () => {
-    const { perform, directory } = await trialOf('good');
-    expect(await perform()).toMatchObject({ outcome: 'done' });
-    signalRunner(directory, 'SIGKILL');
-    const results = await Promise.allSettled(Array.from({ length: 3 }, () => perform()));
-    for (const result of results) expect(result).not.toMatchObject({ value: { outcome: 'failed' } });
-    expect(await perform()).toMatchObject({ outcome: 'done' });
-  });
-
-  describe('is stopped', () => {
-    const BEAT_MS = 250;
-    const SILENCE_MS = 12 * BEAT_MS;
-
-    it('and is ended when it has not answered for long: its calls are lost once nothing of them runs', async () => {
-      const { perform, directory, running, lines } = await trialOf('deaf', { beatMs: BEAT_MS });
-      const lost = perform();
-      lost.catch(() => undefined);
-      await expect.poll(() => running().length, { timeout: 10_000 }).toBeGreaterThan(0);
-      signalRunner(directory, 'SIGSTOP');
-      await expect(lost).rejects.toThrow('the process that runs programs has ended (SIGKILL)');
-      expect([running(), readdirSync(join(directory, 'running'))]).toEqual([[], ['id']]);
-      expect(lines.filter(({ level }) => level === 50).map(({ msg }) => msg)).toEqual([
-        'the process that runs programs does not answer; ending it',
-        'the process that runs programs has ended; ending what it has left',
-      ]);
-    });
-
-    it('and a call whose deadline passes meanwhile is lost for that reason; the next call has another process', async () => {
-      const { perform, directory, running } = await trialOf('hang', { beatMs: BEAT_MS });
-      const lost = perform({}, 2000);
-      lost.catch(() => undefined);
-      await expect.poll(() => running().length, { timeout: 10_000 }).toBe(1);
-      signalRunner(directory, 'SIGSTOP');
-      await expect(lost).rejects.toThrow('The operation was aborted due to timeout');
-      expect(running()).toEqual([]);
-      await expect(perform({}, 500)).rejects.toThrow('The operation was aborted due to timeout');
-    });
-
-    it('until the deadline of a call that it has not begun: it does not begin it on waking, and says so', async () => {
-      const { perform, provider, directory } = await trialOf('good');
-      await perform();
-      signalRunner(directory, 'SIGSTOP');
-      const ends = Date.now() + 500;
-      const never = new AbortController();
-      const answer = provider.perform(callOf({ deadline: new Date(ends).toISOString() }), never.signal);
-      await wait(ends + 1 - Date.now());
-      signalRunner(directory, 'SIGCONT');
-      const message = 'the program was not started: its deadline had passed';
-      expect(await answer).toMatchObject({ outcome: 'retryable', message });
-      expect(pidsIn(directory)).toHaveLength(1);
-    });
-
-    it('for a short time, or its controller is: no call is lost', async () => {
-      const { perform, directory, lines } = await trialOf('good', { beatMs: BEAT_MS });
-      await perform();
-      signalRunner(directory, 'SIGSTOP');
-      const answer = perform();
-      await wait(SILENCE_MS / 3);
-      signalRunner(directory, 'SIGCONT');
-      expect(await answer).toMatchObject({ outcome: 'done' });
-      const next = perform();
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1.2 * SILENCE_MS);
-      expect(await next).toMatchObject({ outcome: 'done' });
-      expect(lines.filter(({ level }) => level === 50)).toEqual([]);
-    });
-  });
-
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('outlives %s', async (signal) => {
-    const { perform, directory, lines } = await trialOf('good');
-    await perform();
-    signalRunner(directory, signal);
-    expect(await perform()).toMatchObject({ outcome: 'done' });
-    expect(lines.filter(({ level }) => level === 50)).toEqual([]);
+  it.each(['hidden', 'holds-output', 'daemon'])('outlives a call that ends well: %s', async (mode) => {
+    const { perform, running, directory } = await trial(mode);
+    expect(await perform()).toMatchObject({ outcome: 'done', message: 'good' });
+    expect([pidsIn(directory).length, running().length]).toEqual([2, 1]);
   });
 });
 

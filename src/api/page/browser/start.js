@@ -16,7 +16,7 @@ const DELIVERED = '/operations/delivered?limit=1';
 const CLIENTS = '/operations/clients';
 const HELD = '/operations/held';
 /** Kinds of causes for which no instance goes on. */
-const STOPS_ALL = ['store', 'copied', 'leader', 'repository'];
+const STOPS_ALL = ['store', 'leader', 'repository'];
 const SERVERS_A_PAGE = 200;
 const EVENTS_ASKED = 1_000;
 /** Ids of events are at least their time in milliseconds. */

@@ -1,0 +1,88 @@
+// Builds the command line that starts a program. On Linux a shell leads the process group of each call: it outlives the
+// program, and ends the whole group after the death of this process. No shell interprets the command itself.
+// docs/decisions/0022-programs-end-with-their-call.md.
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { quote } from '../base/wording.ts';
+import { hasProcessList } from './linux-processes.ts';
+
+/** The path or the name of a program, and its arguments. */
+export type CommandLine = readonly [string, ...string[]];
+
+/** Returns a command line that runs a command below a shell which ends it together with this process. */
+export type Launcher = (command: CommandLine, environment: NodeJS.ProcessEnv) => CommandLine;
+
+/**
+ * The leader of the group. Arguments: the id of the process that starts it, the path of `sleep`, and the command. That
+ * process may be dead before the signal of its death is set. The standard error output is the program's alone.
+ */
+const LEADER = `[ "$PPID" = "$1" ] || exit 1
+sleep=$2; shift 2
+trap 'trap "" TERM; kill -TERM 0; ("$sleep" 5; kill -KILL 0) & wait $program; exit $?' TERM
+exec 3<&0 4>&2 </dev/null 2>/dev/null
+"$@" <&3 2>&4 3<&- 4>&- & program=$!
+exec 3<&- 4>&-
+wait $program`;
+/** Shells add these variables. A background command of a shell ignores the signals. */
+const SHELL_VARIABLES = ['PWD', 'OLDPWD', 'SHLVL', '_'];
+const SHELL_SIGNALS = '--default-signal=INT,QUIT';
+const TOOLS = ['setpriv', 'sh', 'env', 'sleep'] as const;
+const SEARCH_PATH = '/usr/bin:/bin:/usr/local/bin';
+const PROBE_MS_MAX = 10_000;
+
+let found: Launcher | null | undefined;
+
+/** Returns the launcher; null without /proc, util-linux, coreutils or `sh`. The first call runs a program. */
+export function findLauncher(): Launcher | null {
+  if (found === undefined) found = hasProcessList() ? probedLauncher() : null;
+  return found;
+}
+
+/** Other implementations of these tools may lack an option. */
+function probedLauncher(): Launcher | null {
+  const [setpriv, sh, env, sleep] = TOOLS.map(findTool);
+  if (setpriv === undefined || sh === undefined || env === undefined || sleep === undefined) return null;
+  const leader = ['--pdeathsig', 'TERM', '--', sh, '-c', LEADER, 'sh', String(process.pid), sleep];
+  const launcher: Launcher = (command, environment) => {
+    const unset = SHELL_VARIABLES.filter((name) => !Object.hasOwn(environment, name)).flatMap((name) => ['-u', name]);
+    return [setpriv, ...leader, env, SHELL_SIGNALS, ...unset, '--', ...command];
+  };
+  const [file, ...args] = launcher([sh, '-c', 'exit 7'], {});
+  return spawnSync(file, args, { env: {}, stdio: 'ignore', timeout: PROBE_MS_MAX }).status === 7 ? launcher : null;
+}
+
+function findTool(name: string): string | undefined {
+  const directories = `${SEARCH_PATH}${delimiter}${process.env.PATH ?? ''}`.split(delimiter);
+  return directories.map((directory) => join(directory, name)).find((path) => path.startsWith('/') && existsSync(path));
+}
+
+/** The exit codes of `env` and of shells for a command that is not found, and for one that cannot be executed. */
+const NOT_STARTED = [126, 127];
+/** The system reads this much of a script to find the program that runs it. */
+const HEAD_BYTES = 256;
+
+/** Returns advice on the first line of a script that was not started; the system itself reports only "not found". */
+export function startAdvice([file]: CommandLine, exit: number | string): string | undefined {
+  if (typeof exit !== 'number' || !NOT_STARTED.includes(exit) || !existsSync(file)) return undefined;
+  if (!isExecutable(file)) return `make it executable: chmod +x ${file}`;
+  const head = readFileSync(file, 'latin1').slice(0, HEAD_BYTES);
+  if (head.startsWith('\x7fELF')) return undefined;
+  const line = /^#!([^\n]*)/.exec(head)?.[1]?.trimStart();
+  if (line === undefined) return 'its first line has to name the program that runs it, such as "#!/bin/sh"';
+  const words = line.split(/[ \t]+/);
+  if (line.endsWith('\r')) {
+    return `its first line ends in CRLF, so that the system looks for ${quote(words.at(-1) ?? '')}: save it with LF`;
+  }
+  const [interpreter = ''] = words;
+  return existsSync(interpreter) ? undefined : `its first line names ${quote(interpreter)}, which does not exist`;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EACCES';
+  }
+}
