@@ -1,8 +1,8 @@
 // Following and reconciling for the benchmark `cliffs`: commits of texts, rows in memory, and a provider that answers at
 // once. Time stands still, so nothing waits for it.
 
+import { breatheBy } from '../src/base/breathe.ts';
 import { createLog } from '../src/base/log.ts';
-import { createSlices } from '../src/base/slices.ts';
 import { CurrentState } from '../src/follow/current-state.ts';
 import { Follower } from '../src/follow/follower.ts';
 import type { Operation } from '../src/model/state.ts';
@@ -38,8 +38,8 @@ export class CliffCore {
 
   constructor() {
     const clock = new ManualClock();
-    const inSlices = createSlices(clock);
-    const ledger = new Ledger(this.#store, inSlices);
+    const breathe = breatheBy(clock);
+    const ledger = new Ledger(this.#store, breathe);
     const current = new CurrentState();
     const reviews = new Reviews(ledger.list('approval').size > 0);
     const reader = createReader({
@@ -71,7 +71,7 @@ export class CliffCore {
     this.reader = reader;
     this.#reconciler = reconciler;
     const parts = { source: this.source, triggers: [], current, reconciler, reviews };
-    this.#follower = new Follower({ ...shared, inSlices, ...parts });
+    this.#follower = new Follower({ ...shared, breathe, ...parts });
     this.#follower.start();
   }
 

@@ -1,5 +1,4 @@
 // The parts of the cases of the benchmark `cliffs`: files, a controller that follows them, and checks in the end.
-import { finish } from '../src/base/steps.ts';
 import type { TextChanges } from '../test/support/text-repository.ts';
 import { CliffCore } from './cliff-core.ts';
 
@@ -62,7 +61,7 @@ export function expectStates(core: CliffCore, expected: Readonly<Record<string, 
 
 /** Throws unless so many instances have each status. */
 export function expectStatuses(core: CliffCore, expected: Readonly<Record<string, number>>): void {
-  const names = finish(core.reader.instances()).map(({ name }) => name);
+  const names = core.reader.instances().map(({ name }) => name);
   expectCounts(
     names.map((name) => core.reader.status(name)),
     expected,

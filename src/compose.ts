@@ -79,7 +79,7 @@ async function compose(
   const audit = openAudit(settings, { log, clock, opened });
   const present = new PresentRole();
   let roles: Roles<ServingRole> | undefined;
-  const metrics = openMetrics(settings, { present, clock, opened });
+  const metrics = openMetrics(settings, { present, opened });
   const told = { ready: present.ready, leads: present.leads, metrics: () => metrics.text(), clock };
   // From the start to the end, so that it tells why nothing is served while a database is waited for.
   const dashboard = settings.management.dashboard ? createDashboard(present.handler) : undefined;

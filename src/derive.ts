@@ -1,7 +1,7 @@
 // The pure pipeline from a commit to the desired state. Reconciling, the service and the command line all use it.
 
-import { finish, type Steps } from './base/steps.ts';
-import { catalogSteps, type ParsedFiles } from './catalog/load-catalog.ts';
+import type { Breathe } from './base/breathe.ts';
+import { loadCatalog, type ParsedFiles, parseFiles } from './catalog/load-catalog.ts';
 import { withUnreadable } from './catalog/unreadable.ts';
 import { knownObjects, nothingLeft, selectActiveClients, selectActiveObjects } from './desired/active-versions.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type RecordedJudgement,
   type Safety,
 } from './desired/admit.ts';
-import { buildClientcerts, buildInstances, type Candidates, checkTemplates } from './desired/candidates.ts';
+import { buildClientcerts, type Candidates, checkTemplates, InstanceBuilder } from './desired/candidates.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
 import { problemsAndRemarks } from './desired/remarks.ts';
@@ -87,63 +87,89 @@ export interface Before {
  * valid one. Mistakes of the user are problems, never exceptions. docs/concepts.md, wrong commits.
  */
 export function derive(snapshot: Snapshot, before: Before = { baseline: EMPTY_BASELINE }): Derivation {
-  return finish(deriveSteps(snapshot, before));
+  return admitProposed(propose(snapshot, before), snapshot, before);
 }
 
-/** Returns what a commit proposes: the first half of {@link deriveSteps}. */
-export function* proposeSteps(snapshot: Snapshot, before: Before): Steps<ProposedCommit> {
+/** Does what {@link derive} does, and lets other work run between two files or instances. */
+export async function deriveInTurns(snapshot: Snapshot, before: Before, breathe: Breathe): Promise<Derivation> {
+  const proposed = await proposeInTurns(snapshot, before, breathe);
+  await breathe();
+  return admitProposed(proposed, snapshot, before);
+}
+
+/** Returns what a commit proposes: the first half of {@link derive}. */
+export function propose(snapshot: Snapshot, before: Before): ProposedCommit {
+  const begun = beginProposal(snapshot, before);
+  if ('isFollowed' in begun) return begun;
+  for (const named of begun.catalog.instances) begun.stacks.add(named);
+  return endProposal(begun);
+}
+
+/** Does what {@link propose} does, and lets other work run between two files or instances. */
+export async function proposeInTurns(snapshot: Snapshot, before: Before, breathe: Breathe): Promise<ProposedCommit> {
+  const parsedFiles = await parseFiles(snapshot, before.earlier?.catalog, { ...before, breathe });
+  const begun = beginProposal(snapshot, { ...before, parsedFiles });
+  if ('isFollowed' in begun) return begun;
+  for (const named of begun.catalog.instances) {
+    begun.stacks.add(named);
+    await breathe();
+  }
+  return endProposal(begun);
+}
+
+/** A commit that may be followed, before its instances are built. */
+interface BegunProposal extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
+  readonly stacks: InstanceBuilder;
+}
+
+function beginProposal(snapshot: Snapshot, before: Before): BegunProposal | RefusedDerivation {
   const { baseline, earlier, parsedFiles, isAccepted = false } = before;
-  const read = yield* catalogSteps(snapshot, earlier?.catalog, parsedFiles);
-  const loaded = withUnreadable(read, knownObjects(baseline));
-  yield;
-  const catalog = yield* withoutPlainSecrets(loaded);
+  const read = loadCatalog(snapshot, earlier?.catalog, parsedFiles);
+  const catalog = withoutPlainSecrets(withUnreadable(read, knownObjects(baseline)));
   const left = isAccepted ? undefined : nothingLeft(catalog, baseline);
   const refused = [...(left === undefined ? [] : [left]), ...catalog.fatal];
   if (refused.length > 0) {
     const problems = sortProblems([...catalog.problems, ...refused]);
     return { isFollowed: false, filesCount: catalog.files.size, problems, nothingLeft: left };
   }
+  const templateProblems = checkTemplates(catalog, earlier);
+  return { catalog, templateProblems, stacks: new InstanceBuilder(catalog, templateProblems, earlier) };
+}
 
-  const templateProblems = yield* checkTemplates(catalog, earlier);
-  const stacks = yield* buildInstances(catalog, templateProblems, earlier);
+function endProposal({ catalog, templateProblems, stacks }: BegunProposal): ProposedCommit {
   return { isFollowed: true, catalog, templateProblems, candidates: stacks.units, stacks };
 }
 
-/** Does what {@link derive} does, in steps: each is a file, a unit, or some hundred servers. */
-export function* deriveSteps(snapshot: Snapshot, before: Before): Steps<Derivation> {
+function admitProposed(proposed: ProposedCommit, snapshot: Snapshot, before: Before): Derivation {
   const { baseline, earlier, safety, recorded, reappearing } = before;
-  const proposed = yield* proposeSteps(snapshot, before);
   if (!proposed.isFollowed) return proposed;
   const { candidates } = proposed;
   const built = { ...proposed, baseline, earlier, blobsRead: snapshot.blobs.size };
   const isNew = recorded === undefined;
-  const undetermined = isNew ? yield* newlyUndetermined({ ...proposed, reappearing }, baseline) : [];
+  const undetermined = isNew ? newlyUndetermined({ ...proposed, reappearing }, baseline) : [];
   const proposal = { candidates, undetermined };
-  const admission = isNew
-    ? yield* admit(proposal, built, safety)
-    : yield* admitAsRecorded(proposal, baseline, recorded);
-  const desired = yield* buildDesiredState(built, admission);
-  return { isFollowed: true, desired, judged: { built, proposal, admission } };
+  const admission = isNew ? admit(proposal, built, safety) : admitAsRecorded(proposal, baseline, recorded);
+  return { isFollowed: true, desired: buildDesiredState(built, admission), judged: { built, proposal, admission } };
 }
 
 /**
  * Returns the desired state as other facts judge it, without reading files again: the same object if the judgement is
  * equal.
  */
-export function* judge({ desired, judged }: FollowedDerivation, safety: Safety): Steps<DesiredState> {
+export function judge({ desired, judged }: FollowedDerivation, safety: Safety): DesiredState {
   const { built, proposal, admission } = judged;
   if (admission.holdsFor(safety)) return desired;
-  return yield* buildDesiredState(built, yield* admit(proposal, built, safety));
+  return buildDesiredState(built, admit(proposal, built, safety));
 }
 
-function* admit(
+function admit(
   proposal: Proposal,
   { baseline, earlier }: Pick<Built, 'baseline' | 'earlier'>,
   safety: Safety | undefined,
-): Steps<AdmittedInstances> {
+): AdmittedInstances {
   // Owners that were recorded may be others than those of the units.
-  const carried = isSameState(baseline, earlier) ? yield* keepAdmission(proposal, baseline, safety) : undefined;
-  return carried ?? (yield* admitInstances(proposal, baseline, safety));
+  const carried = isSameState(baseline, earlier) ? keepAdmission(proposal, baseline, safety) : undefined;
+  return carried ?? admitInstances(proposal, baseline, safety);
 }
 
 /** Returns true if the baseline is the whole desired state that may be reused. */
@@ -155,13 +181,13 @@ function isSameState(baseline: Baseline, earlier: object | undefined): baseline 
  * Returns the desired state of the same commit as other facts judge it, such as an approval that is not given yet. What
  * is active now is the baseline, as in a review of what is held. Reads no files.
  */
-export function* judgeAgain(desired: DesiredState, safety: Safety): Steps<DesiredState> {
+export function judgeAgain(desired: DesiredState, safety: Safety): DesiredState {
   const { catalog, templateProblems } = desired;
   const units = new Map([...desired.candidates].filter(([, { type }]) => type === 'stack-instance'));
   const stacks = { units, built: 0, recordsMerged: 0 };
   const built = { catalog, baseline: desired, earlier: desired, stacks, templateProblems, blobsRead: 0 };
-  const undetermined = yield* newlyUndetermined({ candidates: units, catalog }, desired);
-  return yield* buildDesiredState(built, yield* admitInstances({ candidates: units, undetermined }, desired, safety));
+  const undetermined = newlyUndetermined({ candidates: units, catalog }, desired);
+  return buildDesiredState(built, admitInstances({ candidates: units, undetermined }, desired, safety));
 }
 
 interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
@@ -172,16 +198,15 @@ interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
 }
 
 /** Returns the desired state for the admitted versions. */
-function* buildDesiredState(
+function buildDesiredState(
   { catalog, baseline, earlier, stacks, templateProblems, blobsRead }: Built,
   instances: AdmittedInstances,
-): Steps<DesiredState> {
-  const clientcerts = yield* buildClientcerts(catalog, instances.owners, earlier);
+): DesiredState {
+  const clientcerts = buildClientcerts(catalog, instances.owners, earlier);
   const candidates = new Map([...stacks.units, ...clientcerts.units]);
-  const undetermined = yield* undeterminedIn(stacks.units);
+  const undetermined = undeterminedIn(stacks.units);
   const registry = selectActiveClients(catalog, baseline.clients);
   const units = new Map([...instances.units, ...validOrBaseline(clientcerts.units, baseline)]);
-  yield;
   const problems = sortProblems([
     ...catalog.problems,
     ...[...templateProblems.values()].flat(),
@@ -189,7 +214,6 @@ function* buildDesiredState(
     ...instances.problems,
     ...registry.problems,
   ]);
-  yield;
   return {
     commit: catalog.commit,
     time: catalog.time,

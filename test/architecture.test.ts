@@ -58,14 +58,14 @@ const TRIALS: readonly Trial[] = [
       'src/repository/git/a.ts':
         "import { invariant } from '../../base/invariant.ts';\nimport type { Snapshot } from '../../model/snapshot.ts';",
       'src/repository/git/b.ts':
-        "import { SourceError } from '../source.ts';\nimport type { Clock } from '../../base/clock.ts';",
+        "import { SourceError } from '../source.ts';\nimport type { Logger } from '../../base/log.ts';",
       'src/repository/remotes/c.ts': "import { runGit } from '../git/git-process.ts';",
       'src/store/d.ts': "import { runGit } from '../repository/git/git-process.ts';",
     },
     finds: [
       'src/repository/git/a.ts:2 imports src/model/snapshot.ts',
       'src/repository/git/b.ts:1 imports src/repository/source.ts',
-      'src/repository/git/b.ts:2 imports src/base/clock.ts',
+      'src/repository/git/b.ts:2 imports src/base/log.ts',
       'src/store/d.ts:1 imports src/repository/git/git-process.ts',
     ],
   },

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { createLog } from '../src/base/log.ts';
-import { finish } from '../src/base/steps.ts';
 import { ensureCredentials } from '../src/cli/demo/credentials.ts';
 import { type Controller, startController } from '../src/compose.ts';
 import type { JsonMap } from '../src/model/json.ts';
@@ -80,7 +79,7 @@ function followed(): readonly JsonMap[] {
 async function quiet({ commits }: { readonly commits: number }): Promise<void> {
   await vi.waitFor(() => expect(followed().length).toBe(commits), WAIT);
   await vi.waitFor(() => {
-    const statuses = new Set(finish(controller.reader.instances()).map(({ name }) => controller.reader.status(name)));
+    const statuses = new Set(controller.reader.instances().map(({ name }) => controller.reader.status(name)));
     expect(statuses).toEqual(new Set(['Done']));
   }, WAIT);
 }

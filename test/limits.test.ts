@@ -1,7 +1,6 @@
 // Limits in pairs: what one way admits, every other way admits too. Answers of providers: test/providers/answers-in-pairs.test.ts.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finish } from '../src/base/steps.ts';
 import type { FileType } from '../src/catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../src/catalog/decode-text.ts';
 import { parseEntry } from '../src/catalog/parse-entry.ts';
@@ -57,7 +56,7 @@ function refusalOf(draft: () => Draft, repository = new TextRepository()): strin
   try {
     const made = draft();
     const desired = repository.commit(FILES);
-    finish(desiredAfter(desired, made.edits(desired), made));
+    desiredAfter(desired, made.edits(desired), made);
     return undefined;
   } catch (error) {
     if (error instanceof ServiceError) return error.message;

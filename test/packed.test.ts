@@ -19,7 +19,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'treeline-packed-'));
   installed = join(folder, 'node_modules/treeline');
   mkdirSync(installed, { recursive: true });
-  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder]);
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: ROOT });
   expect(packed.code, packed.stderr).toBe(0);
   const file = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? '';
   const unpacked = await run('tar', ['-xzf', file, '-C', installed, '--strip-components=1'], { cwd: folder });

@@ -3,7 +3,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { finish } from '../src/base/steps.ts';
 import { FILE_BYTES_MAX } from '../src/catalog/decode-text.ts';
 import { wantsBlob } from '../src/catalog/load-catalog.ts';
 import { isObjectPath, placePath } from '../src/catalog/paths.ts';
@@ -133,7 +132,7 @@ function refusalOf(desired: DesiredState, draft: () => Draft): readonly string[]
     const made = draft();
     const edits = made.edits(desired);
     isJudged = true;
-    finish(desiredAfter(desired, edits, made));
+    desiredAfter(desired, edits, made);
     return undefined;
   } catch (error) {
     if (error instanceof ServiceError) return isJudged ? error.details.map(({ pointer }) => pointer) : [];

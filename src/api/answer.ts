@@ -1,8 +1,7 @@
-// Writes answers as JSON with their tag, in pieces of moderate length. Long ones are written in steps, so that other requests have their
-// turn. docs/decisions/0037-work-in-slices.md.
+// Writes answers as JSON with their tag, in pieces of moderate length. Other work runs while a long one is written.
 import { createHash, type Hash } from 'node:crypto';
+import type { Breathe } from '../base/breathe.ts';
 import { DIGEST_LENGTH, shortDigest } from '../base/short-digest.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
 import { isMap } from '../model/json.ts';
 
 /** Characters that are written at once. A text that is not longer is one piece. */
@@ -55,31 +54,35 @@ function pieceFrom(text: string, start: number): string {
   return text.slice(start, isCut ? end + 1 : end);
 }
 
-/** Returns work that writes a list, or an object with lists, as JSON: the same as JSON.stringify does. */
-export function* writeInSteps(body: Steps<unknown>): Steps<PiecedAnswer> {
+/** Writes a list, or an object with lists, as JSON.stringify does, and lets other work run between two items. */
+export async function writeLong(value: unknown, breathe: Breathe): Promise<PiecedAnswer> {
   const answer = new AnswerWriter();
-  const value = yield* body;
-  if (Array.isArray(value)) yield* addList(answer, value);
-  else if (isMap(value)) yield* addFields(answer, value);
+  if (Array.isArray(value)) await addList(answer, value, breathe);
+  else if (isMap(value)) await addFields(answer, value, breathe);
   else answer.add(JSON.stringify(value));
   return answer.end();
 }
 
-function* addList(answer: AnswerWriter, items: readonly unknown[]): Steps<void> {
+async function addList(answer: AnswerWriter, items: readonly unknown[], breathe: Breathe): Promise<void> {
   let before = '[';
-  yield* visitAll(items, (item) => {
+  for (const item of items) {
     answer.add(`${before}${JSON.stringify(item) ?? 'null'}`);
     before = ',';
-  });
+    await breathe();
+  }
   answer.add(items.length === 0 ? '[]' : ']');
 }
 
-function* addFields(answer: AnswerWriter, fields: Readonly<Record<string, unknown>>): Steps<void> {
+async function addFields(
+  answer: AnswerWriter,
+  fields: Readonly<Record<string, unknown>>,
+  breathe: Breathe,
+): Promise<void> {
   let before = '{';
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     answer.add(`${before}${JSON.stringify(name)}:`);
-    if (Array.isArray(value)) yield* addList(answer, value);
+    if (Array.isArray(value)) await addList(answer, value, breathe);
     else answer.add(JSON.stringify(value));
     before = ',';
   }

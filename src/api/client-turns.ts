@@ -1,9 +1,7 @@
-// Has clients take turns in what is short, but often asked for: handling requests, making lists, and sending pieces of long answers.
+// Has clients take turns in what is short, but often asked for: handling requests and sending pieces of long answers.
 // docs/decisions/0031-shares.md.
-import { systemClock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { FairLine } from '../base/shares.ts';
-import { WorkTurns } from '../base/slices.ts';
-import type { Steps } from '../base/steps.ts';
 
 /** So much of a turn of the event loop; enough for 40 common reads. */
 const TURN_MS = 2;
@@ -18,6 +16,51 @@ const CLIENTS_MAX = 10_000;
 interface Work {
   readonly client: string;
   readonly work: () => void;
+}
+
+type TurnClock = Pick<Clock, 'monotonic' | 'nextTurn'>;
+
+/** The slice of each turn of the event loop. Those who use it up wait in line, and each later turn goes to one of them. */
+class WorkTurns {
+  readonly #clock: TurnClock;
+  readonly #sliceMs: number;
+  /** When the slice of this turn began; undefined: nothing has run in it. */
+  #began: number | undefined;
+  readonly #line: (() => void)[] = [];
+
+  constructor(clock: TurnClock, sliceMs: number) {
+    this.#clock = clock;
+    this.#sliceMs = sliceMs;
+  }
+
+  /** Returns true if the slice of this turn is over. Begins it where nothing has run in this turn. */
+  isOver(): boolean {
+    const now = this.#clock.monotonic();
+    if (this.#began === undefined) {
+      this.#began = now;
+      void this.#passOn();
+    }
+    return now - this.#began >= this.#sliceMs;
+  }
+
+  /** Resolves in a later turn, which belongs to the caller. Must follow an {@link isOver} of the same turn. */
+  next(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#line.push(resolve);
+    return promise;
+  }
+
+  async #passOn(): Promise<void> {
+    await this.#clock.nextTurn();
+    // The slice began with what a socket or a file brought: the next sockets come before the slice that follows.
+    if (this.#line.length > 0) await this.#clock.nextTurn();
+    for (let first = this.#line.shift(); first !== undefined; first = this.#line.shift()) {
+      this.#began = this.#clock.monotonic();
+      first();
+      await this.#clock.nextTurn();
+    }
+    this.#began = undefined;
+  }
 }
 
 /**
@@ -50,24 +93,6 @@ class ClientTurns {
     }
     this.#line.add(client, item);
     if (!this.#isWorking) void this.#doAll();
-  }
-
-  /** Resolves with the result of long work for a client, which is done beside its other work: what others wait for too is not behind that. */
-  async make<Result>(client: string, steps: Steps<Result>): Promise<Result> {
-    for (;;) {
-      const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<unknown, Result>>();
-      this.inTurn(`${client} makes`, () => {
-        try {
-          let step = steps.next();
-          while (step.done !== true && !this.#turns.isOver()) step = steps.next();
-          resolve(step);
-        } catch (error) {
-          reject(error);
-        }
-      });
-      const step = await promise;
-      if (step.done === true) return step.value;
-    }
   }
 
   #do({ client, work }: Work): void {

@@ -2,10 +2,10 @@
 // and each stream reads by id at the pace of its client, so that it gets every event once and in order. docs/decisions/0048-the-stream-of-events.md.
 
 import type { ServerResponse } from 'node:http';
+import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { keepNewest } from '../base/lists.ts';
 import { type ShareLimits, Shares } from '../base/shares.ts';
-import { turnsOf, type WorkTurns } from '../base/slices.ts';
 import type { ListedEvent, ListedPage, ListedRange } from '../model/instance-event.ts';
 import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -90,7 +90,7 @@ interface Page {
 /** The streams of this process, whether it leads or stands by. */
 export class EventStreams {
   readonly #sources: StreamSources;
-  readonly #turns: WorkTurns;
+  readonly #breathe: Breathe;
   readonly #shares = new Shares(STREAMS);
   readonly #streams = new Set<Stream>();
   /** By the id after which they begin, the oldest first. */
@@ -104,7 +104,7 @@ export class EventStreams {
 
   constructor(sources: StreamSources) {
     this.#sources = sources;
-    this.#turns = turnsOf(sources.clock);
+    this.#breathe = breatheBy(sources.clock);
     sources.ledger.watchEvents(() => this.#wake());
   }
 
@@ -192,7 +192,7 @@ export class EventStreams {
       isMore = false;
       this.#newest = await this.#findNewest();
       for (const stream of [...this.#streams]) {
-        if (this.#turns.isOver()) await this.#turns.next();
+        await this.#breathe();
         if (await this.#send(stream)) isMore = true;
       }
     }

@@ -2,17 +2,19 @@
 // the router is asked. docs/decisions/0032-reads.md.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
+import { breatheBy } from '../base/breathe.ts';
+import { systemClock } from '../base/clock.ts';
 import type { Shares } from '../base/shares.ts';
-import type { Steps } from '../base/steps.ts';
 import { readLimitsOf } from '../model/least-rights.ts';
 import type { Reader } from '../service/read/reader.ts';
 import { type PiecedAnswer, writeAnswer } from './answer.ts';
 import { askerOf, findClient } from './authenticate.ts';
-import { clientTurns } from './client-turns.ts';
 import { only } from './only.ts';
 import { PACKED_BYTES_MIN, type Pack } from './pack.ts';
-import { fingerprintOf } from './peer.ts';
 import { sendAnswer, sendRead } from './present.ts';
+
+/** Lets other requests be answered while a long answer is made. */
+export const breathe = breatheBy(systemClock);
 
 const MIB = 1024 * 1024;
 /** The records of about 30,000 nodes of common size, and the answer with all records of 100,000. */
@@ -149,12 +151,11 @@ interface ListReads extends Reads {
 }
 
 /**
- * Returns a handler for GET and HEAD that sends what the work results in which `make` returns, of the moment of that call. What `make`
- * throws becomes the answer instead. A list is made once for all who wait for it.
+ * Returns a handler for GET and HEAD that sends what `make` resolves to. What `make` throws becomes the answer instead. A list is made once for all who wait for it.
  */
 export function readList<Params>(
   { reader, kept, shares, questionOf = keyOf }: ListReads,
-  make: (request: Request<Params>) => Steps<PiecedAnswer>,
+  make: (request: Request<Params>) => Promise<PiecedAnswer>,
 ) {
   async function answerTo(
     request: Request<Params>,
@@ -162,9 +163,8 @@ export function readList<Params>(
     const known = kept?.find(keyOf(request));
     if (known !== undefined) return { commit: reader.commit(), answer: known };
     const version = kept?.version();
-    const steps = make(request);
     const commit = reader.commit();
-    const answer = await clientTurns.make(fingerprintOf(request), steps);
+    const answer = await make(request);
     if (version !== undefined) kept?.keep(keyOf(request), version, answer);
     return { commit, answer };
   }

@@ -10,8 +10,6 @@ import {
   type MetricName,
   type MetricOfKind,
 } from '../model/metrics.ts';
-import type { RunInSlices } from './slices.ts';
-import { finish, type Steps } from './steps.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -19,7 +17,7 @@ type Values = Readonly<Record<string, string>>;
 export type SetGauge = <Name extends MetricOfKind<'gauge'>>(name: Name, labels: LabelsOf<Name>, value: number) => void;
 
 /** Work that sets gauges to what they are now. A gauge that nobody sets is 0, or has no series where a label is open. */
-export type Measure = (set: SetGauge) => Steps<void> | undefined;
+export type Measure = (set: SetGauge) => void;
 
 /** Node measures no finer than that; the timer costs little. */
 const DELAY_RESOLUTION_MS = 20;
@@ -27,16 +25,13 @@ const NANOSECONDS = 1e9;
 
 /** The metrics of one process. */
 export class Metrics {
-  readonly #inSlices: RunInSlices;
   readonly #registry = new Registry();
   readonly #series = new Map<string, Series>();
   readonly #measures = new Set<Measure>();
   readonly #delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   #cpuSeconds = 0;
 
-  /** `inSlices` runs the work of scrapes. */
-  constructor(inSlices: RunInSlices = async (steps) => finish(steps)) {
-    this.#inSlices = inSlices;
+  constructor() {
     for (const [name, definition] of Object.entries<MetricDefinition>(METRICS)) {
       this.#series.set(name, new Series(name, definition, this.#registry));
     }
@@ -68,10 +63,7 @@ export class Metrics {
   async text(): Promise<string> {
     const found: [Series, Values, number][] = [];
     const set: SetGauge = (name, labels, value) => void found.push([this.#of(name), labels as Values, value]);
-    for (const measure of [...this.#measures]) {
-      const steps = measure(set);
-      if (steps !== undefined) await this.#inSlices(steps);
-    }
+    for (const measure of [...this.#measures]) measure(set);
     this.#measureProcess(set);
     for (const series of this.#series.values()) series.clearGauge();
     for (const [series, labels, value] of found) series.set(labels, value);

@@ -1,7 +1,7 @@
 // Loads the catalog of a snapshot: parses files that changed, reuses the others, and finds mistakes that involve
 // several files.
 
-import { finish, type Steps } from '../base/steps.ts';
+import type { Breathe } from '../base/breathe.ts';
 import { type Entry, isValidEntry, type ProblemText, problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
 import type { Hierarchy, TreeNode } from '../model/objects.ts';
@@ -28,19 +28,9 @@ export const NO_FILES: ParsedFiles = new Map();
  * all: the same file is the same object, and the answer does not depend on `previous` otherwise. It does not depend on
  * `parsedFiles` at all.
  */
-export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles?: ParsedFiles): Catalog {
-  return finish(catalogSteps(snapshot, previous, parsedFiles));
-}
-
-/** Does what {@link loadCatalog} does, in steps. */
-export function* catalogSteps(
-  snapshot: Snapshot,
-  previous?: Catalog,
-  parsedFiles: ParsedFiles = NO_FILES,
-): Steps<Catalog> {
+export function loadCatalog(snapshot: Snapshot, previous?: Catalog, parsedFiles: ParsedFiles = NO_FILES): Catalog {
   const layout = findLayout(snapshot);
-  if (layout.length > FILES_MAX) return yield* refuseSize(snapshot, tooManyFiles(layout.length));
-  yield;
+  if (layout.length > FILES_MAX) return refuseSize(snapshot, tooManyFiles(layout.length));
   const files = new Map<string, FileEntry>();
   let parsed = 0;
   for (const file of layout) {
@@ -48,11 +38,27 @@ export function* catalogSteps(
     const entry = known ?? sameIn(parsedFiles, file) ?? readEntry(file, snapshot.blobs.get(file.oid));
     files.set(file.path, entry);
     if (known === undefined && entry.text !== null) parsed++;
-    yield;
   }
   const bytes = countBytes(files);
-  if (bytes > LAYOUT_BYTES_MAX) return yield* refuseSize(snapshot, tooManyBytes(bytes));
-  return yield* assemble(snapshot, files, parsed);
+  if (bytes > LAYOUT_BYTES_MAX) return refuseSize(snapshot, tooManyBytes(bytes));
+  return assemble(snapshot, files, parsed);
+}
+
+/** Parses the files ahead that {@link loadCatalog} would parse, and lets other work run between two of them. */
+export async function parseFiles(
+  snapshot: Snapshot,
+  previous: Catalog | undefined,
+  { parsedFiles = NO_FILES, breathe }: { readonly parsedFiles?: ParsedFiles | undefined; readonly breathe: Breathe },
+): Promise<ParsedFiles> {
+  const layout = findLayout(snapshot);
+  if (layout.length > FILES_MAX) return NO_FILES;
+  const files = new Map(parsedFiles);
+  for (const file of layout) {
+    if ((reusable(previous, file) ?? sameIn(files, file)) !== undefined) continue;
+    files.set(file.path, readEntry(file, snapshot.blobs.get(file.oid)));
+    await breathe();
+  }
+  return files;
 }
 
 /** Returns the filter for the next snapshot: true for a file of the layout whose content is in neither of the two. */
@@ -86,14 +92,12 @@ function sameIn(files: ParsedFiles | undefined, { path, oid, placed }: PlacedFil
   return known?.oid === oid && isReadPath(placed) ? known : undefined;
 }
 
-function* assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, parsed: number): Steps<Catalog> {
+function assemble(snapshot: Snapshot, files: ReadonlyMap<string, FileEntry>, parsed: number): Catalog {
   const { problems, ...named } = nameEntries(files.values());
-  yield;
   const hierarchy = findHierarchy(files);
   const tree = findTree(files, hierarchy);
   const all = [...files.values()].flatMap((entry) => entry.problems);
   const sorted = sortProblems([...all, ...problems, ...tree.problems]);
-  yield;
   return {
     commit: snapshot.commit,
     time: snapshot.time,
@@ -171,8 +175,8 @@ function tooManyBytes(bytes: number): ProblemText {
 }
 
 /** Returns an empty catalog with the problem: no file of such a commit counts. */
-function* refuseSize(snapshot: Snapshot, text: ProblemText): Steps<Catalog> {
+function refuseSize(snapshot: Snapshot, text: ProblemText): Catalog {
   const problem = problemAt({ ...NO_HIERARCHY, path: '.' }, '', text);
-  const empty = yield* assemble({ ...snapshot, files: new Map() }, new Map(), 0);
+  const empty = assemble({ ...snapshot, files: new Map() }, new Map(), 0);
   return { ...empty, problems: [problem], fatal: [problem] };
 }

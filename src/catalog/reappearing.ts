@@ -1,7 +1,6 @@
 // Finds files of instances that a commit takes away among the files that it adds under other names: the same or nearly, as
 // git counts renames. Where the name makes an instance, it is a hand-over and not looked at. docs/decisions/0009.
 
-import { type Steps, visitAll } from '../base/steps.ts';
 import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';
 import type { Catalog } from './catalog.ts';
@@ -39,16 +38,19 @@ export interface GoneFile {
 }
 
 /** Returns the files that were of instances, or stood for them unread, and are not among the files of a commit. */
-export function* goneFiles({ catalog, units }: Earlier, files: Snapshot['files']): Steps<readonly GoneFile[]> {
+export function goneFiles({ catalog, units }: Earlier, files: Snapshot['files']): readonly GoneFile[] {
   const gone: GoneFile[] = [];
   const visit = ({ type, name, path, oid, text }: FormerFile & FormerPath & Pick<GoneFile, 'text'>): void => {
     if (type === 'stack-instance' && oid !== '' && !files.has(path)) gone.push({ name, oid, text });
   };
-  yield* visitAll(catalog.files.values(), visit);
+  for (const item of catalog.files.values()) visit(item);
   for (const entry of catalog.unreadable.values()) if (isFile(catalog.places.get(entry.path))) visit(entry);
-  yield* visitAll(units.values(), ({ type, name, entry: { path, oid } }) =>
-    visit({ type, name, path, oid, text: undefined }),
-  );
+  for (const {
+    type,
+    name,
+    entry: { path, oid },
+  } of units.values())
+    visit({ type, name, path, oid, text: undefined });
   return gone;
 }
 
@@ -68,10 +70,10 @@ export function blobsToCompare(gone: readonly GoneFile[], added: Snapshot['files
 }
 
 /** Returns the paths of the added files in which a file that is gone appears again. */
-export function* reappearing(
+export function reappearing(
   gone: readonly GoneFile[],
   { files, blobs }: Pick<Snapshot, 'files' | 'blobs'>,
-): Steps<ReadonlySet<string>> {
+): ReadonlySet<string> {
   const moved = new Set([...files.keys()].map(instanceAt));
   const left = gone.filter(({ name }) => !moved.has(name));
   const ids = new Set(left.map(({ oid }) => oid));
@@ -80,7 +82,6 @@ export function* reappearing(
   for (const [path, { oid }] of candidatesAmong(files)) {
     if (ids.has(oid)) found.add(path);
     else others.push({ path, text: textOf(blobs.get(oid)) });
-    yield;
   }
   let compared = 0;
   for (const { oid, text } of left) {
@@ -92,9 +93,7 @@ export function* reappearing(
       compared += smaller;
       if (compared > COMPARED_MAX) return found;
       if (sharedPart(old, other) >= SIMILAR_MIN) found.add(other.path);
-      yield;
     }
-    yield;
   }
   return found;
 }

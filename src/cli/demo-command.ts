@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { createLog } from '../base/log.ts';
-import { finish } from '../base/steps.ts';
 import { type Controller, startController } from '../compose.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Reader } from '../service/read/reader.ts';
@@ -158,7 +157,7 @@ async function watchUntilDone(controller: Controller, print: (line: string) => v
 
 /** Prints every status that is new, and returns true where nothing is in progress. */
 function tellAll(reader: Reader, told: Map<string, string>, print: (line: string) => void): boolean {
-  const statuses = finish(reader.instances()).map(({ name }) => [name, reader.status(name)] as const);
+  const statuses = reader.instances().map(({ name }) => [name, reader.status(name)] as const);
   const isOver = statuses.every(([, status]) => status !== 'In progress' && status !== 'Marked for delete');
   if (told.size === 0 && isOver) return true;
   if (told.size === 0) print('Bringing the stacks up:');

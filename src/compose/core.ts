@@ -3,9 +3,9 @@
 import { type Agent, createAgent } from '../agents/agent.ts';
 import { ProxyWork } from '../agents/proxy-work.ts';
 import type { AuditLog } from '../base/audit-log.ts';
+import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { keepNewest } from '../base/lists.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import type { Safety } from '../desired/admit.ts';
 import {
@@ -102,8 +102,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly metrics?: Metrics | undefined;
   /** Interval between comparisons of the clocks; default: one second. */
   readonly compareMs?: number;
-  /** Runs long work in slices; default: by the clock. */
-  readonly inSlices?: RunInSlices;
+  /** Lets other work run during long loops; default: by the clock. */
+  readonly breathe?: Breathe;
 }
 
 /** The rows of a store with their index, and the desired state that they belong to. */
@@ -122,19 +122,19 @@ export interface WiredCore extends Core, ShownStore {
 }
 
 /** Returns what is shown of a store that was just opened: its rows, and no desired state yet. */
-export function showStore(store: Store, inSlices: RunInSlices): ShownStore {
+export function showStore(store: Store, breathe: Breathe): ShownStore {
   const current = new CurrentState();
   const nameOf = (serial: string): string => {
     const desired = current.get();
     return (desired && registryOf(desired)(serial)?.description) ?? '';
   };
-  return { ledger: new Ledger(store, inSlices, nameOf), current };
+  return { ledger: new Ledger(store, breathe, nameOf), current };
 }
 
 /** Returns the core of these parts. It follows the repository when its follower is started, after `started`. */
 export function wireCore(outside: OutsideParts): WiredCore {
-  const { store, registry, source, triggers, clock, log, leads, inSlices = createSlices(clock) } = outside;
-  const { ledger, current } = outside.shown ?? showStore(store, inSlices);
+  const { store, registry, source, triggers, clock, log, leads, breathe = breatheBy(clock) } = outside;
+  const { ledger, current } = outside.shown ?? showStore(store, breathe);
   const gate = new CommitGate();
   const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside));
   const reviews = new Reviews(ledger.list('approval').size > 0);
@@ -156,21 +156,21 @@ export function wireCore(outside: OutsideParts): WiredCore {
   outside.opened.adopt(watch, async (it) => it.stop());
   const { signatures } = outside;
   const follower = new Follower({
-    ...{ ...shared, leads, inSlices, source, signatures, triggers, current, reconciler, reviews },
+    ...{ ...shared, leads, breathe, source, signatures, triggers, current, reconciler, reviews },
   });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
   const { writes, publisher } = outside;
   const written = { writes, source, publisher, leads, current, follower, requests };
-  const wired = wireWrites({ ...shared, ...written, safety, review, inSlices });
+  const wired = wireWrites({ ...shared, ...written, safety, review, breathe });
   const { writer, commits } = wired;
   const authorOf = keepAuthors(source);
   const operator = createOperator({
-    ...{ ...views, stallsOf, inSlices },
+    ...{ ...views, stallsOf, breathe },
     waitOf: (server) => toldWait(reconciler.waitsOf(server), (tags) => reconciler.presence.requestWords(tags)),
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },
-    deliveries: outside.deliveries ?? new Deliveries({ ledger, current, clock, inSlices }),
+    deliveries: outside.deliveries ?? new Deliveries({ ledger, current, clock, breathe }),
     ...tellOutside(outside, { ledger, current, follower, reconciler }),
     hasEntry: (name) => registry.byName(name) !== undefined,
     isBefore: (commit, head) => follower.isBefore(commit, head),

@@ -34,7 +34,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
   const { settings, replica, judge, audit, seen, clock, log, metrics } = parts;
-  const { repository, store, shown, inSlices, streams, deliveries, database, earlier } = replica;
+  const { repository, store, shown, breathe, streams, deliveries, database, earlier } = replica;
   // Who loses the lead and takes it again leads with other parts.
   const fencing = database === undefined ? 0 : database.lease.fencing;
   if (fencing === undefined) throw new StoreError('This process does not lead any more.');
@@ -50,7 +50,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   // Ended last of these, so that it sees how all calls ended.
   opened.defer(async () => void (await Promise.all([reporter?.stop(), notifier?.stop()])));
   const outside = {
-    ...{ store, shown, inSlices, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
+    ...{ store, shown, breathe, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ deliveries, source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     signatures: repository.signatures,
     ...{ ...earlier.sign(), leads, seen, certificates: parts.certificates },
@@ -138,10 +138,10 @@ function watchAttention(
   { operator, requests }: Core,
   opened: AsyncDisposableStack,
 ): AttentionWatch {
-  const { inSlices, shown } = replica;
+  const { shown } = replica;
   const attention = () => operator.attention();
   const endAcknowledgements = (ended: EndedCauses) => requests.endAcknowledgements(ended);
-  const watch = new AttentionWatch({ attention, endAcknowledgements, inSlices, clock, log });
+  const watch = new AttentionWatch({ attention, endAcknowledgements, clock, log });
   opened.adopt(watch, (it) => it.stop());
   shown.ledger.watch(() => watch.wake());
   shown.current.watch(() => watch.wake());

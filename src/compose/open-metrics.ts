@@ -2,8 +2,6 @@
 import type { Clock } from '../base/clock.ts';
 import { Metrics, type SetGauge } from '../base/metrics.ts';
 import { productVersion } from '../base/product-files.ts';
-import { createSlices } from '../base/slices.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
 import { registeredProxies } from '../follow/current-state.ts';
 import { METRICS } from '../model/metrics.ts';
 import type { Settings } from '../model/settings.ts';
@@ -22,9 +20,9 @@ import type { RoleParts } from './replica.ts';
 /** Returns the metrics of a process, which tell of its role; `opened` ends them. */
 export function openMetrics(
   settings: Settings,
-  { present, clock, opened }: Pick<SharedParts, 'clock' | 'opened'> & { readonly present: PresentRole },
+  { present, opened }: Pick<SharedParts, 'opened'> & { readonly present: PresentRole },
 ): Metrics {
-  const metrics = opened.adopt(new Metrics(createSlices(clock)), async (it) => it.stop());
+  const metrics = opened.adopt(new Metrics(), async (it) => it.stop());
   for (const { name } of settings.execution.providers) {
     metrics.announce('treeline_provider_calls_total', { entry: name });
     metrics.announce('treeline_provider_call_duration_seconds', { entry: name });
@@ -95,18 +93,18 @@ export function measureLeader(
     for (const [kind, count] of reconciler.countWaits()) set('treeline_waits', { kind }, count);
     set('treeline_repository_outage_seconds', {}, secondsSince(follower.failure?.since, clock.now()));
     set('treeline_store_outage_seconds', {}, secondsSince(store.failure?.since, clock.now()));
-    return measureAttention(attention.items()?.values() ?? [], set);
+    measureAttention(attention.items()?.values() ?? [], set);
   });
 }
 
-function* measureAttention(items: Iterable<AttentionItem>, set: SetGauge): Steps<void> {
+function measureAttention(items: Iterable<AttentionItem>, set: SetGauge): void {
   const counts = new Map(METRICS.treeline_attention.labels.kind.map((kind) => [kind, { open: 0, known: 0 }]));
-  yield* visitAll(items, ({ kind, instances, acknowledged }) => {
+  for (const { kind, instances, acknowledged } of items) {
     const count = counts.get(kind);
     if (count !== undefined) count[acknowledged === null ? 'open' : 'known'] += 1;
-    if (acknowledged !== null) return;
+    if (acknowledged !== null) continue;
     for (const instance of instances) set('treeline_instance_attention', { instance, kind }, 1);
-  });
+  }
   for (const [kind, { open, known }] of counts) {
     set('treeline_attention', { kind, acknowledged: 'false' }, open);
     set('treeline_attention', { kind, acknowledged: 'true' }, known);

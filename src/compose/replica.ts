@@ -2,10 +2,10 @@
 import type { AuthenticateOptions } from '../api/authenticate.ts';
 import { EventStreams } from '../api/event-streams.ts';
 import type { AuditLog } from '../base/audit-log.ts';
+import { type Breathe, breatheBy } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { createSlices, type RunInSlices } from '../base/slices.ts';
 import type { Settings } from '../model/settings.ts';
 import { Deliveries } from '../service/deliveries/deliveries.ts';
 import type { ClientsSeen } from '../service/progress/clients-seen.ts';
@@ -18,7 +18,7 @@ import { findEarlierFile, type Leadership, type OpenedStore, openConfiguredStore
 export interface Replica extends OpenedStore {
   readonly repository: Repository;
   readonly shown: ShownStore;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
   readonly streams: EventStreams;
   readonly deliveries: Deliveries;
 }
@@ -48,9 +48,9 @@ export async function openReplica(
   const left = await findEarlierFile(settings.store.directory);
   const repository = await openRepository(settings, { log, clock, opened });
   const store = await openConfiguredStore(settings, { ...parts, left });
-  const inSlices = createSlices(clock);
-  const shown = showStore(store.store, inSlices);
+  const breathe = breatheBy(clock);
+  const shown = showStore(store.store, breathe);
   const streams = new EventStreams({ ledger: shown.ledger, commit: () => shown.current.get()?.commit, clock });
-  const deliveries = new Deliveries({ ...shown, clock, inSlices });
-  return { repository, ...store, shown, inSlices, streams, deliveries };
+  const deliveries = new Deliveries({ ...shown, clock, breathe });
+  return { repository, ...store, shown, breathe, streams, deliveries };
 }

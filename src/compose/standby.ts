@@ -85,8 +85,8 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
 
 /** Returns what showing the rows of the leader needs of these parts. */
 export function partsToFollow({ replica, clock, log }: RoleParts): StandbyFollowerOptions {
-  const { repository, store, shown, inSlices } = replica;
-  return { ...shown, refresh: () => store.refresh(), source: repository.source, clock, log, inSlices };
+  const { repository, store, shown, breathe } = replica;
+  return { ...shown, refresh: () => store.refresh(), source: repository.source, clock, log, breathe };
 }
 
 async function isShown({ replica }: RoleParts, commit: string): Promise<boolean> {

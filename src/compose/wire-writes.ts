@@ -1,7 +1,8 @@
 // Wires the parts that write to the repository, and those that wait until what was written is followed.
+
+import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { RunInSlices } from '../base/slices.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { CurrentState } from '../follow/current-state.ts';
 import type { Follower } from '../follow/follower.ts';
@@ -30,7 +31,7 @@ interface WritesParts {
   /** Has what is held judged again. */
   readonly review: () => void;
   readonly clock: Clock;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
   readonly metrics?: Metrics | undefined;
   /** Returns whether this process leads, decided at the moment of the call. Left out: it always does. */
   readonly leads?: (() => boolean) | undefined;
@@ -51,13 +52,13 @@ const STOP_WRITING_MS = 8_000;
 
 /** Returns the writer of the followed branch, with its queue, and the reads that wait for a commit. */
 export function wireWrites(parts: WritesParts): WiredWrites {
-  const { writes, publisher, current, ledger, requests, safety, review, clock, inSlices, metrics, leads } = parts;
+  const { writes, publisher, current, ledger, requests, safety, review, clock, breathe, metrics, leads } = parts;
   const branch = viewBranch(parts);
   const mode = writes === 'propose' ? 'propose' : 'commit';
-  const queue = new WriteQueue({ branch, publisher, clock, inSlices, metrics, mode, leads });
+  const queue = new WriteQueue({ branch, publisher, clock, breathe, metrics, mode, leads });
   const writer = createWriter({
     queue: writes === 'off' ? undefined : queue,
-    preview: createPreview({ branch, clock, safety, inSlices }),
+    preview: createPreview({ branch, clock, safety }),
     approveDeletes: (instance, { by, refusal }) => requests.approveDeletes(instance, { by: by.serial, refusal }),
     isTerminating: (instance) => ledger.read('terminating', instance) !== undefined,
     recorded: ledger,

@@ -1,7 +1,6 @@
 // Admission selects, for every instance, the newest valid version that is compatible with the others. A version that is
 // not is refused, and its instance pinned to the active version. docs/decisions/0002.
 
-import { type Steps, visitAll } from '../base/steps.ts';
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';
 import type { Problem } from '../model/problem.ts';
@@ -42,27 +41,26 @@ export class Admission {
   }
 
   /** Selects the newest version of every instance, where that is valid. */
-  *propose(candidates: ReadonlyMap<string, Unit>): Steps<void> {
+  propose(candidates: ReadonlyMap<string, Unit>): void {
     for (const [key, unit] of candidates) {
       if (unit.type !== 'stack-instance') continue;
       if (isValidUnit(unit)) this.#move(key, unit);
       else this.#reject(key, unit);
-      yield;
     }
   }
 
   /** Returns the current versions. A held instance waits for a person; it is not refused, unless it is invalid too. */
-  *result(): Steps<AdmittedSet> {
+  result(): AdmittedSet {
     const owners = new Map<string, string>();
-    yield* visitAll(this.#versions.claims.all(), ({ name, key }) => owners.set(name, key));
+    for (const { name, key } of this.#versions.claims.all()) owners.set(name, key);
     return { units: this.#versions.all(), owners, refused: this.#versions.pinned.difference(this.#held) };
   }
 
   /** Returns the consequences of the current versions for servers, as long as no more are pinned. */
-  *consequences(): Steps<Omit<Consequences, 'undetermined'>> {
+  consequences(): Omit<Consequences, 'undetermined'> {
     return {
-      removed: yield* this.losses(),
-      handedOver: yield* this.#versions.handedOver(),
+      removed: this.losses(),
+      handedOver: this.#versions.handedOver(),
       specOf: (server) => this.#versions.makerOf(server)?.servers.get(server)?.spec,
       retains: (instance) => this.#versions.retains(instance),
       isPinned: (instance) => this.isPinned(instanceAddress(instance)),
@@ -70,12 +68,12 @@ export class Admission {
   }
 
   /** Returns the active servers that no version makes any more, by instance. */
-  losses(): Steps<ReadonlyMap<string, readonly string[]>> {
+  losses(): ReadonlyMap<string, readonly string[]> {
     return this.#versions.losses();
   }
 
   /** Returns refusals of the protected instances that would lose servers. */
-  protectedLosses(unprotected: ReadonlySet<string>): Steps<readonly Refusal[]> {
+  protectedLosses(unprotected: ReadonlySet<string>): readonly Refusal[] {
     return protectedRefusals(this.#versions, unprotected);
   }
 
@@ -98,7 +96,7 @@ export class Admission {
   }
 
   /** Pins instances until names and hand-overs are compatible. Does not check dependencies yet. */
-  settleNames(): Steps<Problem[]> {
+  settleNames(): Problem[] {
     return this.#narrow(() => this.#nameRefusals());
   }
 
@@ -107,31 +105,27 @@ export class Admission {
    * gives up is refused last, since another refusal may pin that owner and keep the server. `lastly` may refuse some of
    * the settled versions: a version refused for another reason needs no capacity.
    */
-  *settle(lastly: (units: AdmittedSet['units']) => readonly Refusal[]): Steps<Problem[]> {
+  settle(lastly: (units: AdmittedSet['units']) => readonly Refusal[]): Problem[] {
     const names = (): readonly Refusal[] => this.#nameRefusals();
     const needs = (): readonly Refusal[] => this.#needs.refusals();
     const cycles = (): readonly Refusal[] => cycleRefusals(this.#versions);
-    const firstProblems = yield* this.#narrow(() =>
-      firstOf(names, needs, () => (this.#needs.hasUndecided ? cycles() : [])),
-    );
+    const firstProblems = this.#narrow(() => firstOf(names, needs, () => (this.#needs.hasUndecided ? cycles() : [])));
     const givenUp = (): readonly Refusal[] => this.#needs.givenUpRefusals();
-    const otherProblems = yield* this.#narrow(() =>
+    const otherProblems = this.#narrow(() =>
       firstOf(names, needs, givenUp, cycles, () => lastly(this.#versions.all())),
     );
     return [...firstProblems, ...otherProblems];
   }
 
   /** Pins at least one instance per iteration, so there are at most as many iterations as instances. */
-  *#narrow(refusals: () => readonly Refusal[]): Steps<Problem[]> {
+  #narrow(refusals: () => readonly Refusal[]): Problem[] {
     const problems: Problem[] = [];
     for (let refused = refusals(); refused.length > 0; refused = refusals()) {
       for (const { key, problem } of refused) {
         this.pin(key);
         problems.push(problem);
-        yield;
       }
     }
-    yield;
     return problems;
   }
 

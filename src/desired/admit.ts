@@ -3,7 +3,6 @@
 // from files of two commits.
 
 import { isSameList } from '../base/lists.ts';
-import type { Steps } from '../base/steps.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
@@ -61,35 +60,35 @@ export interface Proposal {
 }
 
 /** Returns the active instances after this commit. */
-export function* admitInstances(
+export function admitInstances(
   { candidates, undetermined }: Proposal,
   baseline: Baseline,
   safety?: Safety,
-): Steps<AdmittedInstances> {
+): AdmittedInstances {
   const waiting = new Set<string>();
-  const first = yield* attempt({ candidates, baseline, safety, waiting });
+  const first = attempt({ candidates, baseline, safety, waiting });
   const { problems, limits } = first;
-  if (safety === undefined) return { ...(yield* first.admission.result()), problems, limits, ...UNJUDGED };
-  const intended = { ...(yield* first.admission.consequences()), undetermined };
+  if (safety === undefined) return { ...first.admission.result(), problems, limits, ...UNJUDGED };
+  const intended = { ...first.admission.consequences(), undetermined };
   const removed = new Map(intended.removed);
   for (let settled = first; ; ) {
     const { admission } = settled;
-    const consequences = yield* findConsequences({ admission, intended, waiting, removed });
+    const consequences = findConsequences({ admission, intended, waiting, removed });
     const judgement = judgeDeletions(consequences, safety.deletions);
     const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(instanceAddress(name)));
     // Each iteration holds at least one more instance, so there are at most as many iterations as instances; usually
     // one.
     if (more.length === 0) {
-      const result = yield* admission.result();
+      const result = admission.result();
       const { problems, limits } = settled;
       const facts = { units: result.units, limits, consequences, baseline, safety };
       return { ...result, problems, limits, ...judged(judgement, facts) };
     }
     for (const name of more) waiting.add(instanceAddress(name));
-    settled = yield* attempt({ candidates, baseline, safety, waiting });
+    settled = attempt({ candidates, baseline, safety, waiting });
     // Held instances keep their servers, so a version that lacked one may be admitted now, and lose servers that are
     // not judged yet.
-    for (const [instance, servers] of yield* settled.admission.losses())
+    for (const [instance, servers] of settled.admission.losses())
       removed.set(instance, removed.get(instance) ?? servers);
   }
 }
@@ -98,22 +97,22 @@ export function* admitInstances(
  * Returns the active instances of a commit that was activated before, `baseline` being what the rows say of them: the facts of that time, such
  * as recent deletes and the size of the store, are not there any more, so what they led to is taken from the rows.
  */
-export function* admitAsRecorded(
+export function admitAsRecorded(
   { candidates }: Pick<Proposal, 'candidates'>,
   baseline: Baseline,
   recorded: RecordedJudgement,
-): Steps<AdmittedInstances> {
+): AdmittedInstances {
   const waiting = new Set<string>();
   // Those that other refusals and the held ones do not explain were refused for want of capacity, so they come last.
   for (let pinned = NONE; ; ) {
     const safety = { ...recorded, pinned };
-    const { admission, problems, limits } = yield* attempt({ candidates, baseline, safety, waiting });
+    const { admission, problems, limits } = attempt({ candidates, baseline, safety, waiting });
     const isPinned = (key: string): boolean => admission.isPinned(key);
     const more = [...recorded.held.keys()].map(instanceAddress).filter((key) => !isPinned(key));
     for (const key of more) waiting.add(key);
     if (more.length > 0) continue;
     if (pinned === recorded.pinned || [...recorded.pinned].every(isPinned))
-      return { ...(yield* admission.result()), problems, limits, ...UNJUDGED, held: recorded.held };
+      return { ...admission.result(), problems, limits, ...UNJUDGED, held: recorded.held };
     pinned = recorded.pinned;
   }
 }
@@ -127,7 +126,7 @@ const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE, h
  * those that hold meanwhile. An instance that is pinned because of a waiting one does not want its removed servers back
  * for that.
  */
-function* findConsequences({
+function findConsequences({
   admission,
   intended,
   waiting,
@@ -137,8 +136,8 @@ function* findConsequences({
   readonly intended: Consequences;
   readonly waiting: ReadonlySet<string>;
   readonly removed: Consequences['removed'];
-}): Steps<Consequences> {
-  const actual = yield* admission.consequences();
+}): Consequences {
+  const actual = admission.consequences();
   const of = (instance: string): Omit<Consequences, 'undetermined'> =>
     waiting.has(instanceAddress(instance)) ? intended : actual;
   return {
@@ -204,16 +203,16 @@ interface Settled {
  * If a protected unit turns out only then to lose servers, it is pinned in another attempt, before dependent units are
  * refused.
  */
-function* attempt({ candidates, baseline, safety, waiting }: AdmissionInput): Steps<Settled> {
+function attempt({ candidates, baseline, safety, waiting }: AdmissionInput): Settled {
   const protectedUnits = new Map<string, Refusal>();
   for (;;) {
     const admission = new Admission(baseline);
-    yield* admission.propose(candidates);
+    admission.propose(candidates);
     for (const key of waiting) admission.hold(key);
     for (const key of protectedUnits.keys()) admission.pin(key);
-    const names = yield* admission.settleNames();
+    const names = admission.settleNames();
     const problems = [...[...protectedUnits.values()].map(({ problem }) => problem), ...names];
-    const losses = safety === undefined ? [] : yield* admission.protectedLosses(safety.unprotected);
+    const losses = safety === undefined ? [] : admission.protectedLosses(safety.unprotected);
     for (const { key, problem } of losses) {
       admission.pin(key);
       problems.push(problem);
@@ -230,8 +229,8 @@ function* attempt({ candidates, baseline, safety, waiting }: AdmissionInput): St
       isShort ||= refusals.length > 0;
       return refusals;
     };
-    problems.push(...(yield* admission.settle(shortages)));
-    const late = safety === undefined ? [] : yield* admission.protectedLosses(safety.unprotected);
+    problems.push(...admission.settle(shortages));
+    const late = safety === undefined ? [] : admission.protectedLosses(safety.unprotected);
     if (late.length === 0) return { admission, problems, limits: { isShort } };
     for (const refusal of late) protectedUnits.set(refusal.key, refusal);
   }
@@ -242,15 +241,14 @@ function* attempt({ candidates, baseline, safety, waiting }: AdmissionInput): St
  * makes the same servers and depends on the same ones. So no servers of unchanged instances are looked at. Undefined where an
  * instance came, went or changed its servers, one is refused or held, or the store is short of capacity.
  */
-export function* keepAdmission(
+export function keepAdmission(
   { candidates, undetermined }: Proposal,
   baseline: DesiredState,
   safety?: Safety,
-): Steps<AdmittedInstances | undefined> {
+): AdmittedInstances | undefined {
   const bytes = safety?.recordedBytes ?? 0;
-  if (!(yield* areCompatible(candidates, baseline))) return undefined;
+  if (!areCompatible(candidates, baseline)) return undefined;
   if (!hasCapacityFor(candidates.values(), { baseline, bytes })) return undefined;
-  yield;
   const { owners } = baseline;
   const limits = { isShort: false };
   const admitted = { units: candidates, owners, refused: NONE, problems: [], limits };
@@ -269,7 +267,7 @@ export function* keepAdmission(
 }
 
 /** Returns true if all candidates are compatible because the active versions are. */
-function* areCompatible(candidates: ReadonlyMap<string, Unit>, baseline: DesiredState): Steps<boolean> {
+function areCompatible(candidates: ReadonlyMap<string, Unit>, baseline: DesiredState): boolean {
   // One that is refused stays active though it needs what is gone, or is in a circle.
   if (baseline.invalid.size > 0 || baseline.held.size > 0) return false;
   const active = [...baseline.units].filter(([, { type }]) => type === 'stack-instance');
@@ -278,7 +276,6 @@ function* areCompatible(candidates: ReadonlyMap<string, Unit>, baseline: Desired
     const candidate = candidates.get(key);
     if (candidate === unit) continue;
     if (candidate === undefined || !isValidUnit(candidate) || !hasSameTies(candidate, unit)) return false;
-    yield;
   }
   return true;
 }

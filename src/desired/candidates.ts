@@ -1,12 +1,11 @@
 // Builds all units of one commit, valid or not. A unit whose tracked reads are unchanged is reused.
 
-import type { Steps } from '../base/steps.ts';
 import { reasonOf } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { checkTemplate } from '../expand/check-template.ts';
 import { addressOf, splitAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
-import type { StackTemplate } from '../model/objects.ts';
+import type { StackInstance, StackTemplate } from '../model/objects.ts';
 import { affecting, type Problem } from '../model/problem.ts';
 import { blankUnit, buildClientcert, buildInstance } from './build-unit.ts';
 import type { DesiredState } from './desired-state.ts';
@@ -23,49 +22,29 @@ export interface Candidates {
   readonly recordsMerged: number;
 }
 
-/** Returns every instance as defined in `catalog`. `earlier` only saves work: the result is the same without it. */
-export function* buildInstances(
-  catalog: Catalog,
-  templateProblems: TemplateProblems,
-  earlier?: Pick<DesiredState, 'candidates'>,
-): Steps<Candidates> {
-  const check = (template: Entry<StackTemplate>): readonly Problem[] => templateProblems.get(template) ?? [];
-  const reuse = new Reuse(catalog, earlier?.candidates);
-  for (const named of catalog.instances) {
-    reuse.orBuild({ type: 'stack-instance', named }, () => buildInstance(named, catalog, check));
-    yield;
-  }
-  return reuse;
-}
-
 /**
  * Returns every hand-written clientcert: one whose name no active stack makes. `owners`: the unit that makes each
  * server.
  */
-export function* buildClientcerts(
+export function buildClientcerts(
   catalog: Catalog,
   owners: ReadonlyMap<string, string>,
   earlier?: Pick<DesiredState, 'candidates'>,
-): Steps<Candidates> {
+): Candidates {
   const reuse = new Reuse(catalog, earlier?.candidates);
   for (const [address, entry] of catalog.objects) {
     const [type, name] = splitAddress(address);
     if (type !== 'clientcert' || owners.has(name)) continue;
     reuse.orBuild({ type, named: [name, entry] }, () => buildClientcert([name, entry], catalog));
-    yield;
   }
   return reuse;
 }
 
 /** Returns the problems of each template, without any instance. */
-export function* checkTemplates(
-  catalog: Catalog,
-  earlier?: Pick<DesiredState, 'templateProblems'>,
-): Steps<TemplateProblems> {
+export function checkTemplates(catalog: Catalog, earlier?: Pick<DesiredState, 'templateProblems'>): TemplateProblems {
   const checked = new Map<Entry<StackTemplate>, readonly Problem[]>();
   for (const entry of catalog.templates.values()) {
     if (isValidEntry(entry)) checked.set(entry, earlier?.templateProblems.get(entry) ?? checkOne(entry));
-    yield;
   }
   return checked;
 }
@@ -120,6 +99,23 @@ class Reuse implements Candidates {
     }
   }
 }
+
+/** Builds the instances of `catalog`, one by one. `earlier` only saves work: the result is the same without it. */
+export class InstanceBuilder extends Reuse {
+  readonly #build: (named: NamedInstance) => Unit;
+
+  constructor(catalog: Catalog, templateProblems: TemplateProblems, earlier?: Pick<DesiredState, 'candidates'>) {
+    super(catalog, earlier?.candidates);
+    const check = (template: Entry<StackTemplate>): readonly Problem[] => templateProblems.get(template) ?? [];
+    this.#build = (named) => buildInstance(named, catalog, check);
+  }
+
+  add(named: NamedInstance): void {
+    this.orBuild({ type: 'stack-instance', named }, () => this.#build(named));
+  }
+}
+
+type NamedInstance = readonly [name: string, entry: Entry<StackInstance>];
 
 /** Returns true if Treeline failed: the dependencies of that failure are unknown, so each commit tries again. */
 function hasDefect(problems: readonly Problem[]): boolean {

@@ -1,6 +1,5 @@
 // Computes the records of nodes from the desired state, or, for an unwanted server, returns its last recorded one.
 
-import { type Steps, sortNames, visitAll } from '../base/steps.ts';
 import { explainLastRecord, explainNode } from '../hiera/explain-node.ts';
 import type { HieraNode } from '../hiera/node.ts';
 import {
@@ -15,6 +14,7 @@ import {
 import { addressOf } from '../model/address.ts';
 import type { FilelessExplanation } from '../model/explanation.ts';
 import { fieldOf, isMap } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
 import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { ExplainedRecord, NodeAtMoment } from '../model/record.ts';
 import type { NodeRow, ServerRow } from '../model/rows.ts';
@@ -28,15 +28,6 @@ interface NodeView<Desired = Baseline> {
     server(name: string): ServerRow | undefined;
     read(kind: 'node', name: string): NodeRow | undefined;
     list(kind: 'server'): ReadonlyMap<string, ServerRow>;
-  };
-}
-
-/** A desired state, and the tables of rows that records are made of. */
-interface TablesView {
-  readonly desired: Baseline;
-  readonly rows: {
-    list(kind: 'server'): ReadonlyMap<string, ServerRow>;
-    list(kind: 'node'): ReadonlyMap<string, NodeRow>;
   };
 }
 
@@ -64,50 +55,32 @@ export function* recordedNodes({ desired, rows }: NodeView): Generator<string> {
   for (const [name, row] of rows.list('server')) if (row.lastRecord !== null && !nodeOf(desired, name)) yield name;
 }
 
-function* recordedNames({ desired, rows }: NodeView): Steps<readonly string[]> {
-  const present = yield* sortedNames(desired);
+function recordedNames({ desired, rows }: NodeView): readonly string[] {
+  const present = sortedNames(desired);
   const terminating: string[] = [];
-  yield* visitAll(rows.list('server'), ([name, row]) => {
+  for (const [name, row] of rows.list('server')) {
     if (row.lastRecord !== null && !nodeOf(desired, name)) terminating.push(name);
-  });
-  return terminating.length === 0 ? present : yield* sortNames([...present, ...terminating]);
+  }
+  return terminating.length === 0 ? present : [...present, ...terminating].sort(compareNames);
 }
 
 /** Sorted once a desired state: to sort ten thousand names takes longer than to find that no record changed. */
 const sorted = new WeakMap<Baseline, readonly string[]>();
 
-function* sortedNames(desired: Baseline): Steps<readonly string[]> {
+function sortedNames(desired: Baseline): readonly string[] {
   const known = sorted.get(desired);
   if (known !== undefined) return known;
-  const names = yield* sortNames([...nodeNames(desired)]);
+  const names = [...nodeNames(desired)].sort(compareNames);
   sorted.set(desired, names);
   return names;
 }
 
-/**
- * Returns work that finds all nodes that are meant and have a record, sorted by name. Their rows are those of the moment of this call,
- * which copies the tables: a desired state and a row never change, but the tables do while the work goes on.
- */
+/** Returns all nodes that are meant and have a record, sorted by name. Each keeps its row as it is now. */
 export function nodesAtMoment(
-  { desired, rows }: TablesView,
+  view: NodeView,
   isMeant: (name: string) => boolean = () => true,
-): Steps<readonly NodeAtMoment[]> {
-  const [servers, nodes] = [new Map(rows.list('server')), new Map(rows.list('node'))];
-  const copied: NodeView['rows'] = {
-    server: (name) => servers.get(name),
-    read: (_kind, name) => nodes.get(name),
-    list: () => servers,
-  };
-  return readNodes({ desired, rows: copied }, isMeant);
-}
-
-function* readNodes(moment: NodeView, isMeant: (name: string) => boolean): Steps<readonly NodeAtMoment[]> {
-  const found: NodeAtMoment[] = [];
-  yield* visitAll(yield* recordedNames(moment), (name) => {
-    const node = isMeant(name) ? nodeAtMoment(moment, name) : undefined;
-    if (node !== undefined) found.push(node);
-  });
-  return found;
+): readonly NodeAtMoment[] {
+  return recordedNames(view).flatMap((name) => (isMeant(name) ? (nodeAtMoment(view, name) ?? []) : []));
 }
 
 /** Returns a node, or undefined if there is none of that name, or its record is not known. */

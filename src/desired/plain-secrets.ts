@@ -1,7 +1,6 @@
 // Finds secrets in plain text in every object of a commit, whether or not a node selects it: every reader of the
 // repository knows them already. See docs/concepts.md, merging.
 // Templates and instances are looked at as far as a file alone determines the values: before any instance is expanded.
-import type { Steps } from '../base/steps.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { literalOf, type Token, tokenize } from '../expand/placeholders.ts';
 import { layerOf } from '../hiera/layers.ts';
@@ -27,15 +26,15 @@ const checkedUnder = new WeakMap<Hierarchy, Checked>();
  * Returns the catalog in which every object with a plain secret is invalid: with an error at the value, which is never
  * quoted. Without a valid hierarchy the secrets are unknown, and the catalog is returned unchanged.
  */
-export function* withoutPlainSecrets(catalog: Catalog): Steps<Catalog> {
+export function withoutPlainSecrets(catalog: Catalog): Catalog {
   const { hierarchy } = catalog;
   if (!isValidEntry(hierarchy) || (hierarchy.object.secrets?.keys ?? []).length === 0) return catalog;
   const checked: Checked = checkedUnder.get(hierarchy.object) ?? new WeakMap();
   checkedUnder.set(hierarchy.object, checked);
   const check = new Check(hierarchy.object, checked);
-  const objects = yield* check.each(catalog.objects, (entry) => [layerOf(entry)]);
-  const templates = yield* check.each(catalog.templates, layersOfTemplate);
-  const instances = yield* check.each(catalog.instances, layersOfInstance);
+  const objects = check.each(catalog.objects, (entry) => [layerOf(entry)]);
+  const templates = check.each(catalog.templates, layersOfTemplate);
+  const instances = check.each(catalog.instances, layersOfInstance);
   if (check.problems.length === 0) return catalog;
   return {
     ...catalog,
@@ -57,15 +56,14 @@ class Check {
   }
 
   /** Returns the entries by the same names; the same map if none of them is invalid. */
-  *each<Value>(
+  each<Value>(
     entries: ReadonlyMap<string, Entry<Value>>,
     layersOf: (entry: ValidEntry<Value>) => readonly Layer[],
-  ): Steps<ReadonlyMap<string, Entry<Value>>> {
+  ): ReadonlyMap<string, Entry<Value>> {
     const wrong = new Map<string, Entry<Value>>();
     for (const [name, entry] of entries) {
       const found = isValidEntry(entry) ? this.#wrongVersion(entry, layersOf) : null;
       if (found !== null) wrong.set(name, found);
-      yield;
     }
     return wrong.size === 0 ? entries : new Map([...entries, ...wrong]);
   }

@@ -2,7 +2,6 @@
 // has, those that would remove servers which must stay (of protected instances, or handed over to an instance that cannot
 // become active; docs/decisions/0009), and those that close a cycle of dependencies over several instances.
 
-import type { Steps } from '../base/steps.ts';
 import { printCycle } from '../expand/dependency-order.ts';
 import { instanceAddress, nameAt } from '../model/address.ts';
 import { type ProblemText, problemAt } from '../model/entry.ts';
@@ -53,8 +52,8 @@ function judgeClaims(late: NameClaim, early: NameClaim, versions: Versions): rea
  * Returns refusals of instances that were protected before and would lose servers: retained servers too, and servers
  * that move to an instance without protection. `unprotected`: addresses of instances whose protection was lifted.
  */
-export function* protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): Steps<readonly Refusal[]> {
-  const losses = yield* protectedLosses(versions);
+export function protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): readonly Refusal[] {
+  const losses = protectedLosses(versions);
   return [...losses].flatMap(([instance, loss]) => {
     const key = instanceAddress(instance);
     const unit = versions.baseline.units.get(key);
@@ -65,9 +64,9 @@ export function* protectedRefusals(versions: Versions, unprotected: ReadonlySet<
   });
 }
 
-function* protectedLosses(versions: Versions): Steps<ReadonlyMap<string, ProtectedLoss>> {
+function protectedLosses(versions: Versions): ReadonlyMap<string, ProtectedLoss> {
   const losses = new Map<string, ProtectedLoss>();
-  for (const [instance, deleted] of yield* versions.losses({ withRetained: true }))
+  for (const [instance, deleted] of versions.losses({ withRetained: true }))
     losses.set(instance, { deleted, given: [] });
   for (const [instance, given] of handedToUnprotected(versions)) {
     losses.set(instance, { deleted: losses.get(instance)?.deleted ?? [], given });

@@ -1,7 +1,6 @@
 // Finds invalid instances whose servers cannot be determined, and unread files that may be meant as instances. Any
 // server that the same commit removes may be meant for one of them. docs/decisions/0009.
 
-import { type Steps, visitAll } from '../base/steps.ts';
 import { quoteSome } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { newUnreadInstances } from '../catalog/strays.ts';
@@ -16,11 +15,11 @@ function isUndetermined(unit: Unit): boolean {
 }
 
 /** Returns all undetermined instances; the baseline of the next commit keeps them. */
-export function* undeterminedIn(candidates: ReadonlyMap<string, Unit>): Steps<Undetermined> {
+export function undeterminedIn(candidates: ReadonlyMap<string, Unit>): Undetermined {
   const undetermined = new Map<string, string>();
-  yield* visitAll(candidates, ([key, unit]) => {
+  for (const [key, unit] of candidates) {
     if (isUndetermined(unit)) undetermined.set(key, versionOf(unit));
-  });
+  }
   return undetermined;
 }
 
@@ -42,14 +41,14 @@ interface Followed {
  * Returns the names of instances that became undetermined or have other files since, and the paths of unread files that
  * may be meant as instances and are new or changed.
  */
-export function* newlyUndetermined(
+export function newlyUndetermined(
   { candidates, catalog, reappearing = new Set() }: Proposed,
   { units, undetermined, places }: Followed,
-): Steps<readonly string[]> {
+): readonly string[] {
   const wrong: string[] = [];
-  yield* visitAll(candidates, ([key, unit]) => {
+  for (const [key, unit] of candidates) {
     if (isNewlyUndetermined(key, unit, undetermined)) wrong.push(unit.name);
-  });
+  }
   const active = [...units.values()].filter(({ type }) => type === 'stack-instance');
   const instances = new Map(active.map(({ name, entry }) => [name, entry]));
   return [...wrong, ...newUnreadInstances(catalog, { places, instances, reappearing })];

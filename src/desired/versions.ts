@@ -1,6 +1,5 @@
 // Tracks the version of each instance while an admission pins those that are not compatible. It does not know the
 // reasons.
-import { type Steps, visitAll } from '../base/steps.ts';
 import { instanceAddress, nameAt } from '../model/address.ts';
 import type { Baseline } from './desired-state.ts';
 import { isProtected, isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
@@ -92,31 +91,31 @@ export class Versions {
   }
 
   /** Returns the active servers that no version makes any more, by instance. */
-  *losses({ withRetained = false } = {}): Steps<ReadonlyMap<string, readonly string[]>> {
+  losses({ withRetained = false } = {}): ReadonlyMap<string, readonly string[]> {
     const losses = new Map<string, string[]>();
-    yield* visitAll(this.baseline.owners, ([server, key]) => {
-      if (this.#claims.ownerOf(server) !== undefined || this.#isUnreadable(key)) return;
-      if (!withRetained && this.isRetained(key, server)) return;
+    for (const [server, key] of this.baseline.owners) {
+      if (this.#claims.ownerOf(server) !== undefined || this.#isUnreadable(key)) continue;
+      if (!withRetained && this.isRetained(key, server)) continue;
       const instance = nameAt(key);
       const known = losses.get(instance);
       if (known === undefined) losses.set(instance, [server]);
       else known.push(server);
-    });
+    }
     return losses;
   }
 
   /** Returns the active servers that move to other instances, which are not protected, by the instance that had them. */
-  *handedOver(): Steps<ReadonlyMap<string, readonly string[]>> {
+  handedOver(): ReadonlyMap<string, readonly string[]> {
     const moved = new Map<string, string[]>();
-    yield* visitAll(this.baseline.owners, ([server, key]) => {
+    for (const [server, key] of this.baseline.owners) {
       const owner = this.#claims.ownerOf(server);
       const receiver = owner === undefined || owner === key ? undefined : this.of(owner);
-      if (receiver === undefined || isProtected(receiver)) return;
+      if (receiver === undefined || isProtected(receiver)) continue;
       const instance = nameAt(key);
       const known = moved.get(instance);
       if (known === undefined) moved.set(instance, [server]);
       else known.push(server);
-    });
+    }
     return moved;
   }
 

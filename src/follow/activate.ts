@@ -1,8 +1,8 @@
 // Activates a desired state: one commit of the store writes every row that follows from it, then readers see it.
+
+import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { RunInSlices } from '../base/slices.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { capacityUsed, ROWS_BYTES_MAX } from '../desired/store-capacity.ts';
 import { isError, type Problem, placeAndCode, placeOf } from '../model/problem.ts';
@@ -25,7 +25,7 @@ export interface ActivationParts {
   readonly current: CurrentState;
   readonly reconciler: Pick<Reconciler, 'enqueue'> & Partial<Pick<Reconciler, 'isAwaitingProxy'>>;
   readonly clock: Clock;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
 }
 
 interface Activation extends Poll {
@@ -49,16 +49,16 @@ interface JudgedState {
 }
 
 /**
- * Activates a desired state. Runs in the exclusive section in which its deletes were judged: other work runs between two
- * slices of it, but none that writes rows. Readers see the rows and the desired state change at once.
+ * Activates a desired state. Runs in the exclusive section in which its deletes were judged: other work runs
+ * meanwhile, but none that writes rows. Readers see the rows and the desired state change at once.
  */
 export async function activate(parts: ActivationParts, judged: JudgedState, activation: Activation): Promise<void> {
-  const { ledger, inSlices } = parts;
+  const { ledger } = parts;
   const { log, before } = activation;
   const { savedBytes, rowBytes } = ledger;
   const { desired } = judged;
   const changes = await record(parts, judged, activation);
-  await inSlices(enqueueConcerned(parts, activation, { desired, changes }));
+  enqueueConcerned(parts, activation, { desired, changes });
   const servers = changes.filter(({ kind }) => kind === 'server').length;
   const counts = { ...desired.counts, servers, savedBytes: ledger.savedBytes - savedBytes };
   log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
@@ -69,12 +69,12 @@ export async function activate(parts: ActivationParts, judged: JudgedState, acti
 
 /** Writes the rows that follow from a desired state, shows it, and returns the changes. */
 async function record(
-  { ledger, current, clock, inSlices }: ActivationParts,
+  { ledger, current, clock, breathe }: ActivationParts,
   { desired, changes: known }: JudgedState,
   { place, before, last = before, newest, clientOf = () => null }: Activation,
 ): Promise<readonly Change[]> {
   const now = clock.now();
-  const synced = known ?? (await inSlices(syncChanges(ledger, { desired, place, before, last, newest, now })));
+  const synced = known ?? (await syncChanges(ledger, { desired, place, before, last, newest, now, breathe }));
   const changes = [...synced, ...beginningChanges(ledger, now)];
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
@@ -83,21 +83,21 @@ async function record(
 }
 
 /** Enqueues the servers that a commit concerns: those whose rows changed, and those that may go on without such a change. */
-function* enqueueConcerned(
+function enqueueConcerned(
   { ledger, reconciler }: ActivationParts,
   { operation, before }: Activation,
   { desired, changes }: { readonly desired: DesiredState; readonly changes: readonly Change[] },
-): Steps<void> {
+): void {
   const enqueue = (name: string): void => reconciler.enqueue([name], operation);
-  if (before === undefined) yield* visitAll(ledger.list('server').keys(), enqueue);
-  yield* visitAll(changes, ({ kind, name, value }) => {
+  if (before === undefined) for (const name of ledger.list('server').keys()) enqueue(name);
+  for (const { kind, name, value } of changes) {
     if (kind === 'server' && before !== undefined) enqueue(name);
     // What was held and is not any more has rows that did not change.
     if (kind === 'held' && value === null) ledger.index.serversOf(name).forEach(enqueue);
-  });
-  yield* visitAll(serversOfProxies(ledger, { before, desired }), (name) => {
+  }
+  for (const name of serversOfProxies(ledger, { before, desired })) {
     if (reconciler.isAwaitingProxy?.(name)) enqueue(name);
-  });
+  }
 }
 
 type Clients = DesiredState['clients'];

@@ -1,7 +1,6 @@
 // The rows as the commits that come at once make them, before they are written: only the sum of their changes is, so no action
 // starts for one in between.
 
-import { type Steps, visitAll } from '../base/steps.ts';
 import { type CommitStamp, isForgotten, wantRow } from '../machine/want.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -29,8 +28,8 @@ export class DraftRows implements RowView {
   }
 
   /** Builds the index. */
-  *fill(): Steps<void> {
-    yield* visitAll(this.list('server'), ([name, row]) => this.#index.follow(name, undefined, row));
+  fill(): void {
+    for (const [name, row] of this.list('server')) this.#index.follow(name, undefined, row);
   }
 
   get index(): Ledger['index'] {
@@ -55,8 +54,8 @@ export class DraftRows implements RowView {
   }
 
   /** Has the changes in the rows from now on. A server that came and is not wanted any more is not known yet. */
-  *apply(changes: readonly Change[]): Steps<void> {
-    yield* visitAll(changes, (change) => {
+  apply(changes: readonly Change[]): void {
+    for (const change of changes) {
       const { kind, name } = change;
       const isGone =
         change.kind === 'server' && change.value?.wanted === null && !this.#ledger.list('server').has(name);
@@ -70,16 +69,16 @@ export class DraftRows implements RowView {
       else table.set(name, value);
       const key = `${kind}/${name}`;
       this.#changed.set(key, { kind, name, value, expected: (this.#changed.get(key) ?? change).expected } as Change);
-    });
+    }
   }
 
   /** Returns the changes from the rows that are written. What came and went, or was changed back, is none. */
-  *changes(sum: Sum): Steps<readonly Change[]> {
+  changes(sum: Sum): readonly Change[] {
     const stamp = { ...sum.as, now: sum.now };
     const servers = [...this.#changed.values()].flatMap((change) =>
       change.kind === 'server' && change.value !== null ? [asOneChange({ ...change, value: change.value }, stamp)] : [],
     );
-    yield* this.apply(yield* sumChanges({ store: this.#ledger, draft: this }, servers, sum));
+    this.apply(sumChanges({ store: this.#ledger, draft: this }, servers, sum));
     const isEmpty = ({ kind, name }: Change): boolean => kind === 'terminating' && !this.#index.hasServers(name);
     return [...this.#changed.values()]
       .map((change) => (isEmpty(change) ? ({ ...change, value: null } as Change) : change))

@@ -108,8 +108,8 @@ export class CommitFollower {
    * after that, when it is known what would go.
    */
   async restore(poll: Poll): Promise<void> {
-    const { source, ledger: rows, inSlices } = this.#options;
-    const restored = await restoreDesired({ source, rows, inSlices });
+    const { source, ledger: rows, breathe } = this.#options;
+    const restored = await restoreDesired({ source, rows, breathe });
     this.#difference = typeof restored === 'string' ? restored : undefined;
     if (typeof restored !== 'string') await this.#resume(restored, poll);
   }
@@ -119,21 +119,21 @@ export class CommitFollower {
    * what the rows tell now: it was restored from them, so only that they are still the same is checked.
    */
   async takeOver(poll: Poll): Promise<boolean> {
-    const { ledger, current, inSlices } = this.#options;
+    const { ledger, current } = this.#options;
     const shown = current.get();
     if (shown === undefined || !isOfRows(shown, ledger)) return false;
-    const difference = await inSlices(differenceFromRows(shown.units, ledger));
+    const difference = differenceFromRows(shown.units, ledger);
     if (difference === undefined) await this.#resume(shown, poll);
     return difference === undefined;
   }
 
   /** Judges by the present facts what was active before, and has every server examined. */
   async #resume(active: DesiredState, poll: Poll): Promise<void> {
-    const { source, ledger, gate, inSlices, deleteBudget: budget, clock } = this.#options;
+    const { source, ledger, gate, deleteBudget: budget, clock } = this.#options;
     const { place = source.place } = ledger.read('head', HEAD) ?? {};
     await gate.exclusive(async () => {
       const safety = withoutApprovals(readSafety(ledger, { budget, now: clock.now() }));
-      const judged = await inSlices(judgeAgain(active, safety));
+      const judged = judgeAgain(active, safety);
       const desired = { ...judged, counts: active.counts };
       await activate(this.#options, { desired }, { ...poll, place, last: active });
     });
@@ -141,9 +141,9 @@ export class CommitFollower {
 
   /** Begins with the first commit ever, or after the store was lost: for what is wrong in it, its history is searched. */
   async begin(commit: string, poll: Poll): Promise<void> {
-    const { source, gate, inSlices } = this.#options;
+    const { source, gate, breathe } = this.#options;
     if ((await this.#firstBad([commit])) !== undefined) return;
-    const desired = await searchHistory(source, commit, inSlices);
+    const desired = await searchHistory(source, commit, breathe);
     if (desired === undefined) return;
     const last = await this.#formerServers(desired, poll);
     await gate.exclusive(() => activate(this.#options, { desired }, { ...poll, place: source.place, last }));
@@ -335,10 +335,10 @@ export class CommitFollower {
   async #baseline(followed: Followed | undefined, commit: string): Promise<Baseline> {
     if (followed === undefined) return EMPTY_BASELINE;
     const { baseline, isLost } = followed;
-    const { source, inSlices, ledger: rows } = this.#options;
-    const found = isLost ? await searchHistory(source, commit, inSlices) : undefined;
+    const { source, breathe, ledger: rows } = this.#options;
+    const found = isLost ? await searchHistory(source, commit, breathe) : undefined;
     if (found === undefined) return baseline;
-    const older = await pinnedUnits({ source, rows, inSlices }, found);
+    const older = await pinnedUnits({ source, rows, breathe }, found);
     return {
       ...baseline,
       units: new Map([...baseline.units, ...older.map((unit) => [unitAddress(unit), unit] as const)]),

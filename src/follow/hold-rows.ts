@@ -1,6 +1,5 @@
 // Computes the rows of holds, approvals, suspensions and rollouts. Pure; desired/deletions.ts decides what is held.
 
-import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { isHealQueued } from '../machine/drift.ts';
@@ -122,30 +121,30 @@ export interface OpenRollouts {
 }
 
 /** Returns the open rollouts as they will be after these changes. */
-export function* openRollouts(
+export function openRollouts(
   index: Pick<RowIndex, 'openUpdates' | 'queuedHeals'>,
   changes: readonly ServerRowChange[],
-): Steps<OpenRollouts> {
+): OpenRollouts {
   const healOf = (row: ServerRow): string | undefined => (isHealQueued(row) ? row.commit : undefined);
   return {
-    updates: yield* countsAfter(index.openUpdates(), changes, openUpdateOf),
-    heals: yield* countsAfter(index.queuedHeals(), changes, healOf),
+    updates: countsAfter(index.openUpdates(), changes, openUpdateOf),
+    heals: countsAfter(index.queuedHeals(), changes, healOf),
   };
 }
 
-function* countsAfter(
+function countsAfter(
   recorded: ReadonlyMap<string, ReadonlySet<string>>,
   changes: readonly ServerRowChange[],
   keyOf: (row: ServerRow) => string | undefined,
-): Steps<ReadonlyMap<string, number>> {
+): ReadonlyMap<string, number> {
   const counts = new Map([...recorded].map(([key, names]) => [key, names.size]));
   const add = (key: string | undefined, count: number): void => {
     if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + count);
   };
-  yield* visitAll(changes, ({ expected, value }) => {
+  for (const { expected, value } of changes) {
     add(expected && keyOf(expected), -1);
     add(keyOf(value), 1);
-  });
+  }
   return new Map([...counts].filter(([, count]) => count > 0));
 }
 

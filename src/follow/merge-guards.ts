@@ -1,7 +1,7 @@
 // Guards servers that are taken away although a commit which a merge brings from elsewhere protects or retains them: one by
 // one, that commit would have kept them. They are held, and a person decides. docs/decisions/0013.
 
-import type { RunInSlices } from '../base/slices.ts';
+import type { Breathe } from '../base/breathe.ts';
 import type { Reusable } from '../derive.ts';
 import type { Guard } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
@@ -18,8 +18,8 @@ interface GuardOptions {
   readonly baseline: Baseline;
   /** Left out: the one that is followed. */
   readonly directory?: string;
-  /** Left out: slices by the machine's clock. */
-  readonly inSlices?: RunInSlices;
+  /** Default: by the machine's clock. */
+  readonly breathe?: Breathe;
 }
 
 /** Of the commits that merges bring from elsewhere, those that count for a step. */
@@ -70,14 +70,14 @@ export class OtherCommits {
     source: Pick<Source, 'snapshot'>,
     { lost, given, count }: Losses & { readonly count: number },
     merged: Reusable,
-    { directory, inSlices }: GuardOptions,
+    { directory, breathe }: GuardOptions,
   ): Promise<ReadonlyMap<string, Guard>> {
     const handedOver = new Set(given.keys());
     const isKnown = (): boolean => lost.isSubsetOf(this.#kept) && handedOver.isSubsetOf(this.#protected);
     for (; this.#readCount < count && !isKnown(); this.#readCount += 1) {
       const { oid } = this.#commits[this.#readCount] as Commit;
       const earlier = this.#known ?? merged;
-      const proposed = await proposeAt(source, oid, { earlier, directory, inSlices });
+      const proposed = await proposeAt(source, oid, { earlier, directory, breathe });
       // One that is not followed would have set nothing.
       if (proposed !== undefined) this.#remember(oid, proposed);
     }

@@ -1,10 +1,10 @@
 // Reads a commit of the branch and derives it.
 
+import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
-import { createSlices, type RunInSlices } from '../base/slices.ts';
 import { wantsBlob } from '../catalog/load-catalog.ts';
 import { blobsToCompare, goneFiles, reappearing } from '../catalog/reappearing.ts';
-import { type Before, type Derivation, deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
+import { type Before, type Derivation, deriveInTurns, proposeInTurns, type Reusable } from '../derive.ts';
 import { EMPTY_BASELINE } from '../desired/desired-state.ts';
 import type { Problem } from '../model/problem.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
@@ -19,8 +19,8 @@ export type AddedSince = (order: Pick<AddedOrder, 'from' | 'select'>) => ReturnT
 interface ReadOptions extends Omit<Before, 'reappearing'> {
   /** Given for a commit that is followed after `earlier`. */
   readonly addedSince?: AddedSince | undefined;
-  /** Left out: slices by the machine's clock. */
-  readonly inSlices?: RunInSlices | undefined;
+  /** Default: by the machine's clock. */
+  readonly breathe?: Breathe | undefined;
   /** Left out: the one that is followed. */
   readonly directory?: string | undefined;
   /** Returns false for a file that is left out, as if it were not there. */
@@ -47,41 +47,36 @@ function unreadable(commit: string, { message: reason }: Error): Derivation {
 async function readAndDerive(
   source: SnapshotSource,
   commit: string,
-  { inSlices = createSlices(systemClock), ...before }: ReadOptions,
+  { breathe = breatheBy(systemClock), ...before }: ReadOptions,
 ): Promise<Derivation> {
   const snapshot = await readCommit(source, commit, before);
-  const found = await reappearingAt(snapshot, { ...before, inSlices });
-  return await inSlices(deriveSteps(snapshot, { ...before, reappearing: found }));
+  const found = await reappearingAt(snapshot, before);
+  return await deriveInTurns(snapshot, { ...before, reappearing: found }, breathe);
 }
 
 /** Returns the new files in which instances appear again that the commit takes away. */
 export async function reappearingAt(
   { commit, files }: Pick<Snapshot, 'commit' | 'files'>,
-  {
-    earlier,
-    baseline: { units },
-    addedSince,
-    inSlices = createSlices(systemClock),
-  }: Pick<ReadOptions, 'earlier' | 'baseline' | 'addedSince' | 'inSlices'>,
+  { earlier, baseline: { units }, addedSince }: Pick<ReadOptions, 'earlier' | 'baseline' | 'addedSince'>,
 ): Promise<ReadonlySet<string> | undefined> {
   const from = earlier?.catalog.commit;
   if (earlier === undefined || addedSince === undefined || from === undefined || from === commit) return undefined;
-  const gone = await inSlices(goneFiles({ catalog: earlier.catalog, units }, files));
+  const gone = goneFiles({ catalog: earlier.catalog, units }, files);
   if (gone.length === 0) return undefined;
   const added = await addedSince({ from, select: (found) => blobsToCompare(gone, found) });
-  return await inSlices(reappearing(gone, added));
+  return reappearing(gone, added);
 }
 
 /** Reads a commit and returns what it proposes by itself; undefined where it cannot be followed, or can never be read. */
 export async function proposeAt(
   source: SnapshotSource,
   commit: string,
-  { inSlices = createSlices(systemClock), ...options }: Omit<ReadOptions, 'baseline'>,
+  { breathe = breatheBy(systemClock), ...options }: Omit<ReadOptions, 'baseline'>,
 ): Promise<Reusable | undefined> {
   const snapshot = await orContentError(readCommit(source, commit, options));
   if (snapshot instanceof Error) return undefined;
   const { earlier, parsedFiles } = options;
-  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, earlier, parsedFiles }));
+  const proposed = await proposeInTurns(snapshot, { baseline: EMPTY_BASELINE, earlier, parsedFiles }, breathe);
   return proposed.isFollowed ? proposed : undefined;
 }
 

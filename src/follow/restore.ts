@@ -2,11 +2,11 @@
 // only: follow-commit.ts activates it after a start, standby-follower.ts shows it beside a leader. search-history.ts does the same where the
 // rows are lost. Where no copy of the repository has the recorded head any more, the baseline is built from the rows alone: it has no
 // records, and no objects but the pinned ones.
+
+import type { Breathe } from '../base/breathe.ts';
 import { invariant } from '../base/invariant.ts';
-import type { RunInSlices } from '../base/slices.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
 import { isObjectPath, placePath } from '../catalog/paths.ts';
-import { deriveSteps, proposeSteps, type Reusable } from '../derive.ts';
+import { deriveInTurns, proposeInTurns, type Reusable } from '../derive.ts';
 import type { RecordedJudgement } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
 import { type HeldDeletes, liftsIn } from '../desired/deletions.ts';
@@ -34,7 +34,7 @@ export interface RecordedRows extends Pick<Ledger, 'read' | 'list' | 'server'> {
 interface RestoreParts {
   readonly source: Source;
   readonly rows: RecordedRows;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
   /** A desired state to reuse, such as that of the head before; the result does not depend on it. */
   readonly earlier?: DesiredState | undefined;
 }
@@ -48,13 +48,13 @@ const DIRECTORIES_MAX = 10;
  * commit is not here any more.
  */
 export async function restoreDesired(parts: RestoreParts): Promise<DesiredState | string> {
-  const { source, rows, inSlices, earlier } = parts;
+  const { source, rows, breathe, earlier } = parts;
   const head = rows.read('head', HEAD);
   invariant(head !== undefined, 'there is a recorded head to restore');
   const snapshot = await readCommit(source, head.commit, { earlier, directory: head.place?.directory });
   const continued = earlier && (await continueFrom(earlier, snapshot, parts));
   if (continued !== undefined) return continued;
-  const proposed = await inSlices(proposeSteps(snapshot, { baseline: EMPTY_BASELINE, earlier }));
+  const proposed = await proposeInTurns(snapshot, { baseline: EMPTY_BASELINE, earlier }, breathe);
   if (!proposed.isFollowed) return proposed.problems.find(isError)?.message ?? 'it is wrong';
   const pinned = rows.list('pinned');
   const units = new Map(
@@ -65,12 +65,12 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
   for (const unit of await pinnedUnits(parts, proposed)) units.set(unitAddress(unit), unit);
   const kept = { ...keptObjects(pinned), hasHierarchy: hierarchy.oid !== '' };
   const baseline: Baseline = { ...EMPTY_BASELINE, units, owners: recordedOwners(rows), ...kept };
-  const difference = await inSlices(differenceFromRows(units, rows));
+  const difference = differenceFromRows(units, rows);
   if (difference !== undefined) return difference;
   // Errors of the recorded head were known when it was activated: the rows have what they hold.
   const known = { baseline, earlier: proposed, recorded: recordedJudgement(rows), isAccepted: true };
   // All files are parsed by now, so their bytes are not needed any more.
-  const restored = await inSlices(deriveSteps({ ...snapshot, blobs: new Map() }, known));
+  const restored = await deriveInTurns({ ...snapshot, blobs: new Map() }, known, breathe);
   invariant(restored.isFollowed, `the recorded head ${head.commit} was taken once, so it is right`);
   return restored.desired;
 }
@@ -82,13 +82,13 @@ export async function restoreDesired(parts: RestoreParts): Promise<DesiredState 
 async function continueFrom(
   earlier: DesiredState,
   snapshot: Snapshot,
-  { rows, inSlices }: RestoreParts,
+  { rows, breathe }: RestoreParts,
 ): Promise<DesiredState | undefined> {
   const isPlain = (names: Iterable<string>): boolean =>
     [...names].every((name) => splitAddress(name)[0] !== 'stack-instance');
   if (earlier.invalid.size + earlier.held.size + rows.list('held').size > 0) return undefined;
   if (!isPlain(rows.list('pinned').keys())) return undefined;
-  const derived = await inSlices(deriveSteps(snapshot, { baseline: earlier, earlier, isAccepted: true }));
+  const derived = await deriveInTurns(snapshot, { baseline: earlier, earlier, isAccepted: true }, breathe);
   if (!derived.isFollowed || derived.desired.invalid.size > 0) return undefined;
   const { desired } = derived;
   if (!isSameRows(pinnedRows(desired), rows.list('pinned'))) return undefined;
@@ -134,22 +134,21 @@ function heldDeletes({ servers, since: _since, ...held }: HeldRow, rows: Recorde
  * Returns a server that these units and the rows do not want alike, in words; undefined where there is none. An activation
  * writes both at once: so another directory was read, or the rows are those of another repository.
  */
-export function* differenceFromRows(units: Baseline['units'], rows: RecordedRows): Steps<string | undefined> {
+export function differenceFromRows(units: Baseline['units'], rows: RecordedRows): string | undefined {
   const derived = new Set<string>();
   let difference: string | undefined;
   for (const unit of units.values()) {
-    yield* visitAll(unit.servers.values(), (server) => {
+    for (const server of unit.servers.values()) {
       derived.add(server.name);
       if (!isAsRecorded(server, rows)) difference ??= `"${server.name}" is recorded in another way`;
-    });
-    yield;
+    }
   }
   const pinned = rows.list('pinned');
-  yield* visitAll(rows.list('server'), ([name, { instance, wanted }]) => {
-    if (wanted === null || derived.has(name)) return;
+  for (const [name, { instance, wanted }] of rows.list('server')) {
+    if (wanted === null || derived.has(name)) continue;
     // Of an instance that is wrong from the start, rows may tell servers that no version of it does.
     if (pinned.get(instanceAddress(instance))?.commit !== null) difference ??= `"${name}" is recorded besides`;
-  });
+  }
   return difference;
 }
 
@@ -245,7 +244,7 @@ interface OlderUnits {
  * them as are pinned. Undefined where it is gone, as after a rewritten history and a lost local copy.
  */
 async function proposedAt(
-  { source, inSlices }: RestoreParts,
+  { source, breathe }: RestoreParts,
   { commit, directory, keys }: OlderUnits,
   earlier: Reusable,
 ): Promise<Reusable | undefined> {
@@ -255,7 +254,7 @@ async function proposedAt(
     if (!isObjectPath(placed) || placed.type !== 'stack-instance') return true;
     return wanted.has(instanceAddress(placed.name));
   };
-  return await proposeAt(source, commit, { earlier, directory, isRead, inSlices });
+  return await proposeAt(source, commit, { earlier, directory, isRead, breathe });
 }
 
 /** Returns what was active. An instance whose file is in no row is protected and retained as its servers' rows say. */

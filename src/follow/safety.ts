@@ -12,8 +12,8 @@ import { isApprovalOpen } from './hold-rows.ts';
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
 /**
- * Returns the facts as the rows tell them at one moment: rows change while a commit is judged in steps, and an approval that came between two
- * of them would be used up for an instance that stays held. `approvedCount` comes from the commits that are being followed. Protection is
+ * Returns the facts by the rows of one moment: rows change while other work runs during a judgement, and an approval that came meanwhile
+ * would be used up for an instance that stays held. `approvedCount` comes from the commits that are being followed. Protection is
  * lifted where that is remembered with what is held.
  */
 export function readSafety(

@@ -1,9 +1,8 @@
 // Finds the desired state where the rows are lost: it follows the history again, from the last commit in which everything was
 // valid that is not valid now. Versions are activated in the order of their commits, so only compatible ones are joined.
 
+import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
-import type { RunInSlices } from '../base/slices.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
 import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
 import type { Derivation, Reusable } from '../derive.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
@@ -28,16 +27,16 @@ type CommitReader = Pick<Source, 'snapshot' | 'describe'>;
 export async function searchHistory(
   source: CommitReader,
   commit: string,
-  inSlices?: RunInSlices,
+  breathe?: Breathe,
 ): Promise<DesiredState | undefined> {
-  const search = new Search(source, inSlices);
+  const search = new Search(source, breathe);
   const { commits, known } = await commitsToFollow(search, commit, source);
   // Where it is the newest commit itself, no older version is in force beside it, so it is not derived once more.
   if (search.whole?.commit === commit) return search.whole;
   let desired: DesiredState | undefined;
   for (const next of commits) {
     const baseline = desired ?? known;
-    const before = { baseline, earlier: desired, isAccepted: true, inSlices };
+    const before = { baseline, earlier: desired, isAccepted: true, breathe };
     const derivation: Derivation = await deriveAt(source, next, before);
     if (derivation.isFollowed) desired = derivation.desired;
   }
@@ -70,7 +69,7 @@ export interface FormerServers {
 /** What the search for former servers reads. */
 interface FormerParts {
   readonly source: CommitReader;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
   readonly clock: Clock;
 }
 
@@ -80,7 +79,7 @@ interface FormerParts {
  */
 export async function formerServers(
   desired: DesiredState,
-  { source, inSlices, clock }: FormerParts,
+  { source, breathe, clock }: FormerParts,
 ): Promise<FormerServers> {
   const units = new Map<string, Unit>();
   const owners = new Map<string, string>();
@@ -90,11 +89,11 @@ export async function formerServers(
   for await (const next of firstParents(source, desired.commit, FORMER_COMMITS_MAX + 1)) {
     if (next === desired.commit) continue;
     if (clock.now() >= until) break;
-    const proposed = await proposeAt(source, next, { earlier, inSlices });
+    const proposed = await proposeAt(source, next, { earlier, breathe });
     commitsRead += 1;
     // A commit that can never be read was never active.
     if (proposed !== undefined) {
-      await inSlices(addFormer({ units, owners }, { proposed, after: earlier, desired }));
+      addFormer({ units, owners }, { proposed, after: earlier, desired });
       earlier = proposed;
     }
   }
@@ -109,16 +108,16 @@ interface OlderVersions {
 }
 
 /** Adds what an older commit makes in another version than the one after it. */
-function* addFormer(
+function addFormer(
   found: { readonly units: Map<string, Unit>; readonly owners: Map<string, string> },
   { proposed, after, desired }: OlderVersions,
-): Steps<void> {
+): void {
   for (const [key, unit] of proposed.candidates) {
     if (unit.type !== 'stack-instance' || after.candidates.get(key) === unit || !isValidUnit(unit)) continue;
     const servers = new Map<string, WantedServer>();
-    yield* visitAll(unit.servers, ([name, server]) => {
+    for (const [name, server] of unit.servers) {
       if (!desired.owners.has(name) && !found.owners.has(name)) servers.set(name, server);
-    });
+    }
     if (servers.size === 0) continue;
     for (const name of servers.keys()) found.owners.set(name, key);
     const newest = found.units.get(key) ?? { ...unit, servers: NONE, nodes: NO_NODES };
@@ -133,7 +132,7 @@ const NO_NODES: Unit['nodes'] = new Map();
 /** Goes back from the newest commit that can be followed, until nothing is missing. */
 class Search {
   readonly #source: CommitReader;
-  readonly #inSlices: RunInSlices | undefined;
+  readonly #breathe: Breathe | undefined;
   #earlier: DesiredState | undefined;
   /** Units and objects that are wrong in all commits so far. */
   #missing: ReadonlySet<string> = new Set();
@@ -143,9 +142,9 @@ class Search {
   #known: Baseline = EMPTY_BASELINE;
   #whole: DesiredState | undefined;
 
-  constructor(source: CommitReader, inSlices: RunInSlices | undefined) {
+  constructor(source: CommitReader, breathe: Breathe | undefined) {
     this.#source = source;
-    this.#inSlices = inSlices;
+    this.#breathe = breathe;
   }
 
   /** The objects of the commits visited so far: an older commit with a link or a folder in place of one has it unreadable. */
@@ -167,7 +166,7 @@ class Search {
     const isFirst = this.#earlier === undefined;
     const { left, isFound } = await this.#straysAt(commit);
     if (!isFirst && this.#missing.size === 0 && !isFound && left.length === this.#strays.length) return false;
-    const before = { baseline: this.#known, earlier: this.#earlier, inSlices: this.#inSlices };
+    const before = { baseline: this.#known, earlier: this.#earlier, breathe: this.#breathe };
     const derivation: Derivation = await deriveAt(this.#source, commit, before);
     // A commit that is not followed was never active, so it says nothing of what was.
     if (!derivation.isFollowed) return false;

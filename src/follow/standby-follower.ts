@@ -1,9 +1,10 @@
 // Keeps what a standby shows: reads what the leader has written, and shows it together with the desired state that it belongs to, at one
 // moment. Where that state cannot be derived yet, as while Git cannot be reached, the moment before stays shown. Writes nothing.
 // docs/decisions/0044-what-a-standby-shows.md.
+
+import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { RunInSlices } from '../base/slices.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
@@ -40,7 +41,7 @@ export interface StandbyFollowerOptions {
   readonly source: Source;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
 }
 
 /** Why the newest moment is not shown, and since when. */
@@ -230,12 +231,12 @@ export class StandbyFollower {
   }
 
   async #derive(rows: RecordedRows, earlier: DesiredState | undefined): Promise<DesiredState> {
-    const { source, inSlices } = this.#options;
+    const { source, breathe } = this.#options;
     const head = rows.read('head', HEAD);
     if (head === undefined) throw new Error('the store tells of no followed commit any more');
     const fetched = (await source.has(head.commit)) ? undefined : await this.#fetch(earlier);
     const isLost = fetched !== undefined && !(await source.has(head.commit));
-    const restored = isLost ? undefined : await restoreDesired({ source, rows, inSlices, earlier });
+    const restored = isLost ? undefined : await restoreDesired({ source, rows, breathe, earlier });
     if (typeof restored === 'object') return restored;
     if (rows.read('head', HEAD) !== head) throw new Error(OTHER_FOLLOWED);
     if (earlier !== undefined) throw new LostHead(reasonOfLost(head, restored));

@@ -1,6 +1,6 @@
 // Compares a new desired state with the rows, and returns the changes that make the rows say what is wanted now. Pure.
 // All of them are committed together with the new head, so no crash leaves half a commit.
-import { type Steps, visitAll } from '../base/steps.ts';
+import type { Breathe } from '../base/breathe.ts';
 import { momentOf } from '../base/wording.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { factsOf, nodeOf } from '../desired/node-records.ts';
@@ -53,6 +53,7 @@ interface Sync {
   readonly as?: Pick<DesiredState, 'commit' | 'time'> | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
+  readonly breathe: Breathe;
   /** The last record of a server that is not wanted any more. Left out: as `last` has it. */
   readonly lastRecord?: (server: string, row: ServerRow) => ExplainedRecord | null;
 }
@@ -65,34 +66,28 @@ type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
  * Returns the changes that make the rows agree with the desired state; none where they do already. With a baseline it looks
  * at the rows of servers of the units that changed, and of servers that are going, and at no others.
  */
-export function* syncChanges(store: Read, sync: Sync): Steps<readonly Change[]> {
+export async function syncChanges(store: Read, sync: Sync): Promise<readonly Change[]> {
   const { desired, place, before, last = before, newest, now, as = desired } = sync;
-  const servers = yield* serverChanges(store, sync);
+  const servers = await serverChanges(store, sync);
   const recorded = instancesAfter(store.index, servers);
-  yield;
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
-  const rollouts = as === desired ? yield* rolloutsAfter(store, servers, as.commit) : store.list('rollout');
-  yield;
+  const rollouts = as === desired ? rolloutsAfter(store, servers, as.commit) : store.list('rollout');
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
   const handOvers = [...movedServers(servers), ...renamedFiles(store, desired, last)];
   const staying = recorded.difference(endingInstances(store, rowOf));
   const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying, handOvers, now });
   return [
     ...servers.values(),
-    ...(yield* tableChanges(store, 'head', headRow(desired, { place, newest, recorded: store.read('head', HEAD) }))),
-    ...(yield* tableChanges(store, 'pinned', pinnedRows(desired))),
-    ...(yield* tableChanges(store, 'active', activeRows(desired, store.list('active')))),
-    ...(yield* tableChanges(store, 'node', nodeRows({ units: desired.units, time: as.time }, store.list('node')))),
-    ...(yield* tableChanges(
-      store,
-      'held',
-      heldRows({ held: desired.held, commit: as.commit }, store.list('held'), now),
-    )),
-    ...(yield* tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now }))),
-    ...(yield* rolloutChanges(store, sync, rollouts)),
-    ...(yield* tableChanges(store, 'terminating', terminating)),
-    ...(yield* tableChanges(store, 'suspension', suspended)),
-    ...(yield* tableChanges(store, 'acknowledgement', acknowledgementRows(store, { desired, terminating, now }))),
+    ...tableChanges(store, 'head', headRow(desired, { place, newest, recorded: store.read('head', HEAD) })),
+    ...tableChanges(store, 'pinned', pinnedRows(desired)),
+    ...tableChanges(store, 'active', activeRows(desired, store.list('active'))),
+    ...tableChanges(store, 'node', nodeRows({ units: desired.units, time: as.time }, store.list('node'))),
+    ...tableChanges(store, 'held', heldRows({ held: desired.held, commit: as.commit }, store.list('held'), now)),
+    ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now })),
+    ...rolloutChanges(store, sync, rollouts),
+    ...tableChanges(store, 'terminating', terminating),
+    ...tableChanges(store, 'suspension', suspended),
+    ...tableChanges(store, 'acknowledgement', acknowledgementRows(store, { desired, terminating, now })),
   ];
 }
 
@@ -105,45 +100,41 @@ export interface Sum extends Pick<Sync, 'desired' | 'before' | 'newest' | 'now'>
  * Returns the changes of servers, rollouts and approvals of several steps as if one commit made them: `changes` are those of
  * servers, from what the store has to what the draft has.
  */
-export function* sumChanges(
+export function sumChanges(
   { store, draft }: { readonly store: Read; readonly draft: Read },
   changes: readonly ServerRowChange[],
   sum: Sum,
-): Steps<readonly Change[]> {
+): readonly Change[] {
   const servers: ServerChanges = new Map(changes.map((change) => [change.name, change]));
-  yield* addWithoutSecrets(servers, store, sum);
-  const rollouts = yield* rolloutsAfter(store, servers, sum.as.commit);
-  return [...servers.values(), ...(yield* rolloutChanges(draft, sum, rollouts))];
+  addWithoutSecrets(servers, store, sum);
+  const rollouts = rolloutsAfter(store, servers, sum.as.commit);
+  return [...servers.values(), ...rolloutChanges(draft, sum, rollouts)];
 }
 
 type Rollouts = ReadonlyMap<string, Rows['rollout']>;
 
-function* rolloutsAfter(store: Read, servers: ServerChanges, commit: string): Steps<Rollouts> {
-  const open = yield* openRollouts(store.index, [...servers.values()]);
+function rolloutsAfter(store: Read, servers: ServerChanges, commit: string): Rollouts {
+  const open = openRollouts(store.index, [...servers.values()]);
   return rolloutRows(store.list('rollout'), open, commit);
 }
 
 /** Returns the changes of rollouts, and of approvals, of which some are for a rollout. */
-function* rolloutChanges(
-  store: Read,
-  { desired, newest, now }: Omit<Sum, 'as'>,
-  rollouts: Rollouts,
-): Steps<readonly Change[]> {
+function rolloutChanges(store: Read, { desired, newest, now }: Omit<Sum, 'as'>, rollouts: Rollouts): readonly Change[] {
   const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
-  return [...(yield* tableChanges(store, 'approval', approvals)), ...(yield* tableChanges(store, 'rollout', rollouts))];
+  return [...tableChanges(store, 'approval', approvals), ...tableChanges(store, 'rollout', rollouts)];
 }
 
 /** By name. */
 type ServerChanges = Map<string, ServerRowChange>;
 
-function* serverChanges(store: Read, sync: Sync): Steps<ServerChanges> {
+async function serverChanges(store: Read, sync: Sync): Promise<ServerChanges> {
   const changes: ServerChanges = new Map();
   const { last = sync.before, lastRecord = recallRecords(last) } = sync;
-  yield* addWanted(changes, store, sync);
-  yield* addUnwanted(changes, store, { ...sync, lastRecord });
-  yield* addFormer(changes, store, { ...sync, lastRecord });
-  yield* addApprovals(changes, store, sync.desired);
-  yield* addWithoutSecrets(changes, store, sync);
+  await addWanted(changes, store, sync);
+  await addUnwanted(changes, store, { ...sync, lastRecord });
+  addFormer(changes, store, { ...sync, lastRecord });
+  addApprovals(changes, store, sync.desired);
+  addWithoutSecrets(changes, store, sync);
   return changes;
 }
 
@@ -206,11 +197,11 @@ function renamedFiles(store: Read, { units, catalog }: DesiredState, last: Basel
   });
 }
 
-function* addWanted(
+async function addWanted(
   changes: ServerChanges,
   store: Read,
-  { desired, before, last, now, as = desired }: Sync,
-): Steps<void> {
+  { desired, before, last, now, breathe, as = desired }: Sync,
+): Promise<void> {
   const rules = secretRulesOf(desired) ?? {};
   const facts: OutputFacts = {
     outputsOf: (server) => store.read('server', server)?.outputs,
@@ -220,72 +211,68 @@ function* addWanted(
     if (before !== undefined && before.units.get(key) === unit) continue;
     const isRestored = before === undefined && last?.units.get(key) === unit;
     const stamp: CommitStamp = { commit: as.commit, time: as.time, now, isRestored };
-    yield* visitAll(unit.servers.values(), (server) => {
+    for (const server of unit.servers.values()) {
       const row = store.read('server', server.name);
       const resolved = withOutputs(server, row, facts);
       const value = row === undefined ? firstRow(resolved, stamp) : wantRow(row, resolved, stamp);
       if (value !== row) changes.set(server.name, { kind: 'server', name: server.name, value, expected: row });
-    });
-    yield;
+    }
+    await breathe();
   }
 }
 
-function* addUnwanted(changes: ServerChanges, store: Read, sync: SyncWithRecords): Steps<void> {
-  const { desired, before, now, lastRecord, as = desired } = sync;
+async function addUnwanted(changes: ServerChanges, store: Read, sync: SyncWithRecords): Promise<void> {
+  const { desired, before, now, lastRecord, breathe, as = desired } = sync;
   const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
   const unwanted = [...store.index.unwanted().values()].flatMap((names) => [...names]);
-  yield* visitAll(new Set([...former, ...unwanted]), (name) => {
+  for (const name of new Set([...former, ...unwanted])) {
     const row = desired.owners.has(name) ? undefined : store.read('server', name);
-    if (row === undefined || isUnreadable(row.instance, desired)) return;
+    if (row === undefined || isUnreadable(row.instance, desired)) continue;
     const last = row.lastRecord ?? lastRecord(name, row);
     const unwantedRow = unwantRow(row, { lastRecord: last, commit: as.commit, now });
     const value = withRetention(unwantedRow, desired.units.get(instanceAddress(row.instance)));
     if (value !== row) changes.set(name, { kind: 'server', name, value, expected: row });
-  });
+    await breathe();
+  }
 }
 
 /** Where no commit was followed yet, servers of the last versions were made before the store was lost: what becomes of them is asked. */
-function* addFormer(changes: ServerChanges, store: Read, sync: SyncWithRecords): Steps<void> {
+function addFormer(changes: ServerChanges, store: Read, sync: SyncWithRecords): void {
   const { desired, last, now, lastRecord } = sync;
   if (last === undefined || store.read('head', HEAD) !== undefined) return;
   const { commit, time } = desired;
   for (const [key, unit] of last.units) {
     if (isRetaining(unit) || isRetaining(desired.units.get(key)) || isUnreadable(unit.name, desired)) continue;
-    yield* visitAll(unit.servers.values(), (server) => {
-      if (desired.owners.has(server.name)) return;
+    for (const server of unit.servers.values()) {
+      if (desired.owners.has(server.name)) continue;
       const row = formerRow(server, { commit, time, now, lastRecord: null });
       const value = { ...row, lastRecord: lastRecord(server.name, row) };
       changes.set(server.name, { kind: 'server', name: server.name, value, expected: undefined });
-    });
-    yield;
+    }
   }
 }
 
 /** Deletes and replacements that were approved no longer count, also those that wait since an earlier commit. */
-function* addApprovals(changes: ServerChanges, store: Read, { approved }: DesiredState): Steps<void> {
+function addApprovals(changes: ServerChanges, store: Read, { approved }: DesiredState): void {
   const ofApproved = [...approved].flatMap((instance) => store.index.serversOf(instance));
-  yield* visitAll(new Set([...ofApproved, ...(approved.size === 0 ? [] : changes.keys())]), (name) => {
+  for (const name of new Set([...ofApproved, ...(approved.size === 0 ? [] : changes.keys())])) {
     const row = store.read('server', name);
     const value = changes.get(name)?.value ?? row;
-    if (value === undefined || !isBeingRemoved(value) || value.approved || !approved.has(value.instance)) return;
+    if (value === undefined || !isBeingRemoved(value) || value.approved || !approved.has(value.instance)) continue;
     const action = value.action === null ? null : { ...value.action, isApproved: true };
     changes.set(name, { kind: 'server', name, value: { ...value, action, approved: true }, expected: row });
-  });
+  }
 }
 
 /** What a commit makes a secret may be recorded of any server. */
-function* addWithoutSecrets(
-  changes: ServerChanges,
-  store: Read,
-  { desired, before, now }: Omit<Sum, 'as'>,
-): Steps<void> {
+function addWithoutSecrets(changes: ServerChanges, store: Read, { desired, before, now }: Omit<Sum, 'as'>): void {
   const rules = secretRulesOf(desired);
   if (rules === undefined || (before !== undefined && secretRulesOf(before) === rules)) return;
-  yield* visitAll(store.list('server'), ([name, row]) => {
+  for (const [name, row] of store.list('server')) {
     const value = changes.get(name)?.value ?? row;
     const clean = withoutKnownSecrets(value, rules, { now: momentOf(now) });
     if (clean !== value) changes.set(name, { kind: 'server', name, value: clean, expected: row });
-  });
+  }
 }
 
 /** Retains a server whose delete has not begun, where the active version of its instance retains servers by now. */
@@ -306,19 +293,19 @@ function* formerServers(desired: DesiredState, before: Baseline): Generator<stri
 }
 
 /** Returns the changes from the recorded rows of one kind to the wanted ones. Equal values stay. */
-function* tableChanges<Kind extends Exclude<RowKind, 'server'>>(
+function tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   store: Read,
   kind: Kind,
   wanted: ReadonlyMap<string, Rows[Kind]>,
-): Steps<readonly Change[]> {
+): readonly Change[] {
   const recorded = store.list(kind);
   const changes: Change[] = [];
-  yield* visitAll(new Set([...recorded.keys(), ...wanted.keys()]), (name) => {
+  for (const name of new Set([...recorded.keys(), ...wanted.keys()])) {
     const expected = recorded.get(name);
     const value = wanted.get(name) ?? null;
-    if (expected === value || JSON.stringify(expected ?? null) === JSON.stringify(value)) return;
+    if (expected === value || JSON.stringify(expected ?? null) === JSON.stringify(value)) continue;
     changes.push({ kind, name, value, expected } as Change);
-  });
+  }
   return changes;
 }
 

@@ -1,9 +1,9 @@
 // Derives and judges the steps of the branch, one after the other, each upon what the ones before it have made of the desired
 // state and of a draft of the rows. Writes nothing.
 
+import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { RunInSlices } from '../base/slices.ts';
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import { judge, type RefusedDerivation } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
@@ -27,7 +27,7 @@ export interface StepParts {
   readonly ledger: Ledger;
   readonly current: CurrentState;
   readonly clock: Clock;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
   readonly deleteBudget: DeleteBudget;
 }
 
@@ -88,18 +88,18 @@ export async function deriveStep(
   base: StepBase,
   { isNext, place: { directory }, parsedFiles, reader }: StepReading & { readonly reader: CommitReader },
 ): Promise<DerivedStep> {
-  const { current, ledger, inSlices } = parts;
+  const { current, ledger, breathe } = parts;
   const { baseline, earlier, rows } = base;
   const { oid } = step.commit;
   const derivation = await deriveAt(reader, oid, {
-    ...{ baseline, earlier, directory, parsedFiles, inSlices },
+    ...{ baseline, earlier, directory, parsedFiles, breathe },
     // What is followed was accepted once.
     isAccepted: (isNext && oid === current.get()?.commit) || isApproved(ledger, nothingLeftDigest(oid)),
     addedSince: (order) => reader.added({ ...order, to: oid, directory }),
     safety: stepSafety(parts, step, { rows, guarded: NO_GUARDS }),
   });
   if (!derivation.isFollowed) return derivation;
-  const guarded = await guardedServers(reader, step.others, derivation.desired, { baseline, directory, inSlices });
+  const guarded = await guardedServers(reader, step.others, derivation.desired, { baseline, directory, breathe });
   return { ...derivation, guarded };
 }
 
@@ -115,7 +115,7 @@ async function judgeStep(
   derived: FollowedStep,
   rows: RowView,
 ): Promise<DesiredState> {
-  return await parts.inSlices(judge(derived, stepSafety(parts, step, { rows, guarded: derived.guarded })));
+  return judge(derived, stepSafety(parts, step, { rows, guarded: derived.guarded }));
 }
 
 function stepSafety(
@@ -142,7 +142,7 @@ export async function walkAhead(parts: StepParts, steps: readonly CommitStep[], 
  * that are followed are walked again. Runs in an exclusive section, and reads nothing that was not read ahead.
  */
 export async function walkSteps(parts: StepParts, steps: readonly CommitStep[], walk: Walk): Promise<Walked> {
-  const { ledger, inSlices } = parts;
+  const { ledger } = parts;
   const [first, second] = steps;
   if (first !== undefined && second === undefined) {
     const desired = await judgeStep(parts, first, walk.first, ledger);
@@ -151,7 +151,7 @@ export async function walkSteps(parts: StepParts, steps: readonly CommitStep[], 
   const { rows, now, as, desired, followed, refused } = await playSteps(parts, steps, walk, { isAhead: false });
   if (refused !== undefined) return { ...(await walkSteps(parts, steps.slice(0, followed + 1), walk)), refused };
   const sum = { desired, before: walk.before, newest: walk.newest, now, as };
-  return { desired, changes: await inSlices(rows.changes(sum)), refused };
+  return { desired, changes: rows.changes(sum), refused };
 }
 
 interface Played extends Omit<Walked, 'changes'> {
@@ -174,12 +174,12 @@ async function playSteps(
   walk: Walk,
   { isAhead }: { readonly isAhead: boolean },
 ): Promise<Played> {
-  const { ledger, inSlices, clock } = parts;
+  const { ledger, breathe, clock } = parts;
   const { newest, place, reads, log } = walk;
   const now = clock.now();
   const last = (steps.at(-1) as CommitStep).commit;
   const rows = new DraftRows(ledger);
-  await inSlices(rows.fill());
+  rows.fill();
   const as = { commit: last.oid, time: last.time };
   let { desired } = walk.first;
   let [followed, count] = [0, 0];
@@ -194,7 +194,7 @@ async function playSteps(
     const [before, baseline] = index === 0 ? [walk.before, walk.baseline] : [desired, desired];
     desired = await judgeStep(parts, step, derived, rows);
     const sync = { desired, place, before, last: baseline, newest, now, as };
-    await inSlices(rows.apply(await inSlices(syncChanges(rows, sync))));
+    rows.apply(await syncChanges(rows, { ...sync, breathe }));
     const { commit, invalid, held } = desired;
     if (!isAhead) log.debug({ commit, invalid: [...invalid], held: [...held.keys()] }, ON_THE_WAY);
     followed = index;

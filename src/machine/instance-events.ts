@@ -1,7 +1,6 @@
 // Makes the events of a commit of the store from its changes and their cause. Pure, and the only place that makes events;
 // reconcile/ledger.ts commits them together with the rows. docs/decisions/0036.
 
-import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf } from '../base/wording.ts';
 import { type NewEvent, REASON_MAX } from '../model/instance-event.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
@@ -47,12 +46,8 @@ interface OperationCause {
 type Facts = Pick<NewEvent, 'instance'> & Partial<Omit<NewEvent, 'time'>>;
 
 /** Returns the events of changes with that cause, in the order of the changes. */
-export function* eventsOf(changes: readonly Change[], cause: Cause): Steps<readonly NewEvent[]> {
-  const events: NewEvent[] = [];
-  yield* visitAll(changes, (change) => {
-    for (const facts of collectFacts(change, cause)) events.push(makeEvent(facts, cause));
-  });
-  return events;
+export function eventsOf(changes: readonly Change[], cause: Cause): readonly NewEvent[] {
+  return changes.flatMap((change) => [...collectFacts(change, cause)].map((facts) => makeEvent(facts, cause)));
 }
 
 function makeEvent(facts: Facts, cause: Cause): NewEvent {

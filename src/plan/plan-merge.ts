@@ -1,7 +1,6 @@
 // Plans a merge: derives the merged files upon the state that is in force at base, as the controller follows a commit,
 // and compares both. Pure: the caller reads the commits. docs/decisions/0034.
 
-import { finish } from '../base/steps.ts';
 import { type Before, type Derivation, derive, judgeAgain, problemsOf } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import type { HeldDeletes } from '../desired/deletions.ts';
@@ -155,7 +154,7 @@ function describeOutcome({ desired }: Followed, safety: Safety | undefined): Mer
   }
   // What a person approves happens upon what was active by then, as the controller judges the commit again.
   const deletions = { ...safety.deletions, isApproved: () => true };
-  const approved = finish(judgeAgain(desired, { ...safety, deletions }));
+  const approved = judgeAgain(desired, { ...safety, deletions });
   const waits = (name: string): boolean => !desired.held.has(name) && !approved.invalid.has(name);
   const waiting = [...desired.invalid].filter(waits).sort(compareNames);
   const held = { ...planHold(desired.held, safety), waiting };

@@ -1,13 +1,15 @@
 // Joins the store and an index over its rows that is never behind it, for reconciling. Rows that other processes wrote take the same way
 // as its own commits.
 
-import type { RunInSlices } from '../base/slices.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
+import type { Breathe } from '../base/breathe.ts';
 import { type Cause, eventsOf } from '../machine/instance-events.ts';
 import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { PrepareOthers, Store } from '../store/store.ts';
 import { RowIndex } from './row-index.ts';
+
+/** The index follows so many changes at once. */
+const FEW = 100;
 
 /**
  * Resolves with what is to be shown in the turn in which rows of other processes are. Where it throws, they are not shown, and are read
@@ -41,7 +43,7 @@ type Watcher = (change: Change, cause: Cause | undefined) => void;
 /** The rows of the store, and their index. */
 export class Ledger {
   readonly #store: Store;
-  readonly #inSlices: RunInSlices;
+  readonly #breathe: Breathe;
   readonly #nameOf: (client: string) => string;
   readonly #index = new RowIndex();
   #version = 0;
@@ -53,10 +55,10 @@ export class Ledger {
   /** The last one that brought another desired state; undefined: it is known what became of it. */
   #unsure: UnsureCommit | undefined;
 
-  /** `inSlices` runs the work of large commits. `nameOf` returns the description of a client, which may be empty. */
-  constructor(store: Store, inSlices: RunInSlices, nameOf: (client: string) => string = () => '') {
+  /** `breathe` lets other work run while the index follows a large commit. `nameOf` returns the description of a client, which may be empty. */
+  constructor(store: Store, breathe: Breathe, nameOf: (client: string) => string = () => '') {
     this.#store = store;
-    this.#inSlices = inSlices;
+    this.#breathe = breathe;
     this.#nameOf = nameOf;
     for (const [name, row] of store.list('server')) this.#index.follow(name, undefined, row);
     store.watchOthers?.((...arriving) => this.#prepareOthers(...arriving));
@@ -149,7 +151,7 @@ export class Ledger {
    * many, other work runs in between, so that they have to be saved in an exclusive section of the CommitGate.
    */
   async commit(changes: readonly Change[], cause?: Cause, onSaved: () => void = () => undefined): Promise<void> {
-    const events = cause === undefined ? [] : this.#nameClients(await this.#inSlices(eventsOf(changes, cause)));
+    const events = cause === undefined ? [] : this.#nameClients(eventsOf(changes, cause));
     try {
       await this.#store.commit(changes, events);
       this.#unsure = undefined;
@@ -185,18 +187,22 @@ export class Ledger {
     try {
       onShown();
       for (const watcher of this.#eventWatchers) watcher();
-      await this.#inSlices(this.#follow(changes, cause));
+      await this.#follow(changes, cause);
     } finally {
       this.#following -= 1;
     }
   }
 
-  *#follow(changes: readonly Change[], cause: Cause | undefined): Steps<void> {
-    yield* visitAll(changes, ({ kind, name, expected, value }) => {
+  async #follow(changes: readonly Change[], cause: Cause | undefined): Promise<void> {
+    for (const [at, { kind, name, expected, value }] of changes.entries()) {
+      if (at % FEW === FEW - 1) await this.#breathe();
       if (kind === 'server') this.#index.follow(name, expected, value ?? undefined);
       if (!UNREAD_KINDS.has(kind)) this.#version += 1;
-    });
-    for (const watcher of this.#watchers) yield* visitAll(changes, (change) => watcher(change, cause));
+    }
+    for (const [at, change] of changes.entries()) {
+      if (at % FEW === FEW - 1) await this.#breathe();
+      for (const watcher of this.#watchers) watcher(change, cause);
+    }
   }
 }
 

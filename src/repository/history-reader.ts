@@ -1,7 +1,8 @@
 // Reads the commits of one repository with git: their files, their metadata and how they are related. Shared by the
 // followed branch and by repositories of users.
 import { posix } from 'node:path';
-import { systemTurns } from '../base/slices.ts';
+import { breatheBy } from '../base/breathe.ts';
+import { systemClock } from '../base/clock.ts';
 import type { FileMode, Snapshot, SnapshotFile } from '../model/snapshot.ts';
 import { decodePath, isOid, type ParsedCommit } from './git-object.ts';
 import { DamagedObjectError, type ObjectReader } from './object-reader.ts';
@@ -9,6 +10,8 @@ import { directorySteps } from './repository-url.ts';
 import { ContentError, type GitError, GitFailure } from './run-git.ts';
 import type { AddedOrder, BlobFilter, ChangeLimits, Commit, LastFileChanges } from './source.ts';
 import type { SourceLimits } from './source-limits.ts';
+
+const breathe = breatheBy(systemClock);
 
 interface ReaderOptions {
   readonly objects: ObjectReader;
@@ -64,7 +67,7 @@ export class HistoryReader {
     const { files, sizes } = await this.#list(commit, directory);
     const wanted = new Set<string>();
     for (const [path, { oid, mode }] of files) {
-      if (systemTurns.isOver()) await systemTurns.next();
+      await breathe();
       if (mode.startsWith('100') && !wanted.has(oid) && wants(path, oid)) wanted.add(oid);
     }
     const { blobBytesMax } = this.#options.limits;
@@ -86,7 +89,7 @@ export class HistoryReader {
     const fields = splitFields(await this.#git(args, LISTING_BYTES_MAX));
     const files = new Map<string, SnapshotFile>();
     for (let at = 0; at + 1 < fields.length && files.size < this.#options.limits.entriesMax; at += 2) {
-      if (systemTurns.isOver()) await systemTurns.next();
+      await breathe();
       const [, mode = '', , oid = ''] = fields[at]?.toString('latin1').split(' ') ?? [];
       files.set(posix.relative(root, `/${decodePath(fields[at + 1] ?? Buffer.alloc(0))}`), { oid, mode: modeOf(mode) });
     }
@@ -188,7 +191,7 @@ export class HistoryReader {
     const sizes = new Map<string, number>();
     const { entriesMax } = this.#options.limits;
     for (const entry of splitFields(output)) {
-      if (systemTurns.isOver()) await systemTurns.next();
+      await breathe();
       const tab = entry.indexOf(TAB);
       const [mode = '', , oid = '', size] = entry.toString('latin1', 0, tab).split(/ +/);
       const path = decodePath(entry.subarray(tab + 1)).slice(prefix.length);

@@ -1,10 +1,14 @@
 // Creates commits on top of a commit of the local copy: git reads its trees, loose-objects.ts creates the new objects.
+
+import { breatheBy } from '../base/breathe.ts';
+import { systemClock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
-import { systemTurns } from '../base/slices.ts';
 import { LooseObjects, type TreeEntry } from './loose-objects.ts';
 import type { ObjectReader } from './object-reader.ts';
 import type { NewCommit, NotPublished, PreparedCommits } from './publisher.ts';
 import { GitError } from './run-git.ts';
+
+const breathe = breatheBy(systemClock);
 
 /** The author or committer of a commit. */
 export interface Person {
@@ -87,7 +91,7 @@ export async function writeCommits(order: CommitOrder): Promise<PreparedCommits 
       tree = (await changeDirectory(work, tree, changes[index] as Change)) ?? (await work.objects.tree([]));
       made.push(await writeCommit(work.objects, order, { ...commit, tree, parent: made.at(-1) ?? base }));
       // A large directory takes a while.
-      if (systemTurns.isOver()) await systemTurns.next();
+      await breathe();
     }
     await work.objects.save(directory);
     return { is: 'prepared', base, commits: made };

@@ -1,11 +1,8 @@
-// The moments that the service answers from: the present one, one whose rows are copied for a long answer, and, while nothing is active,
-// one that is built from the rows alone: a rewritten history waits for an approval, and the recorded head is lost.
+// The moments that the service answers from: the present one, and, while nothing is active, one that is built from the rows alone: a rewritten history waits for an approval, and the recorded head is lost.
 
-import { type Steps, visitAll } from '../base/steps.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Unit } from '../desired/unit.ts';
 import { instanceAddress, splitAddress } from '../model/address.ts';
-import { compareNames } from '../model/names.ts';
 import type { Client } from '../model/objects.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
@@ -115,51 +112,4 @@ function recordedView(rows: PresentRows, now: number): PresentView<ProgressFacts
   const invalid = new Set(pinned.filter(([type]) => type === 'stack-instance').map(([, name]) => name));
   for (const instance of rows.list('held').keys()) invalid.delete(instance);
   return { desired: { commit: head.commit, units, clients, invalid, problems: [], places: new Map() }, rows, now };
-}
-
-type Copies = { readonly [Kind in RowKind]: ReadonlyMap<string, Rows[Kind]> };
-
-/** Copies the tables of rows at once, and returns work that results in a view of this moment. A row itself never changes. */
-export function viewAtMoment<Desired>({ desired, rows, now }: View<Desired>): Steps<View<Desired>> {
-  const copies: Copies = {
-    head: new Map(rows.list('head')),
-    pinned: new Map(rows.list('pinned')),
-    active: new Map(rows.list('active')),
-    terminating: new Map(rows.list('terminating')),
-    node: new Map(rows.list('node')),
-    held: new Map(rows.list('held')),
-    approval: new Map(rows.list('approval')),
-    removal: new Map(rows.list('removal')),
-    suspension: new Map(rows.list('suspension')),
-    acknowledgement: new Map(rows.list('acknowledgement')),
-    rollout: new Map(rows.list('rollout')),
-    beginning: new Map(rows.list('beginning')),
-    commitStatus: new Map(rows.list('commitStatus')),
-    seen: new Map(rows.list('seen')),
-    delivery: new Map(rows.list('delivery')),
-    alert: new Map(rows.list('alert')),
-    notification: new Map(rows.list('notification')),
-    server: new Map(rows.list('server')),
-  };
-  return indexed({ desired, now, copies });
-}
-
-interface Moment<Desired> extends Pick<View<Desired>, 'desired' | 'now'> {
-  readonly copies: Copies;
-}
-
-function* indexed<Desired>({ desired, now, copies }: Moment<Desired>): Steps<View<Desired>> {
-  const servers = new Map<string, string[]>();
-  yield* visitAll(copies.server, ([name, { instance }]) => {
-    const names = servers.get(instance);
-    if (names === undefined) servers.set(instance, [name]);
-    else names.push(name);
-  });
-  const rows: RowsAtMoment = {
-    server: (name) => copies.server.get(name),
-    read: (kind, name) => copies[kind].get(name),
-    list: (kind) => copies[kind],
-    index: { serversOf: (instance) => (servers.get(instance) ?? []).toSorted(compareNames) },
-  };
-  return { desired, rows, now };
 }

@@ -1,6 +1,5 @@
 // Computes what subscribers are to be told: what needs a person, what is followed and what is done, compared with what was told before.
 // Pure: the same facts give the same events. docs/decisions/0046.
-import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf } from '../base/wording.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { AlertRow } from '../model/rows.ts';
@@ -60,8 +59,8 @@ const SUBSCRIPTIONS: Readonly<Partial<Record<AttentionItem['kind'], Notification
 };
 
 /** Returns work that finds what has to be told now. */
-export function* newEvents(facts: NotificationFacts): Steps<NewEvents> {
-  const parts = [followedEvents(facts), yield* rolloutEvents(facts), yield* attentionEvents(facts)];
+export function newEvents(facts: NotificationFacts): NewEvents {
+  const parts = [followedEvents(facts), rolloutEvents(facts), attentionEvents(facts)];
   return {
     alerts: new Map(parts.flatMap(({ alerts }) => [...alerts])),
     events: parts.flatMap(({ events }) => events).filter(({ targets }) => targets.length > 0),
@@ -80,22 +79,22 @@ function followedEvents({ alerts, commit, targets, now }: NotificationFacts): Ne
   };
 }
 
-function* rolloutEvents({ alerts, begun, progressOf, targets, now }: NotificationFacts): Steps<NewEvents> {
+function rolloutEvents({ alerts, begun, progressOf, targets, now }: NotificationFacts): NewEvents {
   const open = new Map<string, { readonly commit: string; readonly since: string }>();
-  yield* visitAll(alerts, ([name, { since, data }]) => {
+  for (const [name, { since, data }] of alerts) {
     if (name.startsWith(ROLLOUT)) open.set(name.slice(ROLLOUT.length), { commit: String(data.commit), since });
-  });
+  }
   for (const [instance, commit] of begun) {
     open.set(instance, { commit, since: open.get(instance)?.since ?? momentOf(now) });
   }
   const changed = new Map<string, AlertRow | null>();
   const events: NewNotification[] = [];
-  yield* visitAll(open, ([instance, { commit, since }]) => {
+  for (const [instance, { commit, since }] of open) {
     const name = `${ROLLOUT}${instance}`;
     const { servers, isAtRest } = progressOf(instance);
     if (!isAtRest) {
       if (alerts.get(name)?.data.commit !== commit) changed.set(name, { since, targets: [], data: { commit } });
-      return;
+      continue;
     }
     if (alerts.has(name)) changed.set(name, null);
     const data = { instance, commit, since, servers };
@@ -103,30 +102,30 @@ function* rolloutEvents({ alerts, begun, progressOf, targets, now }: Notificatio
       ...{ type: 'treeline.instance.done', subject: instance, data },
       targets: subscribed(targets, 'done', [instance]),
     });
-  });
+  }
   return { alerts: changed, events };
 }
 
 /** Returns work that finds what has to be told of what needs a person: an end comes for each beginning, and to those who were told of it. */
-export function* attentionEvents(
+export function attentionEvents(
   facts: Pick<NotificationFacts, 'items' | 'alerts' | 'targets' | 'isNew' | 'hasSeen' | 'now'>,
-): Steps<NewEvents> {
+): NewEvents {
   const { items, alerts, targets, isNew, hasSeen, now } = facts;
   const changed = new Map<string, AlertRow | null>();
   const events: NewNotification[] = [];
   const present = new Set(items.map(({ id }) => id));
   /** The instances of sites that are away, as was told, site by site. */
   const away: ReadonlySet<string>[] = [];
-  yield* visitAll(alerts, ([name, { targets: told, data, since }]) => {
+  for (const [name, { targets: told, data, since }] of alerts) {
     const kind = data.kind as AttentionItem['kind'] | undefined;
     if (SITES.includes(kind)) away.push(new Set(data.instances as readonly string[]));
-    if (kind === undefined || present.has(name)) return;
-    if (isNew && !hasSeen(name) && !RECORDED.includes(kind)) return;
+    if (kind === undefined || present.has(name)) continue;
+    if (isNew && !hasSeen(name) && !RECORDED.includes(kind)) continue;
     changed.set(name, null);
     events.push({ type: typeOf(kind, 'resolved'), subject: name, data: { ...data, began: since }, targets: told });
-  });
-  yield* visitAll(items, (item) => {
-    if (alerts.has(item.id) || item.acknowledged !== null || (isNew && isOfToldSite(item, away))) return;
+  }
+  for (const item of items) {
+    if (alerts.has(item.id) || item.acknowledged !== null || (isNew && isOfToldSite(item, away))) continue;
     const { id, kind, instances, servers, reason, since, action } = item;
     const data: JsonMap = {
       ...{ kind, reason, since, action, instances: [...instances] },
@@ -135,7 +134,7 @@ export function* attentionEvents(
     const told = subscribed(targets, SUBSCRIPTIONS[kind] ?? 'attention', instances);
     changed.set(id, { since: momentOf(now), targets: told, data });
     events.push({ type: typeOf(kind, 'firing'), subject: id, data, targets: told });
-  });
+  }
   return { alerts: changed, events };
 }
 

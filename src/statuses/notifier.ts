@@ -3,8 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { createSlices, type RunInSlices } from '../base/slices.ts';
-import { finish } from '../base/steps.ts';
 import { RepeatedErrors } from '../base/throttles.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
@@ -65,7 +63,6 @@ type NamedEvent = readonly [id: string, row: NotificationRow];
 /** A running notifier. */
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #inSlices: RunInSlices;
   readonly #errors: RepeatedErrors;
   /** Records what is to be told. */
   readonly #loop: WokenLoop;
@@ -86,7 +83,6 @@ export class Notifier {
   constructor(options: NotifierOptions) {
     const { clock, ledger, attention } = options;
     this.#options = options;
-    this.#inSlices = createSlices(clock);
     this.#errors = new RepeatedErrors(clock);
     this.#knowsAt = clock.monotonic() + NEW_MS;
     this.#loop = new WokenLoop({ clock, everyMs: REVIEW_MS, work: () => this.#work() });
@@ -159,13 +155,12 @@ export class Notifier {
     const begun = this.#begun;
     this.#begun = new Map();
     const [stored, now] = [ledger.list('alert'), clock.now()];
-    const work = newEvents({
+    const { alerts, events } = newEvents({
       ...{ items: [...items.values()], alerts: stored, commit, begun, targets: subscribers, now },
       progressOf: (instance) => this.#progressOf(instance),
       isNew: clock.monotonic() < this.#knowsAt,
       hasSeen: (id) => this.#seen.has(id),
     });
-    const { alerts, events } = await this.#inSlices(work);
     for (const id of items.keys()) this.#seen.add(id);
     const changes = [...alerts].map(([name, value]): Change => {
       return { kind: 'alert', name, value, expected: stored.get(name) };
@@ -186,7 +181,7 @@ export class Notifier {
     const item = attention.items()?.get(UNSAVED);
     if (item === undefined || this.#unrecorded.length > 0 || ledger.read('alert', UNSAVED) !== undefined) return;
     const facts = { items: [item], alerts: new Map(), targets, isNew: false, hasSeen: () => true, now: clock.now() };
-    const { alerts, events } = finish(attentionEvents(facts));
+    const { alerts, events } = attentionEvents(facts);
     const begun = [...alerts].map(([name, value]): Change => ({ kind: 'alert', name, value, expected: undefined }));
     this.#unrecorded = [...begun, ...this.#notificationsOf(events)];
   }

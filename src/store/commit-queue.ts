@@ -2,8 +2,6 @@
 // commits conflict; the owner of the queue does the writing.
 
 import { invariant } from '../base/invariant.ts';
-import type { RunInSlices } from '../base/slices.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
 import type { NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -30,12 +28,6 @@ export interface WaitingCommit {
   readonly settle: PromiseWithResolvers<void>;
 }
 
-/** A commit that is being checked, and whose changes are being encoded. */
-interface AddedCommit extends Omit<WaitingCommit, 'rows'> {
-  /** Undefined: it was refused. */
-  readonly checked: Promise<Pick<WaitingCommit, 'rows'> | undefined>;
-}
-
 /** Which commits of a group are written. */
 export interface Decision {
   readonly accepted: readonly WaitingCommit[];
@@ -45,12 +37,7 @@ export interface Decision {
 
 /** The commits that wait for the disk. */
 export class CommitQueue {
-  readonly #inSlices: RunInSlices;
-  #waiting: AddedCommit[] = [];
-
-  constructor(inSlices: RunInSlices) {
-    this.#inSlices = inSlices;
-  }
+  #waiting: WaitingCommit[] = [];
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
@@ -61,46 +48,30 @@ export class CommitQueue {
     if (this.#waiting.length >= WAITING_MAX) {
       throw new StoreError(`${WAITING_MAX} commits wait for the disk already. Nothing was saved; try again later.`);
     }
+    const rows = encode(changes);
     const settle = Promise.withResolvers<void>();
-    const checked = this.#inSlices(check(changes)).catch((error: unknown) => {
-      settle.reject(error);
-      return undefined;
-    });
-    this.#waiting.push({ changes, checked, events, settle });
+    this.#waiting.push({ changes, rows, events, settle });
     return settle.promise;
   }
 
-  /** Removes and returns the commits to write next, in the order in which they came; none where all were refused. */
-  async takeGroup(): Promise<WaitingCommit[]> {
-    const group: WaitingCommit[] = [];
+  /** Removes and returns the commits to write next, in the order in which they came. */
+  takeGroup(): WaitingCommit[] {
     let length = 0;
     let count = 0;
-    // Also those that are added meanwhile.
-    for (const { changes, checked, events, settle } of this.#waiting) {
-      const encoded = await checked;
-      if (encoded !== undefined) {
-        length += lengthOf(encoded.rows, events);
-        if (group.length > 0 && length > GROUP_LENGTH_MAX) break;
-        group.push({ changes, rows: encoded.rows, events, settle });
-      }
+    for (const { rows, events } of this.#waiting) {
+      length += lengthOf(rows, events);
+      if (count > 0 && length > GROUP_LENGTH_MAX) break;
       count += 1;
     }
-    this.#waiting.splice(0, count);
-    return group;
+    return this.#waiting.splice(0, count);
   }
 }
 
-/** Returns the changes of a commit as they are kept, if they are few. Throws where one row is named twice. */
-function* check(changes: readonly Change[]): Steps<Pick<WaitingCommit, 'rows'>> {
-  const rows: (readonly KeptRow[])[] = [];
-  const keys = new Set<string>();
-  const isEncoded = changes.length <= ENCODED_AHEAD_MAX;
-  yield* visitAll(changes, (change) => {
-    if (isEncoded) rows.push(keptRows(change, change.expected));
-    keys.add(keyOf(change));
-  });
+/** Returns the changes of a commit as they are kept, if they are few. Throws if one row is named twice. */
+function encode(changes: readonly Change[]): WaitingCommit['rows'] {
+  const keys = new Set(changes.map(keyOf));
   invariant(keys.size === changes.length, 'a commit names no row twice');
-  return { rows: isEncoded ? rows : undefined };
+  return changes.length > ENCODED_AHEAD_MAX ? undefined : changes.map((change) => keptRows(change, change.expected));
 }
 
 /** A commit whose changes are not encoded yet is written alone. */
@@ -127,23 +98,18 @@ export function* changesToKeep({ changes, rows }: WaitingCommit): Generator<read
 }
 
 /** Returns which commits of a group find every row as they expect it, each seeing those before it as written. */
-export function* decideGroup(tables: Tables, group: readonly WaitingCommit[]): Steps<Decision> {
+export function decideGroup(tables: Tables, group: readonly WaitingCommit[]): Decision {
   const written = new Map<string, Rows[RowKind] | undefined>();
   const accepted: WaitingCommit[] = [];
   const refused = new Map<WaitingCommit, ServiceError>();
   for (const commit of group) {
-    const stale: Change[] = [];
-    yield* visitAll(commit.changes, (change) => {
-      if (currentOf(change) !== change.expected) stale.push(change);
-    });
-    if (stale[0] !== undefined) {
-      refused.set(commit, conflictOf(stale[0]));
+    const stale = commit.changes.find((change) => currentOf(change) !== change.expected);
+    if (stale !== undefined) {
+      refused.set(commit, conflictOf(stale));
       continue;
     }
     accepted.push(commit);
-    // Nothing comes after the last one that would have to see it.
-    if (commit === group.at(-1)) continue;
-    yield* visitAll(commit.changes, (change) => written.set(keyOf(change), change.value ?? undefined));
+    for (const change of commit.changes) written.set(keyOf(change), change.value ?? undefined);
   }
   return { accepted, refused };
 

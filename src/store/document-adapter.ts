@@ -1,7 +1,6 @@
 // Defines what keeps lowdb's document in a database, and what all such adapters share: a document is cut into pieces that the
 // database takes one by one, and read from those that it holds.
-import type { RunInSlices } from '../base/slices.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
+import type { Breathe } from '../base/breathe.ts';
 import { isMap, parseJson } from '../model/json.ts';
 import type { Spec } from '../model/spec.ts';
 import { eventOf, keptEvent } from './event-log.ts';
@@ -61,23 +60,24 @@ export type DecideAgain = (changes: SharedChanges) => Promise<NumberedCommit | u
 /** One line of a document: what is kept of a row, or of an event. */
 export type KeptLine = { readonly rows: readonly KeptRow[] } | { readonly event: Piece['events'][number] };
 
-/** Yields lines in pieces of a commit, each made in slices once the one before was taken. */
-export async function* cutIntoPieces(lines: Iterator<KeptLine>, inSlices: RunInSlices): AsyncGenerator<Piece> {
+/** Yields lines in pieces of a commit, each made once the one before was taken. */
+export async function* cutIntoPieces(lines: Iterator<KeptLine>, breathe: Breathe): AsyncGenerator<Piece> {
   for (let isLast = false; !isLast; ) {
     const rows: KeptRow[] = [];
     const events: Piece['events'][number][] = [];
-    isLast = await inSlices(fill(lines, { rows, events }));
+    isLast = fill(lines, { rows, events });
+    await breathe();
     yield { rows, events };
   }
 }
 
 /** Fills a piece, and returns true where nothing comes after it. */
-function* fill(
+function fill(
   lines: Iterator<KeptLine>,
   piece: { readonly rows: KeptRow[]; readonly events: Piece['events'][number][] },
-): Steps<boolean> {
+): boolean {
   let length = 0;
-  for (let count = 1; ; count++) {
+  for (;;) {
     const { done, value } = lines.next();
     if (done === true) return true;
     if ('rows' in value) piece.rows.push(...value.rows);
@@ -85,12 +85,8 @@ function* fill(
     const kept = 'rows' in value ? value.rows : [value.event];
     for (const [, , json] of kept) length += json?.length ?? 0;
     if (length > COMMIT_PIECE_LENGTH) return false;
-    if (count % ROWS_A_STEP === 0) yield;
   }
 }
-
-/** How many rows are encoded before the caller may pause. */
-const ROWS_A_STEP = 100;
 
 /** Yields everything that a document holds. */
 export function* linesToKeep({ tables, events }: StoreDocument): Generator<KeptLine> {
@@ -108,9 +104,9 @@ export class DocumentReader {
     this.#rows = new RowReader(document, path);
   }
 
-  *add({ rows, events }: Piece): Steps<void> {
-    yield* visitAll(rows, (row) => this.#addRow(row));
-    yield* visitAll(events, (event) => this.#document.events.restore([eventOf(event)]));
+  add({ rows, events }: Piece): void {
+    for (const row of rows) this.#addRow(row);
+    this.#document.events.restore(events.map(eventOf));
   }
 
   #addRow(kept: KeptRow): void {

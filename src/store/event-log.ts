@@ -1,6 +1,5 @@
 // Holds the events of the embedded store in memory: numbers them, drops the oldest, returns pages. It does not write them.
 
-import { type Steps, visitAll } from '../base/steps.ts';
 import type {
   EventPage,
   EventRange,
@@ -64,17 +63,14 @@ export class EventLog {
    * Returns these events with ids, without adding them. An id is at least the time in milliseconds, so that it is not
    * used again after a restore, or after the store was lost.
    */
-  *number(events: readonly NewEvent[]): Steps<readonly StoredEvent[]> {
+  number(events: readonly NewEvent[]): readonly StoredEvent[] {
     const numbered: StoredEvent[] = [];
     let last = this.#lastId;
-    yield* visitAll(
-      events,
-      ({ instance, time, resource, from, to, reason: words, commit, client, clientName = null }) => {
-        last = Math.max(last + 1, Date.parse(time));
-        const reason = this.#shared(words);
-        numbered.push({ instance, event: { id: last, time, resource, from, to, reason, commit, client, clientName } });
-      },
-    );
+    for (const { instance, time, resource, from, to, reason: words, commit, client, clientName = null } of events) {
+      last = Math.max(last + 1, Date.parse(time));
+      const reason = this.#shared(words);
+      numbered.push({ instance, event: { id: last, time, resource, from, to, reason, commit, client, clientName } });
+    }
     return numbered;
   }
 

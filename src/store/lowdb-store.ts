@@ -3,10 +3,9 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
+import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { createSlices, type RunInSlices } from '../base/slices.ts';
-import { type Steps, visitAll } from '../base/steps.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../model/rows.ts';
@@ -32,19 +31,14 @@ import { emptyStoreDocument, rowsOf, type StoreDocument, setRow, type Tables } f
 import { NotLeading, StoreError } from './store-error.ts';
 import { storePath, takeOverFormer } from './store-file.ts';
 
-/** To change so many rows in place takes one or two milliseconds; to copy a table that has many more would take longer. */
-const CHANGED_IN_PLACE = 5_000;
-
 /** The log, the clock, and limits that tests lower. */
 export interface LowdbStoreOptions {
   readonly log?: Logger | undefined;
   readonly clock?: Clock;
-  /** More changes than this are made in copies of their tables, which replace them: the step that shows them stays short. */
-  readonly changedInPlace?: number;
   /** Returns what stands between the store and the adapter, for tests that let it fail. */
   readonly adapting?: ((adapter: DocumentAdapter) => DocumentAdapter) | undefined;
-  /** Runs the work of large commits in slices; default: by the machine's clock. */
-  readonly inSlices?: RunInSlices | undefined;
+  /** Lets other work run during large commits; default: by the clock. */
+  readonly breathe?: Breathe | undefined;
 }
 
 /**
@@ -57,13 +51,13 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
   refuseNetwork(path);
   const lock = lockDirectory(path);
   try {
-    const { clock = systemClock, inSlices = createSlices(clock) } = options;
+    const { clock = systemClock, breathe = breatheBy(clock) } = options;
     if (!existsSync(storePath(path))) {
       const folder = await takeOverFormer(path, clock.now());
       if (folder !== undefined)
         options.log?.info({ folder }, 'took over the store of a former version, whose files are kept there');
     }
-    const sqlite = new SqliteAdapter({ path: storePath(path), isReadOnly: false, use: 'store' }, inSlices);
+    const sqlite = new SqliteAdapter({ path: storePath(path), isReadOnly: false, use: 'store' }, breathe);
     return await openStore(path, { ...options, adapter: options.adapting?.(sqlite) ?? sqlite, lock });
   } catch (error) {
     lock[Symbol.dispose]();
@@ -80,7 +74,7 @@ export async function openStore(
   options: LowdbStoreOptions & { readonly adapter: DocumentAdapter; readonly lock?: DirectoryLock },
 ): Promise<LowdbStore> {
   const { adapter, lock, log, clock = systemClock } = options;
-  const { inSlices = createSlices(clock), changedInPlace = CHANGED_IN_PLACE } = options;
+  const { breathe = breatheBy(clock) } = options;
   const database = new Low<StoreDocument>(adapter, emptyStoreDocument());
   try {
     await database.read();
@@ -88,7 +82,7 @@ export async function openStore(
     await adapter.close();
     throw error;
   }
-  return new LowdbStore({ path, adapter, database, lock, log, clock, inSlices, changedInPlace });
+  return new LowdbStore({ path, adapter, database, lock, log, clock, breathe });
 }
 
 interface Parts {
@@ -98,8 +92,7 @@ interface Parts {
   readonly lock: DirectoryLock | undefined;
   readonly log: Logger | undefined;
   readonly clock: Clock;
-  readonly changedInPlace: number;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
 }
 
 /** What is to be saved of a group of commits. */
@@ -132,7 +125,7 @@ export class LowdbStore implements Store {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#queue = new CommitQueue(parts.inSlices);
+    this.#queue = new CommitQueue();
     this.#reader = new RowReader(parts.database.data, parts.path);
   }
 
@@ -214,7 +207,7 @@ export class LowdbStore implements Store {
     await Promise.resolve();
     while (!this.#queue.isEmpty || this.#refreshing !== undefined) {
       if (this.#refreshing !== undefined) await this.#answerRefresh(this.#refreshing);
-      if (!this.#queue.isEmpty) await this.#writeGroup(await this.#queue.takeGroup());
+      if (!this.#queue.isEmpty) await this.#writeGroup(this.#queue.takeGroup());
     }
     this.#writing = undefined;
   }
@@ -275,11 +268,11 @@ export class LowdbStore implements Store {
   }
 
   async #plan(group: readonly WaitingCommit[]): Promise<Plan> {
-    const { inSlices } = this.#parts;
+    const { breathe } = this.#parts;
     const document = this.#document;
-    const { accepted, refused } = await inSlices(decideGroup(document.tables, group));
-    const events = await inSlices(document.events.number(accepted.flatMap((commit) => commit.events)));
-    const pieces = cutIntoPieces(this.#linesOf(accepted, events), inSlices);
+    const { accepted, refused } = decideGroup(document.tables, group);
+    const events = document.events.number(accepted.flatMap((commit) => commit.events));
+    const pieces = cutIntoPieces(this.#linesOf(accepted, events), breathe);
     return { accepted, refused, events, pieces, revision: document.revision + 1 };
   }
 
@@ -297,21 +290,20 @@ export class LowdbStore implements Store {
     const rows: Row[] = [];
     const events: StoredEvent[] = isWhole ? dropAll(this.#document) : [];
     for await (const piece of pieces) {
-      await this.#parts.inSlices(
-        visitAll(piece.rows, (kept) => {
-          const row = this.#reader.read(kept);
-          if (row !== undefined) rows.push(row);
-        }),
-      );
-      await this.#parts.inSlices(visitAll(piece.events, (kept) => events.push(eventOf(kept))));
+      for (const kept of piece.rows) {
+        const row = this.#reader.read(kept);
+        if (row !== undefined) rows.push(row);
+      }
+      events.push(...piece.events.map(eventOf));
+      await this.#parts.breathe();
     }
-    const removed = isWhole ? await this.#parts.inSlices(removeOthers(this.#document, rows)) : [];
+    const removed = isWhole ? removeOthers(this.#document, rows) : [];
     return { revision, rowBytes, rows: rows.concat(removed), events };
   }
 
   /** Rows that did not change stay the very same, so that a commit that expects them is no conflict; not where everything is read. */
   async #showOthers(advance: Advance, options: { readonly isInCommit: boolean }): Promise<void> {
-    const changes = await this.#parts.inSlices(changesBy(advance.rows, this.#document.tables));
+    const changes = changesBy(advance.rows, this.#document.tables);
     const onShown = await this.#prepareOthers(changes, options);
     let followed: Promise<void> | undefined;
     await this.#advance(advance, () => {
@@ -325,14 +317,10 @@ export class LowdbStore implements Store {
   /** Shows what is saved, and calls `onShown` in the same turn. */
   async #advance({ revision, rowBytes, rows, events }: Advance, onShown?: () => void): Promise<void> {
     const document = this.#document;
-    const { changedInPlace, inSlices } = this.#parts;
     try {
-      await inSlices(visitAll(events, (event) => document.events.add([event])));
-      const changed =
-        rows.length > changedInPlace ? await inSlices(changedTables(document.tables, rows)) : document.tables;
-      // All rows change at once, and their writers are told in the same turn: no reader sees half a commit.
-      if (changed === document.tables) for (const row of rows) setRow(changed, row);
-      document.tables = changed;
+      document.events.add(events);
+      // All rows change in one turn, in which their writers are answered: no reader sees half a commit.
+      for (const row of rows) setRow(document.tables, row);
       document.rowBytes = rowBytes;
       document.revision = revision;
       onShown?.();
@@ -375,14 +363,14 @@ function dropAll({ events }: StoreDocument): StoredEvent[] {
   return Array.from(events.instances, (instance) => ({ instance, event: { dropped: ALL_EVENTS } }));
 }
 
-/** Returns work that results in what removes the rows of a document that are not among the given ones. */
-function* removeOthers({ tables }: StoreDocument, rows: readonly Row[]): Steps<readonly Row[]> {
+/** Returns what removes the rows of a document that are not among the given ones. */
+function removeOthers({ tables }: StoreDocument, rows: readonly Row[]): readonly Row[] {
   const kept = new Set<string>();
-  yield* visitAll(rows, ({ kind, name }) => kept.add(`${kind}/${name}`));
+  for (const { kind, name } of rows) kept.add(`${kind}/${name}`);
   const removed: Row[] = [];
-  yield* visitAll(rowsOf(tables), ({ kind, name }) => {
+  for (const { kind, name } of rowsOf(tables)) {
     if (!kept.has(`${kind}/${name}`)) removed.push({ kind, name, value: null });
-  });
+  }
   return removed;
 }
 
@@ -395,28 +383,11 @@ function unshownError(path: string, error: unknown): StoreError {
 }
 
 /** Returns rows that were read as changes of those in the tables. A removed row that was never known is none. */
-function* changesBy(rows: readonly Row[], tables: Tables): Steps<readonly Change[]> {
+function changesBy(rows: readonly Row[], tables: Tables): readonly Change[] {
   const changes: Change[] = [];
-  yield* visitAll(rows, ({ kind, name, value }) => {
+  for (const { kind, name, value } of rows) {
     const expected = tables[kind].get(name);
     if (value !== null || expected !== undefined) changes.push({ kind, name, value, expected } as Change);
-  });
+  }
   return changes;
-}
-
-/** Returns work that results in the tables as they are after these changes. The given ones stay as they are. */
-function* changedTables(tables: Tables, changes: readonly Row[]): Steps<Tables> {
-  const changed = { ...tables };
-  for (const kind of new Set(changes.map((change) => change.kind))) yield* copyTable(changed, kind);
-  yield* visitAll(changes, (change) => setRow(changed, change));
-  return changed;
-}
-
-function* copyTable<Kind extends RowKind>(
-  tables: { -readonly [Each in RowKind]: Tables[Each] },
-  kind: Kind,
-): Steps<void> {
-  const copy: Map<string, Rows[Kind]> = new Map();
-  yield* visitAll(tables[kind], ([name, row]) => copy.set(name, row));
-  Object.assign(tables, { [kind]: copy });
 }

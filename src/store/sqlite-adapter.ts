@@ -3,7 +3,7 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { RunInSlices } from '../base/slices.ts';
+import type { Breathe } from '../base/breathe.ts';
 import { reasonOf } from '../base/wording.ts';
 import type { DatabaseUse } from './database.ts';
 import type { Reply, Request, Requests, ThreadError } from './database-thread.ts';
@@ -17,14 +17,14 @@ const THREAD = `${fileURLToPath(new URL('./database-thread', import.meta.url))}$
 /** A thread with an open database; `close` ends it. */
 export class SqliteAdapter implements DocumentAdapter {
   readonly #use: DatabaseUse;
-  readonly #inSlices: RunInSlices;
+  readonly #breathe: Breathe;
   readonly #worker = new Worker(THREAD, { resourceLimits: { maxYoungGenerationSizeMb: 8 } });
   #waiting: PromiseWithResolvers<unknown> | undefined;
   #broken: StoreError | undefined;
 
-  constructor(use: DatabaseUse, inSlices: RunInSlices) {
+  constructor(use: DatabaseUse, breathe: Breathe) {
     this.#use = use;
-    this.#inSlices = inSlices;
+    this.#breathe = breathe;
     this.#worker.unref();
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (error) => this.#break(reasonOf(error)));
@@ -36,13 +36,14 @@ export class SqliteAdapter implements DocumentAdapter {
     document.revision = await this.#request('open', { use: this.#use });
     const reader = new DocumentReader(document, this.#use.path);
     for (let batch = await this.#request('next', {}); batch !== undefined; batch = await this.#request('next', {})) {
-      await this.#inSlices(reader.add(batch));
+      reader.add(batch);
+      await this.#breathe();
     }
     return document;
   }
 
   async write(document: StoreDocument): Promise<void> {
-    await this.#save(document.revision, cutIntoPieces(linesToKeep(document), this.#inSlices), 'whole');
+    await this.#save(document.revision, cutIntoPieces(linesToKeep(document), this.#breathe), 'whole');
   }
 
   commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved> {

@@ -6,8 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { RunInSlices } from '../base/slices.ts';
-import { finish } from '../base/steps.ts';
+import { withoutPause } from '../base/breathe.ts';
 import { reasonOf, whyUnusable } from '../base/wording.ts';
 import type { Change } from '../model/rows.ts';
 import type { DatabaseUse } from './database.ts';
@@ -21,8 +20,6 @@ import { StoreError } from './store-error.ts';
 
 /** The files that SQLite keeps beside one. */
 const BESIDE = ['-wal', '-shm', '-journal'];
-/** Nothing else runs in the process of a command. */
-const atOnce: RunInSlices = async (steps) => finish(steps);
 
 /** Returns the path of the file of a store. */
 export function storePath(directory: string): string {
@@ -197,7 +194,7 @@ async function writeFile(
     );
   await removeAside();
   try {
-    const adapter = new SqliteAdapter({ path: aside, isReadOnly: false, use: 'backup' }, atOnce);
+    const adapter = new SqliteAdapter({ path: aside, isReadOnly: false, use: 'backup' }, withoutPause);
     try {
       await adapter.read();
       await adapter.write(document);
@@ -214,7 +211,7 @@ async function writeFile(
 }
 
 async function readFile(use: DatabaseUse): Promise<StoreDocument> {
-  const adapter = new SqliteAdapter(use, atOnce);
+  const adapter = new SqliteAdapter(use, withoutPause);
   try {
     return await adapter.read();
   } finally {

@@ -2,7 +2,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { clientTurns } from '../../src/api/client-turns.ts';
-import type { Steps } from '../../src/base/steps.ts';
 
 let clients = 0;
 
@@ -60,47 +59,3 @@ test('nobody waits for a share where nothing is urgent, nor after that', async (
   for (let turn = 0; turn < 10; turn += 1) await setImmediate();
   expect(done).toEqual([heavy]);
 });
-
-test('long work for a client is done in its turns, and keeps no other waiting', async () => {
-  const client = clientAfter(0);
-  let steps = 0;
-  let isHeld = true;
-  function* untilReleased(): Steps<number> {
-    while (isHeld) {
-      steps += 1;
-      yield;
-    }
-    return steps;
-  }
-  const made = clientTurns.make(client, untilReleased());
-  const done = doneOf('another', client);
-  await expect.poll(() => done).toEqual(['another', client]);
-  expect(steps).toBeGreaterThan(0);
-  isHeld = false;
-  expect(await made).toBe(steps);
-});
-
-test('long work waits for a share like all work, and rejects as it throws', async () => {
-  const urgent = beUrgent();
-  const client = clientAfter(0);
-  let isMade = false;
-  const made = clientTurns.make(client, longWork(100)).then(() => {
-    isMade = true;
-  });
-  const done = doneOf(client);
-  await expect.poll(() => done).toEqual([client]);
-  expect(isMade).toBe(false);
-  urgent.isOver = true;
-  await made;
-  await expect(clientTurns.make(client, failing())).rejects.toThrow('it cannot be made');
-});
-
-function* longWork(ms: number): Steps<void> {
-  work(ms);
-  yield;
-}
-
-function* failing(): Steps<void> {
-  yield;
-  throw new Error('it cannot be made');
-}

@@ -6,7 +6,6 @@ import type { FollowedLeader } from '../../src/api/forward.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
-import { withResult } from '../../src/base/steps.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { RequestInbox } from '../../src/store/postgres/request-inbox.ts';
@@ -116,8 +115,7 @@ describe('progress', () => {
   beforeEach(() => {
     const { overview, why } = leader.operator;
     onTestFinished(() => void Object.assign(leader.operator, { overview, why }));
-    leader.operator.overview = (_by, lag) =>
-      withResult({ ...leader.operator.status, leader: LED, ...(lag && { lag }) });
+    leader.operator.overview = (_by, lag) => ({ ...leader.operator.status, leader: LED, ...(lag && { lag }) });
     leader.operator.why = (_by, _instance, lag) => ({ ...WHY, leader: LED, ...(lag && { lag }) });
   });
 

@@ -10,7 +10,6 @@ import { carryOutForwarded } from '../../src/api/carry-out.ts';
 import { EventStreams } from '../../src/api/event-streams.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
-import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
 import { judgeRequest } from '../../src/service/write/judge-writes.ts';
@@ -308,13 +307,13 @@ async function start(estate: Estate): Promise<Controller> {
       mode: 'commit',
       async submit(draft, order) {
         const desired = core.current.get();
-        if (desired !== undefined) finish(judgeRequest({ draft, order }, desired));
+        if (desired !== undefined) judgeRequest({ draft, order }, desired);
         return { commit: null, branch: null };
       },
     },
     preview: async (draft, order) => {
       const desired = core.current.get();
-      if (desired !== undefined) finish(judgeRequest({ draft, order }, desired));
+      if (desired !== undefined) judgeRequest({ draft, order }, desired);
       return { diff: '', servers: [] };
     },
     approveDeletes: async () => async () => undefined,

@@ -8,18 +8,20 @@ import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { Credential } from '../../src/base/development-pki.ts';
-import type { Steps } from '../../src/base/steps.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Caller } from '../../src/service/caller.ts';
 import { pickCases } from '../support/count-runs.ts';
 import { createCrl } from '../support/create-crl.ts';
+import { heldList } from '../support/held-list.ts';
 import { EXCEPTIONS, pathsOf, ROUTES, type Row } from '../support/route-table.ts';
 import { COMMIT, INSTANCE, RECORD, TEMPLATE } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 const YEARS_MS = 50 * 365 * 24 * 60 * 60 * 1000;
 const MIB = 2 ** 20;
+/** The methods of the reader whose lists are written item by item. */
+const WRITTEN_LISTS = ['instances', 'objects', 'nodes'];
 /** In the order of a row's statuses. */
 const ROLES = ['administrator', 'automation-endpoint', 'proxy'] as const;
 /** They are carried out at once, when the body is there: nothing waits in between. */
@@ -86,7 +88,7 @@ const gate = {
   isClosed: false,
   /** The services that were called since, with their arguments. */
   calls: [] as { readonly name: string; readonly given: readonly unknown[] }[],
-  /** How many calls have come to the gate while it was closed. */
+  /** How often something has come to the gate while it was closed. */
   waiting: 0,
   opened: Promise.withResolvers<void>(),
   close(): void {
@@ -106,9 +108,7 @@ function gateAll(service: object): void {
       gate.calls.push({ name, given });
       const result: unknown = method(...given);
       if (result instanceof Promise) return waitFor(result);
-      return typeof result === 'object' && result !== null && 'next' in result
-        ? stepsOf(result as Steps<unknown>)
-        : result;
+      return Array.isArray(result) && WRITTEN_LISTS.includes(name) ? heldList(result, isHeld) : result;
     };
     Object.assign(service, { [name]: gated });
   }
@@ -122,10 +122,10 @@ async function waitFor(result: Promise<unknown>): Promise<unknown> {
   return await result;
 }
 
-function* stepsOf(result: Steps<unknown>): Steps<unknown> {
+/** Is asked before each item of a list that is written. */
+function isHeld(): boolean {
   if (gate.isClosed) gate.waiting += 1;
-  while (gate.isClosed) yield;
-  return yield* result;
+  return gate.isClosed;
 }
 
 interface Asked {
@@ -280,8 +280,7 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
         api.reader.list.map(({ description }) => ({ ...instance, summary: description })),
       );
       api.operator.status = { ...before.status, instances };
-      api.reader.nodes = function* () {
-        yield;
+      api.reader.nodes = () => {
         return api.reader.list.map(({ description }, index) => {
           const record = { ...RECORD, description };
           return {

@@ -12,8 +12,8 @@ import type { AgentAction } from '../../src/agents/agent.ts';
 import type { AnswerText } from '../../src/api/answer.ts';
 import { clientTurns } from '../../src/api/client-turns.ts';
 import { SentAnswers, sentAnswers } from '../../src/api/sent-answers.ts';
-import type { Steps } from '../../src/base/steps.ts';
 import type { InstanceView } from '../../src/service/read/instance-views.ts';
+import { heldList } from '../support/held-list.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { INSTANCE } from '../support/sample-reader.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
@@ -165,15 +165,11 @@ it.each([
   const { reader } = api;
   let asked = 0;
   let isHeld = true;
-  function* held(): Steps<readonly never[]> {
-    while (isHeld) yield;
-    return [];
-  }
   const { [name]: original } = reader;
   onTestFinished(() => void Object.assign(reader, { [name]: original }));
-  const ask = (): Steps<readonly never[]> => {
+  const ask = () => {
     asked += 1;
-    return held();
+    return heldList<unknown>(original(), () => isHeld);
   };
   Object.assign(reader, { [name]: ask });
   const first = api.request(path);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { heldList } from '../support/held-list.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
 let api: TestApi;
@@ -11,19 +12,15 @@ beforeAll(async () => {
 });
 afterAll(() => api.api.close());
 
-/** Has the lists of recorded servers made only once they are released, and tells how many are at work. */
+/** Has the lists of recorded servers written only once they are released, and counts those that were asked for. */
 function holdLists(): { readonly asked: () => number; readonly release: () => void } {
   const { recorded } = api.operator;
   let asked = 0;
   let isHeld = true;
   onTestFinished(() => void Object.assign(api.operator, { recorded }));
-  function* held(): ReturnType<typeof recorded> {
-    while (isHeld) yield;
-    return yield* recorded();
-  }
-  api.operator.recorded = () => {
+  api.operator.recorded = (by) => {
     asked += 1;
-    return held();
+    return { ...recorded(by), lifted: heldList(['shop'], () => isHeld) };
   };
   return {
     asked: () => asked,

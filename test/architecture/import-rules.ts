@@ -17,7 +17,7 @@ export const PURE: readonly string[] = [
 ];
 
 /** The files of base/ that are pure too. */
-const PURE_BASE = ['invariant', 'lists', 'pattern', 'steps', 'wording'].map((name) => `base/${name}.ts`);
+const PURE_BASE = ['breathe', 'invariant', 'lists', 'pattern', 'wording'].map((name) => `base/${name}.ts`);
 
 /** Returns true for a file of a pure stage, or one that pure stages use; what only commands use is pure in import/. */
 export function isPure(path: string): boolean {
@@ -49,7 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'base',
   ],
   programs: ['model', 'base'],
-  'repository/git': ['base/invariant.ts', 'base/slices.ts', 'programs'],
+  'repository/git': ['base/invariant.ts', 'base/breathe.ts', 'base/clock.ts', 'programs'],
   repository: ['model', 'repository/git', 'base'],
   store: ['model', 'base'],
   providers: ['model', 'programs', 'base'],

@@ -1,7 +1,6 @@
 // How alike two files are, and which of the added ones are looked at. test/reconcile/hand-over.test.ts has what follows.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { blobsToCompare, type GoneFile, reappearing, similarity } from '../../src/catalog/reappearing.ts';
 import { snapshotOf } from './snapshots.ts';
 
@@ -68,13 +67,13 @@ describe('the files that are compared', () => {
 
   it('are no instances, links and binary files', () => {
     const binary = snapshotOf({ a: `${TEN}\0`, 'stacks/instances/eu/a.yaml': TEN, b: TEN }, { modes: { b: '120000' } });
-    expect([...finish(reappearing(GONE, binary))]).toEqual([]);
+    expect([...reappearing(GONE, binary)]).toEqual([]);
   });
 
   it('are none for a file that was moved to another folder', () => {
     const moved = snapshotOf({ a: TEN, 'stacks/instances/eu/shop.yaml': 'x' });
-    expect([...finish(reappearing(GONE, moved))]).toEqual([]);
-    expect([...finish(reappearing(GONE, snapshotOf({ a: TEN })))]).toEqual(['a']);
+    expect([...reappearing(GONE, moved)]).toEqual([]);
+    expect([...reappearing(GONE, snapshotOf({ a: TEN }))]).toEqual(['a']);
   });
 
   it('are compared up to a limit for one commit', () => {

@@ -10,7 +10,6 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pageWords } from '../../src/api/page/page.ts';
 import { createAuthority, issueClientCertificate, type KeyPair } from '../../src/base/development-pki.ts';
-import { finish, withResult } from '../../src/base/steps.ts';
 import { CommandFailure } from '../../src/cli/command-failure.ts';
 import { addOperationCommands } from '../../src/cli/operation-commands.ts';
 import { addStatusCommand } from '../../src/cli/status-command.ts';
@@ -512,7 +511,7 @@ describe('treeline status --wait', () => {
       const [status = 'Done', counts = {}] = statuses[Math.min(asked, statuses.length - 1)] ?? [];
       const { summary } = WHY;
       const shop = { name: 'shop', status, summary, counts };
-      return withResult({ ...api.operator.status, instances: statuses.length === 0 ? [] : [shop] });
+      return { ...api.operator.status, instances: statuses.length === 0 ? [] : [shop] };
     };
   }
 
@@ -529,7 +528,7 @@ describe('treeline status --wait', () => {
     expect(told).toBe(`waiting until ${OID} is followed\nshop: In progress\nshop: Done\n`);
     const shop = { status: 'Done', summary: '', counts: {} } as const;
     const instances = Array.from({ length: 25 }, (_, index) => ({ ...shop, name: `shop-${index}` }));
-    api.operator.overview = () => withResult({ ...api.operator.status, instances });
+    api.operator.overview = () => ({ ...api.operator.status, instances });
     const many = (await stderrOf(() => run('status', '--wait', OID, ...options()))).split('\n');
     expect([many.length, ...many.slice(10)]).toEqual([13, 'shop-9: Done', 'and 15 more have changed', '']);
   });
@@ -560,11 +559,10 @@ describe('treeline status --wait', () => {
     answering(['Done', { done: 1 }]);
     const { overview } = api.operator;
     api.commits.reached = () => Promise.reject(new ServiceError('not_ready', 'not followed'));
-    api.operator.overview = (by) =>
-      withResult({
-        ...finish(overview(by)),
-        newest: { commit: OID, reason: 'it is wrong', since: '', action: 'treeline problems' },
-      });
+    api.operator.overview = (by) => ({
+      ...overview(by),
+      newest: { commit: OID, reason: 'it is wrong', since: '', action: 'treeline problems' },
+    });
     const told = await stderrOf(() => run('status', '--wait', OID, ...options()));
     expect([process.exitCode, told]).toEqual([
       1,
@@ -577,7 +575,7 @@ describe('treeline status --wait', () => {
     const { overview } = api.operator;
     api.commits.reached = () => Promise.reject(new ServiceError('not_ready', 'not followed'));
     const repository = { reason: 'git.example cannot be reached\nfatal: no route', since: '2026-11-20T10:13:57.000Z' };
-    api.operator.overview = (by) => withResult({ ...finish(overview(by)), repository });
+    api.operator.overview = (by) => ({ ...overview(by), repository });
     const told = await stderrOf(() => run('status', '--wait', OID, '--timeout', '2', ...options()));
     expect(told.split('\n')).toEqual([
       `waiting until ${OID} is followed`,
@@ -612,7 +610,7 @@ describe('treeline status --wait', () => {
     let asked = 0;
     api.operator.overview = (by) => {
       asked += 1;
-      return asked < 3 ? overview(by) : withResult({ ...finish(overview(by)), instances: [] });
+      return asked < 3 ? overview(by) : { ...overview(by), instances: [] };
     };
     expect(await run('status', 'shop', '--wait', OID, ...options())).toBe('shop: gone\n');
     expect(process.exitCode).toBeUndefined();

@@ -1,7 +1,6 @@
 // Counts that the cost of admission grows with the servers and needs of units, and that an invalid unit is not built again
 // without a change.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { didYouMean } from '../../src/base/wording.ts';
 import { admitInstances } from '../../src/desired/admit.ts';
 import { judgeDeletions } from '../../src/desired/deletions.ts';
@@ -32,7 +31,7 @@ function readsOf(shape: Shape, size: number, before?: Shape): number {
   const { candidates } = desiredOf(shape, size);
   const baseline = before === undefined ? EMPTY_BASELINE : desiredOf(before, size);
   const read = new Map([...candidates].map(([key, unit]) => [key, counted(unit)]));
-  finish(admitInstances({ candidates: read, undetermined: [] }, baseline));
+  admitInstances({ candidates: read, undetermined: [] }, baseline);
   return reads;
 }
 

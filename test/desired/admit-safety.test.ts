@@ -1,6 +1,5 @@
 // Tests the admission of deletes: held ones, protected ones, and the instances that wait because of them.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { admitInstances, type Safety } from '../../src/desired/admit.ts';
 import type { DeletionFacts } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
@@ -144,9 +143,7 @@ describe('what does not count as deleted', () => {
   it('a server of an instance that is wrong and of which no right version is known', () => {
     const desired = commit(started({ a: WRONG, b: one('z') }), {});
     const owners = new Map([...desired.owners, ['x', 'stack-instance/a']]);
-    const admission = finish(
-      admitInstances({ ...desired, undetermined: [] }, { ...desired, owners }, safety({ limit: 0 })),
-    );
+    const admission = admitInstances({ ...desired, undetermined: [] }, { ...desired, owners }, safety({ limit: 0 }));
     expect(admission.held.size).toBe(0);
     expect([...admission.refused]).toEqual(['stack-instance/a']);
   });
@@ -381,9 +378,7 @@ it('ends where a protected instance in force was put together wrongly, and leave
   const units = new Map([...a.units, ...b.units]);
   const owners = new Map([['x', 'stack-instance/b']]);
   const newest = commit(stacksRepository(), { a: one('z'), b: one('x') });
-  const admitted = finish(
-    admitInstances({ ...newest, undetermined: [] }, { ...newest, units, owners }, safety({ limit: 0 })),
-  );
+  const admitted = admitInstances({ ...newest, undetermined: [] }, { ...newest, units, owners }, safety({ limit: 0 }));
   expect([...admitted.owners]).toEqual([['x', 'stack-instance/b']]);
   expect([...admitted.refused]).toEqual(['stack-instance/a']);
   expect(admitted.problems.map(({ code }) => code)).toEqual(['protected_instance', 'server_name_taken']);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { admitInstances } from '../../src/desired/admit.ts';
-import { buildInstances } from '../../src/desired/candidates.ts';
+import { InstanceBuilder } from '../../src/desired/candidates.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import { describeProblems } from '../support/entries.ts';
 import type { TextChanges } from '../support/text-repository.ts';
@@ -291,7 +290,7 @@ describe('versions that are said to be in force and clash', () => {
     const units = new Map([...a.units, ...b.units]);
     const baseline = { ...EMPTY_BASELINE, units, owners: new Map([['x', 'stack-instance/a']]) };
     const wrong = follow({ a: WRONG, b: WRONG, c: one('z') });
-    const { owners, refused, problems } = finish(admitInstances({ ...wrong, undetermined: [] }, baseline));
+    const { owners, refused, problems } = admitInstances({ ...wrong, undetermined: [] }, baseline);
     expect([...owners].sort()).toEqual([
       ['x', 'stack-instance/a'],
       ['z', 'stack-instance/c'],
@@ -369,14 +368,20 @@ describe('a defect of ours in one file', () => {
     const entry = { ...(desired.catalog.instances.get('a') ?? raise()) };
     const broken = { ...entry, object: new Proxy(entry.object ?? raise(), { get: () => raise('out of cheese') }) };
     const catalog = { ...desired.catalog, instances: new Map([...desired.catalog.instances, ['a', broken]]) };
-    const { units } = finish(buildInstances(catalog, new Map(), undefined));
+    const { units } = built(catalog);
     expect(describeProblems(units.get('stack-instance/a')?.problems ?? [])).toEqual([
       'a.yaml:1:1 internal_error: Treeline failed on this file: out of cheese (this is a defect of Treeline: report it with this text and the file; everything else goes on) [a]',
     ]);
     expect(units.get('stack-instance/b')?.servers.size).toBe(1);
-    const again = finish(buildInstances(catalog, new Map(), { candidates: units }));
+    const again = built(catalog, { candidates: units });
     expect(again.built).toBe(1);
   });
+
+  function built(...[catalog, earlier]: [DesiredState['catalog'], Pick<DesiredState, 'candidates'>?]): InstanceBuilder {
+    const builder = new InstanceBuilder(catalog, new Map(), earlier);
+    for (const named of catalog.instances) builder.add(named);
+    return builder;
+  }
 
   function raise(message = 'not there'): never {
     throw new Error(message);

@@ -1,7 +1,6 @@
 // Tests which commits are admitted by what is active already, that admission comes to the same result, and that servers of
 // instances that did not change are not looked at.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { type AdmittedInstances, admitInstances, keepAdmission, type Safety } from '../../src/desired/admit.ts';
 import type { DeletionFacts } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
@@ -55,8 +54,8 @@ describe('carried over', () => {
     ['another content during a replacement', { [SHOP]: `${one('web')}description: x\n` }, safetyWith(underWay)],
   ])('%s', (_what, changes, safety = safetyWith()) => {
     const { baseline, candidates } = proposalOf(changes);
-    const carried = finish(keepAdmission({ candidates, undetermined: [] }, baseline, safety));
-    const admitted = finish(admitInstances({ candidates, undetermined: [] }, baseline, safety));
+    const carried = keepAdmission({ candidates, undetermined: [] }, baseline, safety);
+    const admitted = admitInstances({ candidates, undetermined: [] }, baseline, safety);
     expect(carried && plain(carried)).toEqual(plain(admitted));
     expect(carried?.holdsFor(safety)).toBe(true);
     expect(carried?.holdsFor(safetyWith({ ...underWay, limit: 0 }))).toBe(
@@ -78,7 +77,7 @@ describe('left to admission', () => {
     ['a full store', {}, safetyWith({}, 2 * ROWS_BYTES_MAX)],
   ])('%s', (_what, changes, safety = safetyWith()) => {
     const { baseline, candidates } = proposalOf(changes);
-    expect(finish(keepAdmission({ candidates, undetermined: [] }, baseline, safety))).toBeUndefined();
+    expect(keepAdmission({ candidates, undetermined: [] }, baseline, safety)).toBeUndefined();
   });
 });
 
@@ -87,9 +86,7 @@ it('leaves to admission what was refused, though its version is active: what it 
   repository.commit(FILES);
   const baseline = repository.commit({ [instanceFile('db')]: null });
   expect([...baseline.invalid]).toEqual(['app']);
-  expect(
-    finish(keepAdmission({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith())),
-  ).toBeUndefined();
+  expect(keepAdmission({ candidates: baseline.candidates, undetermined: [] }, baseline, safetyWith())).toBeUndefined();
 });
 
 /** Servers that count how often they are listed or looked up. */
@@ -130,7 +127,7 @@ it('looks at no servers of instances that did not change', () => {
   // The first time, the sizes of their specs are measured.
   for (let round = 0; round < 2; round += 1) {
     for (const servers of counted.values()) servers.looks = 0;
-    expect(finish(keepAdmission({ candidates: proposed, undetermined: [] }, active, safetyWith()))).toBeDefined();
+    expect(keepAdmission({ candidates: proposed, undetermined: [] }, active, safetyWith())).toBeDefined();
   }
   const looked = [...counted].filter(([, { looks }]) => looks > 0).map(([key]) => key);
   expect(looked).toEqual(['stack-instance/shop']);

@@ -1,8 +1,8 @@
 // Tests the activation of a desired state: one commit of the store, shown only after it, and every concerned server enqueued.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
-import { createSlices, type RunInSlices } from '../../src/base/slices.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { activate } from '../../src/follow/activate.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
@@ -16,12 +16,12 @@ import { deletionFacts } from '../desired/facts.ts';
 import { instanceFile, one, stacksRepository, TEMPLATES, two } from '../desired/stacks.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
+import { pausing } from '../support/pausing.ts';
 import { PLACE } from '../support/rows.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import type { TextChanges } from '../support/text-repository.ts';
 import { TextSource } from '../support/text-source.ts';
 
-/** A store that can be told to fail. */
+/** A store whose commits fail while it is broken. */
 class FragileStore extends MemoryStore {
   isBroken = false;
 
@@ -37,18 +37,19 @@ function open() {
   const store = new FragileStore();
   const current = new CurrentState();
   const gate = new CommitGate();
-  const ledger = new Ledger(store, runAtOnce);
+  const ledger = new Ledger(store, withoutPause);
   const lines: JsonMap[] = [];
   const enqueued: string[][] = [];
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) });
   let names: string[] = [];
   const reconciler = { enqueue: (more: Iterable<string>) => void names.push(...more) };
   const clock = new ManualClock();
-  const inSlices = createSlices(clock);
   /** Servers that a failed activation enqueues are among those of the next one. */
   async function activateCommit(desired: DesiredState, before?: DesiredState): Promise<void> {
     const activation = { operation: 'o1', log, before, place: PLACE };
-    await gate.exclusive(() => activate({ ledger, current, reconciler, clock, inSlices }, { desired }, activation));
+    await gate.exclusive(() =>
+      activate({ ledger, current, reconciler, clock, breathe: withoutPause }, { desired }, activation),
+    );
     enqueued.push(names.sort());
     names = [];
   }
@@ -148,37 +149,29 @@ it('a server that goes keeps its last record, with the time of its last update',
   });
 });
 
-describe('in slices', () => {
-  /** Calls `between` in each pause; every step is followed by one. */
+describe('while other work runs', () => {
+  /** Calls `between` in each pause. */
   function openPaused(between: () => void) {
     const parts = open();
     const { store, current, gate } = parts;
-    const inSlices: RunInSlices = async (steps) => {
-      for (;;) {
-        const step = steps.next();
-        if (step.done === true) return step.value;
-        await setImmediate();
-        between();
-      }
-    };
-    const ledger = new Ledger(store, inSlices);
+    const breathe = pausing(between);
+    const ledger = new Ledger(store, breathe);
     const enqueued: string[] = [];
     const reconciler = { enqueue: (names: Iterable<string>) => void enqueued.push(...names) };
     const log = createLog('silent', { write: () => undefined });
     const activateCommit = (desired: DesiredState, before?: DesiredState): Promise<void> =>
       gate.exclusive(() =>
         activate(
-          { ledger, current, reconciler, clock: new ManualClock(), inSlices },
+          { ledger, current, reconciler, clock: new ManualClock(), breathe },
           { desired },
           {
             ...{ operation: 'o1', log, before, place: PLACE },
           },
         ),
       );
-    return { ...parts, ledger, enqueued, activateCommit, reconciler, inSlices };
+    return { ...parts, ledger, enqueued, activateCommit, reconciler, breathe };
   }
 
-  /** More rows than one step looks at. */
   const MANY = Object.fromEntries(
     Array.from({ length: 125 }, (_, index) => [instanceFile(`i-${index}`), two(`s-${index}`, `t-${index}`)]),
   );

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { HeldDeletes } from '../../src/desired/deletions.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import {
@@ -150,7 +149,7 @@ describe('a roll-out', () => {
   function openIn(rows: readonly ServerRow[]): OpenRollouts {
     const index = new RowIndex();
     for (const [number, row] of rows.entries()) index.follow(`web-${number}`, undefined, row);
-    return finish(openRollouts(index, []));
+    return openRollouts(index, []);
   }
 
   it('counts rows as they will be', () => {
@@ -162,16 +161,14 @@ describe('a roll-out', () => {
       { kind: 'server', name: 'web-1', value: after, expected: before },
       { kind: 'server', name: 'web-3', value: after, expected: undefined },
     ];
-    expect([...finish(openRollouts(index, changes)).updates]).toEqual([
+    expect([...openRollouts(index, changes).updates]).toEqual([
       ['c1', 1],
       ['c2', 2],
     ]);
     expect([
-      ...finish(
-        openRollouts(index, [
-          { ...changes[0], name: 'web-1', value: open('c1', { applied: LARGE }) } as ServerRowChange,
-        ]),
-      ).updates,
+      ...openRollouts(index, [
+        { ...changes[0], name: 'web-1', value: open('c1', { applied: LARGE }) } as ServerRowChange,
+      ]).updates,
     ]).toEqual([['c1', 1]]);
   });
 

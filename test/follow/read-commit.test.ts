@@ -1,7 +1,7 @@
 // Others are served while the files of a large commit are parsed.
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createSlices, WORK_SLICE_MS } from '../../src/base/slices.ts';
+import { breatheBy, TURN_MS } from '../../src/base/breathe.ts';
 import { EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import { deriveAt } from '../../src/follow/read-commit.ts';
 import { TREE } from '../catalog/snapshots.ts';
@@ -15,15 +15,15 @@ test('others have their turn between any two files', async () => {
   const commit = source.commit({ 'tree.yaml': TREE, ...Object.fromEntries(files) });
   let turns = 0;
   let now = 0;
-  const inSlices = createSlices({
-    // Each step uses up its slice.
-    monotonic: () => (now += WORK_SLICE_MS),
+  const breathe = breatheBy({
+    // Each file takes a whole turn.
+    monotonic: () => (now += TURN_MS),
     nextTurn: async () => {
       turns += 1;
       await setImmediate();
     },
   });
-  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, inSlices });
+  const derivation = await deriveAt(source, commit, { baseline: EMPTY_BASELINE, breathe });
   expect(derivation.isFollowed).toBe(true);
   expect(turns).toBeGreaterThanOrEqual(FILES);
 });

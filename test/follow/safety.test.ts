@@ -1,6 +1,7 @@
 // Tests the facts about deletes that are collected from the rows and from the commits that are followed.
 
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { approvedCountOf, readSafety } from '../../src/follow/safety.ts';
 import type { Change } from '../../src/model/rows.ts';
 import type { Spec } from '../../src/model/spec.ts';
@@ -9,7 +10,6 @@ import type { Commit } from '../../src/repository/source.ts';
 import { at, LARGE, NOW, rowIn, SMALL, specOf } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { processorMs } from '../support/processor-time.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 
 function commit(message: string, name = 'c'): Commit {
   return { oid: name, time: '2026-11-20T10:00:00Z', author: '', message, parents: [] };
@@ -72,7 +72,7 @@ describe('the facts', () => {
   const budget = { percent: 10, least: 1, most: 20 };
 
   async function ledgerOf(...changes: readonly Change[]): Promise<Ledger> {
-    const ledger = new Ledger(new MemoryStore(), runAtOnce);
+    const ledger = new Ledger(new MemoryStore(), withoutPause);
     await ledger.commit(changes);
     return ledger;
   }

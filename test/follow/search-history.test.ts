@@ -1,6 +1,6 @@
 // A first start derives the newest commit once, where nothing is wrong in it.
 import { expect, test } from 'vitest';
-import { createSlices } from '../../src/base/slices.ts';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import { deriveAt } from '../../src/follow/read-commit.ts';
 import { formerServers, searchHistory } from '../../src/follow/search-history.ts';
@@ -87,7 +87,7 @@ async function former(source: TextSource, commit: string, clock = new ManualCloc
   };
   const desired = await searchHistory(source, commit);
   if (desired === undefined) throw new Error('nothing is followed');
-  const found = await formerServers(desired, { source: reader, inSlices: createSlices(clock), clock });
+  const found = await formerServers(desired, { source: reader, breathe: withoutPause, clock });
   return { files, found, owners: Object.fromEntries(found.baseline.owners) };
 }
 

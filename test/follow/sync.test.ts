@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
+import { withoutPause } from '../../src/base/breathe.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
@@ -7,7 +7,6 @@ import { Ledger } from '../../src/reconcile/ledger.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { PLACE } from '../support/rows.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
 const BASE = {
@@ -26,14 +25,15 @@ const PRINTER = 'types/clientcert/printer.yaml';
 
 /** Takes desired states into a store, one after the other, as the follower does. */
 class Books {
-  readonly store = new Ledger(new MemoryStore(), runAtOnce);
+  readonly store = new Ledger(new MemoryStore(), withoutPause);
   #before: DesiredState | undefined;
 
   /** Takes one, and returns what changed, as `<kind> <name>`; a removed row begins with `-`. */
   async take(desired: DesiredState, { isRestart = false } = {}): Promise<string[]> {
     const lastRecord = (server: string, { updated }: ServerRow) => ({ [server]: { ...FAREWELL, value: updated } });
     const before = isRestart ? undefined : this.#before;
-    const changes = finish(syncChanges(this.store, { desired, place: PLACE, before, now: NOW, lastRecord }));
+    const sync = { desired, place: PLACE, before, now: NOW, lastRecord, breathe: withoutPause };
+    const changes = await syncChanges(this.store, sync);
     await this.store.commit(changes);
     this.#before = desired;
     return changes.map(({ kind, name, value }) => `${value === null ? '-' : ''}${kind} ${name}`).sort();

@@ -1,9 +1,9 @@
 // A standby becomes the leader: it goes on from what it shows, where that is what is recorded; and a leader becomes a standby again.
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import { StandbyFollower, type StandbyFollowerOptions, showAllWritten } from '../../src/follow/standby-follower.ts';
 import { Core } from '../reconcile/core.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { allReads, lead, MirrorStore, ReplicaSource, Standby } from '../support/standby.ts';
 import { A, OTHER, START, servers } from './two-instances.ts';
 
@@ -28,7 +28,7 @@ async function started(): Promise<Scene> {
 
 function partsOf({ ledger, current, store }: Standby, { core, source, lines }: Scene): StandbyFollowerOptions {
   return {
-    ...{ ledger, current, source, clock: core.clock, inSlices: runAtOnce, refresh: () => store.refresh() },
+    ...{ ledger, current, source, clock: core.clock, breathe: withoutPause, refresh: () => store.refresh() },
     log: createLog('info', { write: (line) => lines.push(line) }),
   };
 }

@@ -1,14 +1,13 @@
-// The contract of a store on the embedded one where it does everything in many steps, and where it changes nothing in place.
+// The contract of a store where other work runs at every place at which it may pause.
 // `npm run test:long`; test/store/lowdb-store.test.ts runs it on the store as a controller opens it, and tests each by itself.
 import { afterAll, beforeAll } from 'vitest';
 import { openPostgresStore } from '../../src/store/postgres/postgres-adapter.ts';
 import { describeStore } from '../contract/store.ts';
-import { pausingSlices } from '../support/pausing-slices.ts';
+import { pausing } from '../support/pausing.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { storePlace } from '../support/store-place.ts';
 
-describeStore('lowdb, with a pause after every step of work', async () => storePlace({ inSlices: pausingSlices() }));
-describeStore('lowdb, with tables that every commit replaces', async () => storePlace({ changedInPlace: 0 }));
+describeStore('lowdb, with all pauses', async () => storePlace({ breathe: pausing() }));
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -16,13 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-describeStore('PostgreSQL, with a pause after every step of work', async () => {
+describeStore('PostgreSQL, with all pauses', async () => {
   const url = await server.create();
-  const inSlices = pausingSlices();
-  return { open: () => openPostgresStore({ url }, { inSlices }), remove: async () => undefined };
-});
-
-describeStore('PostgreSQL, with tables that every commit replaces', async () => {
-  const url = await server.create();
-  return { open: () => openPostgresStore({ url }, { changedInPlace: 0 }), remove: async () => undefined };
+  return { open: () => openPostgresStore({ url }, { breathe: pausing() }), remove: async () => undefined };
 });

@@ -1,6 +1,5 @@
 // The events that a change of rows makes: which changes are told, and with what text.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { type Cause, eventsOf } from '../../src/machine/instance-events.ts';
 import type { Change, RunningAction, ServerRow } from '../../src/model/rows.ts';
 import { at, LARGE, NOW, rowIn, SMALL, SOON } from '../reconcile/build.ts';
@@ -24,7 +23,7 @@ const ACTION: RunningAction = {
 
 function told(before: ServerRow | undefined, value: ServerRow | null, cause = PASS) {
   const change: Change = { kind: 'server', name: 'web-1', value, expected: before };
-  return finish(eventsOf([change], cause)).map(({ instance, from, to, reason, commit, client }) => [
+  return eventsOf([change], cause).map(({ instance, from, to, reason, commit, client }) => [
     ...[instance, from, to, reason, commit, client],
   ]);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import {
   openRemovals,
   REMOVAL_MS,
@@ -11,7 +12,6 @@ import type { Change, ServerRow } from '../../src/model/rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { at, NOW, rowIn, running, SMALL } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 
 const BUDGET = { percent: 10, least: 5, most: 20 };
 
@@ -81,7 +81,7 @@ describe('the servers of which a share is taken', () => {
 
 /** A ledger with these servers, and deletes that happened that many milliseconds ago. */
 async function ledgerOf(rows: Readonly<Record<string, ServerRow>>, deletedMsAgo: readonly number[] = []) {
-  const ledger = new Ledger(new MemoryStore(), runAtOnce);
+  const ledger = new Ledger(new MemoryStore(), withoutPause);
   const servers = Object.entries(rows).map(
     ([name, value]): Change => ({ kind: 'server', name, value, expected: undefined }),
   );

@@ -5,7 +5,6 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
-import { finish } from '../../src/base/steps.ts';
 import { parseEntry } from '../../src/catalog/parse-entry.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { isSame, type JsonMap } from '../../src/model/json.ts';
@@ -110,7 +109,7 @@ it('an output is admitted exactly if a file and a body may hold it as a key of a
 function isTaken(desired: DesiredState, draft: () => Draft): boolean {
   try {
     const made = draft();
-    finish(desiredAfter(desired, made.edits(desired), made));
+    desiredAfter(desired, made.edits(desired), made);
     return true;
   } catch (error) {
     if (error instanceof ServiceError) return false;

@@ -1,6 +1,5 @@
 // Other settings at the next start: another URL, branch or directory than the one that was followed; or rows of elsewhere.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { Core } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1", size: small }
@@ -69,7 +68,7 @@ describe('another directory', () => {
       'and no layout there any more; repository.directory was "prod" and is "test"';
     const check = 'set repository.directory back in the settings';
     expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${followed}`, reason, check }]);
-    expect(finish(core.operator.overview(core.order.by)).newest).toMatchObject({
+    expect(core.operator.overview(core.order.by).newest).toMatchObject({
       reason,
       action: `${check}; if it is meant: treeline accept-history ${followed}`,
     });
@@ -262,7 +261,7 @@ describe('another URL or branch', () => {
         `${strange} and the followed commit ${followed} have no commit in common; ` +
         'repository.url was "/srv/stacks.git" and is "/srv/other.git"',
     });
-    expect(finish(core.operator.overview(core.order.by)).newest?.action).toBe(
+    expect(core.operator.overview(core.order.by).newest?.action).toBe(
       `set repository.url back in the settings; if it is meant: treeline accept-history ${strange}`,
     );
     expectUntouched(core);
@@ -276,7 +275,7 @@ describe('another URL or branch', () => {
       'nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ' +
         `${strange} and the followed commit ${followed} have no commit in common`,
     );
-    expect(finish(core.operator.overview(core.order.by)).newest?.action).toBe(
+    expect(core.operator.overview(core.order.by).newest?.action).toBe(
       `check repository.url and repository.branch; if it is meant: treeline accept-history ${strange}`,
     );
   });

@@ -1,7 +1,6 @@
 // Approvals and what may come between them and their use: a restart, another commit, another approval.
 
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import { SourceError } from '../../src/repository/source.ts';
 import { Core } from './core.ts';
@@ -84,7 +83,7 @@ describe('an approval that was recorded before a restart and not judged', () => 
     end.resolve();
     await again.settle();
     expect(Object.keys(again.states())).toEqual(['other-s-1']);
-    expect(finish(again.reader.instances()).map(({ name }) => name)).toEqual(['other']);
+    expect(again.reader.instances().map(({ name }) => name)).toEqual(['other']);
     expect(again.ledger.list('approval').size).toBe(0);
     expect(again.ledger.list('removal').size).toBe(0);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { decide } from '../../src/machine/decide.ts';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import type { ProviderSettings } from '../../src/model/settings.ts';
@@ -7,7 +8,6 @@ import { createProviderRegistry } from '../../src/providers/provider-registry.ts
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { type ContextSources, decisionContextOf } from '../../src/reconcile/passes/decision-context.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { answerOf, at, LARGE, NOW, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
 
 const ENTRY: Omit<Extract<ProviderSettings, { readonly implementation: 'simulated' }>, 'name' | 'match'> = {
@@ -46,7 +46,7 @@ async function contextIn(
   inFlight: readonly string[] = [],
   known: Partial<ContextSources> | 'rows only' = {},
 ) {
-  const ledger = new Ledger(new MemoryStore(), runAtOnce);
+  const ledger = new Ledger(new MemoryStore(), withoutPause);
   const changes = Object.entries(rows).map(([name, value]) => ({
     ...{ kind: 'server' as const, name, value },
     expected: undefined,

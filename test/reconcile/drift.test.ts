@@ -1,7 +1,6 @@
 // Servers that somebody changes or removes by hand: they are found, shown, and brought back where that is wanted.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
@@ -136,7 +135,7 @@ describe('drift that is reported', () => {
       },
     ]);
     expect(why(core).summary).toBe('shop-web is drifted: differs in size');
-    expect(finish(core.operator.overview(core.order.by)).attention).toMatchObject([
+    expect(core.operator.overview(core.order.by).attention).toMatchObject([
       { reason: 'shop-web is drifted: differs in size' },
     ]);
     await core.pass(10 * CHECK_MS);

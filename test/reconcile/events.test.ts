@@ -1,7 +1,6 @@
 // The events of an instance, as following, reconciling and people make them.
 
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { answerOf } from './build.ts';
 import { Core, type CoreOptions } from './core.ts';
@@ -192,7 +191,7 @@ describe('the events of an instance', () => {
     core.store.failures.push(new Error('disk full'));
     const commit = core.source.commit({ 'tree.yaml': 'name: [\n' });
     await core.poll();
-    expect(finish(core.operator.overview(core.order.by)).newest?.commit).toBe(commit);
+    expect(core.operator.overview(core.order.by).newest?.commit).toBe(commit);
     expect(await told(core, after)).toEqual([]);
     await core.pass(10_000);
     expect(await told(core, after)).toHaveLength(1);

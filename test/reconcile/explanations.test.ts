@@ -1,7 +1,6 @@
 // Explanations by a controller: with outputs, of pinned and unwanted servers, and of what an approval would change.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { answerOf } from './build.ts';
@@ -202,7 +201,7 @@ describe('what an approval would change', () => {
         const digest = items[choice % items.length]?.digest;
         if (digest === undefined) return;
         approved += 1;
-        const nodes = finish(core.reader.nodes()).map(({ name }) => name);
+        const nodes = core.reader.nodes().map(({ name }) => name);
         const told = new Map<string, Readonly<Record<string, unknown>> | null>();
         for (const node of nodes) told.set(node, await recordAfter(core, digest, node));
         await core.approve(digest);

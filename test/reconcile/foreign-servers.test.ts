@@ -1,6 +1,5 @@
 // What a client of a tenant writes neither takes a server of another tenant, nor keeps it from being deleted.
 import { expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Draft } from '../../src/service/write/draft.ts';
@@ -42,7 +41,7 @@ function write({ current, ledger }: Core, draft: Draft): void {
   const desired = current.get();
   if (desired === undefined) throw new Error('no commit is followed');
   const order = { by: BY, requestId: 'r', refusal: () => undefined, ifMatch: undefined, recorded: ledger };
-  finish(judgeRequest({ draft, order }, desired));
+  judgeRequest({ draft, order }, desired);
 }
 
 function instance(name: string, additions: JsonMap = {}): Draft {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { WORK_SLICE_MS } from '../../src/base/slices.ts';
+import { TURN_MS } from '../../src/base/breathe.ts';
 import { KeyedQueue } from '../../src/reconcile/passes/keyed-queue.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -37,7 +37,7 @@ async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-it('starts names for one slice, then lets other work run, and goes on', async () => {
+it('starts names for one turn, then lets other work run, and goes on', async () => {
   const clock = new ManualClock();
   const started: string[] = [];
   const turns: PromiseWithResolvers<void>[] = [];
@@ -51,7 +51,7 @@ it('starts names for one slice, then lets other work run, and goes on', async ()
     concurrency: 10,
     async handle(name) {
       started.push(name);
-      clock.advance(WORK_SLICE_MS / 2);
+      clock.advance(TURN_MS / 2);
     },
   });
   for (const name of 'abcde') queue.add(name);

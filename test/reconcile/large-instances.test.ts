@@ -1,7 +1,6 @@
 // Counts the work for a large instance: it grows with servers and dependencies, not with their square.
 
 import { expect, test, vi } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { Core } from './core.ts';
 
 const SERVERS = 300;
@@ -41,7 +40,7 @@ test('the servers of an instance are not listed again for each of them that goes
   core.source.commit({ 'stacks/instances/shop.yaml': null });
   await core.poll();
   expect(core.states()).toEqual({ 'keep-s': 'done' });
-  expect(finish(core.reader.instances()).map(({ name }) => name)).toEqual(['keep']);
+  expect(core.reader.instances().map(({ name }) => name)).toEqual(['keep']);
   expect(core.ledger.list('terminating').size).toBe(0);
   const walked = listed.mock.results.reduce((sum, { value }) => sum + value.length, 0);
   expect(walked).toBeLessThanOrEqual(2 * SERVERS);

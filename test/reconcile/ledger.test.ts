@@ -1,12 +1,12 @@
 // The ledger follows rows that other processes wrote as it follows its own, and a commit of its own that was believed to be lost.
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import type { Change } from '../../src/model/rows.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { pausingSlices } from '../support/pausing-slices.ts';
+import { pausing } from '../support/pausing.ts';
 import { headRow, serverRow, writeText } from '../support/rows.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { MirrorStore } from '../support/standby.ts';
 
 function server(name: string, state: 'pending' | 'done', store: MemoryStore): Change {
@@ -20,7 +20,7 @@ it('has rows of another process in its index, its version and its watchers, as a
   let looks = 0;
   const ledger: Ledger = new Ledger(
     store,
-    pausingSlices(() => {
+    pausing(() => {
       looks += 1;
       expect(ledger.isFollowing).toBe(true);
       expect(ledger.list('server').size).toBe(300);
@@ -43,7 +43,7 @@ it('has rows of another process in its index, its version and its watchers, as a
 it('shows what is prepared in the turn in which the rows are, and nothing where that is refused', async () => {
   const other = new MemoryStore();
   const store = new MirrorStore(() => other);
-  const ledger = new Ledger(store, runAtOnce);
+  const ledger = new Ledger(store, withoutPause);
   let shown = '';
   let refusal: Error | undefined = new Error('not yet');
   ledger.prepareMoments(async (changes) => {
@@ -65,7 +65,7 @@ it('shows what is prepared in the turn in which the rows are, and nothing where 
 it('tells who watches events of those of its own and of other processes, whatever role this one has', async () => {
   const other = new MemoryStore();
   const store = new MirrorStore(() => other);
-  const ledger = new Ledger(store, runAtOnce, (serial) => `${serial} \ud83d${'x'.repeat(300)}`);
+  const ledger = new Ledger(store, withoutPause, (serial) => `${serial} \ud83d${'x'.repeat(300)}`);
   let count = 0;
   ledger.watchEvents(() => {
     count += 1;
@@ -95,7 +95,7 @@ it('shows a commit that was believed to be lost with what belongs to it, once it
     }
   }
   const store = new CutStore(() => database);
-  const ledger = new Ledger(store, runAtOnce);
+  const ledger = new Ledger(store, withoutPause);
   let isShown = false;
   const head: Change = { kind: 'head', name: 'head', value: headRow('aaa'), expected: undefined };
   const commit = ledger.commit([head], undefined, () => {

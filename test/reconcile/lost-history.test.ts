@@ -1,6 +1,5 @@
 // The local copy is lost, and the branch was rewritten meanwhile: the recorded head is nowhere any more.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { SourceError } from '../../src/repository/source.ts';
 import { Core } from './core.ts';
 
@@ -81,7 +80,7 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     expect(core.reader.registered('B2')).toBeUndefined();
     expect(core.reader.recordedCommit()).toBe(followed);
     const action = `treeline accept-history ${rewritten}`;
-    expect(finish(core.operator.overview(core.order.by))).toMatchObject({
+    expect(core.operator.overview(core.order.by)).toMatchObject({
       commit: followed,
       newest: { commit: rewritten, action },
       held: [{ kind: 'history' }],

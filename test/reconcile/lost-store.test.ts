@@ -1,7 +1,6 @@
 // A first start, or one after the store was lost: only versions that get along are joined, and one defect stops nobody else.
 
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { Core } from './core.ts';
 import { SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
 
@@ -35,7 +34,7 @@ async function both(...commits: readonly Readonly<Record<string, string | null>>
 
 function activeFacts({ reader, ledger, operator }: Core) {
   return {
-    statuses: Object.fromEntries(finish(reader.instances()).map(({ name }) => [name, reader.status(name)])),
+    statuses: Object.fromEntries(reader.instances().map(({ name }) => [name, reader.status(name)])),
     owners: Object.fromEntries([...ledger.list('server')].map(([name, { instance }]) => [name, instance])),
     problems: operator.problems().problems,
   };

@@ -1,7 +1,6 @@
 // Sites that answer like real ones: what they observe is partial, spelled otherwise, more than was asked for, or the secret
 // that a reference stands for. Nothing is updated, replaced or healed without end for that, and no secret is kept.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Call } from '../../src/providers/provider.ts';
@@ -70,7 +69,7 @@ async function play(
 async function textOf({ core, written }: Site): Promise<string> {
   const { operator, reader, ledger, lines, provider } = core;
   const { events } = await ledger.events('shop', { after: 0, limit: 1_000 });
-  const shown = [operator.why(core.order.by, 'shop'), finish(operator.recorded()), reader.record('shop-web')];
+  const shown = [operator.why(core.order.by, 'shop'), operator.recorded(), reader.record('shop-web')];
   return JSON.stringify([written, events, shown, lines, provider.calls]);
 }
 

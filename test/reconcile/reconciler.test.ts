@@ -1,6 +1,7 @@
 // The loop itself, over rows in memory and a provider that does as it is told: intent before action, nobody forgotten.
 
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Answer } from '../../src/model/call-result.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
@@ -12,7 +13,6 @@ import { Reconciler } from '../../src/reconcile/reconciler.ts';
 import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/waits/sweep.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
 import { answerOf, at, LARGE, RETRY, rowIn, running, SMALL, specOf } from './build.ts';
 
@@ -37,7 +37,7 @@ class FailingStore extends MemoryStore {
 async function open(rows: Readonly<Record<string, ServerRow>>, random: () => number = () => 0.5) {
   const clock = new ManualClock();
   const store = new FailingStore();
-  const ledger = new Ledger(store, runAtOnce);
+  const ledger = new Ledger(store, withoutPause);
   const changes = Object.entries(rows).map(
     ([name, value]): Change => ({ kind: 'server', name, value, expected: undefined }),
   );

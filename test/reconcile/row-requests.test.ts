@@ -1,6 +1,7 @@
 // Tests what an approval covers: exactly the servers that a delete of the instance takes away now.
 
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { deletesDigest } from '../../src/machine/hold-digests.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
@@ -8,7 +9,6 @@ import { Ledger } from '../../src/reconcile/ledger.ts';
 import { RowRequests } from '../../src/reconcile/row-requests.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { NOW, rowIn, SMALL } from './build.ts';
 
 const BY = { by: 'A1', reason: '' };
@@ -18,7 +18,7 @@ type Rows = Readonly<Record<string, Partial<ServerRow>>>;
 
 /** Returns a ledger with rows of the instance `shop`, where they do not say otherwise. */
 async function ledgerWith(rows: Rows): Promise<Ledger> {
-  const ledger = new Ledger(new MemoryStore(), runAtOnce);
+  const ledger = new Ledger(new MemoryStore(), withoutPause);
   for (const [name, fields] of Object.entries(rows)) {
     const value = rowIn('done', { instance: 'shop', wanted: SMALL, applied: SMALL, ...fields });
     await ledger.commit([{ kind: 'server', name, value, expected: undefined }]);

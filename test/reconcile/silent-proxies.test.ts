@@ -1,6 +1,5 @@
 // Servers whose proxies do not ask for work: they are not in progress for ever, and go on by themselves.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { Core } from './core.ts';
 import { shopFiles } from './shop.ts';
@@ -57,7 +56,7 @@ describe('servers whose proxies do not ask', () => {
     const words = 'a is pending: waits for a proxy with the tag "lab"';
     const told = (): readonly unknown[] => [
       core.operator.why(core.order.by, 'shop').summary,
-      finish(core.operator.overview(core.order.by)).instances.find(({ name }) => name === 'shop')?.summary,
+      core.operator.overview(core.order.by).instances.find(({ name }) => name === 'shop')?.summary,
     ];
     const others = 'others that are not done: 1';
     await core.pass(12_000);

@@ -1,7 +1,6 @@
 // Instances that only a person can bring on: their status says what is wrong, and not that they are under way.
 
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { Operation } from '../../src/model/state.ts';
 import { untilAborted } from '../support/scripted-provider.ts';
 import { answerOf } from './build.ts';
@@ -55,7 +54,7 @@ function failing(operation: Operation, ...servers: readonly string[]): Core['pro
 }
 
 function statuses(core: Core): Readonly<Record<string, string>> {
-  return Object.fromEntries(finish(core.reader.instances()).map(({ name }) => [name, core.reader.status(name)]));
+  return Object.fromEntries(core.reader.instances().map(({ name }) => [name, core.reader.status(name)]));
 }
 
 describe('an instance of which the rest waits', () => {

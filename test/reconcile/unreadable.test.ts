@@ -1,6 +1,5 @@
 // Objects that cannot be read, over restarts, over a lost store, and where somebody writes beside them.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
 import { deleteInstanceDraft, putInstanceDraft } from '../../src/service/write/drafts.ts';
 import { linkTo } from '../catalog/snapshots.ts';
@@ -36,7 +35,7 @@ async function withLostStore(core: Core): Promise<Core> {
 
 function checked({ reader, operator }: Core) {
   return {
-    statuses: Object.fromEntries(finish(reader.instances()).map(({ name }) => [name, reader.status(name)])),
+    statuses: Object.fromEntries(reader.instances().map(({ name }) => [name, reader.status(name)])),
     records: ['farm-a', 'shop-a'].map((name) => reader.record(name)),
     problems: operator.problems().problems,
   };
@@ -131,7 +130,7 @@ describe('a write', () => {
     const desired = followed(changes);
     const draft = putInstanceDraft('new', { stackTemplate: 'o' }, { force: true });
     const edits = [{ path: 'stacks/templates/o.yaml', text: 'resources: {}\n' }, ...draft.edits(desired)];
-    const after = finish(desiredAfter(desired, edits, draft)).desired;
+    const after = desiredAfter(desired, edits, draft).desired;
     expect(after.problems).toEqual(desired.problems);
     expect(after.owners).toEqual(desired.owners);
   });
@@ -148,7 +147,7 @@ describe('a write', () => {
   it('that removes an object is refused where another spelling would stand for it then', () => {
     const desired = followed({ 'stacks/instances/shop.yml': '' });
     const draft = deleteInstanceDraft('shop', () => false);
-    expect(() => finish(desiredAfter(desired, draft.edits(desired), draft))).toThrow(/in use|not read/);
+    expect(() => desiredAfter(desired, draft.edits(desired), draft)).toThrow(/in use|not read/);
   });
 });
 

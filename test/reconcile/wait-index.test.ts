@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Wait } from '../../src/machine/wait.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
@@ -7,7 +8,6 @@ import { WaitIndex } from '../../src/reconcile/waits/wait-index.ts';
 import { WakeUps } from '../../src/reconcile/waits/wake-ups.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { at, NOW, rowIn } from './build.ts';
 
 function need(server: string): Wait {
@@ -115,7 +115,7 @@ describe('a change of rows', () => {
 
   /** Servers with these waits, and a function that commits changes and returns the servers that they wake. */
   function waiting(waits: Readonly<Record<string, Wait>>): (...changes: Change[]) => Promise<readonly string[]> {
-    const ledger = new Ledger(new MemoryStore(), runAtOnce);
+    const ledger = new Ledger(new MemoryStore(), withoutPause);
     const woken: string[] = [];
     const capacity = { hasCapacity: () => false, reserve: () => undefined, release: () => undefined };
     const log = createLog('silent');

@@ -1,5 +1,6 @@
 // Capacity and slots that are given to a server while a pass over it is under way.
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Wait } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
@@ -8,7 +9,6 @@ import { Ledger } from '../../src/reconcile/ledger.ts';
 import { WakeUps } from '../../src/reconcile/waits/wake-ups.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedProvider, untilAborted } from '../support/scripted-provider.ts';
 import { LARGE, rowIn, SMALL } from './build.ts';
 
@@ -19,7 +19,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, concurrency = 1) 
   const entry = { timeoutSeconds: 60, concurrency, provider };
   const clock = new ManualClock();
   const log = createLog('silent');
-  const ledger = new Ledger(new MemoryStore(), runAtOnce);
+  const ledger = new Ledger(new MemoryStore(), withoutPause);
   await ledger.commit(
     Object.entries(rows).map(([name, value]) => ({ kind: 'server', name, value, expected: undefined })),
   );

@@ -5,7 +5,6 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
-import { finish } from '../../src/base/steps.ts';
 import { type Controller, startController } from '../../src/compose.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import type { Overview } from '../../src/service/answers.ts';
@@ -261,7 +260,7 @@ async function made(running: ServingProcess, servers: readonly string[]): Promis
 }
 
 function namesOf({ reader }: Controller): string[] {
-  return finish(reader.instances()).map(({ name }) => name);
+  return reader.instances().map(({ name }) => name);
 }
 
 function messagesIn(lines: readonly JsonMap[]): string {

@@ -1,13 +1,12 @@
 // Tests who is told of causes that begin and end, and how often.
 
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
-import { withResult } from '../../src/base/steps.ts';
 import type { EndedCauses } from '../../src/reconcile/row-requests.ts';
 import type { AttentionItem } from '../../src/service/answers.ts';
 import { AttentionWatch } from '../../src/service/progress/attention-watch.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 
 const ACKNOWLEDGED = { by: 'Ada (A1)', until: '2026-11-21T10:00:00Z', reason: 'known' };
 
@@ -37,9 +36,9 @@ function open() {
     attention: () => {
       world.looks += 1;
       if (world.items instanceof Error) throw world.items;
-      return world.items && withResult(world.items);
+      return world.items && world.items;
     },
-    ...{ inSlices: runAtOnce, clock },
+    ...{ breathe: withoutPause, clock },
     endAcknowledgements: async (causes) => {
       ended.push(causes);
       if (world.isStoreAway) throw new Error('the store is away');

@@ -1,8 +1,8 @@
 // Tests what needs a person: each cause is one item, whatever it concerns, and what waits for it is none.
 
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { createLog } from '../../src/base/log.ts';
-import { finish } from '../../src/base/steps.ts';
 import { withConfirmation } from '../../src/machine/delivery.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { AttentionItem, Overview } from '../../src/service/answers.ts';
@@ -12,7 +12,6 @@ import type { EndingCertificate } from '../../src/service/progress/why.ts';
 import { EVERYTHING } from '../../src/service/scope.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 
 const TREE = {
   'tree.yaml': 'name: global\ntype: common\n',
@@ -44,7 +43,7 @@ async function coreOn(files: Files, script: Script = () => undefined, options: C
 }
 
 function overview(core: Core, by: Client = core.order.by): Overview {
-  return finish(core.operator.overview(by));
+  return core.operator.overview(by);
 }
 
 function attention(core: Core, by?: Client): readonly AttentionItem[] {
@@ -224,7 +223,7 @@ describe('what is acknowledged', () => {
   function watchOf(core: Core): { readonly watch: AttentionWatch; readonly told: readonly string[] } {
     const told: string[] = [];
     const watch = new AttentionWatch({
-      ...{ attention: () => core.operator.attention(), inSlices: runAtOnce, clock: core.clock },
+      ...{ attention: () => core.operator.attention(), breathe: withoutPause, clock: core.clock },
       endAcknowledgements: (ended) => core.requests.endAcknowledgements(ended),
       log: createLog('silent', process.stderr),
     });
@@ -523,41 +522,6 @@ describe('what keeps many servers at once', () => {
   });
 });
 
-it('is found in short steps, also where each of many instances has a cause of its own', () => {
-  const names = Array.from({ length: 3_000 }, (_, index) => `i${index}`);
-  let reads = 0;
-  const read = (): undefined => {
-    reads += 1;
-  };
-  const rows = { server: () => undefined, read, list: () => [] };
-  const desired = { invalid: new Set(names), clients: new Map(), places: new Map() };
-  const held = names.map((instance) => {
-    return { kind: 'deletes', digest: instance, instance, reason: '', since: '', resources: [], commit: null } as const;
-  });
-  const steps = attentionIn(
-    { role: 'administrator' },
-    {
-      ...{
-        held,
-        scope: EVERYTHING,
-        needing: new Map(),
-        mistakesOf: () => [],
-        refused: undefined,
-        checkFailureOf: () => undefined,
-      },
-      ...{ leader: undefined, lag: undefined, view: { rows, desired, now: 0 } as unknown as AttentionFacts['view'] },
-    },
-  );
-  for (let longest = 0; ; reads = 0) {
-    const { done, value } = steps.next();
-    longest = Math.max(longest, reads);
-    if (!done) continue;
-    expect(value).toHaveLength(6_000);
-    expect(longest).toBeLessThanOrEqual(200);
-    return;
-  }
-});
-
 describe('a certificate that ends', () => {
   const DAY = 86_400_000;
   const NOW = Date.parse('2026-11-20T10:00:00.000Z');
@@ -597,7 +561,7 @@ describe('a certificate that ends', () => {
       },
     };
     const desired = { invalid: new Set<string>() } as unknown as AttentionFacts['view']['desired'];
-    return finish(attentionIn(client, { ...facts, leader: undefined, lag: undefined, view: { ...view, desired } }));
+    return attentionIn(client, { ...facts, leader: undefined, lag: undefined, view: { ...view, desired } });
   }
 
   it.each([

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
-import { pausingSlices } from '../support/pausing-slices.ts';
+import { pausing } from '../support/pausing.ts';
 import { ADMINISTRATOR, open, PROXY, refusal, Service, SHOP } from './service.ts';
 
 describe('before the first good commit', () => {
   const { reader } = new Service();
   const questions: Readonly<Record<string, () => unknown>> = {
     commit: () => reader.commit(),
-    instances: () => finish(reader.instances()),
+    instances: () => reader.instances(),
     instance: () => reader.instance('shop'),
     status: () => reader.status('shop'),
     statusFull: () => reader.statusFull('shop'),
@@ -15,7 +14,7 @@ describe('before the first good commit', () => {
     template: () => reader.template('web'),
     clients: () => reader.clients(ADMINISTRATOR, undefined),
     client: () => reader.client(ADMINISTRATOR, 'A1'),
-    objects: () => finish(reader.objects('role')),
+    objects: () => reader.objects('role'),
     object: () => reader.object('role', 'web'),
     nodes: () => reader.nodes(),
     record: () => reader.record('web-1'),
@@ -52,7 +51,7 @@ describe('an instance', () => {
     });
     expect(oid).toMatch(/^[0-9a-f]{40}$/);
     expect(service.reader.statusFull('shop')).toEqual(body.resources);
-    expect(finish(service.reader.instances())).toEqual([body]);
+    expect(service.reader.instances()).toEqual([body]);
     expect(service.reader.status('shop')).toBe('In progress');
   });
 
@@ -90,11 +89,11 @@ describe('an instance', () => {
       'stacks/instances/new.yaml': 'stackTemplate: wbe\n',
       'stacks/instances/odd.yaml': 'stackTemplate: [\n',
     });
-    expect(finish(service.reader.instances()).map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
+    expect(service.reader.instances().map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
     expect(service.reader.instance('new').body).toMatchObject({ stackTemplate: 'wbe', resources: {} });
     expect(service.reader.instance('odd').body).toMatchObject({ name: 'odd', stackTemplate: '', resources: {} });
     expect([service.reader.status('new'), service.reader.status('odd')]).toEqual(['Invalid', 'Invalid']);
-    expect(finish(service.reader.objects('stack-instance')).map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
+    expect(service.reader.objects('stack-instance').map(({ name }) => name)).toEqual(['new', 'odd', 'shop']);
   });
 
   it('that no commit wants answers until its servers are gone', async () => {
@@ -116,7 +115,7 @@ describe('an instance', () => {
       { kind: 'terminating', name: 'shop', value: null, expected: service.ledger.read('terminating', 'shop') },
     ]);
     expect(refusal(() => service.reader.instance('shop'))).toMatch(/^not_found/);
-    expect(finish(service.reader.instances()).map(({ name }) => name)).toEqual(['other']);
+    expect(service.reader.instances().map(({ name }) => name)).toEqual(['other']);
   });
 
   it('that is unknown is not found, with a suggestion', async () => {
@@ -206,8 +205,8 @@ it('tells the status of a new instance by its rows, also while the index of a la
   };
   const service = await open(
     {},
-    pausingSlices(() => {
-      if (finish(service.reader.instances()).some(({ name }) => name === 'zoo')) look();
+    pausing(() => {
+      if (service.reader.instances().some(({ name }) => name === 'zoo')) look();
     }),
   );
   await service.commit({

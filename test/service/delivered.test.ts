@@ -1,13 +1,12 @@
 // Which nodes run the record that is wanted of them, as it is answered: counts, pages, the sentence, and what a proxy is told.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
+import { withoutPause } from '../../src/base/breathe.ts';
 import type { DeliveryState } from '../../src/model/state.ts';
 import type { Delivered } from '../../src/service/answers.ts';
 import { findDelivered, formerUntils } from '../../src/service/deliveries/delivered.ts';
 import { Deliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
 import { EVERYTHING } from '../../src/service/scope.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';
 
 const SHOP = 'stacks/instances/sub/shop.yaml';
@@ -24,7 +23,7 @@ beforeEach(async () => {
   service = await open({ [SHOP]: 'stackTemplate: web\nparameters: { count: "9" }\n', 'clients/F6.yaml': F6 });
   clock = new ManualClock();
   const { ledger } = service;
-  deliveries = new Deliveries({ ledger, current: { get: () => service.desired }, clock, inSlices: runAtOnce });
+  deliveries = new Deliveries({ ledger, current: { get: () => service.desired }, clock, breathe: withoutPause });
 });
 
 function view() {
@@ -39,8 +38,10 @@ async function confirm(node: string, outcome: 'applied' | 'failed' = 'applied', 
 }
 
 function ask(query: Partial<Parameters<typeof findDelivered>[1]> = {}, by = ADMINISTRATOR): Delivered {
-  return finish(
-    findDelivered(by, { instance: null, states: LATE, after: '', limit: 100, scope: EVERYTHING, ...query }, view()),
+  return findDelivered(
+    by,
+    { instance: null, states: LATE, after: '', limit: 100, scope: EVERYTHING, ...query },
+    view(),
   );
 }
 

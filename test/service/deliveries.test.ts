@@ -1,12 +1,12 @@
 // Fetches and confirmations of records: who may, what is written, and how often. The rows are in a store that counts its commits.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { momentOf } from '../../src/base/wording.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { DeliveryRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { Deliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';
 
 const MINUTE = 60_000;
@@ -41,7 +41,7 @@ function restarted(): Deliveries {
     ledger: service.ledger,
     current: { get: () => service.desired },
     clock,
-    inSlices: runAtOnce,
+    breathe: withoutPause,
   });
 }
 

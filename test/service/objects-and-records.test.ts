@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { nodeReads } from '../../src/service/read/reader.ts';
 import { EVERYTHING } from '../../src/service/scope.ts';
 import { putObjectDraft } from '../../src/service/write/drafts.ts';
@@ -14,15 +13,15 @@ describe('typed objects', () => {
       description: 'Web servers',
       port: 80,
     });
-    expect(finish(reader.objects('role'))).toHaveLength(1);
-    expect(finish(reader.objects('zone'))).toEqual([]);
+    expect(reader.objects('role')).toHaveLength(1);
+    expect(reader.objects('zone')).toEqual([]);
     expect(reader.object('stack-template', 'web').body).toEqual(reader.template('web').body);
     expect(reader.object('stack-instance', 'shop').body).toEqual(reader.instance('shop').body);
   });
 
   it('of the type clientcert are hand-written ones and the servers of stacks, with their own keys', async () => {
     const { reader } = await open();
-    expect(finish(reader.objects('clientcert'))).toEqual([
+    expect(reader.objects('clientcert')).toEqual([
       { name: 'printer', type: 'clientcert', description: 'On the second floor', paper: 'a4' },
       { name: 'web-1', type: 'clientcert', description: 'web of shop', role: 'web', log_level: 'debug' },
       { name: 'web-2', type: 'clientcert', description: 'web of shop', role: 'web' },
@@ -58,7 +57,7 @@ describe('typed objects', () => {
 
   it('of all types are sorted by type and name', async () => {
     const { reader } = await open();
-    expect(finish(reader.objects('all')).map(({ type, name }) => `${type}/${name}`)).toEqual([
+    expect(reader.objects('all').map(({ type, name }) => `${type}/${name}`)).toEqual([
       'clientcert/printer',
       'clientcert/web-1',
       'clientcert/web-2',
@@ -71,9 +70,7 @@ describe('typed objects', () => {
 
   it('that are unknown are not found, with a suggestion', async () => {
     const { reader } = await open();
-    expect(refusal(() => finish(reader.objects('rloe')))).toBe(
-      'not_found: There is no type "rloe"; did you mean "role"?',
-    );
+    expect(refusal(() => reader.objects('rloe'))).toBe('not_found: There is no type "rloe"; did you mean "role"?');
     expect(refusal(() => reader.object('rloe', 'web'))).toBe(
       'not_found: There is no type "rloe"; did you mean "role"?',
     );
@@ -109,7 +106,7 @@ describe('records', () => {
 
   it('are those of every node, plain or explained', async () => {
     const { reader } = await open();
-    const nodes = finish(reader.nodes());
+    const nodes = reader.nodes();
     expect(nodes.map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
     for (const node of nodes) {
       expect(node.record()).toEqual(reader.record(node.name));
@@ -128,10 +125,10 @@ describe('records', () => {
     const finding = service.reader.nodes();
     await service.change('web-1', { outputs: { port: 9090 } });
     await service.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "3" }\n' });
-    const nodes = finish(finding);
+    const nodes = finding;
     expect(nodes.map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
     expect(nodes[1]?.record()).toMatchObject({ port: 8080 });
-    expect(finish(service.reader.nodes()).map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2', 'web-3']);
+    expect(service.reader.nodes().map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2', 'web-3']);
   });
 
   it('of a server that is to go stay as they were', async () => {
@@ -147,7 +144,7 @@ describe('records', () => {
     expect(service.reader.record('web-2')).toMatchObject({ port: 80, name: 'web-2' });
     expect(service.reader.value('web-2', 'port')).toBe(80);
     expect(refusal(() => service.reader.value('web-2', 'constructor'))).toMatch(/^not_found/);
-    expect(finish(service.reader.nodes()).map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
+    expect(service.reader.nodes().map(({ name }) => name)).toEqual(['printer', 'web-1', 'web-2']);
     await service.change('web-2', null);
     expect(refusal(() => service.reader.record('web-2'))).toMatch(/^not_found/);
   });

@@ -1,10 +1,9 @@
 // The version of the reader decides how long an answer is kept: while it is the same, the answer has to be the same.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { TYPE_NAMES } from '../../src/model/names.ts';
 import type { Reader } from '../../src/service/read/reader.ts';
-import { pausingSlices } from '../support/pausing-slices.ts';
+import { pausing } from '../support/pausing.ts';
 import { open, refusal, type Service, SHOP } from './service.ts';
 
 const NODES = ['web-1', 'web-2', 'web-3', 'printer'];
@@ -12,10 +11,10 @@ const NODES = ['web-1', 'web-2', 'web-3', 'printer'];
 /** Every read whose answer is made of the desired state and the rows alone, by name. */
 function readsOf(reader: Reader): ReadonlyMap<string, () => unknown> {
   const reads = new Map<string, () => unknown>([
-    ['instances', () => finish(reader.instances())],
+    ['instances', () => reader.instances()],
     ['templates', () => reader.templates()],
     ['tree', () => reader.tree()],
-    ['records', () => finish(reader.nodes()).map((node) => [node.name, node.record(), node.explained()])],
+    ['records', () => reader.nodes().map((node) => [node.name, node.record(), node.explained()])],
   ]);
   for (const name of ['shop', 'other', 'new']) {
     reads.set(`instance ${name}`, () => reader.instance(name));
@@ -23,7 +22,7 @@ function readsOf(reader: Reader): ReadonlyMap<string, () => unknown> {
     reads.set(`stack-instance ${name}`, () => reader.object('stack-instance', name));
   }
   for (const name of ['web', 'spare']) reads.set(`template ${name}`, () => reader.template(name));
-  for (const type of TYPE_NAMES) reads.set(`all of ${type}`, () => finish(reader.objects(type)));
+  for (const type of TYPE_NAMES) reads.set(`all of ${type}`, () => reader.objects(type));
   for (const [type, name] of [
     ...([
       ['role', 'web'],
@@ -103,7 +102,7 @@ it('an answer of the same version is the same, and so is a record of the same so
   const steps = fc.array(fc.constantFrom(...Object.keys(STEPS)), { minLength: 1, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(steps, async (names) => {
-      const service = await open({ [OTHER]: shop(0) }, pausingSlices(look));
+      const service = await open({ [OTHER]: shop(0) }, pausing(look));
       const seen = new Map<string, string>();
       const made = new Map<string, { readonly sources: readonly unknown[]; readonly text: string }>();
       function look(): void {

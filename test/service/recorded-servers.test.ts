@@ -1,7 +1,6 @@
 // The recorded servers, as programs read them that compare a desired state with them.
 
 import { expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import { restoredAt } from '../../src/follow/renew-incarnations.ts';
 import { Core } from '../reconcile/core.ts';
 import { SHOP, shopFiles } from '../reconcile/shop.ts';
@@ -10,7 +9,7 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
   const core = new Core({ budget: { percent: 0, least: 0, most: 0 } });
   core.source.commit(shopFiles({ web: 'name: web, size: small', db: 'name: db' }));
   await core.poll();
-  const up = finish(core.operator.recorded());
+  const up = core.operator.recorded();
   expect(up).toMatchObject({ commit: core.reader.commit(), held: [], lifted: [] });
   expect(up.servers.map(({ name }) => name)).toEqual(['db', 'web']);
   const web = up.servers[1];
@@ -25,7 +24,7 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
 
   core.source.commit({ [SHOP]: null });
   await core.poll();
-  const held = finish(core.operator.recorded());
+  const held = core.operator.recorded();
   expect(held.held).toMatchObject([{ kind: 'deletes', instance: 'shop', resources: ['db', 'web'] }]);
   expect(held.servers.map((server) => server.held)).toEqual([true, true]);
 });
@@ -34,10 +33,10 @@ it('says that a restored backup is behind, until the newest commit is followed',
   const first = new Core();
   first.source.commit(shopFiles({ web: 'name: web' }));
   await first.poll();
-  expect(finish(first.operator.recorded())).not.toHaveProperty('isBehind');
+  expect(first.operator.recorded()).not.toHaveProperty('isBehind');
   await first.ledger.commit(restoredAt(first.ledger, first.clock.now()));
-  expect(finish(first.operator.recorded())).toMatchObject({ isBehind: true });
+  expect(first.operator.recorded()).toMatchObject({ isBehind: true });
   const core = await first.restart();
   await core.poll();
-  expect(finish(core.operator.recorded())).not.toHaveProperty('isBehind');
+  expect(core.operator.recorded()).not.toHaveProperty('isBehind');
 });

@@ -1,6 +1,5 @@
 // The list of servers, page by page and filtered, and one server with its properties.
 import { expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { ServerPage } from '../../src/service/answers.ts';
 import type { ServerQuery } from '../../src/service/progress/server-list.ts';
 import { answerOf } from '../reconcile/build.ts';
@@ -27,7 +26,7 @@ async function filled(): Promise<Core> {
 }
 
 function ask(core: Core, query: Partial<ServerQuery>): ServerPage {
-  return finish(core.operator.servers(core.order.by, { ...ALL, ...query }));
+  return core.operator.servers(core.order.by, { ...ALL, ...query });
 }
 
 const namesIn = ({ servers }: ServerPage): string[] => servers.map(({ name }) => name);

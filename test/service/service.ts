@@ -1,7 +1,6 @@
 // A controller's memory for tests of what reads it: commits are followed, and rows are changed by hand.
 
-import type { RunInSlices } from '../../src/base/slices.ts';
-import { finish } from '../../src/base/steps.ts';
+import { type Breathe, withoutPause } from '../../src/base/breathe.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
 import type { Client } from '../../src/model/objects.ts';
@@ -13,7 +12,6 @@ import { createReader, type Reader } from '../../src/service/read/reader.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
 import { PLACE } from '../support/rows.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { type TextChanges, TextRepository } from '../support/text-repository.ts';
 
 export const SHOP = 'stacks/instances/sub/shop.yaml';
@@ -47,9 +45,9 @@ export class Service {
   #desired: DesiredState | undefined;
   #version = 0;
 
-  /** `inSlices` runs what follows the commits of the store. */
-  constructor(inSlices: RunInSlices = runAtOnce) {
-    this.ledger = new Ledger(new MemoryStore(), inSlices);
+  /** `breathe` is called while the index follows the commits of the store. */
+  constructor(breathe: Breathe = withoutPause) {
+    this.ledger = new Ledger(new MemoryStore(), breathe);
     this.reader = createReader({
       desired: () => this.#desired,
       desiredVersion: () => this.#version,
@@ -68,9 +66,9 @@ export class Service {
   async commit(changes: TextChanges): Promise<void> {
     const desired = this.repository.commit(changes);
     const lastRecord = (name: string) => this.reader.explainedRecord(name);
-    const rows = finish(
-      syncChanges(this.ledger, { desired, place: PLACE, before: this.#desired, now: NOW, lastRecord }),
-    );
+    const before = this.#desired;
+    const sync = { desired, place: PLACE, before, now: NOW, lastRecord, breathe: withoutPause };
+    const rows = await syncChanges(this.ledger, sync);
     await this.ledger.commit(rows, undefined, () => {
       this.#desired = desired;
       this.#version += 1;
@@ -93,8 +91,8 @@ export class Service {
   }
 }
 
-export async function open(changes: TextChanges = {}, inSlices?: RunInSlices): Promise<Service> {
-  const service = new Service(inSlices);
+export async function open(changes: TextChanges = {}, breathe?: Breathe): Promise<Service> {
+  const service = new Service(breathe);
   await service.commit({ ...FILES, ...changes });
   return service;
 }

@@ -1,7 +1,6 @@
 // Tests the answers of `why`: every reason names what is waited for, since when, until when, and what to do.
 
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { WaitingItem, Why } from '../../src/service/answers.ts';
@@ -291,7 +290,7 @@ describe('an instance as a whole', () => {
       ...{ status: 'Awaiting approval', summary: named },
       waiting: [{ resource: null, state: 'Awaiting approval', reason: named, action: `treeline approve ${digest}` }],
     });
-    expect(finish(core.operator.overview(core.order.by)).held).toMatchObject([{ instance: 'shop', digest }]);
+    expect(core.operator.overview(core.order.by).held).toMatchObject([{ instance: 'shop', digest }]);
   });
 
   const SHOP = 'stacks/instances/shop.yaml';
@@ -351,11 +350,11 @@ describe('an instance as a whole', () => {
         },
       ],
     ]);
-    const { commit: followed, newest } = finish(core.operator.overview(core.order.by));
+    const { commit: followed, newest } = core.operator.overview(core.order.by);
     expect(followed).toBe(core.reader.commit());
     expect(newest).toMatchObject({ commit, reason: expect.stringContaining('nonsense'), action: PROBLEMS });
     const proxy: Client = { ...core.order.by, role: 'proxy' };
-    expect(JSON.stringify([why(core, 'shop', proxy), finish(core.operator.overview(proxy))])).not.toContain('nonsense');
+    expect(JSON.stringify([why(core, 'shop', proxy), core.operator.overview(proxy)])).not.toContain('nonsense');
   });
 
   it('does not look content while what it depends on is away, but to proxies', async () => {
@@ -372,7 +371,7 @@ describe('an instance as a whole', () => {
       },
     ]);
     expect(why(core, 'shop', { ...core.order.by, role: 'proxy' }).waiting).toEqual([]);
-    expect(finish(core.operator.overview(core.order.by)).instances).toMatchObject([{ summary: 'its server is done' }]);
+    expect(core.operator.overview(core.order.by).instances).toMatchObject([{ summary: 'its server is done' }]);
     core.outages = {};
     core.provider.script = () => Promise.resolve(answerOf('retryable', { message: 'the site is down' }));
     for (let round = 0; round < 4; round += 1) await core.pass(4_000_000);
@@ -390,7 +389,7 @@ describe('an instance as a whole', () => {
       kind: 'nothing left',
       reason: expect.stringMatching(/^no stack instance would be left/),
     });
-    expect(finish(core.operator.overview(core.order.by)).newest).toMatchObject({
+    expect(core.operator.overview(core.order.by).newest).toMatchObject({
       ...{ commit, action: `treeline approve ${held?.digest}` },
     });
   });
@@ -432,11 +431,11 @@ it('a server that keeps a value names the server that gave it only where that is
 describe('everything', () => {
   it('is shown with why commit statuses cannot be sent, but for proxies', async () => {
     const core = await coreOn(stack('shop', { db: '' }));
-    expect(finish(core.operator.overview(core.order.by))).not.toHaveProperty('statuses');
+    expect(core.operator.overview(core.order.by)).not.toHaveProperty('statuses');
     const statuses = { reason: 'the forge answered 500', since: '2026-11-20T10:13:56.000Z' };
     core.outages = { statuses };
-    expect(finish(core.operator.overview(core.order.by)).statuses).toEqual(statuses);
-    expect(finish(core.operator.overview({ ...core.order.by, role: 'proxy' }))).not.toHaveProperty('statuses');
+    expect(core.operator.overview(core.order.by).statuses).toEqual(statuses);
+    expect(core.operator.overview({ ...core.order.by, role: 'proxy' })).not.toHaveProperty('statuses');
   });
 
   it('is shown with the states of each instance and of all', async () => {
@@ -444,7 +443,7 @@ describe('everything', () => {
       { ...stack('data', { db: '' }), ...stack('shop', { web: 'depends_on: data-db' }) },
       failing,
     );
-    expect(finish(core.operator.overview(core.order.by))).toEqual({
+    expect(core.operator.overview(core.order.by)).toEqual({
       ...{ commit: core.reader.commit(), author: 'A Person' },
       newest: null,
       held: [],

@@ -1,5 +1,6 @@
 // Many writes, one branch, and a remote that does what it likes: no answer is a guess, and nothing is committed twice.
 import { describe, expect, it } from 'vitest';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { PreparedCommits, PushOutcome } from '../../src/repository/publisher.ts';
 import { SourceError } from '../../src/repository/source.ts';
@@ -13,7 +14,6 @@ import {
 import type { TakeBack } from '../../src/service/write/pending-write.ts';
 import { WriteQueue } from '../../src/service/write/write-queue.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { runAtOnce } from '../support/run-at-once.ts';
 import { ScriptedRemote } from '../support/scripted-remote.ts';
 import { ADMINISTRATOR } from './service.ts';
 
@@ -29,7 +29,14 @@ class Scene {
 
   constructor(mode: 'commit' | 'propose' = 'commit', leads?: () => boolean) {
     const { remote, clock } = this;
-    this.queue = new WriteQueue({ branch: remote.branch, publisher: remote, clock, inSlices: runAtOnce, mode, leads });
+    this.queue = new WriteQueue({
+      branch: remote.branch,
+      publisher: remote,
+      clock,
+      breathe: withoutPause,
+      mode,
+      leads,
+    });
   }
 
   /** Resolves with what the client is told: the commit, or the code and message of the refusal. */

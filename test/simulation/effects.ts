@@ -1,7 +1,6 @@
 // Collects the effects of a merge in the words of a plan: the actions that sites were asked for, the records that changed,
 // and what is held.
 
-import { finish } from '../../src/base/steps.ts';
 import { isSame } from '../../src/model/json.ts';
 import type { NodeAtMoment, NodeRecord } from '../../src/model/record.ts';
 import type { Plan } from '../../src/plan/plan.ts';
@@ -46,7 +45,7 @@ export class EffectWatch {
 
   now(): Moment {
     const { core } = this.#world;
-    const nodes = core === undefined ? [] : finish(core.reader.nodes());
+    const nodes = core === undefined ? [] : core.reader.nodes();
     const invalid = this.#world.core?.current.get()?.invalid ?? new Set<string>();
     return { calls: this.#calls.length, records: new Map(nodes.map(recordAt)), invalid };
   }

@@ -1,7 +1,6 @@
 // The end of a run: faults are over, people answer what they are asked, time passes; then everything has to be as the
 // newest commit wants it, or to wait for somebody who is named.
 
-import { finish } from '../../src/base/steps.ts';
 import { isMade } from '../../src/machine/existence.ts';
 import { failuresDigest } from '../../src/machine/hold-digests.ts';
 import { isBlockedFor, isStuck, reasonText } from '../../src/machine/reasons.ts';
@@ -172,7 +171,7 @@ function judgeFollowed(world: World): void {
 /** A suspension ends with its instance, or a later one of that name would inherit it. */
 function judgeSuspension(world: World, name: string): void {
   if (world.core?.current.get() === undefined) return;
-  const isKnown = name === '*' || finish(world.core.reader.instances()).some((instance) => instance.name === name);
+  const isKnown = name === '*' || world.core.reader.instances().some((instance) => instance.name === name);
   if (!isKnown) world.fail('a suspension ends with its instance', `${name} is suspended, and does not exist`);
 }
 

@@ -2,8 +2,8 @@
 // what its store and its local copy still hold.
 
 import type { Agent } from '../../src/agents/agent.ts';
+import type { Breathe } from '../../src/base/breathe.ts';
 import type { Logger } from '../../src/base/log.ts';
-import type { RunInSlices } from '../../src/base/slices.ts';
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
 import { renewIncarnations, restoredAt } from '../../src/follow/renew-incarnations.ts';
 import type { ExecutionSettings } from '../../src/model/settings.ts';
@@ -18,9 +18,9 @@ import type { Life } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
 import type { Image } from './simulated-disk.ts';
 import type { MeaningOf } from './simulated-git.ts';
+import { simulatedPauses } from './simulated-pauses.ts';
 import { COMPARE_MS, POLL_MS } from './simulated-settings.ts';
 import type { SimulatedSite } from './simulated-site.ts';
-import { simulatedSlices } from './simulated-slices.ts';
 import type { World } from './world.ts';
 
 /** How long after a failed start the next one comes. */
@@ -41,7 +41,7 @@ export class SimulatedController {
   readonly lostAt: number[] = [];
   readonly #world: World;
   readonly #options: SimulatedControllerOptions;
-  readonly #slicesOf: (life: Life) => RunInSlices;
+  readonly #breatheOf: (life: Life) => Breathe;
   #life: Life = { isOver: true };
   #lives = 0;
   #hint: () => void = () => undefined;
@@ -57,7 +57,7 @@ export class SimulatedController {
   constructor(world: World, options: SimulatedControllerOptions) {
     this.#world = world;
     this.#options = options;
-    this.#slicesOf = simulatedSlices(world.scheduler, options.seed);
+    this.#breatheOf = simulatedPauses(world.scheduler, options.seed);
   }
 
   /** Starts a controller, unless one runs. It is there after its store was read. */
@@ -141,8 +141,8 @@ export class SimulatedController {
     for (const site of sites) site.restarted();
     const clock = clockOf(scheduler, wall, life);
     const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
-    const inSlices = this.#slicesOf(life);
-    const opened = await openStore('/store', { adapter: disk.adapter(life), lock, inSlices });
+    const breathe = this.#breatheOf(life);
+    const opened = await openStore('/store', { adapter: disk.adapter(life), lock, breathe });
     const sign = this.#lost === 'rows' ? 'the store is empty, and its directory is not' : undefined;
     if (this.#lost === 'since backup') {
       restores.restored(opened);
@@ -154,7 +154,7 @@ export class SimulatedController {
     this.#compareImages();
     restores.opened(store);
     const parts = partsOfCore(this.#world, this.#options, {
-      ...{ store, sign, clock, inSlices, life, opened: new AsyncDisposableStack() },
+      ...{ store, sign, clock, breathe, life, opened: new AsyncDisposableStack() },
       source: git.source(life, this.#here),
       here: this.#here,
       trigger: triggerOf((poll) => {
@@ -198,7 +198,7 @@ export class SimulatedController {
 /** What differs between controllers: their store, and the life that their parts end with. */
 type OwnParts = Pick<
   Parameters<typeof wireCore>[0],
-  'store' | 'shown' | 'leads' | 'sign' | 'clock' | 'inSlices' | 'opened' | 'source'
+  'store' | 'shown' | 'leads' | 'sign' | 'clock' | 'breathe' | 'opened' | 'source'
 > & {
   readonly life: Life;
   /** The commits in its local copy. */

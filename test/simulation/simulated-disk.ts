@@ -1,5 +1,4 @@
 // A database in memory for the store: a commit that is not finished may be lost when the controller dies, and there may be no room.
-import { finish } from '../../src/base/steps.ts';
 import { type DocumentAdapter, DocumentReader } from '../../src/store/document-adapter.ts';
 import { eventOf, keptEvent } from '../../src/store/event-log.ts';
 import type { KeptEvent, Piece } from '../../src/store/piece.ts';
@@ -111,7 +110,7 @@ function documentOf({ revision, rows, events }: Image): StoreDocument {
   document.revision = revision;
   // As a database sorts them.
   const sorted = [...rows.values()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  finish(new DocumentReader(document, 'the simulated disk').add({ rows: sorted, events: [] }));
+  new DocumentReader(document, 'the simulated disk').add({ rows: sorted, events: [] });
   document.events.restore([...events.values()].map(eventOf));
   return document;
 }

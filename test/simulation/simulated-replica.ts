@@ -12,8 +12,8 @@ import type { Life } from './scheduler.ts';
 import { clockOfReplica, type Process } from './simulated-clock.ts';
 import { logOf, partsOfCore, type SimulatedControllerOptions, triggerOf } from './simulated-controller.ts';
 import type { Link, SimulatedDatabase } from './simulated-database.ts';
+import { simulatedPauses } from './simulated-pauses.ts';
 import type { SimulatedSite } from './simulated-site.ts';
-import { simulatedSlices } from './simulated-slices.ts';
 import type { World } from './world.ts';
 
 /** How long a lease lasts. */
@@ -81,7 +81,7 @@ export class ReplicaProcess implements Process, Link {
   async open(): Promise<void> {
     const { world, database, time, options, name, onSaved } = this.#options;
     const [clock, log] = [clockOfReplica(world, world.scheduler, this), logOf(world)];
-    const inSlices = simulatedSlices(world.scheduler, options.seed)(this.life);
+    const breathe = simulatedPauses(world.scheduler, options.seed)(this.life);
     const url = { url: 'postgres://treeline@simulated/treeline', connect: database.connect(this) };
     const lease = new Lease(url, {
       ...{ name, leaseSeconds: LEASE_MS / 1000, clock: clockOfReplica(world, time, this), log },
@@ -91,9 +91,9 @@ export class ReplicaProcess implements Process, Link {
         return this.#roles?.switchTo('standby');
       },
     });
-    const store = await openPostgresStore(url, { log, clock, inSlices, lease, onSaved });
+    const store = await openPostgresStore(url, { log, clock, breathe, lease, onSaved });
     const isNewest = (): boolean => this.fencing === database.tables.fencing;
-    this.shown = showStore(world.rows.watched(store, isNewest), inSlices);
+    this.shown = showStore(world.rows.watched(store, isNewest), breathe);
     this.store = store;
     this.lease = lease;
     const make = { leader: () => this.#leadOrRest(lease), standby: () => this.#standBy() };
@@ -138,7 +138,7 @@ export class ReplicaProcess implements Process, Link {
     return {
       ...{ ...shown, refresh: () => store.refresh(), source: world.git.source(this.life, here), log: logOf(world) },
       clock: clockOfReplica(world, time, this),
-      inSlices: simulatedSlices(world.scheduler, options.seed)(this.life),
+      breathe: simulatedPauses(world.scheduler, options.seed)(this.life),
     };
   }
 
@@ -185,7 +185,7 @@ export class ReplicaProcess implements Process, Link {
     const leads = (): boolean => lease.fencing === fencing;
     const parts = partsOfCore(world, options, {
       ...{ leads, store: world.rows.watched(store, () => fencing === database.tables.fencing), shown, opened },
-      ...{ life: this.life, clock: clockOfReplica(world, world.scheduler, this), inSlices: followed.inSlices },
+      ...{ life: this.life, clock: clockOfReplica(world, world.scheduler, this), breathe: followed.breathe },
       source: world.git.source(this.life, here),
       here,
       trigger: triggerOf((poll) => {

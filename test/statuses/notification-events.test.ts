@@ -1,6 +1,5 @@
 // Which events follow from what is told already and what is there now.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { AlertRow } from '../../src/model/rows.ts';
 import { NOTIFICATION_KINDS, type NotificationKind } from '../../src/model/settings.ts';
 import type { AttentionItem } from '../../src/service/answers.ts';
@@ -26,20 +25,18 @@ function target(
 }
 
 function look(facts: Partial<NotificationFacts>): NewEvents {
-  return finish(
-    newEvents({
-      ...{
-        items: [],
-        alerts: new Map([FOLLOWED]),
-        commit: 'aaa',
-        begun: new Map(),
-        targets: [target('ops')],
-        now: NOW,
-      },
-      ...{ progressOf: () => ({ servers: 2, isAtRest: true }), isNew: false, hasSeen: () => false },
-      ...facts,
-    }),
-  );
+  return newEvents({
+    ...{
+      items: [],
+      alerts: new Map([FOLLOWED]),
+      commit: 'aaa',
+      begun: new Map(),
+      targets: [target('ops')],
+      now: NOW,
+    },
+    ...{ progressOf: () => ({ servers: 2, isAtRest: true }), isNew: false, hasSeen: () => false },
+    ...facts,
+  });
 }
 
 /** The alerts after a look. */

@@ -1,7 +1,7 @@
 // Tests that the facts of commit statuses are of one moment: a large commit is shown before what counts its servers has all of
 // them.
 import { expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { syncChanges } from '../../src/follow/sync.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
@@ -9,7 +9,7 @@ import { StatusFactsReader } from '../../src/statuses/unsent-statuses.ts';
 import { wantedStatuses } from '../../src/statuses/wanted-statuses.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { pausingSlices } from '../support/pausing-slices.ts';
+import { pausing } from '../support/pausing.ts';
 import { PLACE } from '../support/rows.ts';
 import { TextRepository } from '../support/text-repository.ts';
 
@@ -36,13 +36,14 @@ it('tells of no commit whose servers are not all counted yet, and asks to be rea
       told.push(`${context}: ${state}`);
     }
   };
-  const ledger = new Ledger(new MemoryStore(), pausingSlices(look));
+  const ledger = new Ledger(new MemoryStore(), pausing(look));
   const facts = new StatusFactsReader({ current, ledger, stallsOf: () => undefined }, () => {
     changes += 1;
   });
   const desired = new TextRepository().commit(FILES);
   const lastRecord = (): null => null;
-  const rows = finish(syncChanges(ledger, { desired, place: PLACE, before: undefined, now: NOW, lastRecord }));
+  const sync = { desired, place: PLACE, before: undefined, now: NOW, lastRecord, breathe: withoutPause };
+  const rows = await syncChanges(ledger, sync);
   await ledger.commit(rows, undefined, () => current.set(desired, 0));
   expect(pauses).toBeGreaterThan(1);
   expect(told).toEqual([]);

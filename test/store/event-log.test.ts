@@ -1,6 +1,5 @@
 // The limits of kept events, and what is read back.
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../src/base/steps.ts';
 import type { NewEvent } from '../../src/model/instance-event.ts';
 import { EventLog, eventOf, keptEvent } from '../../src/store/event-log.ts';
 import { ALL_EVENTS } from '../../src/store/piece.ts';
@@ -20,7 +19,7 @@ function eventsOf(instance: string, count: number): NewEvent[] {
 }
 
 function add(log: EventLog, instance: string, count: number): void {
-  log.add(finish(log.number(eventsOf(instance, count))));
+  log.add(log.number(eventsOf(instance, count)));
 }
 
 function restored(log: EventLog, limits: { ofInstance: number; ofAll: number }): EventLog {
@@ -91,7 +90,7 @@ describe('a page of the events of all instances', () => {
   const log = new EventLog();
   const names = Array.from({ length: 1_000 }, (_, index) => `shop-${index}`);
   for (let round = 0; round < 100; round += 1) {
-    log.add(finish(log.number(names.flatMap((name) => eventsOf(name, 1)))));
+    log.add(log.number(names.flatMap((name) => eventsOf(name, 1))));
   }
 
   it('has the oldest, whatever the order of the instances, and leads to the next', () => {

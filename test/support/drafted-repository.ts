@@ -1,7 +1,6 @@
 // A repository of texts to which drafts are written as the write queue does it: asked for their edits, checked, committed.
 import { expect } from 'vitest';
 import { invariant } from '../../src/base/invariant.ts';
-import { finish } from '../../src/base/steps.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { type ErrorDetail, ServiceError, type ServiceErrorCode } from '../../src/model/service-error.ts';
 import { desiredAfter } from '../../src/service/write/check-edits.ts';
@@ -50,7 +49,7 @@ export class DraftedRepository {
   write(draft: Draft): TextChanges {
     const edits = draft.edits(this.#desired);
     if (edits.length === 0) return {};
-    const foreseen = finish(desiredAfter(this.#desired, edits, draft)).desired;
+    const foreseen = desiredAfter(this.#desired, edits, draft).desired;
     const changes = Object.fromEntries(edits.map(({ path, text }) => [path, text]));
     expect(this.commit(changes).problems).toEqual(foreseen.problems);
     return changes;
@@ -60,7 +59,7 @@ export class DraftedRepository {
   refused(draft: () => Draft): Refused {
     try {
       const made = draft();
-      finish(desiredAfter(this.#desired, made.edits(this.#desired), made));
+      desiredAfter(this.#desired, made.edits(this.#desired), made);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const { code, message, details } = error;

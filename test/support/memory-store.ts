@@ -1,6 +1,5 @@
 // A store without a disk, for tests of what stands on one. test/contract/memory-store.test.ts holds it to the contract.
 
-import { finish } from '../../src/base/steps.ts';
 import type { EventPage, EventRange, ListedPage, ListedRange, NewEvent } from '../../src/model/instance-event.ts';
 import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
@@ -76,7 +75,7 @@ export class MemoryStore implements Store {
       throw new ServiceError('conflict', `the row "${name}" was changed meanwhile`);
     }
     for (const { kind, name, value } of changes) this.#put(kind, name, value);
-    const numbered = finish(this.#events.number(events));
+    const numbered = this.#events.number(events);
     this.#events.add(numbered);
     for (const event of numbered) this.#savedBytes += keptEvent(event)[2]?.length ?? 0;
   }

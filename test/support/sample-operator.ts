@@ -1,6 +1,5 @@
 // An operator for tests of the API: it holds and finds nothing, and remembers what it was asked.
 
-import { withResult } from '../../src/base/steps.ts';
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import type { Delivered, ListedServer, Overview, Why } from '../../src/service/answers.ts';
@@ -78,26 +77,26 @@ export function createSampleOperator(): SampleOperator {
       const found = events.filter(({ id, instance }) => id > after && instances?.has(instance) !== false);
       return { events: found.slice(0, limit), gap: after < 2 };
     },
-    overview: () => withResult(operator.status),
-    servers: () => withResult({ servers: [SERVER], total: 1, next: null }),
+    overview: () => operator.status,
+    servers: () => ({ servers: [SERVER], total: 1, next: null }),
     server(_by, name) {
       if (name !== SERVER.name) throw new ServiceError('not_found', `There is no server "${name}"`);
       return { ...SERVER, commit: COMMIT, generation: 1, provider: 'lab', properties: [] };
     },
     askedCommit: async (commit) => ({ commit, isReached: () => false }),
-    delivered: (_by, { asked }) => withResult({ ...DELIVERED, commit: asked?.commit ?? null }),
+    delivered: (_by, { asked }) => ({ ...DELIVERED, commit: asked?.commit ?? null }),
     held: () => [],
     clients: () => [],
-    notifications: () => withResult({ notifications: [] }),
+    notifications: () => ({ notifications: [] }),
     heldWithAuthors: async () => operator.held().map((item) => ({ ...item, author: 'A\u001b[2J Person' })),
-    recorded: () => withResult({ commit: COMMIT, held: [], lifted: [], servers: [] }),
+    recorded: () => ({ commit: COMMIT, held: [], lifted: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     confirm: (_by, node, { digest, outcome }) => note('confirm', node, digest, outcome),
     approve: ({ reason }, digest) => note('approve', reason, digest),
     acceptHistory: ({ reason }, commit) => note('accept-history', reason, commit),
     suspend: ({ reason }, what) => note('suspend', reason, what),
     acknowledge: ({ reason }, what) => note('acknowledge', reason, what),
-    attention: () => withResult([]),
+    attention: () => [],
     resume: ({ reason }, instance) => note('resume', reason, instance),
     retry: ({ reason }, target) => note('retry', reason, target),
     adopt: ({ reason }, target) => note('adopt', reason, target),

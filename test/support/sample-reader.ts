@@ -1,6 +1,5 @@
 // A reader with fixed answers, written by hand, for tests of what lies in front of it. The registry can be changed.
 
-import { withResult } from '../../src/base/steps.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../src/model/names.ts';
 import type { Client, StackTemplate, TreeNode } from '../../src/model/objects.ts';
@@ -104,7 +103,7 @@ export function createSampleReader(): SampleReader {
     },
     recordedCommit: () => reader.commit(),
     registered: (serial) => (reader.ready ? registry.get(serial) : undefined),
-    instances: () => withResult(reader.list),
+    instances: () => reader.list,
     instance: (name) => ({ body: find({ shop: INSTANCE }, name), oid: OID }),
     status: (name) => find({ shop: 'In progress' as const }, name),
     statusFull: (name) => find({ shop: INSTANCE.resources }, name),
@@ -119,7 +118,7 @@ export function createSampleReader(): SampleReader {
     },
     objects(type) {
       if (!isTypeName(type)) throw new ServiceError('not_found', `There is no type "${type}"`);
-      return withResult(type === 'zone' || type === 'all' ? [ZONE] : []);
+      return type === 'zone' || type === 'all' ? [ZONE] : [];
     },
     object(type, name) {
       if (!isTypeName(type)) throw new ServiceError('not_found', `There is no type "${type}"`);
@@ -128,7 +127,7 @@ export function createSampleReader(): SampleReader {
     as: () => reader,
     scopeOf: () => EVERYTHING,
     types: () => TYPE_NAMES,
-    nodes: () => withResult([NODE]),
+    nodes: () => [NODE],
     recordSources: (node) => [reader.records[node]],
     record: (node) => find(reader.records, node),
     explainedRecord: (node) => find({ 'shop-web': EXPLAINED }, node),

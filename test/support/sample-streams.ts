@@ -1,9 +1,9 @@
 // Streams of events for tests of the API, with a store of their own.
 import { EventStreams } from '../../src/api/event-streams.ts';
+import { withoutPause } from '../../src/base/breathe.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { MemoryStore } from './memory-store.ts';
-import { runAtOnce } from './run-at-once.ts';
 import { COMMIT } from './sample-reader.ts';
 
 export interface SampleStreams {
@@ -15,7 +15,7 @@ export interface SampleStreams {
 }
 
 export function createSampleStreams(clock: Clock = systemClock): SampleStreams {
-  const ledger = new Ledger(new MemoryStore(), runAtOnce);
+  const ledger = new Ledger(new MemoryStore(), withoutPause);
   const sample = { ledger, commit: COMMIT as string | undefined };
   const streams = new EventStreams({ ledger, commit: () => sample.commit, clock });
   return Object.assign(sample, { streams });

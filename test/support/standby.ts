@@ -1,8 +1,9 @@
 // A standby beside a leader, for tests: a store that shows what the leader's has when it is asked to, as one over a shared database does,
 // with the ledger, the desired state and the reads upon it.
+
+import { withoutPause } from '../../src/base/breathe.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
-import { finish } from '../../src/base/steps.ts';
 import { CurrentState } from '../../src/follow/current-state.ts';
 import { Follower } from '../../src/follow/follower.ts';
 import { StandbyFollower } from '../../src/follow/standby-follower.ts';
@@ -17,7 +18,6 @@ import type { Commit, Source } from '../../src/repository/source.ts';
 import { createReader, type Reader } from '../../src/service/read/reader.ts';
 import type { PrepareOthers, Store } from '../../src/store/store.ts';
 import { MemoryStore } from './memory-store.ts';
-import { runAtOnce } from './run-at-once.ts';
 
 const KINDS: readonly RowKind[] = [
   ...(['head', 'beginning', 'pinned', 'active', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
@@ -152,11 +152,11 @@ export class Standby<Shared extends Store & { refresh(): Promise<void> } = Mirro
 
   constructor(shared: Shared, { source, clock }: { readonly source: Source; readonly clock: Clock }) {
     this.store = shared;
-    this.ledger = new Ledger(this.store, runAtOnce);
+    this.ledger = new Ledger(this.store, withoutPause);
     this.current = new CurrentState();
     const { ledger, current, store } = this;
     this.follower = new StandbyFollower({
-      ...{ ledger, current, source, clock, inSlices: runAtOnce, refresh: () => store.refresh() },
+      ...{ ledger, current, source, clock, breathe: withoutPause, refresh: () => store.refresh() },
       log: createLog('info', { write: (line) => this.lines.push(line) }),
     });
     this.reader = readsOf(this, clock);
@@ -173,7 +173,7 @@ export function lead(
     for (const name of names) examined.add(name);
   };
   const follower = new Follower({
-    ...{ ledger, current, source, clock, inSlices: runAtOnce, triggers: [] },
+    ...{ ledger, current, source, clock, breathe: withoutPause, triggers: [] },
     log: createLog('info', { write: write ?? (() => undefined) }),
     ...{ gate: new CommitGate(), reviews: new Reviews(ledger.list('approval').size > 0), reconciler: { enqueue } },
     deleteBudget: { percent: 0, least: 2, most: 2 },
@@ -189,17 +189,17 @@ const ADMINISTRATOR: Client = {
 /** Returns the answers of all reads, or what they throw. */
 export function allReads(reader: Reader): unknown {
   const answers = (): unknown => {
-    const instances = finish(reader.instances());
+    const instances = reader.instances();
     return {
       commit: reader.commit(),
       instances: instances.map(({ name }) => [reader.instance(name), reader.status(name), reader.statusFull(name)]),
       listed: instances,
       templates: reader.templates().map(({ name }) => reader.template(name)),
       clients: reader.clients(ADMINISTRATOR, undefined).map(({ serial }) => reader.client(ADMINISTRATOR, serial)),
-      objects: finish(reader.objects('all')),
-      typed: finish(reader.objects('all')).map(({ type, name }) => reader.object(String(type), String(name))),
+      objects: reader.objects('all'),
+      typed: reader.objects('all').map(({ type, name }) => reader.object(String(type), String(name))),
       tree: reader.tree(),
-      nodes: finish(reader.nodes()).map((node) => [node.name, node.record(), node.explained()]),
+      nodes: reader.nodes().map((node) => [node.name, node.record(), node.explained()]),
     };
   };
   return { answers: orError(answers), recorded: orError(reader.recordedCommit), client: reader.registered('A1') };

@@ -2,17 +2,14 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import type { Agent, AgentAction } from '../../agents/agent.ts';
 import type { Shares } from '../../base/shares.ts';
-import type { Steps } from '../../base/steps.ts';
 import type { Answer } from '../../model/call-result.ts';
 import type { JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { type AnswerText, cutText } from '../answer.ts';
 import { askerOf, callerOf, clientOf, type RequestStep, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
-import { clientTurns } from '../client-turns.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
-import { fingerprintOf } from '../peer.ts';
 import { sendEnvelope, sendJson, sendText } from '../present.ts';
 import { queryNumber } from '../query.ts';
 import { bodyOf } from '../write.ts';
@@ -48,9 +45,9 @@ export function agentRoutes({ agent, shares, readAnswer, authenticate }: AgentRo
 
   async function list(request: Request, response: Response): Promise<void> {
     const limit = queryNumber(request, 'limit', LIMIT);
-    const answer = await shares.run(askerOf(request, response), () => {
-      return clientTurns.make(fingerprintOf(request), writeActions(agent.actions(clientOf(request), limit)));
-    });
+    const answer = await shares.run(askerOf(request, response), async () =>
+      writeActions(agent.actions(clientOf(request), limit)),
+    );
     requireAllowed(request);
     if (answer === undefined) return;
     response.setHeader('Cache-Control', 'no-store');
@@ -105,8 +102,8 @@ function waitForActions(agent: Agent): RequestHandler {
   };
 }
 
-/** Returns work that writes the first actions that fit into one answer, at least one. The others are offered again. */
-function* writeActions(actions: readonly AgentAction[]): Steps<AnswerText> {
+/** Writes the first actions that fit into one answer, at least one. The others are offered again. */
+function writeActions(actions: Iterable<AgentAction>): AnswerText {
   const texts: string[] = [];
   let bytes = 0;
   for (const action of actions) {
@@ -114,7 +111,6 @@ function* writeActions(actions: readonly AgentAction[]): Steps<AnswerText> {
     bytes += Buffer.byteLength(text);
     if (texts.length > 0 && bytes > ACTIONS_BYTES_MAX) break;
     texts.push(text);
-    yield;
   }
   return cutText(`{"actions":[${texts.join(',')}]}`);
 }

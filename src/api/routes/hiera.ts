@@ -3,7 +3,6 @@
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { type Clock, pause } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
-import type { Steps } from '../../base/steps.ts';
 import type { NodeAtMoment } from '../../model/record.ts';
 import { APPLY_OUTCOMES, type ApplyOutcome } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -15,11 +14,9 @@ import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
 import { digestOfTag, sendEnvelope, tagIn } from '../present.ts';
 import { queryFlag, queryNumber } from '../query.ts';
-import { read, readList, readsOn } from '../reads.ts';
+import { breathe, read, readList, readsOn } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
 
-/** Others may have their turn after so many records: each is computed here. */
-const RECORDS_A_STEP = 20;
 /** Reads that wait for another record than the one that their client has. */
 const WAITS: ShareLimits = { atOnce: 10_000, ofClient: 100, waitingOfClient: 0 };
 const WAIT = { least: 0, most: 60, other: 0 };
@@ -157,20 +154,18 @@ function withGroup({ group }: NodeAtMoment, record: string): string {
   return `{"group":${JSON.stringify(group)},"etag":${JSON.stringify(tagOf(record))},"record":${record}}`;
 }
 
-/** Returns work that writes what `textOf` returns of each node, as JSON, as one JSON object. */
-export function* writeRecords(
-  nodes: Steps<readonly NodeAtMoment[]>,
+/** Writes what `textOf` returns of each node, as JSON, as one JSON object. */
+export async function writeRecords(
+  nodes: readonly NodeAtMoment[],
   textOf: (node: NodeAtMoment) => string,
-): Steps<PiecedAnswer> {
+): Promise<PiecedAnswer> {
   const answer = new AnswerWriter();
   let before = '{';
-  let count = 0;
-  for (const node of yield* nodes) {
+  for (const node of nodes) {
     answer.add(`${before}${JSON.stringify(node.name)}:${textOf(node)}`);
     before = ',';
-    count += 1;
-    if (count % RECORDS_A_STEP === 0) yield;
+    await breathe();
   }
-  answer.add(count === 0 ? '{}' : '}');
+  answer.add(nodes.length === 0 ? '{}' : '}');
   return answer.end();
 }

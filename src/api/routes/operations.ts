@@ -1,9 +1,6 @@
 // Routes of docs/rest.md, operations.
 import { type Request, type Response, Router } from 'express';
-import { systemClock } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
-import { createSlices } from '../../base/slices.ts';
-import { type Steps, withResult } from '../../base/steps.ts';
 import { didYouMean } from '../../base/wording.ts';
 import { isMap, type Json } from '../../model/json.ts';
 import { isCommitId } from '../../model/names.ts';
@@ -17,7 +14,7 @@ import type { DeliveredQuery } from '../../service/deliveries/delivered.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import type { ServerQuery } from '../../service/progress/server-list.ts';
 import { WITHHELD } from '../../service/progress/why.ts';
-import { writeAnswer, writeInSteps } from '../answer.ts';
+import { writeAnswer, writeLong } from '../answer.ts';
 import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
 import { allow, type Right, requireRight } from '../authorize.ts';
@@ -26,12 +23,11 @@ import { jsonBody, REASON, readFields, TEXT, TIME, TRUE } from '../json-body.ts'
 import { only } from '../only.ts';
 import { recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryNumber, queryText } from '../query.ts';
-import { keyOf, readAsked, readList, readsOn } from '../reads.ts';
+import { breathe, keyOf, readAsked, readList, readsOn } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
 
 /** Each is alone while it writes its rows, and passes wait for it. */
 const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
-const inSlices = createSlices(systemClock);
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: REASON } as const;
 
 /** Returns the routes below `/operations`. */
@@ -98,10 +94,10 @@ interface ListParts extends Pick<RouteParts, 'operator'> {
 /** Adds the lists of what is recorded. */
 function addLists(router: Router, { operator, lists }: ListParts): void {
   const byRole = { ...lists, questionOf: questionOfRole };
-  const add = (name: string, parts: typeof lists, make: (request: Request) => Steps<unknown>, right?: Right): void => {
+  const add = (name: string, parts: typeof lists, make: (request: Request) => unknown, right?: Right): void => {
     const route = router.route(`/operations/${name}`).all(only('GET'));
     if (right !== undefined) route.get(allow(right));
-    route.get(readList(parts, (request) => writeInSteps(make(request))));
+    route.get(readList(parts, (request) => writeLong(make(request), breathe)));
   };
   add('status', byRole, (request) => operator.overview(clientOf(request), readLag(request)));
   add('servers', byRole, (request) => operator.servers(clientOf(request), readServerQuery(request)));
@@ -116,7 +112,7 @@ function addAsked(router: Router, { reader, operator, explainer, shares }: Omit<
     .all(only('GET'))
     .get(
       readAsked({ reader: recordedCommitOf(reader), shares }, (request) => async () => {
-        return await inSlices(writeInSteps(withResult({ held: await operator.heldWithAuthors(clientOf(request)) })));
+        return await writeLong({ held: await operator.heldWithAuthors(clientOf(request)) }, breathe);
       }),
     );
   router
@@ -130,7 +126,7 @@ function addAsked(router: Router, { reader, operator, explainer, shares }: Omit<
           throw new ServiceError('invalid_input', `"commit" is the full id of one commit, not "${commit}"`);
         return async () => {
           const asked = commit === undefined ? undefined : await operator.askedCommit(commit);
-          return await inSlices(writeInSteps(operator.delivered(clientOf(request), { ...query, asked })));
+          return await writeLong(operator.delivered(clientOf(request), { ...query, asked }), breathe);
         };
       }),
     );

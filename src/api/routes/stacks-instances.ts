@@ -1,13 +1,13 @@
 // Routes of docs/rest.md, stack instances.
 import { Router } from 'express';
-import { writeAnswer, writeInSteps } from '../answer.ts';
+import { writeAnswer, writeLong } from '../answer.ts';
 import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { recordedCommitOf } from '../present.ts';
 import { queryRange } from '../query.ts';
-import { read, readAsked, readList, readsOn } from '../reads.ts';
+import { breathe, read, readAsked, readList, readsOn } from '../reads.ts';
 import { bodyOf, readForce, write } from '../write.ts';
 import type { RouteParts } from './route-parts.ts';
 
@@ -17,7 +17,7 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
   router
     .route('/stacks/instances')
     .all(onlyWithAdvice(['GET'], { POST: 'to make an instance, POST /stacks/instances/<instance>/' }))
-    .get(readList({ reader, kept, shares }, (request) => writeInSteps(reader.as(clientOf(request)).instances())));
+    .get(readList({ reader, kept, shares }, (request) => writeLong(reader.as(clientOf(request)).instances(), breathe)));
   router
     .route('/stacks/instances/:id')
     .all(only('GET', 'POST', 'DELETE'))

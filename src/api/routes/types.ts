@@ -1,16 +1,14 @@
 // Routes of docs/rest.md, types. `all` is a view of the other types: it can be read and not written.
 import { type NextFunction, type Request, type Response, Router } from 'express';
-import type { Steps } from '../../base/steps.ts';
 import { didYouMean } from '../../base/wording.ts';
-import type { JsonMap } from '../../model/json.ts';
 import { isTypeName, TYPE_NAMES } from '../../model/names.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { writeInSteps } from '../answer.ts';
+import { writeLong } from '../answer.ts';
 import { clientOf } from '../authenticate.ts';
 import { requireRight } from '../authorize.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { queryFlag } from '../query.ts';
-import { read, readList, readsOn } from '../reads.ts';
+import { breathe, read, readList, readsOn } from '../reads.ts';
 import { bodyOf, readForce, type WriteAnswer, write } from '../write.ts';
 import type { RouteParts } from './route-parts.ts';
 
@@ -27,7 +25,7 @@ export function typeRoutes({ reader, writer, kept, shares }: RouteParts): Router
     .all(only('GET', 'POST'))
     .get(
       readList<{ type: string }>({ reader, kept, shares }, (request) => {
-        return writeInSteps(asResult(reader.as(clientOf(request)).objects(request.params.type)));
+        return writeLong({ result: reader.as(clientOf(request)).objects(request.params.type) }, breathe);
       }),
     )
     .post(
@@ -50,10 +48,6 @@ export function typeRoutes({ reader, writer, kept, shares }: RouteParts): Router
       ),
     );
   return router;
-}
-
-function* asResult(objects: Steps<readonly JsonMap[]>): Steps<{ readonly result: readonly JsonMap[] }> {
-  return { result: yield* objects };
 }
 
 /** Objects of the other types may have any field, `force` among them, and are replaced anyway. */

@@ -4,7 +4,6 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { finish } from '../../base/steps.ts';
 import type { Controller } from '../../compose.ts';
 import type { DemoCredentials } from './credentials.ts';
 import type { LocalServer } from './local-servers.ts';
@@ -139,7 +138,7 @@ export function clientLines(url: string, credentials: DemoCredentials, from: str
 /** The lines that change something; they begin with a clone, or with the one that is there. */
 async function changes(controller: Controller, { repository }: DemoPlaces, from: string): Promise<readonly string[]> {
   const isCloned = await isClone(join(from, CLONE), repository);
-  const staging = finish(controller.reader.instances()).find(({ name }) => name === 'shop-staging');
+  const staging = controller.reader.instances().find(({ name }) => name === 'shop-staging');
   const count = Number(staging?.parameters.web_count ?? '2');
   return [
     'Change something (one web server more), and see it happen:',

@@ -3,7 +3,7 @@
 // the branch join in one merge, the plan says so: each one counts where the forge fast-forwards or rebases instead.
 // docs/decisions/0012 and 0034.
 
-import type { RunInSlices } from '../../base/slices.ts';
+import type { Breathe } from '../../base/breathe.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { isProtected, isValidUnit, type Unit } from '../../desired/unit.ts';
 import { COMMITS_MAX, firstParentLine } from '../../follow/first-parents.ts';
@@ -24,7 +24,7 @@ interface Lifting {
   readonly commits: readonly Commit[];
   /** Keys of units whose protection was lifted before. */
   readonly lifted: ReadonlySet<string>;
-  readonly inSlices?: RunInSlices;
+  readonly breathe?: Breathe;
 }
 
 /**
@@ -33,13 +33,13 @@ interface Lifting {
  */
 export async function liftedProtection(
   source: Pick<Source, 'snapshot'>,
-  { desired, commits, lifted: before, inSlices }: Lifting,
+  { desired, commits, lifted: before, breathe }: Lifting,
 ): Promise<ReadonlySet<string>> {
   const lifted = new Set(before);
   let earlier = desired;
   const line = firstParentLine(commits, desired.commit).slice(1, PROTECTION_COMMITS_MAX);
   for (const { oid } of line.reverse()) {
-    const derivation = await deriveAt(source, oid, { baseline: desired, earlier, isAccepted: true, inSlices });
+    const derivation = await deriveAt(source, oid, { baseline: desired, earlier, isAccepted: true, breathe });
     if (!derivation.isFollowed) continue;
     earlier = derivation.desired;
     for (const [key, unit] of derivation.desired.candidates) {

@@ -1,10 +1,9 @@
 // Reads what a plan of a merge needs from a repository: the state in force at base, and the files after the merge.
 
-import { finish } from '../../base/steps.ts';
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
-import { problemsOf, proposeSteps } from '../../derive.ts';
+import { problemsOf, propose } from '../../derive.ts';
 import type { Guard } from '../../desired/deletions.ts';
 import {
   type ActiveVersion,
@@ -86,7 +85,7 @@ async function guardsAt(
   repository: MergeRepository,
   { before, snapshot, commits }: Pick<Merge, 'snapshot'> & { before: DesiredState; commits: readonly Commit[] },
 ): Promise<ReadonlyMap<string, Guard>> {
-  const merged = finish(proposeSteps(snapshot, { baseline: before, earlier: before, isAccepted: true }));
+  const merged = propose(snapshot, { baseline: before, earlier: before, isAccepted: true });
   if (!merged.isFollowed) return new Map();
   return await guardedServers(repository, new OtherCommits(commits).all, merged, { baseline: before });
 }

@@ -1,8 +1,8 @@
 // Queues names for passes. It holds names, never events: a pass reads from the rows what has happened. After
 // client-go's workqueue: one name is never handled twice at once, and once more if it was added meanwhile.
 
+import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import type { Clock } from '../../base/clock.ts';
-import { turnsOf, type WorkTurns } from '../../base/slices.ts';
 import { IndexedHeap } from '../indexed-heap.ts';
 import { NameQueue } from '../waits/name-queue.ts';
 
@@ -19,7 +19,7 @@ export class KeyedQueue {
   readonly #clock: Clock;
   readonly #concurrency: number;
   readonly #handle: (name: string) => Promise<void>;
-  readonly #turns: WorkTurns;
+  readonly #breathe: Breathe;
   /** In order of arrival. Disjoint from `#running`. */
   readonly #waiting = new NameQueue();
   readonly #running = new Set<string>();
@@ -29,8 +29,8 @@ export class KeyedQueue {
   readonly #times = new IndexedHeap();
   /** The one timer for all of them. */
   #timer: { readonly time: number; readonly cancel: () => void } | undefined;
-  /** True while names wait for a turn of the event loop: the slice of the present one is over. */
-  #isInLine = false;
+  /** True while passes are being started, one after the other. */
+  #isStarting = false;
   #isStopped = false;
   #idle: (() => void)[] = [];
 
@@ -38,7 +38,7 @@ export class KeyedQueue {
     this.#clock = clock;
     this.#concurrency = concurrency;
     this.#handle = handle;
-    this.#turns = turnsOf(clock);
+    this.#breathe = breatheBy(clock);
   }
 
   /** Number of names that are due and not running. */
@@ -58,7 +58,7 @@ export class KeyedQueue {
     this.#setTime(name, undefined);
     if (this.#running.has(name)) this.#again.add(name);
     else this.#waiting.add(name);
-    this.#startMore();
+    void this.#startMore();
   }
 
   /** Enqueues `name` after `ms` milliseconds, in place of its last `addAfter`. */
@@ -106,33 +106,25 @@ export class KeyedQueue {
     for (const name of due) this.add(name);
   }
 
-  #startMore(): void {
-    while (this.#running.size < this.#concurrency && this.#waiting.size > 0 && !this.#isSliceOver()) {
+  /** Passes that wait for nothing outside would otherwise all run in a single turn of the event loop. */
+  async #startMore(): Promise<void> {
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    while (this.#running.size < this.#concurrency && this.#waiting.size > 0) {
       const name = this.#waiting.removeFirst();
-      if (name === undefined) return;
+      if (name === undefined) break;
       this.#running.add(name);
       void this.#run(name);
+      await this.#breathe();
     }
-  }
-
-  /** Names that wait for nothing outside would be handled one after the other in a single turn of the event loop. */
-  #isSliceOver(): boolean {
-    if (!this.#isInLine && this.#turns.isOver()) void this.#waitForTurn();
-    return this.#isInLine;
-  }
-
-  async #waitForTurn(): Promise<void> {
-    this.#isInLine = true;
-    await this.#turns.next();
-    this.#isInLine = false;
-    this.#startMore();
+    this.#isStarting = false;
   }
 
   async #run(name: string): Promise<void> {
     await this.#handle(name);
     this.#running.delete(name);
     if (this.#again.delete(name)) this.#waiting.add(name);
-    this.#startMore();
+    void this.#startMore();
     if (this.#running.size > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }

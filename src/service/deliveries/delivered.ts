@@ -1,6 +1,5 @@
 // Tells which nodes run the record of a commit, and which an older one. Every replica answers it, from what the leader has recorded and the
 // records of the present moment. See docs/rest.md, operations, and docs/concepts.md, delivered.
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { momentOf, shortOid } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { recordedNodes } from '../../desired/node-records.ts';
@@ -58,37 +57,37 @@ interface JudgedQuery extends Pick<DeliveredQuery, 'instance'> {
 }
 
 /** Returns work that finds how far the records of all nodes that report have come, or those of an instance. */
-export function* judgeDelivered(
+export function judgeDelivered(
   { desired, rows, now }: View<DesiredState>,
   { instance, asked, scope }: JudgedQuery,
-): Steps<{ readonly nodes: ReadonlyMap<string, JudgedNode>; readonly counts: DeliveryCounts }> {
+): { readonly nodes: ReadonlyMap<string, JudgedNode>; readonly counts: DeliveryCounts } {
   const nodes = new Map<string, JudgedNode>();
   const counts = { delivered: 0, outdated: 0, failed: 0, notReporting: 0 };
   const names = instance === null ? recordedNodes({ desired, rows }) : rows.index.serversOf(instance);
-  yield* visitAll([...names], (name) => {
-    if (!scope.seesNode(name)) return;
+  for (const name of [...names]) {
+    if (!scope.seesNode(name)) continue;
     const known = rows.read('delivery', name);
     const present = known && presentRecord({ desired, rows }, name);
     if (known === undefined || present === undefined) {
       counts.notReporting += 1;
-      return;
+      continue;
     }
     const row = withPresent(known, { ...present, commit: desired.commit, time: momentOf(now) }, undefined);
     const judgement = judgeDelivery(row, asked?.isReached);
     counts[judgement.state] += 1;
     nodes.set(name, { name, row, judgement });
-  });
+  }
   return { nodes, counts };
 }
 
 /** Returns work that finds a page of nodes. A proxy is told of no other client, and of no message. */
-export function* findDelivered(
+export function findDelivered(
   by: Client,
   { states, after, limit, ...query }: DeliveredQuery & JudgedQuery,
   view: View<DesiredState>,
-): Steps<Delivered> {
-  const { nodes, counts } = yield* judgeDelivered(view, query);
-  const sorted = (yield* sortNames([...nodes.keys()])).flatMap((name) => nodes.get(name) ?? []);
+): Delivered {
+  const { nodes, counts } = judgeDelivered(view, query);
+  const sorted = [...nodes.keys()].sort(compareNames).flatMap((name) => nodes.get(name) ?? []);
   const late = sorted.filter(({ judgement }) => judgement.state !== 'delivered');
   const matching = sorted.filter(
     ({ name, judgement }) => states.includes(judgement.state) && compareNames(name, after) > 0,

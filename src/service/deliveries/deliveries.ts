@@ -1,10 +1,10 @@
 // Knows which record each node has fetched and confirmed. Each replica notes fetches in memory; the leader, which is told of those at others,
 // records them from time to time, and confirmations at once. It alone writes these rows. See docs/concepts.md, delivered.
+
+import type { Breathe } from '../../base/breathe.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isSameList } from '../../base/lists.ts';
 import { shortDigest } from '../../base/short-digest.ts';
-import type { RunInSlices } from '../../base/slices.ts';
-import { type Steps, visitAll } from '../../base/steps.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { factsOf, nodeAtMoment, nodeOf, unitOfNode } from '../../desired/node-records.ts';
@@ -31,7 +31,7 @@ interface DeliveriesOptions {
   /** Holds the active desired state. */
   readonly current: { readonly get: () => DesiredState | undefined };
   readonly clock: Pick<Clock, 'now'>;
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
 }
 
 /** So many rows are written in one commit. */
@@ -119,23 +119,24 @@ export class Deliveries {
 
   /** Records the fetches that were noted, and which records are former ones by now; forgets nodes that are gone, and those of no client. */
   async record(): Promise<void> {
-    const { current, clock, inSlices } = this.#options;
+    const { current, clock } = this.#options;
     const desired = current.get();
     if (desired === undefined) return;
     const at = clock.now();
-    const changed = await inSlices(this.#findChanged(desired));
+    const changed = await this.#findChanged(desired);
     await Promise.all(changed.map((node) => this.#change(node, this.#refresh(node))));
     this.#compared = { commit: desired.commit, at };
   }
 
-  *#findChanged(desired: DesiredState): Steps<readonly string[]> {
+  async #findChanged(desired: DesiredState): Promise<readonly string[]> {
     const view = { desired, rows: this.#options.ledger };
     const changed = new Set(this.#noted.keys());
-    yield* visitAll([...view.rows.list('delivery')], ([node, row]) => {
+    for (const [node, row] of [...view.rows.list('delivery')]) {
       const present = presentRecord(view, node);
       const isSame = present?.digest === row.records[0].digest && present.incarnation === row.incarnation;
       if (!isSame || !isSpokenFor(node, view)) changed.add(node);
-    });
+      await this.#options.breathe();
+    }
     return [...changed];
   }
 

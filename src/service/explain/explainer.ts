@@ -1,7 +1,6 @@
 // Explains records: all layers of a node, and what an approval would change of its record, from the active desired state, the rows and the
 // history of the repository. See docs/rest.md, explanations.
 
-import { finish } from '../../base/steps.ts';
 import { judgeAgain } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -117,7 +116,7 @@ function afterApproval(
 ): DesiredState {
   // The updates that it lets go on change no record: those are at the new version already.
   if (kind === 'failures') return desired;
-  if (kind === 'deletes') return finish(judgeAgain(desired, safetyWith(digest)));
+  if (kind === 'deletes') return judgeAgain(desired, safetyWith(digest));
   const message = `The digest "${digest}" is for a whole commit (${kind}), which is not read before it is approved: "treeline plan --approval" shows what it does`;
   throw new ServiceError('conflict', message);
 }

@@ -1,8 +1,6 @@
 // The operations on the controller itself: read what is held or wrong, approve, suspend, adopt, retry. Checks what is asked, has the rows
 // changed that it concerns, and answers in a sentence. See docs/rest.md, operations.
 
-import type { RunInSlices } from '../../base/slices.ts';
-import { finish, type Steps } from '../../base/steps.ts';
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
@@ -21,7 +19,6 @@ import { activeView } from '../views.ts';
 import { askedBy, requireOwn, type ServerOperationsOptions, serverOperations } from './server-operations.ts';
 
 interface OperatorOptions extends ServerOperationsOptions, ProgressOptions, RecordOptions {
-  readonly inSlices: RunInSlices;
   /** See Follower. */
   readonly isBefore: (commit: string, head: string) => Promise<boolean>;
   /** When clients were seen. Omitted: none was. */
@@ -40,7 +37,7 @@ export type Operator = ReturnType<typeof createOperator>;
 /** Returns the operator. It shows each client what that client sees, and acts only there. */
 export function createOperator(options: OperatorOptions) {
   return {
-    held: (): readonly HeldItem[] => finish(heldItems(options.rows, options.refused(), EVERYTHING)),
+    held: (): readonly HeldItem[] => heldItems(options.rows, options.refused(), EVERYTHING),
     /** Resolves with what is held, and who has written the commits that ask for it. Proxies and limited clients do not see persons. */
     heldWithAuthors: (by: Client): Promise<readonly AuthoredHold[]> => withAuthors(by, options),
     ...progressReads(options),
@@ -62,7 +59,7 @@ export function createOperator(options: OperatorOptions) {
       return await options.deliveries.confirm(caller, node, told);
     },
     /** Returns work that lists all that needs a person, each with all of its instances; undefined before the first good commit. */
-    attention: (): Steps<readonly AttentionItem[]> | undefined => (isShown(options) ? attentionOf(options) : undefined),
+    attention: (): readonly AttentionItem[] | undefined => (isShown(options) ? attentionOf(options) : undefined),
     ...serverOperations(options),
   };
 }
@@ -71,9 +68,9 @@ export function createOperator(options: OperatorOptions) {
 const AUTHORS_MAX = 20;
 
 async function withAuthors(by: Client, options: OperatorOptions): Promise<readonly AuthoredHold[]> {
-  const { rows, refused, authorOf, inSlices } = options;
+  const { rows, refused, authorOf } = options;
   const scope = new Scope(by, options);
-  const items = await inSlices(heldItems(rows, refused(), scope));
+  const items = heldItems(rows, refused(), scope);
   const commits = by.role === 'proxy' || !scope.isWhole ? [] : new Set(items.flatMap(({ commit }) => commit ?? []));
   const authors = new Map<string, string | null>();
   for (const commit of [...commits].slice(0, AUTHORS_MAX)) authors.set(commit, await authorOf(commit));
@@ -199,7 +196,7 @@ interface Acknowledged {
 }
 
 function acknowledgements(options: OperatorOptions) {
-  const { rows, requests, inSlices } = options;
+  const { rows, requests } = options;
 
   async function end(order: Order, instance: string): Promise<string> {
     const row = rows.read('acknowledgement', instance);
@@ -223,7 +220,7 @@ function acknowledgements(options: OperatorOptions) {
         const message = `"until" is ${until}: give a time that is still to come, within ${ACKNOWLEDGED_DAYS_MAX} days`;
         throw new ServiceError('invalid_input', message);
       }
-      const items = await inSlices(attentionOf(options));
+      const items = attentionOf(options);
       const causes = items.filter((item) => item.instances.includes(instance)).map(({ id }) => id);
       if (causes.length === 0) throw new ServiceError('conflict', `Nothing of ${instance} needs a person`);
       await requests.acknowledge(instance, { ...askedBy(order), until, causes });

@@ -2,8 +2,6 @@
 // what it knows is lost with it, so that the next one tells of everything that lasts as if it began.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import type { RunInSlices } from '../../base/slices.ts';
-import { type Steps, visitAll } from '../../base/steps.ts';
 import { RepeatedErrors, throttleLog } from '../../base/throttles.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
 import { momentOf } from '../../base/wording.ts';
@@ -22,10 +20,9 @@ const LOGGED = { linesMax: 100, intervalMs: 60_000 };
 
 interface AttentionWatchOptions {
   /** Returns work that lists all that needs a person; undefined while that is not known. See Operator. */
-  readonly attention: () => Steps<readonly AttentionItem[]> | undefined;
+  readonly attention: () => readonly AttentionItem[] | undefined;
   /** Removes causes that are over from the acknowledgements. */
   readonly endAcknowledgements: (ended: EndedCauses) => Promise<void>;
-  readonly inSlices: RunInSlices;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -98,14 +95,13 @@ export class AttentionWatch {
       this.#loop.wakeWithin(this.#restMs());
       return false;
     }
-    const { attention, inSlices, clock, log } = this.#options;
+    const { attention, clock, log } = this.#options;
     const began = clock.monotonic();
     const before = momentOf(clock.now());
     try {
-      const steps = attention();
-      const items = steps && (await inSlices(steps));
+      const items = attention();
       if (items !== undefined && !signal.aborted) {
-        await inSlices(this.#compare(items));
+        this.#compare(items);
         await this.#endAcknowledgements(before);
       }
     } catch (error) {
@@ -117,21 +113,21 @@ export class AttentionWatch {
     return false;
   }
 
-  *#compare(items: readonly AttentionItem[]): Steps<void> {
+  #compare(items: readonly AttentionItem[]): void {
     const before = this.#items ?? new Map<string, AttentionItem>();
     const present = new Map<string, AttentionItem>();
-    yield* visitAll(items, (item) => present.set(item.id, shortened(item)));
+    for (const item of items) present.set(item.id, shortened(item));
     this.#items = present;
     this.#ended = this.#ended.union(new Set(before.keys()).difference(present));
-    yield* visitAll(before, ([id, item]) => {
+    for (const [id, item] of before) {
       if (!present.has(id) && this.#begun.delete(id)) this.#tell('over', item);
-    });
-    yield* visitAll(present.values(), (item) => {
+    }
+    for (const item of present.values()) {
       const wasAcknowledged = before.get(item.id)?.acknowledged != null;
-      if (item.acknowledged !== null || (this.#begun.has(item.id) && !wasAcknowledged)) return;
+      if (item.acknowledged !== null || (this.#begun.has(item.id) && !wasAcknowledged)) continue;
       this.#begun.add(item.id);
       this.#tell('begin', item);
-    });
+    }
   }
 
   async #endAcknowledgements(before: string): Promise<void> {

@@ -1,5 +1,4 @@
 // Lists what needs a person: one item for each cause, whatever the number of servers that it concerns. docs/concepts.md, what needs a person.
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
 import { judgeDelivery } from '../../machine/delivery.ts';
@@ -61,20 +60,20 @@ const NO_SERVERS: AttentionItem['servers'] = { count: 0, examples: [] };
  * Returns work that lists what needs a person: by kind, then by id, and last what is acknowledged. All items with all of their instances:
  * see {@link shortened}. A proxy is told as little as by `why`.
  */
-export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly AttentionItem[]> {
+export function attentionIn(by: Viewer, facts: AttentionFacts): readonly AttentionItem[] {
   const found = new Map<string, AttentionItem>();
   const add = (item: NewItem): unknown => found.set(item.id, acknowledgedIn(item, by, facts.view));
   const isProxy = by.role === 'proxy';
   const outside = isProxy ? [] : [...tellOutages(facts.outages).map(outsideItem), ...leaderItems(facts)];
   for (const item of [...outside, ...commitItems(by, facts)]) add(item);
-  yield* visitAll(facts.held, (item) => {
+  for (const item of facts.held) {
     if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
-  });
-  yield* visitAll(yield* invalidItems(by, facts), add);
+  }
+  for (const item of invalidItems(by, facts)) add(item);
   const covered = new Set<string>();
   if (!isProxy) {
-    yield* visitAll(yield* entryItems(facts, covered), add);
-    yield* visitAll(yield* unheardItems(facts), add);
+    for (const item of entryItems(facts, covered)) add(item);
+    for (const item of unheardItems(facts)) add(item);
     for (const item of endingItems(facts)) add(item);
   }
   const isTold = (id: string, name: string): boolean =>
@@ -82,20 +81,19 @@ export function* attentionIn(by: Viewer, facts: AttentionFacts): Steps<readonly 
   for (const [id, names] of facts.needing) {
     if (found.has(id)) continue;
     const isOwn: IsOwn = (name, row) => attentionKeyOf(row) === id && !isTold(id, name) && facts.scope.seesServer(name);
-    const item = yield* serversItem(id, names, { ...facts.view, isOwn });
+    const item = serversItem(id, names, { ...facts.view, isOwn });
     if (item !== undefined) add(item);
-    yield;
   }
   if (!isProxy) {
-    yield* visitAll(yield* uncheckedItems(facts, covered), add);
-    yield* visitAll(yield* unappliedItems(facts), add);
+    for (const item of uncheckedItems(facts, covered)) add(item);
+    for (const item of unappliedItems(facts)) add(item);
   }
   const byKind = new Map(ATTENTION_KINDS.map((kind) => [kind, { open: [], known: [] } as SortedItems]));
-  yield* visitAll(yield* sortNames([...found.keys()]), (id) => {
+  for (const id of [...found.keys()].sort(compareNames)) {
     const item = found.get(id);
     const items = byKind.get(kindIn(id));
     if (item !== undefined) items?.[item.acknowledged === null ? 'open' : 'known'].push(item);
-  });
+  }
   const sorted = [...byKind.values()];
   return [...sorted.flatMap(({ open }) => open), ...sorted.flatMap(({ known }) => known)];
 }
@@ -174,13 +172,10 @@ interface Mistaken {
 }
 
 /** Instances whose first mistake is in the same file are one cause: a wrong template stops all that use it. */
-function* invalidItems(
-  by: Viewer,
-  { view, mistakesOf, invalidSince, scope }: AttentionFacts,
-): Steps<readonly NewItem[]> {
+function invalidItems(by: Viewer, { view, mistakesOf, invalidSince, scope }: AttentionFacts): readonly NewItem[] {
   const byFile = new Map<string, Mistaken>();
-  yield* visitAll(yield* sortNames([...view.desired.invalid]), (instance) => {
-    if (!scope.seesInstance(instance)) return;
+  for (const instance of [...view.desired.invalid].sort(compareNames)) {
+    if (!scope.seesInstance(instance)) continue;
     const [problem] = mistakesOf(instance);
     const about = problem?.file ?? instance;
     const known = byFile.get(about) ?? { problem, instances: [], began: undefined };
@@ -188,9 +183,9 @@ function* invalidItems(
     known.instances.push(instance);
     const began = invalidSince?.(instance);
     if (began !== undefined && !(known.began && known.began.since <= began.since)) known.began = began;
-  });
+  }
   const items: NewItem[] = [];
-  yield* visitAll(byFile, ([about, { problem, instances, began }]) => {
+  for (const [about, { problem, instances, began }] of byFile) {
     const whose = instances.length === 1 ? instances[0] : countOf(instances.length, 'instance');
     const text = problem === undefined ? '' : `: ${problemText(problem, by)}`;
     items.push({
@@ -198,30 +193,30 @@ function* invalidItems(
       reason: reasonSince({ ...began, reason: `the newest version of ${whose} is wrong${text}` }),
       action: problem === undefined ? null : correcting(problem, view.desired),
     });
-  });
+  }
   return items;
 }
 
 /** Returns the items of provider entries that answer nothing, or are gone. Their servers are `covered`: they make no items of their own. */
-function* entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<string>): Steps<readonly NewItem[]> {
+function entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<string>): readonly NewItem[] {
   const items: NewItem[] = [];
   for (const entry of noticed?.silent ?? []) {
     const told = tellSilent(entry);
-    const item = yield* serversItem(told.id, [...entry.servers], view);
+    const item = serversItem(told.id, [...entry.servers], view);
     if (item === undefined) continue;
     for (const name of entry.servers) covered.add(name);
     items.push({ ...item, ...told });
   }
   const silent = new Set(noticed?.silent.map(({ entry }) => entry));
   for (const { entry, servers, since } of noticed?.slow.filter((one) => !silent.has(one.entry)) ?? []) {
-    const item = yield* serversItem(`provider:${entry}`, [...servers], view);
+    const item = serversItem(`provider:${entry}`, [...servers], view);
     if (item === undefined) continue;
     const reason = `the provider entry "${entry}" is slow: since ${since}, calls of it run for more than half of the time after which they are ended (timeoutSeconds)`;
     const action = 'find out why; where it is as usual, set a longer timeoutSeconds, and start the controller again';
     items.push({ ...item, since, reason, action });
   }
   for (const [entry, names] of orphaned ?? []) {
-    const item = yield* serversItem(`entry:${entry}`, names, view);
+    const item = serversItem(`entry:${entry}`, names, view);
     if (item === undefined) continue;
     for (const name of names) if (view.rows.server(name)?.reason?.code === 'provider_changed') covered.add(name);
     const reason = `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done with them, and nothing checks them`;
@@ -236,12 +231,12 @@ function* entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<s
 }
 
 /** Servers at rest need their proxies too: nothing would check them, and the next commit would find nobody. */
-function* unheardItems({ view, unheard, needing, noticed }: AttentionFacts): Steps<readonly NewItem[]> {
+function unheardItems({ view, unheard, needing, noticed }: AttentionFacts): readonly NewItem[] {
   const items: NewItem[] = [];
   for (const [tags, names] of unheard ?? []) {
     const id = `proxies:${tags.join(',')}`;
     const all = [...new Set([...names, ...(needing.get(id) ?? [])])];
-    const item = yield* serversItem(id, all, view);
+    const item = serversItem(id, all, view);
     const last = noticed?.unheardSince(tags);
     if (item !== undefined && last !== undefined) items.push({ ...item, ...tellUnheard(tags, last) });
   }
@@ -249,21 +244,21 @@ function* unheardItems({ view, unheard, needing, noticed }: AttentionFacts): Ste
 }
 
 /** Servers at rest whose checks fail, though their entry answers others: nobody would see that one of them drifts, or is gone. */
-function* uncheckedItems(
+function uncheckedItems(
   { view, noticed, checkFailureOf }: AttentionFacts,
   covered: ReadonlySet<string>,
-): Steps<readonly NewItem[]> {
+): readonly NewItem[] {
   const byInstance = new Map<string, string[]>();
-  yield* visitAll(noticed?.unchecked ?? [], (name) => {
+  for (const name of noticed?.unchecked ?? []) {
     const row = view.rows.server(name);
-    if (row?.state !== 'done' || covered.has(name) || noticed?.isOfSilent(name) === true) return;
+    if (row?.state !== 'done' || covered.has(name) || noticed?.isOfSilent(name) === true) continue;
     const names = byInstance.get(row.instance) ?? [];
     names.push(name);
     byInstance.set(row.instance, names);
-  });
+  }
   const items: NewItem[] = [];
   for (const [instance, names] of byInstance) {
-    const item = yield* serversItem(`unchecked:${instance}`, names, view);
+    const item = serversItem(`unchecked:${instance}`, names, view);
     const [first = ''] = item?.servers.examples ?? [];
     const failure = checkFailureOf(first);
     if (item === undefined || failure === undefined) continue;
@@ -279,12 +274,12 @@ interface Unapplied {
 }
 
 /** Nodes whose consumers could not apply their record: the server is done, and what runs on it is not what is wanted. */
-function* unappliedItems({ view: { rows }, scope }: AttentionFacts): Steps<readonly NewItem[]> {
+function unappliedItems({ view: { rows }, scope }: AttentionFacts): readonly NewItem[] {
   const unapplied: Unapplied[] = [];
-  yield* visitAll([...rows.list('delivery')], ([name, row]) => {
+  for (const [name, row] of [...rows.list('delivery')]) {
     const { told } = row;
     if (told !== null && judgeDelivery(row).state === 'failed' && scope.seesNode(name)) unapplied.push({ name, told });
-  });
+  }
   const byInstance = Map.groupBy(unapplied, ({ name }) => rows.server(name)?.instance);
   return [...byInstance].map(([instance, nodes]) => {
     const sorted = nodes.toSorted((a, b) => compareNames(a.name, b.name));
@@ -318,31 +313,31 @@ function endingItems({ view: { now }, noticed }: AttentionFacts): NewItem[] {
 type IsOwn = (name: string, row: ServerRow) => boolean;
 
 /** Returns the item of the servers of one cause; undefined where there is none of them any more. */
-function* serversItem(
+function serversItem(
   id: string,
   names: readonly string[],
   { rows, isOwn = () => true }: { readonly rows: RowsAtMoment; readonly isOwn?: IsOwn },
-): Steps<NewItem | undefined> {
+): NewItem | undefined {
   const examples: Example[] = [];
   const instances = new Set<string>();
   let count = 0;
   let since: string | undefined;
-  yield* visitAll(names, (name) => {
+  for (const name of names) {
     const row = rows.server(name);
-    if (row === undefined || !isOwn(name, row)) return;
+    if (row === undefined || !isOwn(name, row)) continue;
     count += 1;
     instances.add(row.instance);
     if (since === undefined || row.since < since) since = row.since;
     const last = examples.length < EXAMPLES_MAX ? undefined : examples.at(-1);
-    if (last !== undefined && compareNames(name, last.name) >= 0) return;
+    if (last !== undefined && compareNames(name, last.name) >= 0) continue;
     examples.push({ name, row });
     examples.sort((a, b) => compareNames(a.name, b.name)).splice(EXAMPLES_MAX);
-  });
+  }
   const [first] = examples;
   if (first === undefined || since === undefined) return undefined;
   return {
     ...{ id, since, servers: { count, examples: examples.map(({ name }) => name) } },
-    instances: yield* sortNames([...instances]),
+    instances: [...instances].sort(compareNames),
     reason: serversReason(kindIn(id), first, count),
     action: serversAction(kindIn(id), first, count),
   };

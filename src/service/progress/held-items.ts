@@ -1,5 +1,4 @@
 // Lists everything that waits for an approval, as the API answers it.
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { firstNames } from '../../base/wording.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
@@ -11,19 +10,15 @@ import type { Scope } from '../scope.ts';
 import type { PresentRows, RowsAtMoment } from '../views.ts';
 
 /** Returns work that lists the held instances that a client sees by name, then what else is held: as of the moment of this call. */
-export function heldItems(
-  rows: PresentRows,
-  refused: RefusedCommit | undefined,
-  scope: Scope,
-): Steps<readonly HeldItem[]> {
+export function heldItems(rows: PresentRows, refused: RefusedCommit | undefined, scope: Scope): readonly HeldItem[] {
   return sortItems(heldNow(rows, refused, scope).toArray());
 }
 
-function* sortItems(items: readonly HeldItem[]): Steps<readonly HeldItem[]> {
+function sortItems(items: readonly HeldItem[]): readonly HeldItem[] {
   const byInstance = new Map<string, HeldItem>();
-  yield* visitAll(items, (item) => item.instance !== null && byInstance.set(item.instance, item));
+  for (const item of items) item.instance !== null && byInstance.set(item.instance, item);
   const sorted: HeldItem[] = [];
-  yield* visitAll(yield* sortNames([...byInstance.keys()]), (name) => sorted.push(byInstance.get(name) as HeldItem));
+  for (const name of [...byInstance.keys()].sort(compareNames)) sorted.push(byInstance.get(name) as HeldItem);
   return sorted.concat(items.filter(({ instance }) => instance === null));
 }
 

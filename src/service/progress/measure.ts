@@ -1,7 +1,6 @@
 // Measures what is recorded, for metrics: servers and instances by state, commits, and what is held. Also a replica that does not lead
 // has this.
 import type { Metrics, SetGauge } from '../../base/metrics.ts';
-import { type Steps, visitAll } from '../../base/steps.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { openRemovals, removalsMax, serverCount } from '../../machine/removals.ts';
 import { fieldOf } from '../../model/json.ts';
@@ -23,24 +22,24 @@ export interface MeasuredSources extends ViewSources {
 }
 
 /** Returns work that sets the gauges of what is recorded. A server whose row changes meanwhile counts as before or as after. */
-export function* measureRecorded(sources: MeasuredSources, set: SetGauge): Steps<void> {
+export function measureRecorded(sources: MeasuredSources, set: SetGauge): void {
   const { rows, now, deleteBudget } = sources;
-  const instances = yield* measureServers(sources, set);
+  const instances = measureServers(sources, set);
   const view = sources.desired() === undefined ? heldView(sources) : activeView(sources);
-  if (view !== undefined) yield* measureInstances(view, { instances, stallsOf: sources.stallsOf }, set);
-  if (sources.desired() !== undefined) yield* measureDelivered(activeView(sources), set);
+  if (view !== undefined) measureInstances(view, { instances, stallsOf: sources.stallsOf }, set);
+  if (sources.desired() !== undefined) measureDelivered(activeView(sources), set);
   measureCommits(sources, set);
-  yield* measureHeld(sources, set);
+  measureHeld(sources, set);
   const budget = removalsMax(deleteBudget, serverCount(rows, now()));
   set('treeline_delete_budget_left', {}, Math.max(0, budget - openRemovals(rows, now())));
   set('treeline_store_bytes', {}, rows.rowBytes);
 }
 
 /** Resolves with how far the servers of each instance are. */
-function* measureServers({ rows, now }: MeasuredSources, set: SetGauge): Steps<ReadonlyMap<string, ServerStates>> {
+function measureServers({ rows, now }: MeasuredSources, set: SetGauge): ReadonlyMap<string, ServerStates> {
   const states = new Map<State, { count: number; since: string }>();
   const instances = new Map<string, ServerStates>();
-  yield* visitAll(rows.list('server'), ([server, row]) => {
+  for (const [server, row] of rows.list('server')) {
     const known = states.get(row.state) ?? { count: 0, since: row.since };
     known.count += 1;
     // All are of one length and zone, so that the order of the texts is that of the times.
@@ -49,7 +48,7 @@ function* measureServers({ rows, now }: MeasuredSources, set: SetGauge): Steps<R
     const instance = instances.get(row.instance) ?? new ServerStates();
     instances.set(row.instance, instance);
     instance.add(server, row);
-  });
+  }
   for (const [state, { count, since }] of states) {
     set('treeline_servers', { state }, count);
     set('treeline_server_state_oldest_seconds', { state }, secondsSince(since, now()));
@@ -61,23 +60,22 @@ interface MeasuredInstances extends Pick<MeasuredSources, 'stallsOf'> {
   readonly instances: ReadonlyMap<string, ServerStates>;
 }
 
-function* measureInstances(
+function measureInstances(
   view: PresentView<ProgressFacts>,
   { instances, stallsOf }: MeasuredInstances,
   set: SetGauge,
-): Steps<void> {
+): void {
   const counts = new Map<InstanceStatus, number>();
   // The names of the present moment, since another desired state may be shown meanwhile.
   for (const name of [...instanceNames(view)]) {
     const status = rollUpInstance(view, { name, states: instances.get(name) ?? new ServerStates() }, stallsOf);
     counts.set(status, (counts.get(status) ?? 0) + 1);
-    yield;
   }
   for (const [status, count] of counts) set('treeline_instances', { status }, count);
 }
 
-function* measureDelivered(view: PresentView<DesiredState>, set: SetGauge): Steps<void> {
-  const { nodes, counts } = yield* judgeDelivered(view, { instance: null, scope: EVERYTHING });
+function measureDelivered(view: PresentView<DesiredState>, set: SetGauge): void {
+  const { nodes, counts } = judgeDelivered(view, { instance: null, scope: EVERYTHING });
   for (const state of DELIVERY_STATES) set('treeline_nodes_delivered', { state }, counts[state]);
   set('treeline_nodes_delivered', { state: 'not reporting' }, counts.notReporting);
   set('treeline_delivery_oldest_seconds', {}, secondsSince(oldestSince(nodes.values()), view.now));
@@ -91,8 +89,8 @@ function measureCommits({ desired, refused, now }: MeasuredSources, set: SetGaug
   set('treeline_commit_lag_seconds', {}, secondsSince(refused()?.since, now()));
 }
 
-function* measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): Steps<void> {
-  const items = yield* heldItems(rows, refused(), EVERYTHING);
+function measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): void {
+  const items = heldItems(rows, refused(), EVERYTHING);
   for (const kind of HOLD_KINDS) set('treeline_held', { kind }, items.filter((item) => item.kind === kind).length);
   const servers = items.filter(({ kind }) => kind === 'deletes').flatMap(({ resources }) => resources);
   set('treeline_deletes_held', {}, servers.length);

@@ -1,9 +1,9 @@
 // The reads of progress: what instances and servers wait for, and what needs a person. See docs/rest.md, operations.
 
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { ToldWait } from '../../machine/wait.ts';
 import { isValidEntry } from '../../model/entry.ts';
+import { compareNames } from '../../model/names.ts';
 import type { Client, Hierarchy } from '../../model/objects.ts';
 import type {
   AttentionItem,
@@ -17,7 +17,7 @@ import type {
 } from '../answers.ts';
 import { instanceNames, requireInstance, type StallsOf } from '../read/instance-views.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
-import { activeView, heldView, type ProgressFacts, type View, type ViewSources, viewAtMoment } from '../views.ts';
+import { activeView, heldView, type ViewSources } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
 import { heldItems } from './held-items.ts';
 import { StateCounter, type WaitFacts } from './server-items.ts';
@@ -69,10 +69,10 @@ export function progressReads(options: ProgressOptions) {
       return { ...explainWaits(instance, by, facts), ...replicaFacts(by, facts) };
     },
     /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
-    overview: (by: Client, lag = options.lag?.()): Steps<Overview> =>
+    overview: (by: Client, lag = options.lag?.()): Overview =>
       buildOverview(by, overviewFacts(options, new Scope(by, options), lag)),
     /** Returns work that finds a page of servers. */
-    servers(by: Client, query: ServerQuery): Steps<ServerPage> {
+    servers(by: Client, query: ServerQuery): ServerPage {
       const facts = whyFacts(options, new Scope(by, options));
       if (query.instance !== null) requireInstance(facts.view, query.instance, facts);
       return findServers(query, listFactsFor(by, facts));
@@ -131,15 +131,15 @@ function overviewFacts(options: ProgressOptions, scope: Scope, lag: Outage | und
   return { ...whyFacts(options, scope), leader: scope.isWhole ? options.leader?.() : undefined, lag };
 }
 
-/** Returns work that lists all that needs a person, as administrators see it. Servers count as at the moment at which each has its turn. */
-export function attentionOf(options: ProgressOptions): Steps<readonly AttentionItem[]> {
+/** Returns everything that needs an operator, as administrators see it. */
+export function attentionOf(options: ProgressOptions): readonly AttentionItem[] {
   return attentionAt(overviewFacts(options, EVERYTHING, options.lag?.()));
 }
 
-function* attentionAt(facts: OverviewFacts): Steps<readonly AttentionItem[]> {
+function attentionAt(facts: OverviewFacts): readonly AttentionItem[] {
   const found = concernedNow(facts);
-  const mistakesOf = yield* mistakesByInstance(facts.view.desired);
-  return yield* attentionIn({ role: 'administrator' }, { ...facts, ...found, held: yield* found.held, mistakesOf });
+  const mistakesOf = mistakesByInstance(facts.view.desired);
+  return attentionIn({ role: 'administrator' }, { ...facts, ...found, mistakesOf });
 }
 
 function concernedNow({ view: { rows }, refused, hasEntry, noticed, scope }: OverviewFacts) {
@@ -148,39 +148,28 @@ function concernedNow({ view: { rows }, refused, hasEntry, noticed, scope }: Ove
   return { held: heldItems(rows, refused, scope), needing: rows.index.needingPerson(), orphaned, unheard };
 }
 
-/** The rows are those of the moment of this call; the waits of servers, and the stalls that follow from waits, are those of each instance's turn. */
-function buildOverview(by: Client, facts: OverviewFacts): Steps<Overview> {
-  return overviewAt(by, { facts, found: concernedNow(facts), moment: viewAtMoment(facts.view) });
-}
-
-interface OverviewParts {
-  readonly facts: OverviewFacts;
-  readonly found: ReturnType<typeof concernedNow>;
-  readonly moment: Steps<View<ProgressFacts>>;
-}
-
-function* overviewAt(by: Client, { facts, found, moment }: OverviewParts): Steps<Overview> {
-  const view = yield* moment;
-  const held = yield* found.held;
+function buildOverview(by: Client, facts: OverviewFacts): Overview {
+  const { view } = facts;
+  const found = concernedNow(facts);
   const refused = facts.isActive ? undefined : facts.refused;
-  const mistakesOf = yield* mistakesByInstance(view.desired);
+  const mistakesOf = mistakesByInstance(view.desired);
   const instances: Overview['instances'][number][] = [];
-  yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
-    if (!facts.scope.seesInstance(name)) return;
+  for (const name of [...instanceNames(view)].sort(compareNames)) {
+    if (!facts.scope.seesInstance(name)) continue;
     // What is away is told once, and not of each.
-    const own = { ...facts, view, refused, mistakesOf, outages: {}, noticed: undefined };
+    const own = { ...facts, refused, mistakesOf, outages: {}, noticed: undefined };
     const { status, summary, counts } = explainWaits(name, by, own, 1);
     instances.push({ name, status, summary, counts });
-  });
+  }
   const counts = new StateCounter();
-  yield* visitAll(view.rows.list('server'), ([name, { state }]) => facts.scope.seesServer(name) && counts.add(state));
+  for (const [name, { state }] of view.rows.list('server')) facts.scope.seesServer(name) && counts.add(state);
   return {
     commit: view.desired.commit,
     newest: unfollowed(by, facts.refused),
-    held,
+    held: found.held,
     ...(by.role === 'proxy' ? {} : { author: facts.author ?? null, ...facts.outages }),
     ...replicaFacts(by, facts),
-    ...firstOf(yield* attentionIn(by, { ...facts, ...found, held, view, mistakesOf })),
+    ...firstOf(attentionIn(by, { ...facts, ...found, mistakesOf })),
     counts: counts.counts(),
     instances,
   };

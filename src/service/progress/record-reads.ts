@@ -2,7 +2,6 @@
 // operations.
 
 import { systemClock } from '../../base/clock.ts';
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { liftsIn } from '../../desired/deletions.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
 import { nameAt } from '../../model/address.ts';
@@ -24,15 +23,7 @@ import type {
 import { type AskedCommit, findDelivered, formerUntils } from '../deliveries/delivered.ts';
 import { hasInstance, instanceNames, requireInstance, unknownInstance } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
-import {
-  activeView,
-  heldView,
-  type PresentView,
-  type ProgressFacts,
-  type View,
-  type ViewSources,
-  viewAtMoment,
-} from '../views.ts';
+import { activeView, heldView, type PresentView, type ProgressFacts, type View, type ViewSources } from '../views.ts';
 import { heldItems } from './held-items.ts';
 import { seesOthers } from './why.ts';
 
@@ -58,9 +49,9 @@ export function recordReads(options: RecordOptions) {
       return { events: events.map((event) => tellEvent(by, event)), gap: isGap };
     },
     /** Returns work that lists the recorded servers that a client sees, for programs that compare a desired state with them. */
-    recorded(by?: Client): Steps<RecordedState> {
+    recorded(by?: Client): RecordedState {
       const scope = new Scope(by, options);
-      return listServers(viewAtMoment(view()), heldItems(options.rows, options.refused(), scope), scope);
+      return listServers(view(), heldItems(options.rows, options.refused(), scope), scope);
     },
     /** Resolves with a commit as one that {@link findDelivered} asks for. Throws `not_found` where it is not followed. */
     async askedCommit(commit: string): Promise<AskedCommit> {
@@ -73,14 +64,14 @@ export function recordReads(options: RecordOptions) {
       return { commit, isReached: (until) => reached.has(until) };
     },
     /** Returns work that finds which nodes run the record that is asked for. */
-    delivered(by: Client, query: Omit<Parameters<typeof findDelivered>[1], 'scope'>): Steps<Delivered> {
+    delivered(by: Client, query: Omit<Parameters<typeof findDelivered>[1], 'scope'>): Delivered {
       const present = activeView(options);
       const scope = new Scope(by, options);
       if (query.instance !== null) requireInstance(present, query.instance, { scope });
       return findDelivered(by, { ...query, scope }, present);
     },
     /** Returns work that lists what subscribers were told, and are still to be; the oldest first. */
-    notifications: (): Steps<{ readonly notifications: readonly SentNotification[] }> =>
+    notifications: (): { readonly notifications: readonly SentNotification[] } =>
       listNotifications([...options.rows.list('notification')]),
   };
 }
@@ -157,36 +148,36 @@ function shownTo(by: Asking, event: InstanceEvent): InstanceEvent {
 }
 
 /** Lists the recorded servers of a moment, sorted by name. Records and actions under way are not part of it. */
-function* listServers(
-  moment: Steps<View<{ readonly commit: string }>>,
-  heldAtMoment: Steps<readonly HeldItem[]>,
+function listServers(
+  moment: View<{ readonly commit: string }>,
+  heldAtMoment: readonly HeldItem[],
   scope: Scope,
-): Steps<RecordedState> {
-  const { desired, rows } = yield* moment;
-  const held = yield* heldAtMoment;
+): RecordedState {
+  const { desired, rows } = moment;
+  const held = heldAtMoment;
   const instances = new Set(rows.list('held').keys());
   const servers: RecordedServer[] = [];
-  yield* visitAll(yield* sortNames([...rows.list('server').keys()]), (name) => {
+  for (const name of [...rows.list('server').keys()].sort(compareNames)) {
     const row = scope.seesServer(name) ? rows.server(name) : undefined;
     if (row !== undefined) servers.push(recordedServer(name, row, instances));
-  });
+  }
   const all = [...liftsIn(rows.list('held'))].map(nameAt);
   const lifted = all.filter((name) => scope.seesInstance(name)).sort(compareNames);
   const isBehind = rows.list('head').get('head')?.isBehind === true;
   return { commit: desired.commit, held, ...(isBehind ? { isBehind } : {}), lifted, servers };
 }
 
-function* listNotifications(
-  rows: readonly (readonly [id: string, row: NotificationRow])[],
-): Steps<{ readonly notifications: readonly SentNotification[] }> {
+function listNotifications(rows: readonly (readonly [id: string, row: NotificationRow])[]): {
+  readonly notifications: readonly SentNotification[];
+} {
   const byName = new Map(rows.map(([id, row]) => [`${row.time} ${id}`, { id, row }]));
   const notifications: SentNotification[] = [];
-  yield* visitAll(yield* sortNames([...byName.keys()]), (name) => {
+  for (const name of [...byName.keys()].sort(compareNames)) {
     const found = byName.get(name);
-    if (found === undefined) return;
+    if (found === undefined) continue;
     const { target, ...row } = found.row;
     notifications.push({ id: found.id, subscriber: target, ...row });
-  });
+  }
   return { notifications };
 }
 

@@ -1,5 +1,4 @@
 // Lists recorded servers page by page, filtered, and describes one with what was asked for and what was applied. See docs/rest.md, operations.
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { compileSecrets, SECRET_VALUE } from '../../hiera/secrets.ts';
 import { shortenedValue } from '../../machine/drift.ts';
 import { fieldOf, type Json, type JsonMap } from '../../model/json.ts';
@@ -35,26 +34,26 @@ export interface ServerListFacts extends WaitFacts {
  * Returns work that finds a page of servers, sorted by name. It looks at the names of the moment of this call, and at each row when its turn
  * comes: a server that changes meanwhile is listed as it is then.
  */
-export function* findServers(query: ServerQuery, facts: ServerListFacts): Steps<ServerPage> {
+export function findServers(query: ServerQuery, facts: ServerListFacts): ServerPage {
   const { rows } = facts;
   const { instance, after, limit } = query;
   const names = instance === null ? [...rows.list('server').keys()] : rows.index.serversOf(instance);
   const isMatch = matcherOf(query);
   const later: string[] = [];
   let total = 0;
-  yield* visitAll(names, (name) => {
+  for (const name of names) {
     const row = rows.server(name);
-    if (row === undefined || !isMatch(name, row)) return;
+    if (row === undefined || !isMatch(name, row)) continue;
     total += 1;
     if (compareNames(name, after) > 0) later.push(name);
-  });
-  const sorted = yield* sortNames(later);
+  }
+  const sorted = [...later].sort(compareNames);
   const page = sorted.slice(0, limit);
   const servers: ListedServer[] = [];
-  yield* visitAll(page, (name) => {
+  for (const name of page) {
     const row = rows.server(name);
     if (row !== undefined) servers.push(listedServer(name, row, facts));
-  });
+  }
   return { servers, total, next: sorted.length > page.length ? (page.at(-1) ?? null) : null };
 }
 

@@ -1,6 +1,5 @@
 // Explains why an instance is not done. See docs/rest.md, stack instances.
 
-import { type Steps, visitAll } from '../../base/steps.ts';
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { stateWithReason } from '../../machine/reasons.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
@@ -150,13 +149,13 @@ export function waitFactsFor(by: Client, facts: WhyFacts): WaitFacts {
 }
 
 /** Returns a function that returns the first mistakes of an instance, as {@link mistakesIn} finds them. */
-export function* mistakesByInstance({ problems }: ProgressFacts): Steps<(instance: string) => readonly Problem[]> {
+export function mistakesByInstance({ problems }: ProgressFacts): (instance: string) => readonly Problem[] {
   const found = new Map<string, Problem[]>();
   for (const problem of problems.filter(isError)) {
-    yield* visitAll(new Set(problem.instances), (instance) => {
+    for (const instance of new Set(problem.instances)) {
       const own = found.get(instance) ?? [];
       if (own.length < PROBLEMS_MAX) found.set(instance, [...own, problem]);
-    });
+    }
   }
   return (instance) => found.get(instance) ?? [];
 }

@@ -1,7 +1,6 @@
 // Builds the views of instances: the active document, and the state of every server that still exists.
 // Names the instance that was meant where there is none of a name.
 
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import { withSuggestion } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { effectiveState } from '../../machine/reasons.ts';
@@ -11,6 +10,7 @@ import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { Entry } from '../../model/entry.ts';
 import { emptyMap } from '../../model/json.ts';
+import { compareNames } from '../../model/names.ts';
 import type { StackInstance } from '../../model/objects.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -54,14 +54,13 @@ export function hasInstance({ desired, rows }: View<KnownInstances>, name: strin
   );
 }
 
-/** Returns work that finds all instances that a client sees, sorted by name. */
-export function* viewInstances(moment: Steps<View<DesiredState>>, scope: Scope): Steps<readonly InstanceView[]> {
-  const view = yield* moment;
+/** Returns all instances that a client sees, sorted by name. */
+export function viewInstances(view: View<DesiredState>, scope: Scope): readonly InstanceView[] {
   const found: InstanceView[] = [];
-  yield* visitAll(yield* sortNames([...instanceNames(view)]), (name) => {
+  for (const name of [...instanceNames(view)].sort(compareNames)) {
     const served = scope.seesInstance(name) ? viewInstance(view, name) : undefined;
     if (served !== undefined) found.push(served.body);
-  });
+  }
   return found;
 }
 

@@ -1,6 +1,5 @@
 // Answers the reads of the API from the active desired state and the recorded rows.
 
-import { type Steps, sortNames, visitAll } from '../../base/steps.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { nodeAtMoment, nodeOf, nodesAtMoment, recordedNodes } from '../../desired/node-records.ts';
 import { addressOf } from '../../model/address.ts';
@@ -15,7 +14,7 @@ import type { InstanceStatus } from '../../model/state.ts';
 import { registryOf } from '../caller.ts';
 import { unknown, unknownKey, unknownNode } from '../refusals.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
-import { activeView, heldView, type PresentView, type View, type ViewSources, viewAtMoment } from '../views.ts';
+import { activeView, heldView, type PresentView, type View, type ViewSources } from '../views.ts';
 import {
   type InstanceView,
   instanceNames,
@@ -87,7 +86,7 @@ function instanceReads(view: () => View<DesiredState>, stallsOf: StallsOf, scope
 
   return {
     /** Returns work that finds all of them, of the moment of this call. */
-    instances: (): Steps<readonly InstanceView[]> => viewInstances(viewAtMoment(view()), scope),
+    instances: (): readonly InstanceView[] => viewInstances(view(), scope),
     instance(name: string): Served<InstanceView> {
       const served = scope.seesInstance(name) ? viewInstance(view(), name) : undefined;
       if (served !== undefined) return served;
@@ -116,9 +115,9 @@ function objectReads(view: () => View<DesiredState>, scope: Scope) {
     },
     types: (): readonly TypeName[] => TYPE_NAMES,
     /** Returns work that finds all of a type, of the moment of this call; `type` may be `all`. Throws `not_found` for an unknown one. */
-    objects(type: string): Steps<readonly JsonMap[]> {
+    objects(type: string): readonly JsonMap[] {
       const named = typeNamed(type);
-      return viewObjects(viewAtMoment(view()), named, scope);
+      return viewObjects(view(), named, scope);
     },
     object(type: string, name: string): Served<JsonMap> {
       const named = typeNamed(type);
@@ -154,8 +153,8 @@ export function nodeReads(view: () => View<DesiredState>, scope: Scope) {
   }
 
   return {
-    /** Returns work that finds every node with a record, sorted by name, all of the moment of this call. */
-    nodes: (): Steps<readonly NodeAtMoment[]> => nodesAtMoment(view(), (name) => scope.seesNode(name)),
+    /** Returns every node with a record, sorted by name, all of the moment of this call. */
+    nodes: (): readonly NodeAtMoment[] => nodesAtMoment(view(), (name) => scope.seesNode(name)),
     /** Returns what the record of a node is made of, also where there is none: while these are the same, so is the record. */
     recordSources(name: string): readonly unknown[] {
       const { desired, rows } = view();
@@ -213,17 +212,16 @@ function typeNamed(type: string): TypeName {
   return isTypeName(type) ? type : unknown('type', type, TYPE_NAMES);
 }
 
-/** Returns work that finds all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
-function* viewObjects(moment: Steps<View<DesiredState>>, type: TypeName, scope: Scope): Steps<readonly JsonMap[]> {
-  const view = yield* moment;
+/** Returns all objects of a type, sorted by name; for `all`, of every other type, sorted by type and name. */
+function viewObjects(view: View<DesiredState>, type: TypeName, scope: Scope): readonly JsonMap[] {
   const found: JsonMap[] = [];
   for (const each of typesOf(type)) {
     const names = new Set<string>();
-    yield* visitAll(namesOfType(view, each), (name) => names.add(name));
-    yield* visitAll(yield* sortNames([...names]), (name) => {
+    for (const name of namesOfType(view, each)) names.add(name);
+    for (const name of [...names].sort(compareNames)) {
       const served = scope.seesObject(addressOf(each, name)) ? viewObject(view, each, name) : undefined;
       if (served !== undefined) found.push(served.body);
-    });
+    }
   }
   return found;
 }

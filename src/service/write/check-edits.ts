@@ -1,11 +1,10 @@
 // Checks whether a write may be committed: it derives the commit, and refuses only mistakes that the parent does not
 // have. So a mistake of one team does not block the writes of another.
 import { createHash } from 'node:crypto';
-import type { Steps } from '../../base/steps.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { entryOfDocument } from '../../catalog/parse-entry.ts';
-import { type Before, deriveSteps, type FollowedDerivation } from '../../derive.ts';
+import { type Before, derive, type FollowedDerivation } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import { liftsIn } from '../../desired/deletions.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -19,14 +18,10 @@ import type { Draft, FileEdit } from './draft.ts';
 import { refusalOfEdits, usersText } from './refusal.ts';
 
 /** Returns the desired state as it would be after the edits. Throws ServiceError where they add a mistake, or remove what is in use. */
-export function* desiredAfter(
-  desired: DesiredState,
-  edits: readonly FileEdit[],
-  draft: Draft,
-): Steps<FollowedDerivation> {
+export function desiredAfter(desired: DesiredState, edits: readonly FileEdit[], draft: Draft): FollowedDerivation {
   const { snapshot, parsedFiles } = editedSnapshot(desired, edits);
   const before = { baseline: desired, earlier: desired, safety: safetyAt(desired), parsedFiles };
-  const derivation = yield* deriveSteps(snapshot, before);
+  const derivation = derive(snapshot, before);
   const problems = derivation.isFollowed ? derivation.desired.problems : derivation.problems;
   const known = new Set(desired.problems.map(identityOf));
   // The content of an object that could not be read is not here either, and so other words may be said of it.

@@ -1,5 +1,5 @@
 // Judges the writes of one batch on top of a desired state, one after the other. It commits nothing.
-import type { Steps } from '../../base/steps.ts';
+import type { Breathe } from '../../base/breathe.ts';
 import type { FileEntry } from '../../catalog/catalog.ts';
 import type { FollowedDerivation } from '../../derive.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -33,18 +33,18 @@ export type WriteVerdict =
  * Returns a verdict for each write, in order. A verdict that comes after a commit holds only once that commit is on the
  * branch: the write was judged on top of it. `isNewest`: the remote was asked for the base after the writes came.
  */
-export function* judgeWrites(
+export async function judgeWrites(
   writes: readonly PendingWrite[],
   base: DesiredState,
-  isNewest: boolean,
-): Steps<readonly WriteVerdict[]> {
+  { isNewest, breathe }: { readonly isNewest: boolean; readonly breathe: Breathe },
+): Promise<readonly WriteVerdict[]> {
   const verdicts: WriteVerdict[] = [];
   let desired = base;
   for (const write of writes) {
-    const { verdict, after } = yield* judge(write, { base, desired, isNewest });
+    const { verdict, after } = judge(write, { base, desired, isNewest });
     verdicts.push(verdict);
     desired = after;
-    yield;
+    await breathe();
   }
   return verdicts;
 }
@@ -58,14 +58,14 @@ interface Ground {
   readonly desired: DesiredState;
 }
 
-function* judge(
+function judge(
   write: PendingWrite,
   { base, desired, isNewest }: Ground,
-): Steps<{ readonly verdict: WriteVerdict; readonly after: DesiredState }> {
+): { readonly verdict: WriteVerdict; readonly after: DesiredState } {
   const { draft, order } = write.request;
   try {
     if (isNewest) requireUnchanged(write, base);
-    const { edits, desired: after } = yield* judgeRequest(write.request, desired);
+    const { edits, desired: after } = judgeRequest(write.request, desired);
     if (edits.length === 0) return { verdict: { is: 'unchanged', write }, after };
     const files = edits.flatMap(({ path }) => after.catalog.files.get(path) ?? []);
     return { verdict: { is: 'commit', write, commit: { ...commitText(draft.subject, order), edits }, files }, after };
@@ -84,10 +84,7 @@ interface JudgedDraft {
 }
 
 /** Returns what a write changes in the files of a desired state, and the desired state after that. Throws ServiceError where it may not be, also by this client. */
-export function* judgeRequest(
-  request: Pick<WriteRequest, 'draft' | 'order'>,
-  before: DesiredState,
-): Steps<JudgedDraft> {
+export function judgeRequest(request: Pick<WriteRequest, 'draft' | 'order'>, before: DesiredState): JudgedDraft {
   // Of the state that the write would change: a write before this one may have removed the client.
   const refusal = request.order.refusal(registryOf(before));
   if (refusal !== undefined) throw refusal;
@@ -96,7 +93,7 @@ export function* judgeRequest(
   requireAccess(request, before, scope);
   const edits = editsOf(draft, before, scope);
   if (edits.length === 0) return { edits, desired: before, derivation: undefined };
-  const derivation = yield* desiredAfter(before, edits, draft);
+  const derivation = desiredAfter(before, edits, draft);
   const { desired } = derivation;
   if (!draft.isRemoval) {
     requireOwnTenant(order.by, fileOf(desired.catalog, draft.address)?.object);

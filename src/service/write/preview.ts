@@ -1,7 +1,6 @@
 // Computes the result of a write without committing it. See docs/rest.md, dry runs.
 import { type Clock, within } from '../../base/clock.ts';
 import { type ShareLimits, Shares } from '../../base/shares.ts';
-import type { RunInSlices } from '../../base/slices.ts';
 import { judge } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
@@ -22,7 +21,6 @@ interface PreviewParts {
   /** Returns the facts that decide which deletes may happen now. */
   readonly safety: () => Safety;
   /** Runs the judgement of a draft. */
-  readonly inSlices: RunInSlices;
 }
 
 interface PreviewOptions {
@@ -35,7 +33,7 @@ export type PreviewWrite = (draft: Draft, order: WriteOrder, options: PreviewOpt
 
 /** Returns what previews writes. It throws ServiceError like the write itself, and commits nothing. */
 export function createPreview(parts: PreviewParts): PreviewWrite {
-  const { branch, clock, safety, inSlices } = parts;
+  const { branch, clock, safety } = parts;
   const shares = new Shares(SHARES);
 
   async function newest(): Promise<DesiredState> {
@@ -46,10 +44,10 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
 
   async function preview(draft: Draft, order: WriteOrder, { isApproved }: PreviewOptions): Promise<Preview> {
     const before = await newest();
-    const { edits, desired: after, derivation } = await inSlices(judgeRequest({ draft, order }, before));
+    const { edits, desired: after, derivation } = judgeRequest({ draft, order }, before);
     // By the budget as it is now, the commit may leave instances held.
     const isJudged = isApproved || derivation === undefined;
-    const { held } = isJudged ? after : await inSlices(judge(derivation, safety()));
+    const { held } = isJudged ? after : judge(derivation, safety());
     const servers = serverChanges({ before, after, held: new Set(held.keys()) });
     const scopes = [before, after].map((state) => new Scope(order.by, { desired: () => state, rows: order.recorded }));
     const seen = servers.filter(({ server }) => scopes.some((scope) => scope.seesServer(server)));

@@ -1,7 +1,8 @@
 // Publishes the writes of one batch in one push, each as its own commit. After a lost race it judges them again on the
 // new content. It answers no write before the result of the push is known.
+
+import type { Breathe } from '../../base/breathe.ts';
 import { type Clock, pause, within } from '../../base/clock.ts';
-import type { RunInSlices } from '../../base/slices.ts';
 import { reasonOf } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { ServiceError } from '../../model/service-error.ts';
@@ -23,7 +24,7 @@ export interface PublishParts extends PushParts {
   /** The target of each write: the followed branch, or a new branch that proposes it. */
   readonly mode: 'commit' | 'propose';
   /** Runs the judgement of the writes. */
-  readonly inSlices: RunInSlices;
+  readonly breathe: Breathe;
 }
 
 type Group = readonly PendingWrite[];
@@ -54,7 +55,7 @@ async function publishGroup(parts: PublishParts, group: Group): Promise<readonly
     open = open.filter((write) => write.begin());
     if (desired === undefined || open.length === 0) return [];
     const isNewest = followed === undefined;
-    const judged = await parts.inSlices(judgeWrites(open, desired, isNewest));
+    const judged = await judgeWrites(open, desired, { isNewest, breathe: parts.breathe });
     const verdicts = isNewest ? settleUncommitted(judged) : judged;
     followed = undefined;
     open = verdicts.map(({ write }) => write);

@@ -2,8 +2,7 @@
 // what is recorded moves from one kind of store to the other.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
-import { createSlices } from '../../base/slices.ts';
+import { withoutPause } from '../../base/breathe.ts';
 import { makeDirectory } from '../files.ts';
 import { lockDirectory } from '../lock.ts';
 import { countRows, type StoreDocument, setRow } from '../store-document.ts';
@@ -110,6 +109,6 @@ async function keepAside(present: StoreDocument, directory: string, now: number)
 }
 
 function openAdapter(database: DatabaseOptions): AsyncDisposable & { readonly it: PostgresAdapter } {
-  const it = new PostgresAdapter(database, createSlices(systemClock));
+  const it = new PostgresAdapter(database, withoutPause);
   return { it, [Symbol.asyncDispose]: () => it.close() };
 }

@@ -1,9 +1,8 @@
 // Keeps lowdb's document in a PostgreSQL database, which several processes share. Each commit is one transaction that locks the row
 // of the state first, so commits come one after the other, and their revisions are seen in order.
 import { randomUUID } from 'node:crypto';
+import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { createSlices, type RunInSlices } from '../../base/slices.ts';
-import { type Steps, visitAll } from '../../base/steps.ts';
 import { reasonOf } from '../../base/wording.ts';
 import {
   cutIntoPieces,
@@ -66,8 +65,8 @@ export async function openPostgresStore(
   database: DatabaseOptions,
   options: PostgresStoreOptions = {},
 ): Promise<LowdbStore> {
-  const { clock = systemClock, inSlices = createSlices(clock as Clock) } = options;
-  const postgres = new PostgresAdapter(database, inSlices, options);
+  const { clock = systemClock, breathe = breatheBy(clock as Clock) } = options;
+  const postgres = new PostgresAdapter(database, breathe, options);
   const adapter = options.adapting?.(postgres) ?? postgres;
   return await openStore(postgres.name, { ...options, adapter });
 }
@@ -87,7 +86,7 @@ interface State {
 /** A database with the tables of a store. */
 export class PostgresAdapter implements DocumentAdapter {
   readonly #connections: Transactions;
-  readonly #inSlices: RunInSlices;
+  readonly #breathe: Breathe;
   readonly #lease: CommitLease | undefined;
   readonly #onSaved: PostgresStoreOptions['onSaved'];
   #installation: string | undefined;
@@ -96,12 +95,12 @@ export class PostgresAdapter implements DocumentAdapter {
 
   constructor(
     options: DatabaseOptions,
-    inSlices: RunInSlices,
+    breathe: Breathe,
     { lease, onSaved }: Pick<PostgresStoreOptions, 'lease' | 'onSaved'> = {},
   ) {
     const limits = lease === undefined ? options.limits : limitCommits(lease.leaseSeconds, options.limits);
     this.#connections = connectTo({ ...options, ...(limits === undefined ? {} : { limits }) });
-    this.#inSlices = inSlices;
+    this.#breathe = breathe;
     this.#lease = lease;
     this.#onSaved = onSaved;
   }
@@ -119,7 +118,8 @@ export class PostgresAdapter implements DocumentAdapter {
       const state = await this.#readState(run, STATE);
       const bytes = { read: 0 };
       for await (const piece of this.#readPieces(run, { since: 0, last: state.revision, bytes })) {
-        await this.#inSlices(reader.add(piece));
+        reader.add(piece);
+        await this.#breathe();
       }
       if (bytes.read !== state.bytes) {
         throw this.#damaged(`its rows take ${bytes.read} bytes, and ${state.bytes} were written`);
@@ -133,7 +133,7 @@ export class PostgresAdapter implements DocumentAdapter {
 
   /** The document gets the number of a commit that comes after all others. Without a lease, nobody else may hold it. */
   async write(document: StoreDocument): Promise<void> {
-    const lines = cutIntoPieces(linesToKeep(document), this.#inSlices);
+    const lines = cutIntoPieces(linesToKeep(document), this.#breathe);
     const fencing = this.#requireLead();
     await this.#connections.write(async (run) => {
       if (this.#lease === undefined) await this.#endLeases(run);
@@ -239,27 +239,25 @@ export class PostgresAdapter implements DocumentAdapter {
   ): AsyncGenerator<Piece> {
     for await (const lines of readLines(run, CHANGED_ROWS, since)) {
       const rows: KeptRow[] = [];
-      await this.#inSlices(
-        visitAll(lines, ([kind, name, value, revision, checksum]) => {
-          const row: KeptRow = [readName(kind), readName(name), value as string | null];
-          const what = `the row of the ${row[0]} "${row[1]}"`;
-          this.#check(what, { row, revision: Number(revision), checksum: Number(checksum), last });
-          if (value !== null) bytes.read += bytesOf(String(kind), String(name), String(value));
-          rows.push(row);
-        }),
-      );
+      for (const [kind, name, value, revision, checksum] of lines) {
+        const row: KeptRow = [readName(kind), readName(name), value as string | null];
+        const what = `the row of the ${row[0]} "${row[1]}"`;
+        this.#check(what, { row, revision: Number(revision), checksum: Number(checksum), last });
+        if (value !== null) bytes.read += bytesOf(String(kind), String(name), String(value));
+        rows.push(row);
+      }
+      await this.#breathe();
       yield { rows, events: [] };
     }
     for await (const lines of readLines(run, CHANGED_EVENTS, since)) {
       const events: KeptEvent[] = [];
-      await this.#inSlices(
-        visitAll(lines, ([instance, id, value, revision, checksum]) => {
-          const row: KeptEvent = [readName(instance), Number(id), value as string | null];
-          const what = `the event ${row[1]} of "${row[0]}"`;
-          this.#check(what, { row, revision: Number(revision), checksum: Number(checksum), last });
-          events.push(row);
-        }),
-      );
+      for (const [instance, id, value, revision, checksum] of lines) {
+        const row: KeptEvent = [readName(instance), Number(id), value as string | null];
+        const what = `the event ${row[1]} of "${row[0]}"`;
+        this.#check(what, { row, revision: Number(revision), checksum: Number(checksum), last });
+        events.push(row);
+      }
+      await this.#breathe();
       yield { rows: [], events };
     }
   }
@@ -276,7 +274,7 @@ export class PostgresAdapter implements DocumentAdapter {
   async #save(run: RunStatement, { revision, pieces }: NumberedCommit, attempt: string): Promise<Saved> {
     const saved = { bytes: 0, growth: 0 };
     for await (const piece of pieces) {
-      const { rows, events, dropped, bytes, growth } = await this.#inSlices(encodePiece(piece));
+      const { rows, events, dropped, bytes, growth } = encodePiece(piece);
       if (rows.keys.length > 0) {
         const [[before] = []] = await run(SAVE_ROWS, [rows.groups, rows.keys, rows.values, rows.checksums, revision]);
         saved.growth += growth - Number(before);
@@ -398,25 +396,25 @@ function addLine(columns: Columns, line: KeptRow | KeptEvent): void {
 }
 
 /** Returns the lines of a piece as columns, with the last of each row and the greatest mark of each instance. */
-function* encodePiece(piece: Piece): Steps<{ rows: Columns; events: Columns; dropped: Columns } & Saved> {
+function encodePiece(piece: Piece): { rows: Columns; events: Columns; dropped: Columns } & Saved {
   const [rows, events, dropped] = [emptyColumns(), emptyColumns(), emptyColumns()];
   const lastRows = new Map<string, KeptRow>();
   const marks = new Map<string, KeptEvent>();
   let bytes = 0;
   let growth = 0;
-  yield* visitAll(piece.rows, (row) => lastRows.set(`${row[0]}/${row[1]}`, row));
-  yield* visitAll(lastRows.values(), (row) => {
+  for (const row of piece.rows) lastRows.set(`${row[0]}/${row[1]}`, row);
+  for (const row of lastRows.values()) {
     addLine(rows, row);
     const length = bytesOf(writeName(row[0]), writeName(row[1]), row[2] ?? '');
     bytes += length;
     if (row[2] !== null) growth += length;
-  });
-  yield* visitAll(piece.events, (event) => {
+  }
+  for (const event of piece.events) {
     const [instance, id, value] = event;
     bytes += (value?.length ?? 0) + ROW_FRAME_BYTES;
     if (value !== null) addLine(events, event);
     else if (id > (marks.get(instance)?.[1] ?? 0)) marks.set(instance, event);
-  });
+  }
   for (const mark of marks.values()) {
     addLine(dropped, mark);
     addLine(events, mark);

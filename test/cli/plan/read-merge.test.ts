@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { finish } from '../../../src/base/steps.ts';
 import { readStep } from '../../../src/cli/plan/read-merge.ts';
 import { planOnRecorded } from '../../../src/cli/plan/read-recorded.ts';
 import { hasNoEffect, type Plan } from '../../../src/plan/plan.ts';
@@ -222,7 +221,7 @@ describe('deletes', () => {
     const core = new Core();
     core.source.commit(SHOP);
     await core.poll();
-    const recorded: RecordedState = { ...finish(core.operator.recorded()), commit: first, ...behind };
+    const recorded: RecordedState = { ...core.operator.recorded(), commit: first, ...behind };
     const problems = { commit: first, problems: [] };
     const plan = await planOnRecorded(opened, { recorded, problems, budget: 0, head: 'branch' });
     if (held === null) expect(plan).toMatchObject({ held: null, safety: [{ field: 'Treeline-Approve-Deletes' }] });

@@ -1,7 +1,7 @@
 // Tests the edits of a write: the file, the lines, and that an unchanged body edits nothing.
 
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../../src/base/steps.ts';
+import { withoutPause } from '../../../src/base/breathe.ts';
 import { isMap, type JsonMap } from '../../../src/model/json.ts';
 import { Ledger } from '../../../src/reconcile/ledger.ts';
 import { createReader } from '../../../src/service/read/reader.ts';
@@ -17,7 +17,6 @@ import {
 } from '../../../src/service/write/drafts.ts';
 import { changedLines, DraftedRepository } from '../../support/drafted-repository.ts';
 import { MemoryStore } from '../../support/memory-store.ts';
-import { runAtOnce } from '../../support/run-at-once.ts';
 import type { TextChanges } from '../../support/text-repository.ts';
 import { ADMINISTRATOR, FILES, FINGERPRINT, put, SHOP } from './stacks.ts';
 
@@ -41,7 +40,7 @@ describe('what was read, pinned,', () => {
     desiredVersion: () => 0,
     refused: () => undefined,
     notReadyReason: () => '',
-    rows: new Ledger(new MemoryStore(), runAtOnce),
+    rows: new Ledger(new MemoryStore(), withoutPause),
     stallsOf: () => undefined,
     now: () => 0,
   });
@@ -50,9 +49,9 @@ describe('what was read, pinned,', () => {
   const objects = reader
     .types()
     .filter((type) => type !== 'all' && type !== 'stack-instance')
-    .flatMap((type) => finish(reader.objects(type)).map((body) => [type, String(body.name), body] as const));
+    .flatMap((type) => reader.objects(type).map((body) => [type, String(body.name), body] as const));
   const drafts: readonly (readonly [string, Draft])[] = [
-    ...finish(reader.instances()).map((body) => [`the instance ${body.name}`, put(body.name, sent(body))] as const),
+    ...reader.instances().map((body) => [`the instance ${body.name}`, put(body.name, sent(body))] as const),
     ...objects.map(
       ([type, name, body]) => [`${type} ${name}`, putObjectDraft(writableType(type), sent(body))] as const,
     ),

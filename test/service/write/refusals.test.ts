@@ -1,7 +1,6 @@
 // Tests the refusals of writes, with code and message, and that a mistake of the parent commit is no refusal.
 import { describe, expect, it } from 'vitest';
 import { invariant } from '../../../src/base/invariant.ts';
-import { finish } from '../../../src/base/steps.ts';
 import { derive } from '../../../src/derive.ts';
 import { desiredAfter } from '../../../src/service/write/check-edits.ts';
 import type { Draft } from '../../../src/service/write/draft.ts';
@@ -210,13 +209,13 @@ describe('a removal of what is not there', () => {
 
   it.each(REMOVALS)('suggests the name that was perhaps meant: %s', (_name, message, draft) => {
     const order = { ...allowed(ADMINISTRATOR_CLIENT), requestId: 'r', ifMatch: undefined };
-    expect(() => finish(judgeRequest({ draft, order }, open().desired))).toThrow(message);
+    expect(() => judgeRequest({ draft, order }, open().desired)).toThrow(message);
   });
 
   it.each(REMOVALS)('suggests nothing to a client that sees only a part: %s', (_name, message, draft) => {
     const by = { ...ADMINISTRATOR_CLIENT, tenant: 'shop-team' };
     const order = { ...allowed(by), requestId: 'r', ifMatch: undefined };
-    expect(() => finish(judgeRequest({ draft, order }, open().desired))).toThrow(
+    expect(() => judgeRequest({ draft, order }, open().desired)).toThrow(
       expect.objectContaining({ message: message.split(';')[0] }),
     );
   });
@@ -347,7 +346,7 @@ describe('an instance that is going', () => {
     expect([...held.held.keys()].sort()).toEqual(['one', 'orders']);
     expect(held.held.get('orders')?.removals).toEqual(removalsOf('orders-web-1'));
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    const after = finish(desiredAfter(held, draft.edits(held), draft)).desired;
+    const after = desiredAfter(held, draft.edits(held), draft).desired;
     expect([...after.held.keys()]).toEqual([...held.held.keys()]);
     expect(after.owners).toEqual(held.owners);
     expect(remove('orders').edits(held)).toEqual([]);
@@ -360,7 +359,7 @@ describe('an instance that is going', () => {
     const held = repository.commit({ 'stacks/instances/orders.yaml': null }, { safety });
     expect(held.held.get('orders')).toMatchObject({ isLifted: true });
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
-    expect(finish(desiredAfter(held, draft.edits(held), draft)).desired.held.get('orders')).toMatchObject({
+    expect(desiredAfter(held, draft.edits(held), draft).desired.held.get('orders')).toMatchObject({
       isLifted: true,
     });
   });
@@ -416,8 +415,7 @@ describe('what was wrong before', () => {
     const { desired } = derivation;
     const draft = putObjectDraft('shape', { name: 'small', cpus: 3 });
     expect(
-      finish(desiredAfter(desired, draft.edits(desired), draft)).desired.catalog.files.get('types/shape/small.yaml')
-        ?.text,
+      desiredAfter(desired, draft.edits(desired), draft).desired.catalog.files.get('types/shape/small.yaml')?.text,
     ).toBe('cpus: 3\n');
     expect(() => putObjectDraft('role', { name: 'web', cpus: 2 }).edits(desired)).toThrow(
       /^types\/role\/web\.yaml cannot be changed without reformatting it: /,

@@ -10,7 +10,7 @@ import { FENCE } from '../../../src/store/postgres/statements.ts';
 import { Wakes } from '../../../src/store/postgres/wakes.ts';
 import { NotLeading } from '../../../src/store/store-error.ts';
 import { committedFencings, startLeadingProcess } from '../../support/leading-process.ts';
-import { pausingSlices } from '../../support/pausing-slices.ts';
+import { pausing } from '../../support/pausing.ts';
 import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { textRow, writeText } from '../../support/rows.ts';
 
@@ -79,7 +79,7 @@ function jumpingClock(): Clock & { wallMs: number; monotonicMs: number } {
 
 /** Begins a commit of the row `held` that does not end before `end` is called. */
 async function holdCommit(url: string, revision: number, lease?: CommitLease) {
-  const adapter = new PostgresAdapter({ url }, pausingSlices(), { lease });
+  const adapter = new PostgresAdapter({ url }, pausing(), { lease });
   const gate = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const committed = adapter.commit(
@@ -357,7 +357,7 @@ describe('the database', () => {
     const url = await server.create();
     const { lease, taken } = start(url);
     await expect.poll(() => taken, PATIENCE).toEqual([1]);
-    const adapter = new PostgresAdapter({ url }, pausingSlices());
+    const adapter = new PostgresAdapter({ url }, pausing());
     onTestFinished(() => adapter.close());
     const document = await adapter.read();
     await expect(adapter.write(document)).rejects.toThrow(

@@ -13,7 +13,7 @@ import { openPostgresStore, PostgresAdapter } from '../../../src/store/postgres/
 import { StoreError } from '../../../src/store/store-error.ts';
 import { describeStore } from '../../contract/store.ts';
 import { addOnes } from '../../support/add-ones.ts';
-import { pausingSlices } from '../../support/pausing-slices.ts';
+import { pausing } from '../../support/pausing.ts';
 import { type AtCommit, cutCommits, type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { serverRow, textRow, writeText } from '../../support/rows.ts';
 
@@ -147,7 +147,7 @@ describe('two stores on one database', () => {
     await one.commit([], [eventOf('last', 'mail')]);
     await two.refresh();
     expect(await two.events('shop', ALL)).toEqual(await one.events('shop', ALL));
-    const adapter = new PostgresAdapter({ url }, pausingSlices());
+    const adapter = new PostgresAdapter({ url }, pausing());
     const dropping = { rows: [], events: [['shop', Number.MAX_SAFE_INTEGER, null] as const] };
     await adapter.commit(
       (await adapter.revision()) + 1,
@@ -182,7 +182,7 @@ describe('two stores on one database', () => {
     const [one, two] = [await open(url), await open(url)];
     await one.commit([writeText('a', 'one')], [eventOf('gone')]);
     await two.refresh();
-    const adapter = new PostgresAdapter({ url }, pausingSlices());
+    const adapter = new PostgresAdapter({ url }, pausing());
     const document = await adapter.read();
     document.tables.node.clear();
     document.tables.node.set('b', textRow('two'));
@@ -376,7 +376,7 @@ describe('refused', () => {
 it('gives up waiting for a process that does not end its commit, and leaves nothing on its connections', async () => {
   const url = await server.create();
   const store = await open(url, {}, { ...HASTE, lockMs: 200 });
-  const holder = new PostgresAdapter({ url }, pausingSlices());
+  const holder = new PostgresAdapter({ url }, pausing());
   const held = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   const holding = holder.commit(

@@ -7,7 +7,7 @@ import type { LowdbStore } from '../../../src/store/lowdb-store.ts';
 import type { CommitLease } from '../../../src/store/postgres/lease.ts';
 import { openPostgresStore, PostgresAdapter } from '../../../src/store/postgres/postgres-adapter.ts';
 import { Replicas } from '../../../src/store/postgres/replicas.ts';
-import { pausingSlices } from '../../support/pausing-slices.ts';
+import { pausing } from '../../support/pausing.ts';
 import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { writeText } from '../../support/rows.ts';
 
@@ -62,7 +62,7 @@ function eventOf(reason: string, instance: string): NewEvent {
 
 /** Drops all events of an instance, as a store does that has too many. */
 async function dropEvents(url: string, instance: string): Promise<void> {
-  const adapter = new PostgresAdapter({ url }, pausingSlices());
+  const adapter = new PostgresAdapter({ url }, pausing());
   const pieces = async function* () {
     yield { rows: [], events: [[instance, Number.MAX_SAFE_INTEGER, null] as const] };
   };

@@ -1,13 +1,14 @@
 // A leader and a standby over one PostgreSQL database: what the leader follows shows on the standby, at one moment.
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { withoutPause } from '../../../src/base/breathe.ts';
 import { CurrentState } from '../../../src/follow/current-state.ts';
 import { Ledger } from '../../../src/reconcile/ledger.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
 import { A, OTHER, START, servers } from '../../follow/two-instances.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { pausing } from '../../support/pausing.ts';
 import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { writeText } from '../../support/rows.ts';
-import { runAtOnce } from '../../support/run-at-once.ts';
 import { allReads, lead, ReplicaSource, readsOf, restOf, Standby } from '../../support/standby.ts';
 import { TextSource } from '../../support/text-source.ts';
 
@@ -18,13 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** More changes than this are shown in copies of their tables. */
-const CHANGED_IN_PLACE = 20;
-
 it('shows rows and the desired state of each commit at one moment, large ones too, and can lead then', async () => {
   const url = await server.create();
   const open = async () => {
-    const store = await openPostgresStore({ url }, { changedInPlace: CHANGED_IN_PLACE });
+    const store = await openPostgresStore({ url }, { breathe: pausing() });
     onTestFinished(() => store.close());
     return store;
   };
@@ -32,7 +30,7 @@ it('shows rows and the desired state of each commit at one moment, large ones to
   const source = new TextSource();
   const clock = new ManualClock();
   source.commit(START);
-  const leader = { ledger: new Ledger(own, runAtOnce), current: new CurrentState() };
+  const leader = { ledger: new Ledger(own, withoutPause), current: new CurrentState() };
   const { follower } = lead(leader, { source, clock });
   await follower.newest();
   const copy = new ReplicaSource(source);
