@@ -8,7 +8,14 @@ import type { Consequences } from './deletions.ts';
 import type { Baseline } from './desired-state.ts';
 import { MissingServers } from './missing-servers.ts';
 import { OutsideNeeds } from './outside-needs.ts';
-import { cycleRefusals, handOverRefusals, lostClaims, protectedRefusals } from './refusals.ts';
+import {
+  cycleRefusals,
+  existingNames,
+  findCaseClash,
+  handOverRefusals,
+  lostClaims,
+  protectedRefusals,
+} from './refusals.ts';
 import { isValidUnit, type Refusal, type Unit } from './unit.ts';
 import { Versions } from './versions.ts';
 
@@ -34,9 +41,16 @@ export class Admission {
   readonly #needs: OutsideNeeds;
   /** Servers of refused versions for which it is not checked yet which instance loses them. */
   readonly #refusedServers = new Set<string>();
+  /** By lower-case name, the servers that exist. */
+  readonly #existing: ReadonlyMap<string, string>;
+  /** Refusals of names that differ only in case from one that exists. */
+  readonly #caseClashes: Refusal[] = [];
+  readonly #awaited = new Set<string>();
 
-  constructor(baseline: Baseline) {
+  /** `going`: servers that no commit wants and that still have a row. */
+  constructor(baseline: Baseline, going: ReadonlySet<string>) {
     this.#versions = new Versions(baseline);
+    this.#existing = existingNames(baseline, going);
     this.#needs = new OutsideNeeds(this.#versions, this.#missing);
   }
 
@@ -44,9 +58,25 @@ export class Admission {
   propose(candidates: ReadonlyMap<string, Unit>): void {
     for (const [key, unit] of candidates) {
       if (unit.type !== 'stack-instance') continue;
-      if (isValidUnit(unit)) this.#move(key, unit);
+      if (isValidUnit(unit) && !this.#clashesInCase(key, unit)) this.#move(key, unit);
       else this.#reject(key, unit);
     }
+  }
+
+  /** Servers that have to be gone before one of the refused versions can become active. */
+  get awaited(): ReadonlySet<string> {
+    return this.#awaited;
+  }
+
+  #clashesInCase(key: string, unit: Unit): boolean {
+    const { owners } = this.#versions.baseline;
+    const clash = findCaseClash(unit, { owners, existing: this.#existing });
+    if (clash === undefined) return false;
+    const { server, other, text } = clash;
+    this.#awaited.add(other);
+    const problem = problemAt(unit.entry, placeOfName(unit, server), { ...text, instances: [unit.name] });
+    this.#caseClashes.push({ key, problem });
+    return true;
   }
 
   /** Returns the current versions. A held instance waits for a person; it is not refused, unless it is invalid too. */
@@ -97,7 +127,8 @@ export class Admission {
 
   /** Pins instances until names and hand-overs are compatible. Does not check dependencies yet. */
   settleNames(): Problem[] {
-    return this.#narrow(() => this.#nameRefusals());
+    const clashes = this.#caseClashes.map(({ problem }) => problem);
+    return [...clashes, ...this.#narrow(() => this.#nameRefusals())];
   }
 
   /**

@@ -41,10 +41,12 @@ export interface Safety {
   readonly unprotected: ReadonlySet<string>;
   /** Size of all rows in the store, in bytes; 0 if omitted. */
   readonly recordedBytes?: number;
+  /** Servers that no commit wants and that still have a row; none if omitted. */
+  readonly going?: ReadonlySet<string>;
 }
 
 /** What was judged when a commit was activated, as the rows have it. */
-export interface RecordedJudgement extends Pick<Safety, 'unprotected'> {
+export interface RecordedJudgement extends Pick<Safety, 'unprotected' | 'going'> {
   /** The instances that are held whole, by name. */
   readonly held: DeleteJudgement['held'];
   /** Keys of the other instances that are not at their newest version, for whatever reason. */
@@ -187,7 +189,7 @@ function isSameCapacity({ recordedBytes: bytes = 0 }: Safety, { units, limits, b
 interface AdmissionInput {
   readonly candidates: ReadonlyMap<string, Unit>;
   readonly baseline: Baseline;
-  readonly safety: Pick<Safety, 'unprotected' | 'recordedBytes'> | RecordedJudgement | undefined;
+  readonly safety: Pick<Safety, 'unprotected' | 'recordedBytes' | 'going'> | RecordedJudgement | undefined;
   /** Keys of units that wait for a person's approval. */
   readonly waiting: ReadonlySet<string>;
 }
@@ -206,7 +208,7 @@ interface Settled {
 function attempt({ candidates, baseline, safety, waiting }: AdmissionInput): Settled {
   const protectedUnits = new Map<string, Refusal>();
   for (;;) {
-    const admission = new Admission(baseline);
+    const admission = new Admission(baseline, safety?.going ?? NONE);
     admission.propose(candidates);
     for (const key of waiting) admission.hold(key);
     for (const key of protectedUnits.keys()) admission.pin(key);
@@ -231,7 +233,7 @@ function attempt({ candidates, baseline, safety, waiting }: AdmissionInput): Set
     };
     problems.push(...admission.settle(shortages));
     const late = safety === undefined ? [] : admission.protectedLosses(safety.unprotected);
-    if (late.length === 0) return { admission, problems, limits: { isShort } };
+    if (late.length === 0) return { admission, problems, limits: { isShort, awaited: admission.awaited } };
     for (const refusal of late) protectedUnits.set(refusal.key, refusal);
   }
 }
@@ -250,7 +252,7 @@ export function keepAdmission(
   if (!areCompatible(candidates, baseline)) return undefined;
   if (!hasCapacityFor(candidates.values(), { baseline, bytes })) return undefined;
   const { owners } = baseline;
-  const limits = { isShort: false };
+  const limits = { isShort: false, awaited: NONE };
   const admitted = { units: candidates, owners, refused: NONE, problems: [], limits };
   if (safety === undefined) return { ...admitted, ...UNJUDGED };
   const consequences = {

@@ -51,6 +51,8 @@ export interface Baseline {
 export interface Limits {
   /** The capacity of the store: rows may be removed. */
   readonly isShort: boolean;
+  /** Servers that have to be gone before an instance with a name that differs only in case can become active. */
+  readonly awaited: ReadonlySet<string>;
 }
 
 /** The complete desired state of the followed commit, and the facts of its computation. */

@@ -6,9 +6,10 @@ import { printCycle } from '../expand/dependency-order.ts';
 import { instanceAddress, nameAt } from '../model/address.ts';
 import { type ProblemText, problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
+import type { Baseline } from './desired-state.ts';
 import { findCycles } from './find-cycles.ts';
 import type { MissingServers } from './missing-servers.ts';
-import { isProtected, type Refusal, unitAddress } from './unit.ts';
+import { isProtected, type Refusal, type Unit, unitAddress } from './unit.ts';
 import type { NameClaim, Versions } from './versions.ts';
 
 /** A losing claim, and the text of the problem. */
@@ -46,6 +47,37 @@ function judgeClaims(late: NameClaim, early: NameClaim, versions: Versions): rea
   const moving = lost.filter(({ key }) => versions.newest.has(key));
   // Active versions never conflict; should the baseline be inconsistent, one is removed and its servers are left alone.
   return moving.length > 0 ? moving : lost.slice(0, 1);
+}
+
+/** Returns the names of the active and the going servers, by lower-case name. */
+export function existingNames(
+  { owners }: Pick<Baseline, 'owners'>,
+  going: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
+  return new Map([...going, ...owners.keys()].map((name) => [name.toLowerCase(), name]));
+}
+
+interface CaseClash {
+  /** The server as the new version names it. */
+  readonly server: string;
+  /** The existing server. */
+  readonly other: string;
+  readonly text: ProblemText;
+}
+
+/**
+ * Returns the first server of a version that is not active yet and whose name differs only in case from one that exists: many
+ * sites take both for one name.
+ */
+export function findCaseClash(
+  unit: Unit,
+  { owners, existing }: Pick<Baseline, 'owners'> & { readonly existing: ReadonlyMap<string, string> },
+): CaseClash | undefined {
+  for (const server of unit.servers.keys()) {
+    const other = owners.has(server) ? undefined : existing.get(server.toLowerCase());
+    if (other !== undefined && other !== server) return { server, other, text: differsInCase({ server, other }) };
+  }
+  return undefined;
 }
 
 /**
@@ -194,6 +226,15 @@ function nameTaken(loser: NameClaim, winner: NameClaim): ProblemText {
     code: 'server_name_taken',
     message: `the server name "${loser.name}" is also that of a server of the instance "${other}"`,
     hint: 'server names are unique over all instances, without regard to case: change a parameter that the name is made of',
+  };
+}
+
+/** Returns the text for a name that differs only in case from that of a server that exists. */
+function differsInCase({ server, other }: Pick<CaseClash, 'server' | 'other'>): ProblemText {
+  return {
+    code: 'server_name_taken',
+    message: `the server name "${server}" differs only in case from that of the server "${other}"`,
+    hint: `choose another name, or remove "${other}" in a commit of its own: this instance becomes active once it is deleted`,
   };
 }
 

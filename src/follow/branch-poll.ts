@@ -75,7 +75,7 @@ export class BranchPoll {
     if (reviews.isOpen && reviews.asked !== this.#reviewed) await this.#review(poll);
     const head = await this.#fetch(recorded?.commit ?? null);
     const { asked } = reviews;
-    const isReview = reviews.isOpen || this.#hasFreedCapacity();
+    const isReview = reviews.isOpen || this.#hasFreedCapacity() || this.#isAwaitedGone();
     if (head.oid === this.#polledHead && !isReview) return 'unchanged';
     this.#polledHead = undefined;
     if (recorded === undefined) await this.#commits.begin(head.oid, poll);
@@ -131,6 +131,12 @@ export class BranchPoll {
   #hasFreedCapacity(): boolean {
     const { ledger, current } = this.#options;
     return ledger.rowBytes < this.#judgedBytes && current.get()?.limits.isShort === true;
+  }
+
+  /** Returns true if a server is gone for whose name an instance was refused. */
+  #isAwaitedGone(): boolean {
+    const { ledger, current } = this.#options;
+    return [...(current.get()?.limits.awaited ?? [])].some((name) => ledger.read('server', name) === undefined);
   }
 
   async #judge(commit: string, { isReview, poll }: { readonly isReview: boolean; readonly poll: Poll }): Promise<void> {

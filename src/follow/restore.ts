@@ -122,7 +122,8 @@ function recordedJudgement(rows: RecordedRows): RecordedJudgement {
     const [type, name] = splitAddress(address);
     return type === 'stack-instance' && !held.has(name);
   });
-  return { held, unprotected: liftsIn(rows.list('held')), pinned: new Set(pinned) };
+  const going = [...rows.list('server')].filter(([, { wanted }]) => wanted === null).map(([name]) => name);
+  return { held, unprotected: liftsIn(rows.list('held')), pinned: new Set(pinned), going: new Set(going) };
 }
 
 function heldDeletes({ servers, since: _since, ...held }: HeldRow, rows: RecordedRows): HeldDeletes {

@@ -30,6 +30,7 @@ export function readSafety(
   return {
     unprotected: liftsIn(heldBefore),
     recordedBytes: ledger.rowBytes,
+    going: new Set([...ledger.index.unwanted().values()].flatMap((names) => [...names])),
     deletions: {
       limit: removalsMax(budget, serverCount(ledger, now)),
       recent: recent.size,

@@ -38,7 +38,7 @@ export interface Circle {
 }
 
 /** A wait that only another server can end. */
-export type OrderWait = Extract<Wait, { kind: 'dependency' | 'holder' | 'spelling' | 'slot' }>;
+export type OrderWait = Extract<Wait, { kind: 'dependency' | 'holder' | 'slot' }>;
 
 /** A server, or the slots of a group, whose wait is not known to end by itself. */
 interface Node {
@@ -123,7 +123,7 @@ function orderWaitOf(server: string, { waitOf }: WaitGraph): OrderWait | undefin
 
 /** Returns true if only another server can end the wait. */
 export function isOrderWait(wait: Wait): wait is OrderWait {
-  return ['dependency', 'holder', 'spelling', 'slot'].includes(wait.kind);
+  return ['dependency', 'holder', 'slot'].includes(wait.kind);
 }
 
 /** Removes these nodes, and every node whose wait can then end. */
@@ -159,9 +159,7 @@ function firstStuck(group: string, { servers, groups }: Nodes): string {
   return occupants.reduce((first, name) => (compareNames(name, first) < 0 ? name : first), occupants[0] ?? '');
 }
 
-/**
- * The kinds of wait that are broken, in this order. Never `spelling`: two spellings of a name must not exist at once.
- */
+/** The kinds of wait that are broken, in this order. */
 const KINDS: readonly OrderWait['kind'][] = ['slot', 'dependency', 'holder'];
 
 /** Returns the circle starting with the server that goes first, by kind of wait, then by name. Undefined: none may. */
@@ -186,6 +184,5 @@ const LINKS_TOLD = 6;
 function linkWords({ server, next, wait }: Link): string {
   if (wait.kind === 'dependency') return `${server} waits for ${next}, on which it depends`;
   if (wait.kind === 'holder') return `${server} waits for ${next}, which still needs it`;
-  if (wait.kind === 'spelling') return `${server} waits for ${next}, whose name differs in case only`;
   return `${server} waits for a slot of ${wait.group}, which ${next} occupies`;
 }

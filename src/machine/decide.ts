@@ -49,8 +49,6 @@ export function decide(row: ServerRow, context: DecisionContext): Step {
   if (row.state === 'unknown') return decideCheck(row, context);
   if (row.state === 'blocked') return decideBlocked(row, context);
   if (row.wanted === null) return decideUnwanted(row, context);
-  const spelling = firstWait('spelling', context.otherSpellings(row));
-  if (spelling !== undefined) return { row, next: spelling };
   if (row.state !== 'pending' && !(row.checked && isSettled(row.state))) return decideQueued(row, context);
   return row.checked || isLeftoverReplaced(row) ? decideWanted(row, context) : decideCheck(row, context);
 }

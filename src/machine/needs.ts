@@ -5,7 +5,7 @@ import { groupOf } from './rollout.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
 
 /** A wait for the row of another server. */
-type ServerWait = WaitOfKind<'dependency' | 'holder' | 'spelling' | 'former'>;
+type ServerWait = WaitOfKind<'dependency' | 'holder' | 'former'>;
 
 /** Servers that are looked at one after the other; undefined for each that is not in the way. */
 export type ServersInTheWay = Iterable<string | undefined>;
@@ -14,8 +14,6 @@ export type ServersInTheWay = Iterable<string | undefined>;
 export interface Needs {
   /** Until when no action of its instance may start, milliseconds since 1970; infinity: until a person resumes it. */
   readonly stoppedUntil: number | undefined;
-  /** Returns the servers whose name differs in case only and that have to be gone before this one begins. */
-  readonly otherSpellings: (row: ServerRow) => ServersInTheWay;
   /** Returns the dependencies of this server that are not up. */
   readonly unmetDependencies: (row: ServerRow) => ServersInTheWay;
   /** Returns the servers that still need this one, which is to be deleted. */
@@ -60,7 +58,6 @@ export function* neededServers(row: ServerRow, needs: Needs): Generator<string |
     yield* needs.holders();
     return;
   }
-  yield* needs.otherSpellings(row);
   yield* needs.formerServers(row);
   yield* needs.unmetDependencies(row);
 }

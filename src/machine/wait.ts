@@ -13,8 +13,6 @@ export type Wait =
   | { readonly kind: 'output'; readonly server: string; readonly output: string; readonly until?: number }
   /** It is to be deleted, and that server still needs it. */
   | { readonly kind: 'holder'; readonly server: string }
-  /** That server's name differs in case only, and has to be gone first. */
-  | { readonly kind: 'spelling'; readonly server: string }
   /** The branch made that server in its instance before the store was lost, and it may be meant in its place. */
   | { readonly kind: 'former'; readonly server: string }
   /** Its group has no free slot, or rests until a time. */
@@ -64,8 +62,6 @@ export function waitReason(wait: Wait): string {
       return `waits for the output "${wait.output}" of ${wait.server}, which its provider has not reported yet`;
     case 'holder':
       return `waits until ${wait.server} does not need it any more`;
-    case 'spelling':
-      return `waits until ${wait.server} is gone, whose name differs in case only`;
     case 'former':
       return `waits until ${wait.server} is let go: before the store was lost, this branch made it in the same instance, and it may still be there`;
     case 'slot':
@@ -124,7 +120,6 @@ export function waitLine(wait: Wait): string {
     case 'dependency':
     case 'output':
     case 'holder':
-    case 'spelling':
     case 'former':
     case 'first check':
       return wait.server;

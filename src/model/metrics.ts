@@ -37,7 +37,7 @@ const [counter, gauge, histogram] = [define('counter'), define('gauge'), define(
 const open = (...known: readonly string[]) => ({ known });
 const OPERATIONS = ['check', 'create', 'update', 'delete'] as const;
 const WAITS = [
-  ...['dependency', 'holder', 'spelling', 'former', 'slot', 'failed member', 'capacity', 'failures', 'instance'],
+  ...['dependency', 'holder', 'former', 'slot', 'failed member', 'capacity', 'failures', 'instance'],
   ...['output', 'budget', 'earlier', 'first check', 'witness', 'time'],
 ] as const;
 

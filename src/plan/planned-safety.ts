@@ -64,6 +64,7 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
   const byName = new Map(servers.map((server) => [server.name, server]));
   return {
     unprotected,
+    going: new Set(servers.filter(({ wanted }) => wanted === null).map(({ name }) => name)),
     deletions: {
       limit: typeof budget === 'number' ? budget : removalsMax(budget, servers.filter(isMadeServer).length),
       recent: 0,

@@ -23,11 +23,6 @@ export class RowIndex {
   readonly #readers = new NameSets();
   readonly #counts = new GroupCounts();
   readonly #instances = new NameSets();
-  /**
-   * By lower-case name, the names of the rows with that spelling: more than one only while all but one are being
-   * deleted.
-   */
-  readonly #spellings = new NameSets();
   /** By followed commit, the names of the servers that gave up on its update. */
   readonly #failedUpdates = new NameSets();
   /** By site, the names of its servers, and of those that may count as gone. */
@@ -55,10 +50,6 @@ export class RowIndex {
 
   /** Updates the index for one row; undefined if there is none. */
   follow(name: string, before: OptionalRow, after: OptionalRow): void {
-    if (before === undefined || after === undefined) {
-      const folded = [name.toLowerCase()];
-      this.#spellings.move(name, before === undefined ? [] : folded, after === undefined ? [] : folded);
-    }
     this.#madeCount += countOfMade(after) - countOfMade(before);
     this.#failedUpdates.move(name, keysOf(before, failedUpdateOf), keysOf(after, failedUpdateOf));
     this.#removals.move(name, keysOf(before, removalOf), keysOf(after, removalOf));
@@ -110,11 +101,6 @@ export class RowIndex {
   /** Returns the names of the servers that take outputs of `server`, by their wanted spec. */
   readersOf(server: string): ReadonlySet<string> {
     return this.#readers.of(server);
-  }
-
-  /** Returns the names of the recorded servers that equal this name without regard to case, itself included. */
-  spellingsOf(server: string): readonly string[] {
-    return [...this.#spellings.of(server.toLowerCase())];
   }
 
   /**

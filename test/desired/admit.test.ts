@@ -78,8 +78,15 @@ describe('a server name belongs to one instance', () => {
     const desired = follow({ m: one('web') }, { a: one('WEB') });
     expect(ownersIn(desired)).toEqual(['web: m']);
     expect(desired.problems.map(({ message }) => message)).toEqual([
-      'the server name "WEB" is also that of a server of the instance "m"',
+      'the server name "WEB" differs only in case from that of the server "web"',
     ]);
+  });
+
+  test('a commit that changes the case of a name is refused, and so is one that moves it', () => {
+    expect(ownersIn(follow({ m: two('web', 'db') }, { m: two('WEB', 'db') }))).toEqual(['db: m', 'web: m']);
+    const moved = follow({ m: two('web', 'db') }, { m: one('db'), a: one('WEB') });
+    expect(ownersIn(moved)).toEqual(['db: m']);
+    expect(moved.limits.awaited).toEqual(new Set(['web']));
   });
 
   test('one instance with two clashes is told of one at a time', () => {

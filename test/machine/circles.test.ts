@@ -66,12 +66,6 @@ describe('a circle', () => {
     expect(circlesIn({ a: slotOf('g') }, { g: { occupants: [], missing: 0 } })).toEqual([]);
   });
 
-  it('of nothing but spellings of one name is not broken: two of them are never there at once', () => {
-    const waits: Record<string, Wait> = { a: { kind: 'spelling', server: 'A' }, A: { kind: 'spelling', server: 'a' } };
-    expect(circlesIn(waits)).toEqual([]);
-    expect(circlesIn({ ...waits, A: isNeededBy('a') })).toEqual([['A', 'a']]);
-  });
-
   it('is told in words', () => {
     const waits = { a: slotOf('i/web'), b: depends('c'), c: isNeededBy('a') };
     const [circle] = findCircles(['c'], graphOf(waits, { 'i/web': { occupants: ['b'], missing: 1 } }));

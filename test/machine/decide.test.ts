@@ -243,11 +243,6 @@ const CASES: Readonly<Record<string, Case>> = {
     context: { lastCheck: undefined, stoppedUntil: SOON },
     next: { kind: 'instance', instance: 'shop', until: SOON },
   },
-  'another spelling of its name is still there': {
-    row: rowIn('pending', { checked: false, provider: null }),
-    context: { otherSpellings: () => ['WEB-1'] },
-    next: { kind: 'spelling', server: 'WEB-1' },
-  },
   'its create has failed, and may have made it': {
     row: rowIn('failed', { due: at(SOON), mayExist: true, checked: false }),
     context: { lastCheck: undefined },

@@ -42,10 +42,6 @@ it.each<[wait: Wait, told: object]>([
     { server: 'db', until: null, action: null },
   ],
   [
-    { kind: 'spelling', server: 'DB' },
-    { server: 'DB', until: null, action: null },
-  ],
-  [
     { kind: 'time', until: NOW },
     { server: null, until: '2026-11-20T10:20:00.000Z', action: null },
   ],

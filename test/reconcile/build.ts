@@ -59,7 +59,6 @@ export function openContext(fields: Partial<DecisionContext> = {}): DecisionCont
     hasCapacity: () => true,
     lastCheck: 'answered',
     isCheckDue: false,
-    otherSpellings: () => [],
     stoppedUntil: undefined,
     updatesAreHeld: () => false,
     goesFirst: undefined,

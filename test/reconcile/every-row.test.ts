@@ -63,7 +63,6 @@ const anyContext: fc.Arbitrary<DecisionContext> = fc
     isCheckDue: fc.boolean(),
     hasCapacity: fc.boolean().map((has) => () => has),
     lastCheck: fc.constantFrom(undefined, 'answered' as const, 'failed' as const),
-    otherSpellings: fc.constantFrom([], ['WEB-1']).map((names) => () => names),
     unmetDependencies: fc.constantFrom([], [undefined, 'db']).map((names) => () => names),
     holders: fc.constantFrom([], ['db']).map((names) => () => names),
     stoppedUntil: fc.constantFrom(undefined, SOON, Number.POSITIVE_INFINITY),

@@ -29,17 +29,6 @@ describe('the index', () => {
     expect([...index.dependentsOf('cache')]).toEqual([]);
   });
 
-  it('knows the rows whose names differ in case only', () => {
-    const index = new RowIndex();
-    follow(index, 'web', [rowIn('done'), rowIn('pending')]);
-    follow(index, 'WEB', [rowIn('pending')]);
-    expect([...index.spellingsOf('Web')]).toEqual(['web', 'WEB']);
-    follow(index, 'web', [rowIn('pending')]);
-    index.follow('web', rowIn('pending'), undefined);
-    expect([...index.spellingsOf('web')]).toEqual(['WEB']);
-    expect([...index.spellingsOf('db')]).toEqual([]);
-  });
-
   it('counts what an action is bringing about, and forgets it with the action', () => {
     const index = new RowIndex();
     const creating = rowIn('creating', { action: running('create', NEEDS_DB) });

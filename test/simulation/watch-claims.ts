@@ -116,6 +116,14 @@ function hasTakenNames({ instance, shape, all, facts }: Approved, desired: Desir
   });
 }
 
+/** Whether a server of its names differs only in case from one that has a row. */
+function differsInCase(shape: Shape, { core }: Facts): boolean {
+  const existing = [...(core?.ledger.list('server').keys() ?? [])];
+  return serversOf(shape).some((name) =>
+    existing.some((other) => other !== name && other.toLowerCase() === name.toLowerCase()),
+  );
+}
+
 /** Whether another instance that stays as it was asks for a server of its names, in whatever spelling: none of both comes first. */
 function isDisputed({ instance, shape, last }: Refused): boolean {
   const names = new Set(serversOf(shape).map((name) => name.toLowerCase()));
@@ -176,6 +184,7 @@ function watchYes(facts: Facts, { all }: Followed): void {
     if (
       !isValidEntry ||
       hasTakenNames({ instance, shape, last, all, facts }, desired) ||
+      differsInCase(shape, facts) ||
       isDisputed({ instance, shape, last }) ||
       handsToHeld(shape, instance, { last, desired })
     )

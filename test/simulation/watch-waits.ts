@@ -41,9 +41,7 @@ export class WaitWatch {
       // Its proxies may be down, or their line cut.
       if (REMOTE_SITES.some((name) => name === site)) continue;
       const isWaiting = row.state === 'pending' && !row.checked && row.wanted !== null && row.due === null;
-      // One of another spelling has to be gone first, wherever that is.
-      const isSpelling = world.core?.reconciler.waitsOf(name)?.kind === 'spelling';
-      if (!isWaiting || isSpelling || world.disk.isFull || !world.site(site).isWellFor(name)) since.delete(name);
+      if (!isWaiting || world.disk.isFull || !world.site(site).isWellFor(name)) since.delete(name);
       else if (!since.has(name)) since.set(name, world.scheduler.now);
       else if (world.scheduler.now - (since.get(name) ?? 0) > PATIENCE_MS) {
         world.fail('one site does not keep another waiting', `${name} at ${site} was not looked at for 40 minutes`);

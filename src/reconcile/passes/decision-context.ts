@@ -8,7 +8,6 @@ import type {
   ResponsibleEntry,
   ResponsibleProvider,
 } from '../../machine/decision.ts';
-import { mayBeThere } from '../../machine/existence.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { isHolding } from '../../machine/holders.ts';
 import type { Needs, ServersInTheWay } from '../../machine/needs.ts';
@@ -90,15 +89,6 @@ export class RecordedNeeds implements Needs {
     return last === 0 ? undefined : last;
   }
 
-  /**
-   * A site may treat names that differ in case only as equal. So a server that does not exist yet waits for another spelling
-   * that may exist or is unwanted; admission never lets both be wanted for long.
-   */
-  otherSpellings(row: ServerRow): ServersInTheWay {
-    if (mayBeThere(row)) return [];
-    return otherSpellings(this.#name, this.#ledger).filter((other) => isInTheWay(this.#ledger.server(other)));
-  }
-
   /** The last one first: servers come up in order, so those that wait for the first would be woken once for each of them. */
   *unmetDependencies({ wanted }: ServerRow): Generator<string | undefined> {
     const names = wanted?.dependsOn ?? [];
@@ -108,16 +98,11 @@ export class RecordedNeeds implements Needs {
     }
   }
 
-  /**
-   * If another spelling of the name waits for this delete, wanted specs do not count: their servers may wait for that other
-   * spelling themselves.
-   */
   *holders(): Generator<string | undefined> {
     const name = this.#name;
-    const isAwaited = otherSpellings(name, this.#ledger).some((other) => isYetToCome(this.#ledger.server(other)));
     for (const dependent of this.#ledger.index.dependentsOf(name)) {
       const row = dependent === name ? undefined : this.#ledger.server(dependent);
-      yield isHolding(name, row) && !(isAwaited && row?.wanted !== null) ? dependent : undefined;
+      yield isHolding(name, row) ? dependent : undefined;
     }
   }
 
@@ -250,28 +235,6 @@ export function updatesAreHeld(commit: string, ledger: Pick<Ledger, 'index' | 'r
   const rollout = ledger.read('rollout', commit) ?? { updates: 0 };
   if (ledger.index.failedUpdatesOf(commit).size < failuresMax(rollout)) return false;
   return ledger.read('approval', failuresDigest(commit)) === undefined;
-}
-
-function isInTheWay(row: ServerRow | undefined): boolean {
-  return row !== undefined && (row.wanted === null || mayBeThere(row));
-}
-
-/** Returns the other spellings of a name that a server with this row waits for: fewer servers hold up their deletes. */
-export function awaitedSpellings(
-  name: string,
-  row: ServerRow | undefined,
-  ledger: Pick<Ledger, 'index'>,
-): readonly string[] {
-  return isYetToCome(row) ? otherSpellings(name, ledger) : [];
-}
-
-function isYetToCome(row: ServerRow | undefined): boolean {
-  return row !== undefined && row.wanted !== null && !mayBeThere(row);
-}
-
-function otherSpellings(name: string, ledger: Pick<Ledger, 'index'>): readonly string[] {
-  const spellings = ledger.index.spellingsOf(name);
-  return spellings.length < 2 ? [] : spellings.filter((other) => other !== name);
 }
 
 /** Returns true if servers that depend on this one may continue. */

@@ -11,14 +11,14 @@ import { type Wait, waitReason } from '../../machine/wait.ts';
 import type { Change, ServerRow } from '../../model/rows.ts';
 import type { Capacity } from '../calls/capacity.ts';
 import type { Ledger } from '../ledger.ts';
-import { awaitedSpellings, isUp, updatesAreHeld } from '../passes/decision-context.ts';
+import { isUp, updatesAreHeld } from '../passes/decision-context.ts';
 import { CircleWatch, type WaitExemption } from './circle-watch.ts';
 import type { ProxyOffers } from './proxy-offers.ts';
 import { RolloutSlots } from './rollout-slots.ts';
 import { WaitIndex } from './wait-index.ts';
 
 /** The waits for another server that any change of its row may end. */
-const ENDED_BY_CHANGE = ['output', 'holder', 'spelling', 'former', 'first check'] as const;
+const ENDED_BY_CHANGE = ['output', 'holder', 'former', 'first check'] as const;
 
 interface WakeUpsOptions {
   readonly ledger: Ledger;
@@ -161,12 +161,6 @@ export class WakeUps {
     for (const kind of ENDED_BY_CHANGE) this.#wakeLine(kind, name);
     if (isUp(after)) this.#wakeLine('dependency', name);
     if (before?.outputs !== after?.outputs) this.#wakeReaders(name);
-    // Fewer servers hold up the delete of another spelling for which this one waits.
-    for (const other of awaitedSpellings(name, after, this.#options.ledger)) {
-      if (this.#waits.get(other)?.kind !== 'holder') continue;
-      this.#waits.end(other);
-      this.#options.wake(other);
-    }
     const [from, to] = [before && groupOf(before), after && groupOf(after)];
     if (from !== undefined) this.#wakeGroup(from);
     if (to !== undefined && to !== from) this.#wakeGroup(to);

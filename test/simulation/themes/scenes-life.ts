@@ -1,4 +1,4 @@
-// Scenes in the life of single servers: strangers that build at the wrong moment, names in two spellings, clocks that are set.
+// Scenes in the life of single servers: strangers that build at the wrong moment, clocks that are set.
 import { PLAIN, TEMPLATE } from '../stacks.ts';
 import { after, commit, north, plain, removal, sceneTheme, set, type Theme } from './theme.ts';
 
@@ -35,19 +35,6 @@ const overtaken = sceneTheme(
       after(30_000, { kind: 'adopt', instance: null }),
     ];
   },
-);
-
-/** A name changes in case only, and others follow it in the same commit, or go on needing the old one. */
-const respelt = sceneTheme(
-  'another spelling that others need',
-  () => [...plain(['a'], { web: 1, db: true }), ...plain(['b'], { web: 1, webNeeds: 'a-db' })],
-  (chance) => {
-    const size = chance.pick(['1', '2', '3']);
-    const prefix = chance.pick(['A', 'A', 'a']);
-    const follows = chance.is(0.5) ? [set('b', { webNeeds: `${prefix}-db`, size })] : [];
-    return [after(60_000, commit(set('a', { prefix, size }), ...follows))];
-  },
-  { ignoresCase: 0.9 },
 );
 
 /** A site makes what it is asked for otherwise, and then it is gone. */
@@ -154,5 +141,5 @@ const interrupted = sceneTheme(
 
 /** Returns the scenes. */
 export const LIFE_SCENES: readonly Theme[] = [
-  ...[impostors, overtaken, respelt, careless, aheadAtStart, jumps, unknowns, moved, slowAnswers, interrupted],
+  ...[impostors, overtaken, careless, aheadAtStart, jumps, unknowns, moved, slowAnswers, interrupted],
 ];
