@@ -29,7 +29,6 @@ import type { EarlierSources } from './passes/earlier-controller.ts';
 import { KeyedQueue } from './passes/keyed-queue.ts';
 import { knownRecords, proxyTagsFor } from './passes/responsible-provider.ts';
 import { ServerPass } from './passes/server-pass.ts';
-import { tellHeldUpdates } from './passes/tell-held-updates.ts';
 import type { ProxyOffers } from './waits/proxy-offers.ts';
 import { ProxyPresence, type RegisteredProxy } from './waits/proxy-presence.ts';
 import { Sweep } from './waits/sweep.ts';
@@ -116,7 +115,6 @@ export class Reconciler {
       onResult: (server, result, call) => this.#onResult(server, result, call),
     });
     const wake = (server: string): void => this.#queue.add(server);
-    tellHeldUpdates(options);
     const { capacity } = this.#executor;
     this.#wakeUps = new WakeUps({ ledger, clock, log, wake, capacity });
     this.#claims = new ClaimedPasses({
