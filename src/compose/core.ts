@@ -146,7 +146,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     notReadyReason: () => follower.notReadyReason,
   });
   const shared = { ledger, gate, clock, log, deleteBudget, metrics: outside.metrics };
-  if (outside.audit) auditDeletes({ ledger, audit: outside.audit, registered: (serial) => reader.registered(serial) });
+  if (outside.audit) auditDeletes({ ledger, audit: outside.audit });
   const reconciler = wireReconciler(outside, { ...shared, current, review });
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
   const { watch, corrected } = watchClock({

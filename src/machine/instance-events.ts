@@ -186,7 +186,7 @@ function commitOf(cause: Cause): string | null {
 }
 
 /** Returns the serial of the client for whom something of an instance was done; null: for none. */
-export function clientOfCause(cause: Cause, instance: string): string | null {
+function clientOfCause(cause: Cause, instance: string): string | null {
   if (cause.kind === 'operation') return cause.client;
   return cause.kind === 'commit' ? cause.clientOf(instance) : null;
 }
