@@ -5,7 +5,7 @@ import type { DesiredState } from '../desired/desired-state.ts';
 import { isHealQueued } from '../machine/drift.ts';
 import { failuresDigest, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { failuresMax, openUpdateOf } from '../machine/rollout.ts';
-import { EVERY_INSTANCE, suspendedUntil } from '../machine/suspension.ts';
+import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { ApprovalRow, Change, HeldRow, RolloutRow, ServerRow, SuspensionRow } from '../model/rows.ts';
 import type { RowIndex } from '../reconcile/row-index.ts';
@@ -78,40 +78,20 @@ function commitDigests(commit: string): readonly string[] {
   return [historyDigest(commit), nothingLeftDigest(commit)];
 }
 
-/** A server, or all of a renamed file, goes from one instance to another. */
-export interface HandOver {
-  readonly from: string;
-  readonly to: string;
-}
-
 interface Suspended {
   readonly desired: Pick<DesiredState, 'units' | 'invalid'>;
   /** Instances that have rows of servers which do not go with the next pass. */
   readonly recorded: ReadonlySet<string>;
-  readonly handOvers: readonly HandOver[];
-  /** Milliseconds since 1970. */
-  readonly now: number;
 }
 
-/**
- * Returns the suspensions that go on: one ends with its instance. An instance that takes over servers of a suspended one is
- * suspended too, until the same time, or longer where it is already.
- */
+/** Returns the suspensions that go on: one ends with its instance. */
 export function suspensionRows(
   suspensions: ReadonlyMap<string, SuspensionRow>,
-  { desired: { units, invalid }, recorded, handOvers, now }: Suspended,
+  { desired: { units, invalid }, recorded }: Suspended,
 ): ReadonlyMap<string, SuspensionRow> {
   const isPresent = (name: string): boolean =>
     name === EVERY_INSTANCE || recorded.has(name) || units.has(instanceAddress(name));
-  const isKept = (name: string): boolean => isPresent(name) || invalid.has(name);
-  const rows = new Map([...suspensions].filter(([name]) => isKept(name)));
-  for (const { from, to } of handOvers) {
-    const row = suspensions.get(from);
-    const until = suspendedUntil(row, now);
-    if (row === undefined || until === undefined || (suspendedUntil(rows.get(to), now) ?? 0) >= until) continue;
-    rows.set(to, { ...row, from });
-  }
-  return rows;
+  return new Map([...suspensions].filter(([name]) => isPresent(name) || invalid.has(name)));
 }
 
 /** The numbers of servers with an open update and with a queued heal, by commit. */

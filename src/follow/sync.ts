@@ -11,22 +11,13 @@ import { isBeingRemoved } from '../machine/existence.ts';
 import type { OutputFacts } from '../machine/read-outputs.ts';
 import { keptRemovals } from '../machine/removals.ts';
 import { isPlainSecret, withoutKnownSecrets } from '../machine/secret-values.ts';
-import {
-  type CommitStamp,
-  firstRow,
-  formerRow,
-  isForgotten,
-  unwantRow,
-  wantRow,
-  withOutputs,
-} from '../machine/want.ts';
+import { type CommitStamp, firstRow, formerRow, unwantRow, wantRow, withOutputs } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { Change, FollowedPlace, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { secretRulesOf } from './current-state.ts';
 import {
-  type HandOver,
   heldRows,
   keptApprovals,
   openRollouts,
@@ -73,9 +64,8 @@ export async function syncChanges(store: Read, sync: Sync): Promise<readonly Cha
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
   const rollouts = as === desired ? rolloutsAfter(store, servers, as.commit) : store.list('rollout');
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
-  const handOvers = [...movedServers(servers), ...renamedFiles(store, desired, last)];
   const staying = recorded.difference(endingInstances(store, rowOf));
-  const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying, handOvers, now });
+  const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying });
   return [
     ...servers.values(),
     ...tableChanges(store, 'head', headRow(desired, { place, newest, recorded: store.read('head', HEAD) })),
@@ -172,29 +162,6 @@ function acknowledgementRows(
     desired.units.has(instanceAddress(name)) || desired.invalid.has(name) || terminating.has(name);
   const known = store.list('acknowledgement');
   return new Map([...known].filter(([name, { until }]) => isThere(name) && Date.parse(until) > now));
-}
-
-/** Returns between which instances servers move; a forgotten one does not. */
-function movedServers(changes: ServerChanges): readonly HandOver[] {
-  return [...changes.values()].flatMap(({ value, expected }) =>
-    expected === undefined || expected.instance === value.instance || isForgotten(expected, value)
-      ? []
-      : [{ from: expected.instance, to: value.instance }],
-  );
-}
-
-/** Returns the suspended instances whose file is that of a new instance by now, also where all servers have other names. */
-function renamedFiles(store: Read, { units, catalog }: DesiredState, last: Baseline | undefined): readonly HandOver[] {
-  const isNew = ([key, { type }]: readonly [string, Unit]): boolean =>
-    type === 'stack-instance' && last !== undefined && !last.units.has(key);
-  return [...store.list('suspension').keys()].flatMap((from) => {
-    const key = instanceAddress(from);
-    const { oid = '' } = last?.units.get(key)?.entry ?? store.read('terminating', from) ?? {};
-    // One whose deletes are held keeps its unit.
-    if (oid === '' || catalog.instances.has(from)) return [];
-    const renamed = [...units].filter(isNew).filter(([, { entry }]) => entry.oid === oid);
-    return renamed.map(([, { name }]) => ({ from, to: name }));
-  });
 }
 
 async function addWanted(

@@ -140,8 +140,7 @@ function suspensionFacts({ name, expected, value }: ChangeOf<'suspension'>, caus
   const facts = { instance: name, commit: commitOf(cause), from: expected === undefined ? null : 'Suspended' };
   if (value === null) return [{ ...facts, reason: 'its actions start again' }];
   const end = value.until === null ? 'until it is resumed' : `until ${value.until}`;
-  const origin = value.from === undefined ? '' : `; it came with servers of ${value.from}`;
-  return [{ ...facts, to: 'Suspended', reason: `${end}${origin}` }];
+  return [{ ...facts, to: 'Suspended', reason: end }];
 }
 
 function acknowledgementFacts({ name, value }: ChangeOf<'acknowledgement'>, cause: Cause): Facts[] {

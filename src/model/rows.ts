@@ -120,8 +120,6 @@ export interface SuspensionRow {
   readonly since: string;
   /** When it ends by itself, RFC 3339; null: when a person resumes it. */
   readonly until: string | null;
-  /** The suspended instance whose servers this one took over; omitted where a person suspended this one. */
-  readonly from?: string;
 }
 
 /** The known causes of an instance, which notify nobody until a time; named after the instance. */

@@ -2,7 +2,6 @@
 // loses nothing.
 
 import { reasonText } from '../../src/machine/reasons.ts';
-import { suspendedUntil } from '../../src/machine/suspension.ts';
 import type { Change, ServerRow } from '../../src/model/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { EXITS, exitKeyOf } from '../reconcile/exits.ts';
@@ -69,11 +68,9 @@ export class RowWatch {
       events: (instance, range) => store.events(instance, range),
       listEvents: (range) => store.listEvents(range),
       commit: async (changes, events) => {
-        const suspended = suspensionsOf(changes, store, this.#facts.wall.now());
         await store.commit(changes, events);
         if (!isLeader()) return;
         this.#store = store;
-        this.#watchSuspended(suspended);
         this.commits += changes.length;
         for (const change of changes) this.#note(change);
       },
@@ -150,15 +147,6 @@ export class RowWatch {
       );
     }
     this.#watchRate(`${change.kind} ${name}`);
-  }
-
-  /** A commit that hands servers on does not resume them. */
-  #watchSuspended(suspended: readonly (readonly [string, string, number])[]): void {
-    for (const [server, instance, until] of suspended) {
-      const found = suspendedUntil(this.#store?.read('suspension', instance), this.#facts.wall.now());
-      if (found === undefined || found < until)
-        this.#facts.fail('a suspension goes with the servers', `${server} is not suspended in ${instance}`);
-    }
   }
 
   #tellStep(name: string, before: ServerRow | undefined, after: ServerRow | null): void {
@@ -245,20 +233,6 @@ function isMoved(before: ServerRow | undefined, after: ServerRow | null): boolea
   if (before === undefined || after === null || !before.adopting || after.adopting) return false;
   const [from, to] = [siteOfRow(before), siteOfRow(after)];
   return after.applied !== null && from !== null && from !== to;
-}
-
-/** Returns the servers of suspended instances that go to other instances, which those are, and until when they are suspended. */
-function suspensionsOf(
-  changes: readonly Change[],
-  store: Store,
-  now: number,
-): readonly (readonly [string, string, number])[] {
-  return changes.flatMap((change) => {
-    if (change.kind !== 'server' || change.value?.wanted == null || change.expected === undefined) return [];
-    const [from, to] = [change.expected.instance, change.value.instance];
-    const until = from === to ? undefined : suspendedUntil(store.read('suspension', from), now);
-    return until === undefined ? [] : [[change.name, to, until] as const];
-  });
 }
 
 /** Rows are copied with a few fields replaced, so that those that stay are the same values. */

@@ -164,8 +164,7 @@ function suspensions(name: string, by: Client, { desired, rows, now }: View<Prog
   return [name, EVERY_INSTANCE].flatMap((key): WaitingItem[] => {
     const row = rows.read('suspension', key);
     if (row === undefined || suspendedUntil(row, now) === undefined) return [];
-    const origin = row.from === undefined ? name : `${row.from}, and servers of ${row.from} came here`;
-    const what = key === EVERY_INSTANCE ? 'every instance' : origin;
+    const what = key === EVERY_INSTANCE ? 'every instance' : name;
     const who = personFor(by, row.by, desired);
     const reason = `${who} suspended ${what}${row.reason === '' ? '' : `: ${row.reason}`}`;
     const action = `treeline resume ${key === EVERY_INSTANCE ? '--all' : name}`;

@@ -90,16 +90,5 @@ const restored = sceneTheme(
   ],
 );
 
-/** A suspended instance gives servers away, or is renamed. */
-const suspended = sceneTheme(
-  'servers of a suspended instance change hands',
-  () => plain(['a', 'b'], { web: 2 }),
-  (chance) => [
-    after(60_000, { kind: 'suspend', instance: 'a', forMs: chance.pick([null, 3_600_000]) }),
-    after(1_000, commit({ instance: chance.pick(['c', 'd']), from: 'a', set: { size: chance.pick(['1', '2']) } })),
-    ...(chance.is(0.3) ? [after(1_000, stop('nothing', 0))] : []),
-  ],
-);
-
 /** Returns the scenes. */
-export const LIVES_SCENES: readonly Theme[] = [lostCreates, otherKinds, wrongPlaces, moves, restored, suspended];
+export const LIVES_SCENES: readonly Theme[] = [lostCreates, otherKinds, wrongPlaces, moves, restored];
