@@ -1,7 +1,6 @@
 // Compares a new desired state with the rows, and returns the changes that make the rows say what is wanted now. Pure.
 // All of them are committed together with the new head, so no crash leaves half a commit.
 import type { Breathe } from '../base/breathe.ts';
-import { momentOf } from '../base/wording.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { factsOf, nodeOf } from '../desired/node-records.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
@@ -10,7 +9,7 @@ import { isLetGo } from '../machine/decide.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import type { OutputFacts } from '../machine/read-outputs.ts';
 import { keptRemovals } from '../machine/removals.ts';
-import { isPlainSecret, withoutKnownSecrets } from '../machine/secret-values.ts';
+import { isPlainSecret } from '../machine/secret-values.ts';
 import { type CommitStamp, firstRow, formerRow, unwantRow, wantRow, withOutputs } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
@@ -82,7 +81,7 @@ export async function syncChanges(store: Read, sync: Sync): Promise<readonly Cha
 }
 
 /** The facts by which the changes of several steps become those of one commit. */
-export interface Sum extends Pick<Sync, 'desired' | 'before' | 'newest' | 'now'> {
+export interface Sum extends Pick<Sync, 'desired' | 'newest' | 'now'> {
   readonly as: NonNullable<Sync['as']>;
 }
 
@@ -96,7 +95,6 @@ export function sumChanges(
   sum: Sum,
 ): readonly Change[] {
   const servers: ServerChanges = new Map(changes.map((change) => [change.name, change]));
-  addWithoutSecrets(servers, store, sum);
   const rollouts = rolloutsAfter(store, servers, sum.as.commit);
   return [...servers.values(), ...rolloutChanges(draft, sum, rollouts)];
 }
@@ -124,7 +122,6 @@ async function serverChanges(store: Read, sync: Sync): Promise<ServerChanges> {
   await addUnwanted(changes, store, { ...sync, lastRecord });
   addFormer(changes, store, { ...sync, lastRecord });
   addApprovals(changes, store, sync.desired);
-  addWithoutSecrets(changes, store, sync);
   return changes;
 }
 
@@ -231,17 +228,6 @@ function addApprovals(changes: ServerChanges, store: Read, { approved }: Desired
   }
 }
 
-/** What a commit makes a secret may be recorded of any server. */
-function addWithoutSecrets(changes: ServerChanges, store: Read, { desired, before, now }: Omit<Sum, 'as'>): void {
-  const rules = secretRulesOf(desired);
-  if (rules === undefined || (before !== undefined && secretRulesOf(before) === rules)) return;
-  for (const [name, row] of store.list('server')) {
-    const value = changes.get(name)?.value ?? row;
-    const clean = withoutKnownSecrets(value, rules, { now: momentOf(now) });
-    if (clean !== value) changes.set(name, { kind: 'server', name, value: clean, expected: row });
-  }
-}
-
 /** Retains a server whose delete has not begun, where the active version of its instance retains servers by now. */
 function withRetention(row: ServerRow, unit: Unit | undefined): ServerRow {
   if (row.policy.deletion === 'retain' || !isRetaining(unit)) return row;
@@ -276,26 +262,10 @@ function tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   return changes;
 }
 
-/** Characters of JSON: a record may be as large as the files that it is merged from, so those of one commit have a common limit. */
-const LAST_RECORDS_LENGTH_MAX = 64 * 1024 * 1024;
-
-/**
- * Returns a function that gives the record of a server as the desired state `before` had it, or null where it is not known. Once
- * `lengthMax` characters are given, it leaves out what the layers of a record hold, and gives the computed keys only.
- */
-export function recallRecords(
-  before: Baseline | undefined,
-  lengthMax = LAST_RECORDS_LENGTH_MAX,
-): (name: string, row: ServerRow) => ExplainedRecord | null {
-  let left = lengthMax;
+/** Returns a function that gives the record of a server as the desired state `before` had it, or null where it is not known. */
+export function recallRecords(before: Baseline | undefined): (name: string, row: ServerRow) => ExplainedRecord | null {
   return (name, row) => {
     const node = before === undefined ? undefined : nodeOf(before, name);
-    if (node === undefined) return null;
-    const { updated } = row;
-    const computed = explainRecord(buildRecord({ ...node, shared: [], own: [] }, { outputs: {}, updated }));
-    if (left <= 0) return computed;
-    const whole = explainRecord(buildRecord(node, factsOf(row)));
-    left -= JSON.stringify(whole).length;
-    return left < 0 ? computed : whole;
+    return node === undefined ? null : explainRecord(buildRecord(node, factsOf(row)));
   };
 }

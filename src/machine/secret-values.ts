@@ -5,8 +5,6 @@ import { emptyMap, fieldOf, isSame, type Json, type JsonMap } from '../model/jso
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import type { SecretRules } from './call-outcome.ts';
-import { driftReason, withoutObserved } from './drift.ts';
-import { advance, type Moment } from './transitions.ts';
 
 /** A value that a provider has reported. */
 interface Reported {
@@ -27,33 +25,6 @@ export function withoutSecrets(row: ServerRow, answer: Answer, rules: SecretRule
     observed: filtered(answer.observed, (one) => !isOfSecret(specs, one, rules)),
     outputs: filtered(answer.outputs, (one) => !isPlainSecret(one, rules)),
   };
-}
-
-/**
- * Returns the row without secrets that were no secrets yet when they were recorded; the same one if it has none. A value that
- * a check had found counts as not looked at; of one that was applied otherwise than it is wanted now, an update follows.
- */
-export function withoutKnownSecrets(row: ServerRow, rules: SecretRules, when: Moment): ServerRow {
-  const { wanted, applied } = row;
-  const found = row.observed ?? {};
-  const names = [found, row.outputs, applied?.properties ?? {}].flatMap((each) => Object.keys(each));
-  // Most rows.
-  if (Object.keys(found).length === 0 && !names.some((name) => rules.isSecret?.(name))) return row;
-  const observed = filtered(found, (one) => !isOfSecret([wanted], one, rules));
-  const outputs = filtered(row.outputs, (one) => !isPlainSecret(one, rules));
-  const properties = emptyMap<string | readonly string[]>();
-  for (const [name, value] of Object.entries(applied?.properties ?? {})) {
-    const own = fieldOf(wanted?.properties ?? {}, name);
-    if (Object.hasOwn(found, name) && !Object.hasOwn(observed, name) && own !== undefined) properties[name] = own;
-    else if (isSame(own, value) || !isPlainSecret({ name, value }, rules)) properties[name] = value;
-  }
-  const hasNone = observed === found && outputs === row.outputs && isSame(properties, applied?.properties ?? {});
-  if (hasNone) return row;
-  const rest = { ...row, outputs, applied: applied && { ...applied, properties } };
-  if (observed === found) return rest;
-  if (Object.keys(observed).length > 0)
-    return { ...rest, observed, reason: row.reason?.code === 'drifted' ? driftReason(observed) : row.reason };
-  return row.state === 'drifted' ? advance(withoutObserved(rest), 'settle', when) : withoutObserved(rest);
 }
 
 /**

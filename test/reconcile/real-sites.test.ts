@@ -5,7 +5,6 @@ import type { JsonMap } from '../../src/model/json.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import { allowed } from '../support/allowed.ts';
-import type { TextChanges } from '../support/text-repository.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -114,38 +113,17 @@ describe('a key that becomes a secret', () => {
     return core;
   }
 
-  it.each<[name: string, others: readonly TextChanges[]]>([
-    ['by a commit that comes alone', []],
-    ['by one that comes with another', [{ 'README.md': 'A shop.' }]],
-  ])('is kept no longer, and what was found of it is no difference any more: %s', async (_, others) => {
+  it('is no difference any more, and is kept no longer, once the server was checked', async () => {
     const core = await openSite();
-    for (const files of [{ 'hierarchy.yaml': SECRETS }, ...others]) core.source.commit(files);
+    core.source.commit({ 'hierarchy.yaml': SECRETS });
     await core.poll();
-    expect(JSON.stringify([...core.ledger.list('server')])).not.toContain(PLAIN);
-    expect(core.states()).toEqual({ 'shop-web': 'done' });
     await core.pass(24 * HOURS);
-    expect([core.calls('update'), core.reader.status('shop')]).toEqual([[], 'Done']);
+    expect(JSON.stringify([...core.ledger.list('server')])).not.toContain(PLAIN);
+    expect([core.states(), core.calls('update')]).toEqual([{ 'shop-web': 'done' }, []]);
     expect(core.ledger.server('shop-web')).toMatchObject({
       applied: { properties: PROPERTIES },
       outputs: { address: '10.0.0.1', old_password: 'secret/old' },
     });
-  });
-
-  it('is kept no longer after a start, where an earlier version has recorded it', async () => {
-    const core = await openSite();
-    core.source.commit({ 'hierarchy.yaml': SECRETS });
-    await core.poll();
-    const row = core.ledger.server('shop-web');
-    if (row?.wanted == null) throw new Error('the server is not wanted');
-    const properties = { ...PROPERTIES, name: 'shop-web', admin_password: PLAIN };
-    const value = { ...row, applied: { ...row.wanted, properties }, outputs: OUTPUTS };
-    await core.ledger.commit([{ kind: 'server', name: 'shop-web', expected: row, value }]);
-    const next = await core.restart();
-    await next.poll();
-    expect(JSON.stringify([...next.ledger.list('server')])).not.toContain(PLAIN);
-    // Nobody knows whether the site has it from a commit, so the reference is applied once more.
-    expect([next.calls('update'), next.states()]).toEqual([['shop-web'], { 'shop-web': 'done' }]);
-    expect(JSON.stringify(next.provider.calls)).not.toContain(PLAIN);
   });
 
   it('and was plain in the commit before is updated to the reference', async () => {

@@ -4,11 +4,9 @@ import { createLog } from '../../src/base/log.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { reservedBytes } from '../../src/desired/store-capacity.ts';
 import { warnOfCapacity } from '../../src/follow/activate.ts';
-import { recallRecords } from '../../src/follow/sync.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { instanceFile, one, stacksRepository, TEMPLATES } from '../desired/stacks.ts';
 import { MemoryStore } from '../support/memory-store.ts';
-import { rowIn } from './build.ts';
 import { Core } from './core.ts';
 
 const FILES = { ...TEMPLATES, 'clients/A1.yaml': 'role: administrator\n' };
@@ -101,23 +99,5 @@ describe('a warning', () => {
     expect(warnings(taken * 1.2).map(({ percent, msg }) => [percent, msg])).toEqual([
       [75, 'the room for servers becomes short; beyond the limit instances are refused'],
     ]);
-  });
-});
-
-describe('the last records of one commit', () => {
-  it('are limited together; beyond, only what Treeline computes is kept', () => {
-    const repository = stacksRepository();
-    const before = repository.commit({
-      'types/common/global.yaml': `motd: ${'x'.repeat(1_000)}\n`,
-      [instanceFile('a')]: one('web'),
-      [instanceFile('b')]: one('db'),
-    });
-    const lastRecord = recallRecords(before, 2_500);
-    const row = rowIn('done', { updated: '2026-11-20T10:00:00Z' });
-    expect(lastRecord('web', row)).toMatchObject({ name: { value: 'web' }, motd: { value: 'x'.repeat(1_000) } });
-    const second = lastRecord('db', row);
-    expect(Object.keys(second ?? {})).toEqual(['name', 'description', 'type', 'stackInstance', 'last_stack_update']);
-    expect(second).toMatchObject({ name: { value: 'db' }, stackInstance: { value: ['b'] } });
-    expect(lastRecord('nobody', row)).toBeNull();
   });
 });
