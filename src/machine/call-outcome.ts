@@ -29,8 +29,6 @@ export interface ConcludeContext extends SecretRules {
   readonly random: () => number;
   /** Why the last action ended without an answer, if this process knows it. */
   readonly lostBecause?: string | undefined;
-  /** The provider that answered makes no real servers. */
-  readonly isPretending?: boolean | undefined;
   /** The tags of the proxies that the answer comes from; omitted if it comes from none. */
   readonly proxyTags?: readonly string[] | undefined;
   /** Returns true if so many servers of its site are gone that a gone one is not made again without a person. */

@@ -283,7 +283,6 @@ function adopt(row: ServerRow, wanted: Spec, { answer, at }: Ending): ServerRow 
   const facts = {
     ...{ applied: withObserved(withSeen(wanted, answer.observed), answer.observed), checked: true, attempt: 0 },
     outputs: answer.outputs,
-    ...(at.isPretending ? { isPretended: true } : {}),
     ...(at.proxyTags === undefined ? {} : { proxyTags: at.proxyTags }),
     ...{ adopting: false, gaveUp: false, replacing: false, dirty: false },
   };

@@ -1,7 +1,6 @@
 // Decides the next step of one server. Pure: takes a row and its decision context, returns the next row and the wait.
 
 import { momentOf } from '../base/wording.ts';
-import { NO_OUTPUTS } from '../model/outputs.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
@@ -40,7 +39,6 @@ const PROTECTED: Reason = {
  */
 export function decide(row: ServerRow, context: DecisionContext): Step {
   if (context.isInFlight) return { row, next: REST };
-  if (context.wasPretended?.(row)) return decide(forgetPretended(row, context.now), context);
   const current = readsAtOnce(row) ? reread(row, context) : row;
   if (current !== row) return decide(current, context);
   if (row.action !== null && row.state !== 'unknown') return decideLost(row, row.action, context);
@@ -315,8 +313,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   const begun = operation === 'create' ? { mayExist: true, dirty: false } : { dirty: true };
   const site = operation === 'create' ? claimedTags(provider, context) : provider.tags;
   const tags = site === undefined ? {} : { proxyTags: site };
-  const made = { provider: provider.name, ...(provider.isPretending ? { isPretended: true } : {}), ...tags };
-  const facts = { action, incarnation, ...made, ...begun };
+  const facts = { action, incarnation, provider: provider.name, ...tags, ...begun };
   // The reason of an action that heals is the drift.
   const reason = context.goesFirst ?? (row.reason?.code === 'drifted' ? row.reason : null);
   return {
@@ -349,20 +346,4 @@ function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step & 
 
 function withReason(row: ServerRow, reason: Reason): ServerRow {
   return isSameReason(row.reason, reason) ? row : { ...row, reason };
-}
-
-/**
- * Returns the row of a server that no provider has seen: for the one that is responsible now it was never made. It is
- * checked first, like every new one.
- */
-function forgetPretended({ isPretended: _, ...row }: ServerRow, now: number): ServerRow {
-  const at = { now: momentOf(now) };
-  const facts = {
-    ...{ action: null, applied: null, outputs: NO_OUTPUTS, provider: null, incarnation: row.incarnation + 1 },
-    ...{ checked: false, mayExist: false, dirty: false, replacing: false, approved: false },
-    ...{ attempt: 0, gaveUp: false, due: null },
-  };
-  const isRunning = row.action !== null && row.state !== 'unknown';
-  const lost = isRunning ? advance(row, 'lose', at) : row;
-  return lost.state === 'unknown' ? advance(lost, 'learn', { ...at, ...facts }) : requeue(lost, { ...at, ...facts });
 }

@@ -70,8 +70,6 @@ export interface DecisionContext extends Needs {
   readonly earlierWait?: (entry: ResponsibleEntry) => WaitOfKind<'earlier'> | undefined;
   /** Returns the wait for the first check of another server of the same entry, if one was not checked yet. */
   readonly firstCheckWait?: (entry: ResponsibleEntry) => WaitOfKind<'first check'> | undefined;
-  /** Returns true if its server was only pretended to be made, by another provider than the responsible one. */
-  readonly wasPretended?: (row: ServerRow) => boolean;
   /** The outputs of others as they are recorded. Left out: no server takes any. */
   readonly outputs?: RecordedOutputs;
   /** Why the row's action ended without an answer, if this process knows it. */
@@ -114,8 +112,6 @@ export interface ResponsibleEntry {
   readonly tags?: readonly string[];
   /** With tags: whether a proxy that has one of them asks for work. Omitted: it is not known. */
   readonly presence?: Presence;
-  /** It makes no real servers. */
-  readonly isPretending?: boolean;
   /** When an action of it whose outcome is lost is over. */
   readonly lostActionEnds?: LostActionEnds;
 }

@@ -355,8 +355,6 @@ export interface ServerRow extends ServerPosition {
   readonly due: string | null;
   /** The provider entry that was asked to create it and is responsible for it since. Null: none was asked. */
   readonly provider: string | null;
-  /** Its provider makes no real servers, so that for any other one it was never made. Omitted otherwise. */
-  readonly isPretended?: boolean;
   /**
    * Its site: those of its proxy tags that the proxy which made or adopted it last had itself. They count while `provider`
    * is that of proxies.

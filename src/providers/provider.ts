@@ -45,9 +45,6 @@ export interface Provider {
   /** Other replicas share the store: what an earlier leader has begun is over after its deadline. */
   readonly isShared?: boolean;
 
-  /** It makes no real servers: where another provider becomes responsible, they count as never seen. */
-  readonly isPretending?: boolean;
-
   /**
    * Its calls run elsewhere, and begin when a proxy asks for one: they take no capacity of this controller, and a
    * stop does not wait for them. Omitted: they run here.

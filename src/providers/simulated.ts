@@ -62,7 +62,6 @@ export function createSimulatedProvider(options: SimulatedOptions, clock: Clock)
 
   return {
     lostActionEnds: 'with the controller',
-    isPretending: true,
     perform,
     close: async () => servers.close(),
   };

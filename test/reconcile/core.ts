@@ -204,7 +204,6 @@ export class Core {
     await this.stop();
     const next = new Core({ ...this.#options, ...options }, this.#outside);
     next.provider.script = this.provider.script;
-    next.provider.isPretending = this.provider.isPretending;
     next.provider.lostActionEnds = this.provider.lostActionEnds;
     await next.settle();
     return next;

@@ -17,10 +17,7 @@ export function buildSites(script: Omit<Script, 'actions'>, parts: SiteParts): r
   const { ignoresCase, outlives, endsWithCall } = script;
   const ending = endsWithCall ? 'with its call' : 'with the controller';
   const lostActionEnds = outlives ? 'after its deadline' : ending;
-  const near = SITES.map((name) => {
-    const isPretending = name === 'south' && script.pretends === true;
-    return new SimulatedSite({ name, ignoresCase, lostActionEnds, isPretending }, parts);
-  });
+  const near = SITES.map((name) => new SimulatedSite({ name, ignoresCase, lostActionEnds }, parts));
   if (!script.proxies) return near;
   return [...near, ...REMOTE_SITES.map((name) => new SimulatedSite({ name, ...REMOTE }, parts))];
 }

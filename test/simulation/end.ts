@@ -124,10 +124,7 @@ function judge(world: World): void {
   world.poll();
   world.rows.step(true);
   for (const [name] of world.core.ledger.list('server')) judgeRow(world, name);
-  for (const [name, row] of world.core.ledger.list('server')) {
-    judgePretended(world, name, row);
-    world.calls.outputs.judge(name, row);
-  }
+  for (const [name, row] of world.core.ledger.list('server')) world.calls.outputs.judge(name, row);
   for (const name of world.core.ledger.list('suspension').keys()) judgeSuspension(world, name);
   judgeHeld(world, world.core.ledger);
   for (const site of world.sites) for (const server of site.servers) judgeServer(world, site.options.name, server.name);
@@ -231,8 +228,6 @@ function groupOf(rows: ReadonlyMap<string, ServerRow>, { instance, key }: Server
 /** A server that a controller made is known to a row, or was retained. */
 function judgeServer(world: World, at: string, name: string): void {
   const server = world.site(at).find(name);
-  // What was only pretended to be made is left behind.
-  if (world.site(at).options.isPretending === true) return;
   if (server?.maker !== 'controller' || world.orphans.has(name) || world.core?.ledger.server(name) !== undefined)
     return;
   const isRetained = [...world.git.commits].some(({ files }) =>
@@ -298,14 +293,6 @@ function judgeHealed(world: World, name: string, row: ServerRow): void {
   if (state === 'drifted' && policy === 'heal' && !isLeft) {
     world.fail('what may be healed is healed', `${name} is drifted: ${reasonText(row.reason)}`);
   }
-}
-
-/** What was only pretended to be made was never made for another entry: nobody has to decide about it. */
-function judgePretended(world: World, name: string, row: ServerRow): void {
-  const site = siteOfRow(row);
-  const isPretending = site !== null && world.site(site).options.isPretending === true;
-  if (row.isPretended === undefined && !isPretending) return;
-  if (row.reason?.code === 'provider_changed') world.fail('what was only pretended asks nobody', `${name} of ${site}`);
 }
 
 function isAnyHeld(world: World): boolean {

@@ -179,7 +179,6 @@ const readKept = object<Kept>({
     outlives: yesOrNo,
     endsWithCall: optional(yesOrNo),
     drift: optional(object<NonNullable<Script['drift']>>({ north: driftPolicy, south: driftPolicy })),
-    pretends: optional(yesOrNo),
     proxies: optional(yesOrNo),
     replicas: optional(number),
     approvesAtEnd: yesOrNo,

@@ -14,8 +14,6 @@ export interface Script {
   readonly endsWithCall?: boolean;
   /** The drift policies of the provider entries north and south; `report` if omitted. */
   readonly drift?: { readonly north: DriftPolicy; readonly south: DriftPolicy };
-  /** Whether the south site makes no real servers. */
-  readonly pretends?: boolean;
   /** Whether there are two more sites, east and west, that proxies look after. */
   readonly proxies?: boolean;
   /** How many replicas share a database; omitted: one controller has a store of its own. */
@@ -52,7 +50,6 @@ function settingsOf(seed: number, theme: Theme): Partial<Script> {
     drift: { north: policyOf('north'), south: policyOf('south') },
     ...(theme.proxies ? { proxies: true } : {}),
     ...(theme.hasReplicas ? { replicas: drawn(seed, 'replicas') < 0.6 ? 2 : 3 } : {}),
-    pretends: drawn(seed, 'pretends') < (theme.pretends ?? 0),
   };
 }
 

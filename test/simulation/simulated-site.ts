@@ -38,8 +38,6 @@ export interface SiteOptions {
   readonly name: string;
   readonly ignoresCase: boolean;
   readonly lostActionEnds: Provider['lostActionEnds'];
-  /** It makes no real servers. */
-  readonly isPretending?: boolean;
   /** Proxies call it, and no controller. */
   readonly isRemote?: boolean;
 }
@@ -182,7 +180,6 @@ export class SimulatedSite {
     return {
       lostActionEnds: this.lostActionEnds,
       hasEnded: () => true,
-      ...(this.options.isPretending ? { isPretending: true } : {}),
       perform: (call, signal) => this.#perform(call, signal, life),
       close: async () => undefined,
     };

@@ -131,8 +131,7 @@ export class CallWatch implements SiteWatch {
     const isGone = this.#facts.sites.find(({ options }) => options.name === site)?.find(resource) === undefined;
     if (!isGone) this.#facts.goneUnasked.delete(resource);
     else if (this.#running.get(resource)?.isUnknown) this.#facts.goneUnasked.add(resource);
-    const real = this.#facts.sites.filter(({ options }) => options.isPretending !== true);
-    const makers = real.filter((one) => one.find(resource)?.maker === 'controller');
+    const makers = this.#facts.sites.filter((one) => one.find(resource)?.maker === 'controller');
     // A site that ignores case has it under the spelling in which it was made.
     const spellings = makers.map((one) => one.find(resource)?.name ?? resource);
     if (operation === 'create' && makers.length > 1 && ![resource, ...spellings].some((name) => this.#isLost(name))) {

@@ -235,7 +235,7 @@ export class DriftWatch {
    */
   #leavesRest(name: string, after: ServerRow, wasMissed: boolean): void {
     const policy = this.policyOf(after);
-    if (after.isPretended !== undefined || after.applied === null || policy === undefined) return;
+    if (after.applied === null || policy === undefined) return;
     if (policy !== 'heal' && !wasMissed) {
       this.#facts.fail(
         'no action follows from drift that is only reported',

@@ -83,7 +83,6 @@ const fields = fc.record(
     action: fc.option(spec.map(running)),
     state: fc.constantFrom('pending' as const, 'done' as const),
     outputs: fc.constantFrom({}, { ip: 'ü' }),
-    isPretended: fc.constant(true),
     observed: fc.constantFrom(null, { version: '3' }),
   },
   { requiredKeys: ['wanted', 'applied', 'action'] },

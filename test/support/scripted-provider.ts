@@ -9,7 +9,6 @@ export type Script = (call: Call, signal: AbortSignal) => Promise<Answer> | unde
 
 export class ScriptedProvider implements Provider {
   lostActionEnds: Provider['lostActionEnds'] = 'with the controller';
-  isPretending = false;
   /** Every call, oldest first. */
   readonly calls: Call[] = [];
   script: Script = () => undefined;

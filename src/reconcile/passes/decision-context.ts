@@ -23,7 +23,7 @@ import { actionIdOf } from '../calls/executor.ts';
 import type { Ledger } from '../ledger.ts';
 import type { WaitExemption } from '../waits/circle-watch.ts';
 import { earlierWait, firstCheckWait } from './earlier-controller.ts';
-import { type ProviderSources, providerFor, wasPretended } from './responsible-provider.ts';
+import { type ProviderSources, providerFor } from './responsible-provider.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
 
@@ -174,10 +174,6 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
 
   providerFor(row: ServerRow): ResponsibleProvider {
     return providerFor(this.#name, row, this.#around);
-  }
-
-  wasPretended(row: ServerRow): boolean {
-    return wasPretended(this.#around.registry, row);
   }
 
   lostActionEnds(action: RunningAction): number {

@@ -62,18 +62,6 @@ export function knownRecords(
 }
 
 /**
- * Returns true if the server of a row was only pretended to be made, by another provider than the responsible one.
- * Without an entry that matches, the row stays as it is: the settings may be wrong for a moment.
- */
-export function wasPretended(registry: ProviderRegistry, row: ServerRow): boolean {
-  if (row.isPretended !== true || row.provider === null) return false;
-  const maker = registry.byName(row.provider);
-  const now = row.wanted === null ? maker : registry.match(row.wanted);
-  if (now === undefined) return row.wanted === null;
-  return now !== maker || !now.provider.isPretending;
-}
-
-/**
  * Returns the entry of proxies with the tags that are responsible for the server, or the reason if a person has to
  * choose them, or no registered proxy fits them.
  */
@@ -119,9 +107,8 @@ export function responsibleProvider(
     const words = 'no entry under execution.providers of the settings matches its kind and properties';
     return { name: null, reason: { code: 'no_provider', text: words } };
   }
-  const { isPretending, lostActionEnds } = entry.provider;
-  const pretending = isPretending ? { isPretending } : {};
-  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000, lostActionEnds, ...pretending };
+  const { lostActionEnds } = entry.provider;
+  return { name: entry.name, timeoutMs: entry.timeoutSeconds * 1000, lostActionEnds };
 }
 
 function nowWords(match: string | undefined): string {

@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { RepeatedErrors } from '../../base/throttles.ts';
-import type { ConcludeContext, SecretRules } from '../../machine/call-outcome.ts';
+import type { SecretRules } from '../../machine/call-outcome.ts';
 import { conclude } from '../../machine/conclude.ts';
 import { decide, OUTPUT_CHECK_MS } from '../../machine/decide.ts';
 import { type DecisionContext, type Next, type Step, waitIn } from '../../machine/decision.ts';
@@ -13,7 +13,7 @@ import { removalChanges } from '../../machine/removals.ts';
 import { latestEnd } from '../../machine/wait.ts';
 import type { CallResult } from '../../model/call-result.ts';
 import type { Change, ServerRow } from '../../model/rows.ts';
-import type { ProviderEntry, ProviderRegistry } from '../../providers/provider-registry.ts';
+import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 import type { Executor } from '../calls/executor.ts';
 import type { ServerChecks } from '../checks/server-checks.ts';
@@ -134,7 +134,7 @@ export class ServerPass {
     };
     const rules = { ...(isSecret && { isSecret }), ...(isReference && { isReference }) };
     const facts = { now: clock.now(), random, ...rules, ...site, lostBecause: executor.lostBecause(name) };
-    const own = entry && { ...factsOf(entry), proxyTags: result?.tags };
+    const own = entry && { retry: entry.retry, drift: entry.drift, proxyTags: result?.tags };
     const concluded = result !== undefined && own !== undefined ? conclude(row, result, { ...facts, ...own }) : row;
     if (concluded === null) return { row: null, next: { kind: 'rest' } };
     const judged = result === undefined ? concluded : withPlace(concluded, result);
@@ -227,10 +227,6 @@ function passTime(row: ServerRow, next: Next): number | undefined {
   if (wait?.kind === 'capacity') return row.due === null ? undefined : Date.parse(row.due);
   // The end of the rest of a group wakes one of its members.
   return wait === undefined || wait.kind === 'slot' ? undefined : latestEnd(wait);
-}
-
-function factsOf({ retry, drift, provider }: ProviderEntry): Pick<ConcludeContext, 'retry' | 'drift' | 'isPretending'> {
-  return { retry, drift, isPretending: provider.isPretending };
 }
 
 /** Returns the changes that remove the rows of an instance which is gone; none if it is wanted. */

@@ -1,5 +1,4 @@
 // Themes about servers at rest that somebody changes or removes, and about requests for single servers.
-import { PLAIN } from '../stacks.ts';
 import {
   about,
   after,
@@ -125,16 +124,5 @@ const endless = sceneTheme(
   { outlives: 0 },
 );
 
-/** Servers that were only pretended to be made move to a site that makes them. */
-const pretended = sceneTheme(
-  'pretended servers become real',
-  () => [...plain(['a'], { web: 2, site: 'south' }), ...plain(['b'], { web: 1 })],
-  (chance) => [
-    after(chance.pick([0, 2_000, MINUTE_MS]), commit(set('a', { site: 'north' }))),
-    after(chance.pick([1_000, MINUTE_MS]), commit(set('c', { ...PLAIN, prefix: 'c', web: 1 }))),
-  ],
-  { pretends: 1 },
-);
-
 /** Returns the themes and scenes. */
-export const DRIFT_THEMES: readonly Theme[] = [drift, requests, fight, many, wiped, forgotten, endless, pretended];
+export const DRIFT_THEMES: readonly Theme[] = [drift, requests, fight, many, wiped, forgotten, endless];

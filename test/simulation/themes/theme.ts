@@ -24,8 +24,6 @@ export interface Theme {
   readonly proxies?: boolean;
   /** Whether several replicas share a database. */
   readonly hasReplicas?: boolean;
-  /** How likely the south site makes no real servers; never where it is left out. */
-  readonly pretends?: number;
   /** How likely the controller starts only after some commits. */
   readonly startsLate?: number;
 }
