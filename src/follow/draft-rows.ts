@@ -1,7 +1,7 @@
 // The rows as the commits that come at once make them, before they are written: only the sum of their changes is, so no action
 // starts for one in between.
 
-import { type CommitStamp, isForgotten, wantRow } from '../machine/want.ts';
+import { type CommitStamp, wantRow } from '../machine/want.ts';
 import type { Change, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { RowIndex } from '../reconcile/row-index.ts';
@@ -92,7 +92,6 @@ export class DraftRows implements RowView {
 function asOneChange(change: ServerRowChange, stamp: CommitStamp): ServerRowChange {
   const { name, expected, value } = change;
   if (value.wanted === null || expected?.wanted == null || value.approved || expected.approved) return change;
-  if (isForgotten(expected, value)) return change;
   return { ...change, value: wantRow(expected, { ...value, name, spec: value.wanted }, stamp) };
 }
 

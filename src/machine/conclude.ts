@@ -32,7 +32,6 @@ import { lostText } from './reasons.ts';
 import { hasOtherTags } from './responsibility.ts';
 import { withoutSecrets } from './secret-values.ts';
 import { advance, requeue } from './transitions.ts';
-import { withoutForgotten } from './want.ts';
 
 const RUNNING: ReadonlySet<State> = new Set(['creating', 'updating', 'deleting']);
 
@@ -42,7 +41,6 @@ export function conclude(row: ServerRow, told: CallResult, at: ConcludeContext):
   if (result.kind === 'check') return withReported(concludeCheck(row, result, at), result.answer);
   // An answer that arrives after the outcome was declared lost is ignored: a check follows.
   if (row.action === null || !RUNNING.has(row.state)) return row;
-  if (row.action.isForgotten) return withoutForgotten(row, at.now);
   return concludeAction(row, row.action, { answer: result.answer, at });
 }
 

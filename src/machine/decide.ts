@@ -12,7 +12,7 @@ import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced, silentProxyReason } from './responsibility.ts';
 import { advance, requeue } from './transitions.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
-import { rereadRow, withoutForgotten } from './want.ts';
+import { rereadRow } from './want.ts';
 
 /** A replacement that exceeds the delete budget is judged again after this time; it is usually held by then. */
 const REVIEW_MS = 30_000;
@@ -79,10 +79,6 @@ function decideQueued(row: ServerRow, context: DecisionContext): Step {
 function decideLost(row: ServerRow, action: RunningAction, context: DecisionContext): Step {
   const ends = context.lostActionEnds(action);
   if (ends > context.now) return { row, next: { kind: 'time', until: ends } };
-  if (action.isForgotten) {
-    const forgotten = withoutForgotten(row, context.now);
-    return forgotten === null ? { row: null, next: REST } : decide(forgotten, context);
-  }
   const reason = lostReason(action, context);
   return decide(advance(row, 'lose', { now: momentOf(context.now), reason, attempt: row.attempt + 1 }), context);
 }

@@ -76,12 +76,11 @@ export function formerRow(
 
 /**
  * Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. A server
- * that was to be forgotten, and left as it is, is forgotten by that: it is a server that was never seen. So is one of before
- * the store was lost.
+ * that was made before the store was lost starts as one that was never seen.
  */
 export function wantRow(before: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
-  if (before.wanted === null && (before.policy.deletion === 'retain' || before.former !== undefined))
-    return unseenRow(before, server, stamp);
+  if (before.wanted === null && before.former !== undefined)
+    return { ...firstRow(server, stamp), incarnation: Math.max(before.incarnation + 1, stamp.now) };
   const row = withFirstValues(before, server.spec, stamp);
   const { isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);
@@ -172,25 +171,6 @@ function withSeenDifferences(row: ServerRow, names: readonly string[], now: numb
   if (found.length === 0) return row;
   const observed = { ...before, ...Object.fromEntries(found) };
   return advance({ ...row, observed }, 'drift', { now: momentOf(now), reason: driftReason(observed) });
-}
-
-/** Returns the first row of a server that is forgotten and wanted. An action that runs ends first. */
-function unseenRow(row: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
-  const { action, state, since, incarnation } = row;
-  const first = firstRow(server, stamp);
-  if (action === null || state === 'unknown') return { ...first, incarnation: Math.max(incarnation + 1, stamp.now) };
-  return { ...first, incarnation, state, since, action: { ...action, isForgotten: true } };
-}
-
-/** Returns true where a server was forgotten between two of its rows. */
-export function isForgotten(before: ServerRow, after: ServerRow): boolean {
-  return before.incarnation !== after.incarnation || after.action?.isForgotten === true;
-}
-
-/** Returns the row of a forgotten server whose last action has ended or is lost; null if no commit wants it. */
-export function withoutForgotten(row: ServerRow, now: number): ServerRow | null {
-  const { wanted, commit, updated: time } = row;
-  return wanted && unseenRow({ ...row, action: null }, { ...row, spec: wanted, name: '' }, { commit, time, now });
 }
 
 /**

@@ -281,8 +281,6 @@ export interface RunningAction {
   readonly isApproved?: boolean;
   /** The first create after the delete of a replacement, which a check has confirmed. Omitted otherwise. */
   readonly isRebuild?: true;
-  /** The server was forgotten, and is wanted again: how the action ends tells nothing about it. Omitted otherwise. */
-  readonly isForgotten?: boolean;
   /** Set for an action that a proxy carries out; omitted otherwise. */
   readonly claim?: ProxyClaim;
 }

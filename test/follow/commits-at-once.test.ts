@@ -2,7 +2,6 @@
 // whether or not the controller runs meanwhile, no server is deleted, replaced or made twice that is kept one by one.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { stepsAfter } from '../../src/follow/commit-steps.ts';
-import type { Answer } from '../../src/model/call-result.ts';
 import type { Commit } from '../../src/repository/source.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core } from '../reconcile/core.ts';
@@ -55,17 +54,6 @@ const SAME: Readonly<Record<string, Story>> = {
     { [A]: servers('x', 2, RETAIN) },
     { [A]: servers('x', 1, RETAIN) },
     { [A]: servers('x', 1) },
-  ],
-  'a retained server goes, and is wanted again in another size': [
-    { [A]: servers('x', 2, RETAIN) },
-    { [A]: servers('x', 1, RETAIN) },
-    { [A]: servers('x', 2, '', 'large') },
-  ],
-  'a retained server goes, and another instance wants one of its name': [
-    { [A]: servers('x', 2, RETAIN) },
-    { [A]: null },
-    { [B]: servers('x', 2, '', 'large') },
-    { [B]: null },
   ],
   'one protects an instance, and another removes it': [{ [A]: servers('x', 2, PROTECTED) }, { [A]: null }],
   'one protects an instance, and another scales it in': [
@@ -386,41 +374,26 @@ describe('a commit that can never be read', () => {
   });
 });
 
-describe('a server that one commit forgets and a later one wants again', () => {
-  const AGAIN = [{ [A]: servers('x', 2, RETAIN, 'middle') }, { [A]: null }, { [A]: servers('x', 2, '', 'large') }];
-
-  it.each<[name: string, answer: (() => Promise<Answer>) | undefined]>([
-    ['ends its action first, and is not changed any more', async () => answerOf('done')],
-    ['is not changed where that action fails', async () => answerOf('retryable')],
-    ['is not replaced where that action asks for it', async () => answerOf('replace')],
-    ['is not changed where the outcome is lost', undefined],
-  ])('%s', async (_, answer) => {
-    let core = await up();
-    const running = Promise.withResolvers<Answer>();
-    answering(core, 'update', () => running.promise);
-    core.source.commit({ [A]: servers('x', 2, '', 'middle') });
-    await core.poll();
-    expect(core.states()).toMatchObject({ 'x-1': 'updating', 'x-2': 'pending' });
-    for (const files of AGAIN) core.source.commit(files);
-    await core.poll();
-    expect(core.ledger.server('x-1')).toMatchObject({
-      state: 'updating',
-      applied: null,
-      action: { isForgotten: true },
-    });
-    const calls = core.provider.calls.length;
-    if (answer === undefined) {
-      core = await core.restart();
-      core.provider.script = () => undefined;
-    } else running.resolve(await answer());
-    await core.pass(120_000);
-    await core.pass(120_000);
-    for (const name of ['x-1', 'x-2'])
-      expect(core.ledger.server(name)).toMatchObject({ state: 'blocked', reason: { code: 'exists_already' } });
-    const after = core.provider.calls.slice(answer === undefined ? 0 : calls);
-    expect(new Set(after.map(({ operation }) => operation))).toEqual(new Set(['check']));
-    expect([...core.provider.servers.keys()].sort()).toEqual(['other-1', 'x-1', 'x-2']);
-  });
+it.each(['one by one', 'at once'])('a retained server that is wanted again is managed: %s', async (way) => {
+  const core = await up();
+  answering(core, 'update', () => new Promise(() => undefined));
+  core.source.commit({ [A]: servers('x', 2, '', 'middle') });
+  await core.poll();
+  expect(core.states()).toMatchObject({ 'x-1': 'updating' });
+  for (const files of [
+    { [A]: servers('x', 2, RETAIN, 'middle') },
+    { [A]: null },
+    { [A]: servers('x', 2, '', 'large') },
+  ]) {
+    core.source.commit(files);
+    if (way === 'one by one') await core.poll();
+  }
+  await core.poll();
+  const again = await core.restart();
+  again.provider.script = () => undefined;
+  await again.pass(120_000);
+  await again.pass(120_000);
+  expect(again.ledger.server('x-1')).toMatchObject({ state: 'done', applied: { properties: { size: 'large' } } });
 });
 
 describe('a merge that takes away what a commit that it brings keeps', () => {
