@@ -15,6 +15,7 @@ import type { SimulatedReplicas } from './simulated-replicas.ts';
 import { COMPARE_MS } from './simulated-settings.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
+import { differsInCase } from './watch-claims.ts';
 import { watchEvents } from './watch-events.ts';
 import type { World } from './world.ts';
 
@@ -254,7 +255,7 @@ function judgeWanted(world: World): void {
   if (!getAlong([...shapes.values()])) return;
   const held = world.core?.ledger.list('held');
   for (const [instance, shape] of shapes) {
-    if (held?.has(instance) === true) continue;
+    if (held?.has(instance) === true || differsInCase(shape, world)) continue;
     const isStuck = wasProtected(world, instance);
     if (last.staying.has(instance)) {
       if (!isStuck && !isAnyHeld(world))

@@ -116,8 +116,8 @@ function hasTakenNames({ instance, shape, all, facts }: Approved, desired: Desir
   });
 }
 
-/** Whether a server of its names differs only in case from one that has a row. */
-function differsInCase(shape: Shape, { core }: Facts): boolean {
+/** Returns true if the name of a server differs only in case from one that has a row: such a version is refused. */
+export function differsInCase(shape: Shape, { core }: Pick<Facts, 'core'>): boolean {
   const existing = [...(core?.ledger.list('server').keys() ?? [])];
   return serversOf(shape).some((name) =>
     existing.some((other) => other !== name && other.toLowerCase() === name.toLowerCase()),
