@@ -15,6 +15,7 @@ import {
 } from './desired/admit.ts';
 import { buildClientcerts, type Candidates, checkTemplates, InstanceBuilder } from './desired/candidates.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
+import { withHints } from './desired/hints.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
 import { problemsAndRemarks } from './desired/remarks.ts';
 import { newlyUndetermined, undeterminedIn } from './desired/undetermined.ts';
@@ -207,10 +208,11 @@ function buildDesiredState(
   const undetermined = undeterminedIn(stacks.units);
   const registry = selectActiveClients(catalog, baseline.clients);
   const units = new Map([...instances.units, ...validOrBaseline(clientcerts.units, baseline)]);
+  const unitProblems = [...candidates.values()].flatMap((unit) => unit.problems);
   const problems = sortProblems([
     ...catalog.problems,
     ...[...templateProblems.values()].flat(),
-    ...[...candidates.values()].flatMap((unit) => unit.problems),
+    ...withHints(unitProblems, catalog),
     ...instances.problems,
     ...registry.problems,
   ]);

@@ -6,7 +6,6 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { type Expansion, expandStack } from '../expand/expand-stack.ts';
 import type { HieraNode, ResolvedNode, SelectableObjects } from '../hiera/node.ts';
 import { resolveNode } from '../hiera/resolve-node.ts';
-import { nearest } from '../hiera/select-layers.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import { type Entry, isValidEntry, problemAt, type ValidEntry } from '../model/entry.ts';
 import type { ExpandedServer } from '../model/expanded.ts';
@@ -33,7 +32,7 @@ export function buildInstance([name, entry]: NamedEntry<StackInstance>, catalog:
   const own = affecting(entry.problems, name);
   if (!isValidEntry(entry)) return { ...empty, problems: own };
   const template = reads.template(entry.object.stackTemplate);
-  if (template === undefined) return { ...empty, problems: [...own, unknownTemplate(entry, reads)] };
+  if (template === undefined) return { ...empty, problems: [...own, unknownTemplate(entry)] };
   const templateProblems = affecting(check(template), name);
   if (!isValidEntry(template) || templateProblems.some(isError)) {
     return { ...empty, problems: [...own, ...affecting(template.problems, name), ...templateProblems] };
@@ -142,8 +141,6 @@ function selectableObjects(reads: TrackedReads, owner: StackInstance | TypedObje
     tree,
     tenant: tenantOf(owner),
     object: (type, name) => reads.object(type, name),
-    namesOf: (type) => reads.namesOf(type),
-    hints: new Map(),
     share: listSharing(),
   };
 }
@@ -162,15 +159,15 @@ export function blankUnit(
 ): Unit {
   const { commit, time } = catalog;
   const nothing = { keys: [], servers: new Map(), nodes: new Map(), outside: [], problems: [] };
-  return { type, name, entry, commit, time, ...nothing, inputs: reads.inputs, namesSeen: reads.namesSeen };
+  return { type, name, entry, commit, time, ...nothing, inputs: reads.inputs };
 }
 
-function unknownTemplate(entry: ValidEntry<StackInstance>, reads: TrackedReads): Problem {
+function unknownTemplate(entry: ValidEntry<StackInstance>): Problem {
   const { name, stackTemplate } = entry.object;
   return problemAt(entry, '/stackTemplate', {
     code: 'unknown_template',
     message: `there is no stack template "${stackTemplate}"`,
-    hint: nearest(stackTemplate, reads.namesOf('stack-template')) ?? `add stacks/templates/${stackTemplate}.yaml`,
+    missing: { type: 'stack-template', name: stackTemplate },
     instances: [name],
   });
 }

@@ -5,14 +5,12 @@ import { addressOf, splitAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import type { PlainTypeName } from '../model/names.ts';
 import type { StackTemplate, TreeNode, TypedObject } from '../model/objects.ts';
-import { isSameNames, type NamedObjects, namesIn } from './names-in.ts';
-import type { Inputs, NamesSeen, Unit } from './unit.ts';
+import type { Inputs, Unit } from './unit.ts';
 
 /** A catalog view that records every read, including reads of missing objects. */
 export class TrackedReads {
   readonly #catalog: Catalog;
   readonly #inputs = new Map<string, Entry<unknown> | undefined>();
-  readonly #namesSeen = new Map<NamedObjects, readonly string[]>();
 
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
@@ -30,17 +28,6 @@ export class TrackedReads {
 
   get inputs(): Inputs {
     return this.#inputs;
-  }
-
-  get namesSeen(): NamesSeen {
-    return this.#namesSeen;
-  }
-
-  /** Returns the names of all objects of a type, sorted, for suggestions; the unit's problems depend on them. */
-  namesOf(type: NamedObjects): readonly string[] {
-    const names = namesIn(this.#catalog, type);
-    this.#namesSeen.set(type, names);
-    return names;
   }
 
   /** Records the use of an entry that the caller already has. */
@@ -62,12 +49,12 @@ export class TrackedReads {
   }
 }
 
-/** Returns true if every read would return the same entries in `catalog`, and the same names. */
-export function hasSameReads({ inputs, namesSeen }: Pick<Unit, 'inputs' | 'namesSeen'>, catalog: Catalog): boolean {
+/** Returns true if every read would return the same entries in `catalog`. */
+export function hasSameReads({ inputs }: Pick<Unit, 'inputs'>, catalog: Catalog): boolean {
   for (const [address, entry] of inputs) {
     if (!isSameEntry(entryAtAddress(catalog, address), entry)) return false;
   }
-  return [...namesSeen].every(([type, names]) => isSameNames(namesIn(catalog, type), names));
+  return true;
 }
 
 /** An unreadable file has a new entry in each commit, which is equal as long as the file is. */

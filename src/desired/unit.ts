@@ -8,15 +8,11 @@ import { compareNames } from '../model/names.ts';
 import type { StackInstance, TypedObject } from '../model/objects.ts';
 import { hasNoErrors, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
-import type { NamedObjects } from './names-in.ts';
 
 /**
  * The tracked reads of the unit, by address; undefined for a missing object, so that a new file counts as a change too.
  */
 export type Inputs = ReadonlyMap<string, Entry<unknown> | undefined>;
-
-/** The names of all objects, by type, from which a hint of the unit's problems was chosen. */
-export type NamesSeen = ReadonlyMap<NamedObjects, readonly string[]>;
 
 /** One version of a unit. Immutable. */
 export interface Unit {
@@ -36,7 +32,6 @@ export interface Unit {
   /** All its problems, including those of the objects that it depends on. */
   readonly problems: readonly Problem[];
   readonly inputs: Inputs;
-  readonly namesSeen: NamesSeen;
 }
 
 /** A version that cannot become active, and the reason. */
@@ -90,6 +85,6 @@ export function unitOfServers(known: KnownParts, recorded: ReadonlyMap<string, W
     spec.dependsOn.filter((server) => !servers.has(server)).map((server) => ({ server, of, origin })),
   );
   const keys = [...new Set([...servers.values()].map(({ key }) => key))].sort(compareNames);
-  const nothing = { nodes: new Map(), problems: [], inputs: new Map(), namesSeen: new Map() };
+  const nothing = { nodes: new Map(), problems: [], inputs: new Map() };
   return { type: 'stack-instance', ...known, keys, servers, outside, ...nothing };
 }

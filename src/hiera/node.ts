@@ -34,10 +34,6 @@ export interface SelectableObjects {
   /** The tenant of the nodes; empty for none. Their layers are of this tenant, or of none. */
   readonly tenant: string;
   readonly object: (type: PlainTypeName, name: string) => Entry<TypedObject> | undefined;
-  /** Names of the objects of a type, for suggestions. Where it is the same list, no work is done twice. */
-  readonly namesOf: (type: PlainTypeName) => readonly string[];
-  /** The problem of each object that does not exist, by `<type>/<name>`: thousands of servers may select one. */
-  readonly hints: Map<string, string>;
   /** Nodes that select the same layers one after the other share the list of them. */
   readonly share: ShareList;
 }

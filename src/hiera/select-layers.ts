@@ -1,21 +1,17 @@
 // Selects the layers that a node shares with others, in the order of the hierarchy: reads the names by which it selects
 // them, finds the objects, and checks that the tree's levels form one path. See docs/concepts.md, hierarchy and tree.
 
-import { didYouMean, quote, quoteSome } from '../base/wording.ts';
-import { addressOf } from '../model/address.ts';
+import { quote, quoteSome } from '../base/wording.ts';
 import { isValidEntry, type ProblemText, problemAt, type ValidEntry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
 import { tenantOf } from '../model/least-rights.ts';
-import { compareNames, nameFault, type PlainTypeName } from '../model/names.ts';
+import type { PlainTypeName } from '../model/names.ts';
 import type { HierarchyLevel, TreeNode, TypedObject } from '../model/objects.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { RecordValue } from '../model/record.ts';
 import { layerOf, problemInLayer } from './layers.ts';
 import type { Layer, SelectableObjects } from './node.ts';
 import { isTreeType, type TreeStep, treeIndex } from './tree-index.ts';
-
-/** The number of wrong names of one unit that are compared with all existing ones. */
-const SUGGESTIONS_MAX = 100;
 
 /** An object as a level selects it. */
 interface ObjectStep {
@@ -47,7 +43,7 @@ export function selectLayers(selecting: Layer, scope: SelectableObjects): Select
     if (isSelected(level)) {
       const step = { type: level.type, name };
       const isMissing = entry === undefined && !isInTree(step, scope);
-      if (isMissing) problems.push(unknownObject(selecting, step, scope));
+      if (isMissing) problems.push(unknownObject(selecting, step));
       else if (isTreeType(step.type)) steps.push(step);
     }
     if (entry === undefined) continue;
@@ -98,28 +94,9 @@ function isInTree({ type, name }: TreeStep, scope: SelectableObjects): boolean {
   return isTreeType(type) && treeIndex(scope.tree).pathsTo({ type, name }).length > 0;
 }
 
-function unknownObject(selecting: Layer, step: ObjectStep, scope: SelectableObjects): Problem {
-  const { type, name } = step;
-  const message = `there is no ${type} ${quote(name)}`;
-  return problemInLayer(selecting, type, { code: 'unknown_object', message, hint: hintFor(step, scope) });
-}
-
-/** Looked for once a name and unit. Of many wrong names only the first are looked for: each look goes through all names. */
-function hintFor({ type, name }: ObjectStep, scope: SelectableObjects): string {
-  const { hints, tree } = scope;
-  const address = addressOf(type, name);
-  const known = hints.get(address);
-  if (known !== undefined) return known;
-  const names = selectableNames(type, scope.namesOf(type), tree);
-  const near = hints.size < SUGGESTIONS_MAX ? nearest(name, names) : null;
-  const hint = near ?? whatToDo({ type, name }, names);
-  hints.set(address, hint);
-  return hint;
-}
-
-function whatToDo({ type, name }: ObjectStep, names: readonly string[]): string {
-  const add = nameFault(name) === undefined ? `add types/${type}/${name}.yaml` : `write the name of a ${type}`;
-  return names.length === 0 ? add : `${add}, or use ${quoteSome(names)}`;
+function unknownObject(selecting: Layer, missing: ObjectStep): Problem {
+  const message = `there is no ${missing.type} ${quote(missing.name)}`;
+  return problemInLayer(selecting, missing.type, { code: 'unknown_object', message, missing });
 }
 
 /** The selected name by type. A type that is left out, or whose selector is empty, is not in it. */
@@ -215,35 +192,4 @@ function isGivenByInstance(selecting: Layer, key: string): boolean {
 
 function describe({ type, name }: TreeStep): string {
   return `${type} ${quote(name)}`;
-}
-
-/**
- * By the list of objects' names, then by the tree: within a commit both are always the same. Thousands of servers may share
- * a mistake.
- */
-const unions = new WeakMap<readonly string[], WeakMap<TreeNode, readonly string[]>>();
-
-/** Returns the names of all objects and tree nodes of a type, sorted: the same list for the same two. */
-function selectableNames(type: PlainTypeName, objects: readonly string[], tree: TreeNode): readonly string[] {
-  const byTree = unions.get(objects) ?? new WeakMap<TreeNode, readonly string[]>();
-  unions.set(objects, byTree);
-  const known = byTree.get(tree);
-  if (known !== undefined) return known;
-  const inTree = isTreeType(type) ? treeIndex(tree).namesOf(type) : [];
-  const names = [...new Set([...objects, ...inTree])].sort(compareNames);
-  byTree.set(tree, names);
-  return names;
-}
-
-const suggestions = new WeakMap<readonly string[], Map<string, string | null>>();
-
-/** Returns what {@link didYouMean} says of a name, looked for once a list. */
-export function nearest(name: string, names: readonly string[]): string | null {
-  const known = suggestions.get(names) ?? new Map<string, string | null>();
-  suggestions.set(names, known);
-  const hint = known.get(name);
-  if (hint !== undefined) return hint;
-  const found = didYouMean(name, names);
-  known.set(name, found);
-  return found;
 }

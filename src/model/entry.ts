@@ -1,5 +1,5 @@
 // Defines a checked file of the stacks repository, which all later stages read, and how problems refer to it.
-import type { Place, Problem, ProblemCode } from './problem.ts';
+import type { MissingObject, Place, Problem, ProblemCode } from './problem.ts';
 
 /** A checked file of the stacks repository. */
 export interface Entry<Value> {
@@ -30,13 +30,15 @@ export interface Fault {
 
 /** A problem without file and place, which may stop instances. */
 export interface ProblemText extends Fault {
+  readonly missing?: MissingObject;
   readonly instances?: readonly string[];
 }
 
 /** Returns a problem at a pointer of an entry. */
 export function problemAt(entry: Entry<unknown>, pointer: string, text: ProblemText): Problem {
   const problem = problemFrom(text, { ...entry.locate(pointer, text.part), file: entry.path, pointer });
-  return text.instances === undefined ? problem : { ...problem, instances: text.instances };
+  const { instances, missing } = text;
+  return { ...problem, ...(missing && { missing }), ...(instances && { instances }) };
 }
 
 /** Returns the problem of a fault at a place that was found without an entry. */

@@ -1,6 +1,6 @@
 // Defines a problem in the user's files as a value: collected, never thrown, sorted at the edge and shown all at once.
 import type problemCodes from '../../schemas/problem-codes.json';
-import { compareNames } from './names.ts';
+import { compareNames, type PlainTypeName } from './names.ts';
 
 type CodeGroups = (typeof problemCodes)['groups'];
 
@@ -16,6 +16,12 @@ export interface Place {
 /** An error stops what depends on the file; a warning stops nothing. */
 export type Severity = 'error' | 'warning';
 
+/** An object that a file names and that does not exist. */
+export interface MissingObject {
+  readonly type: PlainTypeName | 'stack-template';
+  readonly name: string;
+}
+
 /** A mistake in a file, with its place. */
 export interface Problem extends Place {
   /** Stable; docs/problems.md explains all of them. */
@@ -29,6 +35,8 @@ export interface Problem extends Place {
   readonly message: string;
   /** A correction, if one is known. */
   readonly hint: string | null;
+  /** Set until the problem is listed: its hint is computed then. */
+  readonly missing?: MissingObject;
   /** The instances that the problem pins, sorted; absent if there are none. */
   readonly instances?: readonly string[];
 }

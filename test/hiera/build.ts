@@ -85,8 +85,6 @@ export function scopeOf({ hierarchy = '{}', tree = TREE, objects = [], tenant = 
       lookups.push(`${type}/${name}`);
       return byAddress.get(`${type}/${name}`);
     },
-    namesOf: (type) => [...byAddress.values()].flatMap(({ object }) => (object?.type === type ? [object.name] : [])),
-    hints: new Map(),
     share: listSharing(),
   };
 }
