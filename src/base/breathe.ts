@@ -2,13 +2,14 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Resolves at once, or in a later turn of the event loop if this turn has lasted some milliseconds. A loop over all files,
- * units, nodes or rows awaits it between items, so that requests are answered meanwhile. Its result must not depend on it.
+ * Returns undefined, or, if this turn of the event loop has lasted some milliseconds, a promise of a later turn. A loop over
+ * all files, units, nodes or rows awaits it between items, so that requests are answered meanwhile. Its result must not
+ * depend on it.
  */
-export type Breathe = () => Promise<void>;
+export type Breathe = () => Promise<unknown> | undefined;
 
 /** Never pauses: for the command line and for tests, where nothing else runs. */
-export const withoutPause: Breathe = async () => undefined;
+export const withoutPause: Breathe = () => undefined;
 
 /** Other work runs after so many milliseconds of a turn. */
 export const TURN_MS = 8;
@@ -27,7 +28,7 @@ export function breatheBy(clock: TurnClock): Breathe {
 
 function createBreathe(clock: TurnClock): Breathe {
   let began: number | undefined;
-  return async () => {
+  return () => {
     const now = clock.monotonic();
     if (began === undefined) {
       began = now;
@@ -36,6 +37,6 @@ function createBreathe(clock: TurnClock): Breathe {
         began = undefined;
       });
     }
-    if (now - began >= TURN_MS) await clock.nextTurn();
+    return now - began >= TURN_MS ? clock.nextTurn() : undefined;
   };
 }

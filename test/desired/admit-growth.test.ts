@@ -160,7 +160,7 @@ describe('suggestions', () => {
     ['WEB', ['web'], 'did you mean "web"?'],
     ['a', ['b'], null],
     ['ab', ['b'], 'did you mean "b"?'],
-    ['database', ['datbaes'], 'did you mean "datbaes"?'],
+    ['database', ['databaes'], 'did you mean "databaes"?'],
     ['database', ['tabdase'], null],
     ['', ['a', ''], null],
     ['x'.repeat(251), ['x'.repeat(250)], null],

@@ -28,7 +28,6 @@ it('the servers of a group share their policy, layers and lists', async () => {
   const [one, two] = rowsOf(core);
   expect(one).toBeDefined();
   expect(two?.policy).toBe(one?.policy);
-  expect(two?.outputs).toBe(one?.outputs);
   expect(two?.wanted?.layers).toBe(one?.wanted?.layers);
   expect(two?.wanted?.configurationOnly).toBe(one?.wanted?.configurationOnly);
   expect(one?.applied).toBe(one?.wanted);

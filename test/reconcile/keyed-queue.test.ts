@@ -54,16 +54,16 @@ it('starts names for one turn, then lets other work run, and goes on', async () 
       clock.advance(TURN_MS / 2);
     },
   });
+  const nextTurn = async (): Promise<void> => {
+    for (const turn of turns.splice(0)) turn.resolve();
+    await settle();
+  };
   for (const name of 'abcde') queue.add(name);
   await settle();
-  turns.shift()?.resolve();
-  await settle();
   expect(started).toEqual(['a', 'b']);
-  turns.shift()?.resolve();
-  await settle();
+  await nextTurn();
   expect(started).toEqual(['a', 'b', 'c', 'd']);
-  turns.shift()?.resolve();
-  await settle();
+  await nextTurn();
   expect(started).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 

@@ -111,11 +111,15 @@ export class KeyedQueue {
     if (this.#isStarting) return;
     this.#isStarting = true;
     while (this.#running.size < this.#concurrency && this.#waiting.size > 0) {
+      const pause = this.#breathe();
+      if (pause !== undefined) {
+        await pause;
+        continue;
+      }
       const name = this.#waiting.removeFirst();
       if (name === undefined) break;
       this.#running.add(name);
       void this.#run(name);
-      await this.#breathe();
     }
     this.#isStarting = false;
   }
