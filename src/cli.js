@@ -35,8 +35,8 @@ if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_LEAST) {
 /** @param {string} directory */
 function keepCompiled(directory) {
   try {
-    // Node itself makes it as the umask says, so that others may write there; and it believes what it finds.
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    // Node would create it as the umask says, perhaps writable for others, and trusts what it finds there.
+    mkdirSync(directory, { recursive: true, mode: 0o755 });
     module.enableCompileCache(directory);
   } catch (error) {
     // It cannot be made: the start takes longer.
