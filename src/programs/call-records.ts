@@ -7,11 +7,11 @@ import { isMap, parseJson } from '../model/json.ts';
 import { bootId, identityOf, type ProcessIdentity } from './linux-processes.ts';
 
 /** What a program runs for: `server`, `action` and `deadline` for a call of a provider. */
-export type CallFacts = Readonly<Record<string, string>>;
+export type CallLabels = Readonly<Record<string, string>>;
 
 /** A recorded call. */
 export interface CallRecord {
-  readonly about: CallFacts;
+  readonly about: CallLabels;
   /** The leader of its process group; null if that had ended already. */
   readonly leader: ProcessIdentity | null;
   readonly mark: string;
@@ -61,10 +61,10 @@ export class CallRecords {
     const isSameMachine = isSameBoot || (machine !== '' && value.place.machine === machine);
     if (value.place.directory !== directory || !isSameMachine) return undefined;
     const leader = isSameBoot && isMap(value.leader) ? (value.leader as unknown as ProcessIdentity) : null;
-    return { about: value.about as CallFacts, mark: value.mark, leader };
+    return { about: value.about as CallLabels, mark: value.mark, leader };
   }
 
-  #path({ server }: CallFacts, mark: string): string {
+  #path({ server }: CallLabels, mark: string): string {
     const name = createHash('sha256')
       .update(server ?? mark)
       .digest('hex')

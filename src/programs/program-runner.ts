@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { Logger } from '../base/log.ts';
 import type { LostActionEnds } from '../model/rows.ts';
-import { type CallFacts, type CallRecord, CallRecords } from './call-records.ts';
+import { type CallLabels, type CallRecord, CallRecords } from './call-records.ts';
 import { belongsTo, type CallProcesses, endProcesses } from './end-processes.ts';
 import { findLauncher, type Launcher, startAdvice } from './launcher.ts';
 import { identityOf, listProcesses, type ProcessIdentity } from './linux-processes.ts';
@@ -14,7 +14,7 @@ type RunnerLog = Pick<Logger, 'warn' | 'error'>;
 
 /** A program that cannot be ended, since it runs as another user. */
 export interface UnendedProgram extends ProcessIdentity {
-  readonly about: CallFacts;
+  readonly about: CallLabels;
   /** When this was noticed, in milliseconds since 1970. */
   readonly since: number;
 }
@@ -44,7 +44,7 @@ export class ProgramRunner {
   /** When lost actions end here. */
   readonly lostActionEnds: LostActionEnds;
   /** By server: the last call of which nothing runs any more for certain. The caller removes it once it has the answer. */
-  readonly ended = new Map<string, CallFacts>();
+  readonly ended = new Map<string, CallLabels>();
   readonly #records: CallRecords;
   readonly #log: RunnerLog;
   readonly #launcher: Launcher | null;
@@ -134,7 +134,7 @@ export class ProgramRunner {
   }
 
   /** Waits without a limit for processes that were sent SIGKILL: until they have ended, no other call for their server may begin. */
-  async #end(call: CallProcesses, about: CallFacts): Promise<void> {
+  async #end(call: CallProcesses, about: CallLabels): Promise<void> {
     for (;;) {
       const { ending, refused } = await endProcesses(call, ENDING_MS);
       if (ending.length === 0 && refused.length === 0) return this.#noteEnded(about);
@@ -143,12 +143,12 @@ export class ProgramRunner {
     }
   }
 
-  #noteEnded(about: CallFacts): void {
+  #noteEnded(about: CallLabels): void {
     const { server, operation } = about;
     if (server !== undefined && operation !== 'check') this.ended.set(server, about);
   }
 
-  #noteRefused(pids: readonly number[], about: CallFacts): UnendedError {
+  #noteRefused(pids: readonly number[], about: CallLabels): UnendedError {
     const error = new UnendedError(`process ${pids.join(', ')} cannot be ended, since it runs as another user`);
     this.#log.error({ ...about, processes: pids }, `${error.message}; its server waits for the deadline of the call`);
     if (about.server !== undefined) this.ended.delete(about.server);
@@ -171,7 +171,13 @@ export class ProgramRunner {
     throw new LeftoverError(`programs of an earlier process do not end: process ${stuck.flat().join(', ')}`);
   }
 
-  async #endLeftover({ about, processes }: { about: CallFacts; processes: CallProcesses }): Promise<readonly number[]> {
+  async #endLeftover({
+    about,
+    processes,
+  }: {
+    about: CallLabels;
+    processes: CallProcesses;
+  }): Promise<readonly number[]> {
     const { ending, refused } = await endProcesses(processes, LEFTOVER_MS_MAX);
     if (refused.length > 0) this.#noteRefused(refused, about);
     else this.#noteEnded(about);

@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { quote, reasonOf } from '../base/wording.ts';
-import type { CallFacts } from './call-records.ts';
+import type { CallLabels } from './call-records.ts';
 import type { CommandLine, Launcher } from './launcher.ts';
 import { MARK_VARIABLE, sendSignal } from './linux-processes.ts';
 
@@ -26,7 +26,7 @@ export interface ProgramOrder extends Program {
   readonly signal: AbortSignal;
   readonly graceMs: number;
   /** Facts for the record of the call, and for the log. */
-  readonly about: CallFacts;
+  readonly about: CallLabels;
 }
 
 /** How a program has ended. */

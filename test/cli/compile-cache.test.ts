@@ -31,7 +31,7 @@ it('is kept where only its user may write, also with a umask of 0', async () => 
   expect(await versionIn(clone)).toMatchObject({ code: 0, stderr: '' });
   const cache = join(clone, 'node_modules', basename(CACHE));
   expect(readdirSync(join(cache, 'compiled'))).toHaveLength(1);
-  expect([modeOf(cache), modeOf(join(cache, 'compiled'))]).toEqual([0o700, 0o700]);
+  expect([modeOf(cache), modeOf(join(cache, 'compiled'))]).toEqual([0o755, 0o755]);
 });
 
 it('is not kept where it cannot be, and the command goes on', async () => {

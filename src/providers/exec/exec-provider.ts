@@ -3,7 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from '../../base/log.ts';
 import type { Answer } from '../../model/call-result.ts';
-import type { CallFacts } from '../../programs/call-records.ts';
+import type { CallLabels } from '../../programs/call-records.ts';
 import type { ProgramRunner } from '../../programs/program-runner.ts';
 import { LaunchError, type Program, type ProgramEnd } from '../../programs/run-program.ts';
 import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../answer-json.ts';
@@ -77,7 +77,7 @@ export interface Question extends Omit<ExecOptions, 'runner'> {
   readonly runner: Pick<ProgramRunner, 'run'>;
   readonly signal: AbortSignal;
   /** Facts for the record of the call, and for the log. */
-  readonly about: CallFacts;
+  readonly about: CallLabels;
 }
 
 /** Returns the answer of a program to an input. Throws if it gives none, and the signal's reason if that ended it. */
