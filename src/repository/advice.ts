@@ -104,12 +104,12 @@ const ADVICE: readonly Row[] = [
   { fits: /returned error: 429/i, advice: 'has had enough requests for now: raise repository.pollSeconds' },
   { fits: /returned error: 5\d\d/i, advice: 'fails: it is tried again later; see the log of the server or proxy' },
   {
-    fits: /bad line length character|expected flush after ref listing/i,
-    advice: 'answers with something other than Git, such as a sign-in page, or with a part of it: check repository.url',
+    fits: /hung up|early EOF|reset by peer|disconnect|Empty reply|closed|kex_exchange_identification|transfer closed/i,
+    advice: 'broke off the connection: it is tried again later',
   },
   {
-    fits: /hung up|early EOF|RPC failed|reset by peer|disconnect|Empty reply|closed|kex_exchange_identification|transfer closed/i,
-    advice: 'broke off the connection: it is tried again later',
+    fits: /bad line length character|expected flush after ref listing/i,
+    advice: 'answers with something other than Git, such as a sign-in page, or with a part of it: check repository.url',
   },
 ];
 

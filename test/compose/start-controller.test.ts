@@ -1,6 +1,3 @@
-// Tests that a failed start and a stop release everything that was opened.
-import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -12,11 +9,9 @@ import { createLog } from '../../src/base/log.ts';
 import { startController } from '../../src/compose.ts';
 import type { ClientSeen } from '../../src/service/answers.ts';
 import { loadSettings } from '../../src/settings/load-settings.ts';
-import type { DocumentAdapter } from '../../src/store/document-adapter.ts';
 import { lockDirectory } from '../../src/store/lock.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { createSite } from '../support/site.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const LOG = createLog('silent');
 const FILES = { 'tree.yaml': 'name: global\ntype: common\n' };
@@ -41,42 +36,6 @@ it('closes everything once, whoever asks again', async () => {
   await stopped;
   lockDirectory(state)[Symbol.dispose]();
 });
-
-it('starts git for the local copy before it reads the store, and not again for the followed commit', async () => {
-  const { config } = await createSite(FILES);
-  const settings = await loadSettings(config, {});
-  const first = await startController(settings, { log: LOG });
-  await vi.waitFor(() => expect(first.ready()).toBe(true), 20_000);
-  await first.stop();
-  const noted = noteCatFiles();
-  const adapting = (adapter: DocumentAdapter): DocumentAdapter => ({
-    read: async () => {
-      await vi.waitFor(() => expect(noted()).toBe(2), 20_000);
-      return await adapter.read();
-    },
-    write: (document) => adapter.write(document),
-    commit: (revision, pieces) => adapter.commit(revision, pieces),
-    revision: () => adapter.revision(),
-    close: () => adapter.close(),
-  });
-  const again = await startController(settings, { log: LOG, adapting });
-  await vi.waitFor(() => expect(again.ready()).toBe(true), 20_000);
-  expect(noted()).toBe(2);
-  await again.stop();
-});
-
-/** Puts a git on the PATH that notes when it is begun to read objects. Returns how often that was. */
-function noteCatFiles(): () => number {
-  const folder = temporaryDirectory();
-  const real = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
-  const notes = join(folder, 'notes');
-  writeFileSync(notes, '');
-  const note = `case "$*" in *cat-file*) echo begun >> ${notes} ;; esac`;
-  writeFileSync(join(folder, 'git'), `#!/bin/sh\n${note}\nexec ${real} "$@"\n`, { mode: 0o755 });
-  vi.stubEnv('PATH', `${folder}:${process.env.PATH}`);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  return () => readFileSync(notes, 'utf8').split('\n').length - 1;
-}
 
 it('has clients keep to their shares while a commit is followed or a write under way', async () => {
   const giving = vi.spyOn(clientTurns, 'giveWay');

@@ -66,7 +66,7 @@ describe('the last change of a file', () => {
     await source.fetch(null);
     const paths = ['a.yaml', 'b.yaml', 'c.yaml'];
     const all = await source.lastChanges(second, paths, { timeoutMs: 60_000 });
-    expect([...all].map(([path, change]) => [path, change?.oid])).toEqual([
+    expect([...all].map(([path, change]) => [path, change?.oid]).toSorted()).toEqual([
       ['a.yaml', first],
       ['b.yaml', second],
     ]);

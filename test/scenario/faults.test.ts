@@ -40,16 +40,15 @@ it('a repository that is gone for a while takes nothing with it, not even over a
   await running.logged('the repository could not be followed; everything stays as it is');
   expect(await running.status('shop')).toBe('Done');
   const outage = async () => ((await running.get('/operations/status')).body as Overview).repository;
-  // The poll that was under way fails in words of git.
-  await expect.poll(async () => (await outage())?.reason, PATIENCE).toContain('there is no directory');
+  await expect.poll(async () => (await outage())?.reason, PATIENCE).toContain('is not a Git repository');
   const repository = await outage();
   expect(repository).toEqual({
-    reason: expect.stringContaining('there is no directory'),
+    reason: expect.stringContaining('is not a Git repository'),
     since: expect.stringMatching(/^\d{4}-.*Z$/),
   });
   const options = commandLineOptions(site, running);
   const words = new RegExp(
-    `^needs a person:\n {2}repository:unread, since ${repository?.since}\n {4}the repository cannot be followed, .*there is no directory`,
+    `^needs a person:\n {2}repository:unread, since ${repository?.since}\n {4}the repository cannot be followed, .*is not a Git repository`,
   );
   for (const args of [['status'], ['status', 'shop']]) {
     const { code, stdout } = await treeline([...args, ...options]);

@@ -152,23 +152,4 @@ describe('a store', () => {
     expect(written[0]).toBe(written[1]);
     expect(written[0]).toBeLessThan(1_000);
   });
-
-  it('keeps equal parts of the rows of a group once after a restart', async () => {
-    const directory = temporaryDirectory();
-    const store = await createLowdbStore(directory);
-    const copy = (spec: Spec): Spec => JSON.parse(JSON.stringify(spec));
-    await store.commit(
-      ['web-1', 'web-2'].map((name) => change(name, serverRow({ wanted: copy(WANTED), applied: copy(WANTED) }))),
-    );
-    await store.close();
-    const reopened = await createLowdbStore(directory);
-    const [one, two] = ['web-1', 'web-2'].map((name) => reopened.read('server', name));
-    expect(one?.applied).toBe(one?.wanted);
-    expect(two?.policy).toBe(one?.policy);
-    expect(two?.outputs).toBe(one?.outputs);
-    expect(two?.wanted?.layers).toBe(one?.wanted?.layers);
-    expect(two?.wanted?.configurationOnly).toBe(one?.wanted?.configurationOnly);
-    expect(two?.wanted?.properties.peers).toBe(one?.wanted?.properties.peers);
-    await reopened.close();
-  });
 });
