@@ -72,7 +72,12 @@ export class SimulatedSite {
   readonly #closing = new AbortController();
   readonly #running = new Map<
     number,
-    { readonly end: (isDone: boolean) => void; readonly isEndless: boolean; readonly life: Life }
+    {
+      readonly resource: string;
+      readonly end: (isDone: boolean) => void;
+      readonly isEndless: boolean;
+      readonly life: Life;
+    }
   >();
   #calls = 0;
   mood: SiteMood = 'well';
@@ -179,7 +184,7 @@ export class SimulatedSite {
   provider(life: Life): Provider {
     return {
       lostActionEnds: this.lostActionEnds,
-      hasEnded: () => true,
+      hasEnded: ({ resource }) => ![...this.#running.values()].some((call) => call.resource === resource),
       perform: (call, signal) => this.#perform(call, signal, life),
       close: async () => undefined,
     };
@@ -206,6 +211,7 @@ export class SimulatedSite {
     if (this.options.isRemote)
       signal.addEventListener('abort', () => this.#cut(number), { once: true, signal: this.#closing.signal });
     this.#running.set(number, {
+      resource: call.resource,
       isEndless,
       life,
       end: (isDone) => {
@@ -214,10 +220,10 @@ export class SimulatedSite {
       },
     });
     if (isEndless && this.mood !== 'dead') {
-      // It neither answers nor hears that it should end; by the end of the grace nothing of it runs any more. What ends
-      // with its call takes longer, and is heard of then.
+      // It neither answers nor hears that it should end; by the end of the grace, which a pause may shorten, nothing of it
+      // runs any more. What ends with its call takes longer, and is heard of then.
       const isCall = this.lostActionEnds === 'with its call';
-      this.#scheduler.after(isCall ? 69_000 + 400_000 * luck : 69_000, null, () => {
+      this.#scheduler.after(isCall ? 68_000 + 400_000 * luck : 68_000, null, () => {
         if (isCall) end(undefined);
         else if (this.#running.delete(number)) this.#watch.ended(name, call, undefined);
       });
