@@ -89,9 +89,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // See bundle-once.ts.
     env: { NODE_COMPILE_CACHE: COMPILED, ...IN_ROOT_FOLDER },
-    // A limit for tests that hang: on two busy processors the slowest ones take a minute.
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
+    // A limit for tests that hang: on two busy processors the slowest ones take two minutes.
+    testTimeout: 240_000,
+    hookTimeout: 120_000,
     coverage: {
       provider: 'v8',
       include: PURE,

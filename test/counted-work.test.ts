@@ -69,7 +69,7 @@ beforeAll(async () => {
     await controller.stop();
     rmSync(folder, { recursive: true });
   };
-}, 120_000);
+});
 
 function followed(): readonly JsonMap[] {
   return lines.filter(({ msg }) => msg === 'commit followed');

@@ -15,7 +15,7 @@ function sectionOf(heading: string): string {
   return TASKS.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? '';
 }
 
-it('works as it is written, from the first installation to the last of its tasks', { timeout: 120_000 }, async () => {
+it('works as it is written, from the first installation to the last of its tasks', async () => {
   const { follow, ask } = await operator();
   for (const task of TASK_ORDER) await follow(task);
   await follow('Ten faults');

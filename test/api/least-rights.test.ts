@@ -482,7 +482,7 @@ test('every read is asked', () => {
   expect(unasked).toEqual(['GET /events']);
 });
 
-test('every client is answered by what it sees', { timeout: 120_000 }, async () => {
+test('every client is answered by what it sees', async () => {
   await fc.assert(
     fc.asyncProperty(ESTATES, async (estate) => {
       const { core, ask, stream } = await start(estate);

@@ -86,7 +86,7 @@ describe('a read of a record that waits', () => {
     expect((await answer).status).toBe(304);
   });
 
-  it('leaves no room to more than a hundred of its client', { timeout: 60_000 }, async () => {
+  it('leaves no room to more than a hundred of its client', async () => {
     await api.api.close();
     // By the clock of the machine, so that none has ended before the last one has come.
     api = await startTestApi();

@@ -71,9 +71,6 @@ only_below: a file
 "profile::web::tls": true
 `;
 
-/** Puppet takes a second to start, and many on a machine that does much else. */
-const STARTING = { timeout: 120_000 };
-
 interface Rig {
   readonly site: Site;
   readonly running: RunningController;
@@ -164,7 +161,7 @@ async function startSilentServer(): Promise<number> {
   return typeof address === 'object' ? (address?.port ?? 0) : 0;
 }
 
-describe.skipIf(!HAS_PUPPET)(`the Hiera backend${NO_PUPPET}`, STARTING, () => {
+describe.skipIf(!HAS_PUPPET)(`the Hiera backend${NO_PUPPET}`, () => {
   it('gives a real catalog its values, what the record lacks from the next level; --explain says what gave them', async () => {
     const { puppet, reads } = await createRig();
     const [compiled, explained] = await Promise.all([
@@ -242,7 +239,7 @@ describe.skipIf(!HAS_PUPPET)(`the Hiera backend${NO_PUPPET}`, STARTING, () => {
   });
 });
 
-describe.skipIf(!HAS_PUPPET)(`the node classifier${NO_PUPPET}`, STARTING, () => {
+describe.skipIf(!HAS_PUPPET)(`the node classifier${NO_PUPPET}`, () => {
   it('prints classes, parameters and the environment of a record; or nothing, fails, and says why', async () => {
     const { enc, running } = await createRig();
     const [web, db] = await Promise.all([enc('web-1'), enc('db-1')]);
@@ -275,7 +272,7 @@ describe.skipIf(!HAS_PUPPET)(`the node classifier${NO_PUPPET}`, STARTING, () => 
   });
 });
 
-describe.skipIf(!HAS_PUPPET)(`the report processor${NO_PUPPET}`, STARTING, () => {
+describe.skipIf(!HAS_PUPPET)(`the report processor${NO_PUPPET}`, () => {
   it('confirms what became of the record from which a catalog was compiled, by the process that got the report', async () => {
     const { puppet, running, reads } = await createRig('proxy', 'node: web-1\n');
     const [flag, file] = [join(puppet.folder, 'flag'), join(puppet.folder, 'catalog.json')];

@@ -164,7 +164,7 @@ describe('a standby', () => {
       }),
       { numRuns: countRuns(100), endOnFailure: true },
     );
-  }, 120_000);
+  });
 
   it('shows rows and the desired state at one moment, and nothing of a commit that it cannot read yet', async () => {
     const { core, standby, source } = await started();

@@ -47,9 +47,7 @@ function callsIn(servers: string): readonly LoggedCall[] {
   });
 }
 
-it('ten commits in five seconds end with the last one, and start nothing outdated', {
-  timeout: 120_000,
-}, async () => {
+it('ten commits in five seconds end with the last one, and start nothing outdated', async () => {
   const servers = temporaryDirectory();
   writeFileSync(join(servers, 'ms'), String(ACTION_MS));
   const environment = JSON.stringify({ SERVERS: servers, SITE: 'here', PATH: process.env.PATH });

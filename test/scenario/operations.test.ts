@@ -64,7 +64,7 @@ describe('suspend', () => {
 
   it('ends by itself at its time', async () => {
     const scene = await upAndDone();
-    const until = new Date(Date.now() + 1_500).toISOString();
+    const until = new Date(Date.now() + 8_000).toISOString();
     const { body } = await scene.running.post('/operations/suspend', { instance: 'shop', until });
     expect(body).toMatchObject({ message: `shop is suspended until ${until}` });
     await push(scene, { [SHOP]: instanceText('shop', 5) });

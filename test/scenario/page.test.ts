@@ -59,7 +59,7 @@ const textOf = (page: Page, at = 'main'): Promise<string> => page.locator(at).in
 const until = (page: Page, words: string | RegExp, at = 'main') =>
   expect.poll(() => textOf(page, at), { timeout: 15_000, interval: 50 }).toMatch(words);
 
-describe.skipIf(NO_BROWSER !== undefined)('the page', { timeout: 90_000 }, () => {
+describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
   it('leads from what is wrong to the server and its configuration, by clicks and by addresses', async () => {
     const shown = await served(STACKS);
     const { site, running, address } = shown;
@@ -188,7 +188,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', { timeout: 90_000 }, () =>
     expect(await page.content()).not.toContain('secret/shop/mail');
   });
 
-  it('finds one of 10,000 servers, page by page and by name', { timeout: 120_000 }, async () => {
+  it('finds one of 10,000 servers, page by page and by name', async () => {
     const groups = Array.from({ length: 10 }, (_, at) => [
       `stacks/instances/big-${at}.yaml`,
       instanceText(`big${at}`, 1_000),
@@ -244,7 +244,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', { timeout: 90_000 }, () =>
   });
 });
 
-it.skipIf(NO_BROWSER !== undefined || !IS_PICTURED)('the pictures of the documents', { timeout: 120_000 }, async () => {
+it.skipIf(NO_BROWSER !== undefined || !IS_PICTURED)('the pictures of the documents', async () => {
   const files = yamlFilesIn(join(ROOT, 'sample-repo'));
   const { site, running, address } = await served(files, { createMs: 60 });
   await running.untilDone(await headOf(site), 'shop-staging');

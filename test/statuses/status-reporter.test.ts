@@ -308,7 +308,7 @@ describe('the number of requests', () => {
     const first = await told.commit(groupFiles(3));
     for (let minute = 0; minute < 7 * 24 * 6; minute += 1) await told.pass(600_000);
     expect(told.told(first, 'apply').length).toBeLessThan(250);
-  }, 60_000);
+  });
 
   it('is smaller for a forge that takes no progress', async () => {
     const told = new ReportingCore();
@@ -344,7 +344,7 @@ describe('a forge that cannot be reached', () => {
       `${first} apply`,
     ]);
     expect(told.reporter.failure).toBeUndefined();
-  }, 60_000);
+  });
 
   it('is left alone for as long as it asks', async () => {
     const told = new ReportingCore();
@@ -386,7 +386,7 @@ describe('a forge that cannot be reached', () => {
     told.answer = () => ({ kind: 'accepted' });
     const second = await told.commit({ 'README.md': 'text' });
     expect(told.told(second, 'validate')).toHaveLength(1);
-  }, 60_000);
+  });
 });
 
 describe('a restart', () => {

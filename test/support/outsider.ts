@@ -5,9 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runGit } from './git-repository.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** Between two pushes, at most: long enough that others come in between, and never foreseeable. */
-const PAUSE_MS_MAX = 300;
-
 export interface Outsider {
   /** How many commits have arrived so far. */
   pushed(): number;
@@ -38,13 +35,15 @@ export async function startOutsider(url: string): Promise<Outsider> {
 async function pushUntil(clone: string, over: AbortSignal, arrived: () => void): Promise<number> {
   let count = 0;
   while (!over.aborted) {
+    const began = performance.now();
     await writeFile(join(clone, 'outsider.txt'), `${count}\n`);
     await runGit(['-C', clone, 'add', '.']);
     await runGit(['-C', clone, 'commit', '--quiet', '-m', `Outside ${count}`]);
     await pushAgainAndAgain(clone);
     count += 1;
     arrived();
-    await sleep(Math.random() * PAUSE_MS_MAX);
+    // Others come in between, however slow the machine is.
+    await sleep(2 * (performance.now() - began));
   }
   return count;
 }

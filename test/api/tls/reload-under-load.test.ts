@@ -8,7 +8,7 @@ import { createTlsSite, replace } from '../../support/tls-site.ts';
 /** The authorities and the revocation list are one and two in turn. */
 const SWAPS = 2;
 
-test.each(EXCHANGES)(`${SWAPS} exchanges under load, %s, fail no request`, { timeout: 90_000 }, async (_, how) => {
+test.each(EXCHANGES)(`${SWAPS} exchanges under load, %s, fail no request`, async (_, how) => {
   await exchangeUnderLoad(SWAPS, how);
   expect.hasAssertions();
 });
