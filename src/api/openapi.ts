@@ -1,54 +1,27 @@
-// Makes the OpenAPI document of the interface. schemas/api.json describes each route and its bodies; roles, states, errors and the
-// schemas of objects come from where they are in force. test/api/openapi.test.ts holds it against the routes, and every other API
-// test against the answers.
-import { STATUS_CODES } from 'node:http';
+// Sends the OpenAPI document of the interface, schemas/openapi.json, and reads from it which routes there are. `npm run docs:openapi`
+// writes the file.
 import { type Request, type Response, Router } from 'express';
-import api from '../../schemas/api.json' with { type: 'json' };
-import { invariant } from '../base/invariant.ts';
-import { productVersion } from '../base/product-files.ts';
-import { SCHEMAS } from '../catalog/schemas.ts';
-import { isMap, type JsonMap } from '../model/json.ts';
-import { ROLES, TYPE_NAMES } from '../model/names.ts';
-import { INSTANCE_STATUSES, STATES } from '../model/state.ts';
-import { ATTENTION_KINDS } from '../service/answers.ts';
+import openApi from '../../schemas/openapi.json' with { type: 'json' };
 import type { Reader } from '../service/read/reader.ts';
-import { type PiecedAnswer, writeAnswer } from './answer.ts';
-import { rolesWith } from './authorize.ts';
-import { ERROR_STATUSES } from './errors.ts';
+import { writeAnswer } from './answer.ts';
 import { only } from './only.ts';
 import { PAGE, pageWords } from './page/page.ts';
 import { sendAnswer } from './present.ts';
 
-/** What the operations of one kind have in common, and what one of them has besides. Numbers are the statuses of error answers. */
-interface Described {
-  readonly parameters?: readonly string[];
-  /** By status: a schema, or the media type of an answer that is no JSON; null for an answer without a body. */
-  readonly answers?: Readonly<Record<string, string | null>>;
-  readonly errors?: readonly number[];
+/** The parts of the document that are used here. */
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly parameters: readonly Reference[] }>>>>;
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
 }
 
-interface Kind extends Described {
-  /** By the name of the header: its description among the headers. */
-  readonly headers: Readonly<Record<string, string>>;
+interface Reference {
+  readonly $ref: string;
 }
 
-interface Operation extends Described {
-  readonly kind: string;
-  readonly summary: string;
-  readonly description?: string;
-  /** A client needs one of these, by the object that it writes. Left out: every registered client may send it. */
-  readonly rights?: readonly string[];
-  readonly body?: string;
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
 }
-
-const KINDS: Readonly<Record<string, Kind>> = api.kinds;
-const OPERATIONS: Readonly<Record<string, Operation>> = api.operations;
-/** Keywords of the files' schemas that are for editors, or that OpenAPI has in another place. */
-const NOT_IN_OPENAPI: ReadonlySet<string> = new Set(['$schema', 'definitions', 'errorMessage', 'doNotSuggest']);
-const ON_EVERY_ANSWER = { 'X-Request-Id': 'X-Request-Id', 'X-Treeline-Replica': 'X-Treeline-Replica' };
-
-/** By the first part of the paths of all routes, as `/operations`, what comes after it; empty where that answers itself. */
-export const SECTIONS: ReadonlyMap<string, readonly string[]> = listSections();
 
 /** Matches the paths of a route; of two that match, the one with fewer parameters in its path is meant. */
 interface QueriedRoute {
@@ -57,21 +30,27 @@ interface QueriedRoute {
   readonly parameters: readonly string[];
 }
 
+const DOCUMENT: OpenApi = openApi;
 const QUERIED_ROUTES: readonly QueriedRoute[] = listQueriedRoutes();
 
+/** By the first part of the paths of all routes, as `/operations`, what comes after it; empty where that answers itself. */
+export const SECTIONS: ReadonlyMap<string, readonly string[]> = listSections();
+
 function listQueriedRoutes(): readonly QueriedRoute[] {
-  const routes = Object.entries(OPERATIONS).map(([route, operation]) => {
-    const [method = '', path = ''] = route.split(' ');
+  const paths = Object.entries(DOCUMENT.paths).sort(([a], [b]) => a.split('{').length - b.split('{').length);
+  return paths.flatMap(([path, methods]) => {
     const pattern = new RegExp(`^${path.replace(/\/$/, '').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
-    return { method, pattern, parameters: queryNames(operation), inPath: path.split('{').length };
+    return Object.entries(methods).map(([method, { parameters }]) => {
+      return { method: method.toUpperCase(), pattern, parameters: queryNames(parameters) };
+    });
   });
-  return routes.sort((a, b) => a.inPath - b.inPath);
 }
 
-function queryNames({ kind, parameters = [] }: Operation): readonly string[] {
-  const all: Readonly<Record<string, { readonly name: string; readonly in: string }>> = api.parameters;
-  const names = [...parameters, ...(KINDS[kind]?.parameters ?? [])];
-  return names.flatMap((name) => (all[name]?.in === 'query' ? [all[name].name] : []));
+function queryNames(references: readonly Reference[]): readonly string[] {
+  const parameters = references.flatMap(
+    ({ $ref }) => DOCUMENT.components.parameters[$ref.split('/').at(-1) ?? ''] ?? [],
+  );
+  return parameters.filter((one) => one.in === 'query').map(({ name }) => name);
 }
 
 /** Returns the names of the query parameters of a route by the path of a request; undefined if there is no such route. */
@@ -81,186 +60,34 @@ export function queryParametersOf(method: string, path: string): readonly string
 }
 
 function listSections(): ReadonlyMap<string, readonly string[]> {
-  const routes = Object.keys(OPERATIONS).filter((route) => !route.endsWith(' /'));
-  const paths = routes.map((route) => route.split(/[ /]+/).filter((part) => part !== ''));
-  const bySection = Map.groupBy(paths, ([, first = '']) => `/${first}`);
+  const paths = Object.keys(DOCUMENT.paths).filter((path) => path !== '/');
+  const bySection = Map.groupBy(
+    paths.map((path) => path.split('/').slice(1)),
+    ([first]) => `/${first}`,
+  );
   return new Map(
     [...bySection].map(([section, parts]) => {
-      const below = new Set(parts.map(([, , second = '']) => second.replace(/^{(.*)}$/, '<$1>')));
+      const below = new Set(parts.map(([, second = '']) => second.replace(/^{(.*)}$/, '<$1>')));
       return [section, below.has('') ? [] : [...below]];
     }),
   );
 }
 
 /**
- * Returns the route of the document, which is made when it is first asked for, and the route `/`, which names the page and the document.
- * `dashboard`: the address of the page without a certificate; null if it is off.
+ * Returns the routes `/openapi.json` and `/`, which names the page and the document. `dashboard`: the address of the page without a
+ * certificate; null if it is off.
  */
 export function openApiRoutes(reader: Reader, dashboard: string | null): Router {
   const router = Router({ caseSensitive: true });
   const start = { message: pageWords(dashboard), return_code: 200, page: PAGE, dashboard, document: '/openapi.json' };
-  const startAnswer = writeAnswer(start);
-  router
-    .route('/')
-    .all(only('GET'))
-    .get((request: Request, response: Response) => {
-      sendAnswer(request, response, { commit: reader.commit(), answer: startAnswer });
-    });
-  let answer: PiecedAnswer | undefined;
-  router
-    .route('/openapi.json')
-    .all(only('GET'))
-    .get((request: Request, response: Response) => {
-      answer ??= writeAnswer(createOpenApi());
-      sendAnswer(request, response, { commit: reader.commit(), answer });
-    });
+  for (const [path, body] of Object.entries({ '/': start, '/openapi.json': openApi })) {
+    const answer = writeAnswer(body);
+    router
+      .route(path)
+      .all(only('GET'))
+      .get((request: Request, response: Response) => {
+        sendAnswer(request, response, { commit: reader.commit(), answer });
+      });
+  }
   return router;
-}
-
-/** Returns the OpenAPI 3.1 document of the interface. */
-export function createOpenApi() {
-  return {
-    openapi: '3.1.1',
-    info: { ...api.info, version: productVersion() },
-    servers: [{ url: '/' }],
-    security: [{ clientCertificate: [] }],
-    paths: describePaths(),
-    components: {
-      securitySchemes: { clientCertificate: { type: 'mutualTLS', description: api.authentication } },
-      parameters: api.parameters,
-      headers: api.headers,
-      responses: errorResponses(),
-      schemas: { ...fileSchemas(), ...enumSchemas(), ...errorSchemas(), ...api.schemas },
-    },
-  };
-}
-
-function describePaths(): Record<string, Record<string, object>> {
-  const paths: Record<string, Record<string, object>> = {};
-  for (const [route, operation] of Object.entries(OPERATIONS)) {
-    const [method = '', path = ''] = route.split(' ');
-    paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(method, path, operation) };
-  }
-  return paths;
-}
-
-function describeOperation(method: string, path: string, operation: Operation): object {
-  const { summary, description, rights, body } = operation;
-  const kind = KINDS[operation.kind];
-  invariant(
-    kind !== undefined,
-    `schemas/api.json describes ${method} ${path} with the kind ${operation.kind}, which it lacks`,
-  );
-  const words = path.match(/\w+/g) ?? ['start'];
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  const parameters = [...inPath, ...(operation.parameters ?? []), ...(kind.parameters ?? [])];
-  return {
-    operationId: [method.toLowerCase(), ...words.map(capitalize)].join(''),
-    tags: [words[0]],
-    summary,
-    description,
-    'x-roles': rights === undefined ? ROLES : rolesWith(rights),
-    parameters: parameters.map((name) => refTo('parameters', name)),
-    requestBody: body === undefined ? undefined : { required: true, content: contentOf(body) },
-    responses: describeAnswers(kind, operation),
-  };
-}
-
-function describeAnswers(kind: Kind, operation: Operation): Record<string, object> {
-  const answers: Record<string, object> = {};
-  for (const [status, content] of Object.entries({ ...kind.answers, ...operation.answers })) {
-    const headers = describeHeaders(kind.headers);
-    const description = STATUS_CODES[status] ?? status;
-    answers[status] =
-      content === null ? { description, headers } : { description, headers, content: contentOf(content) };
-  }
-  for (const status of [...api.errors, ...(kind.errors ?? []), ...(operation.errors ?? [])]) {
-    answers[status] = refTo('responses', String(status));
-  }
-  return answers;
-}
-
-function errorResponses(): Record<string, object> {
-  const responses: Record<string, object> = {};
-  for (const [status, codes] of errorCodes()) {
-    const headers = describeHeaders(api.retried.includes(status) ? { 'Retry-After': 'Retry-After' } : {});
-    responses[status] = { description: codes.join(', '), headers, content: contentOf(`Error${status}`) };
-  }
-  return responses;
-}
-
-/** Returns the schema of all errors, and that of each status. */
-function errorSchemas(): Record<string, object> {
-  const schemas: Record<string, object> = { Error: errorSchema({ type: 'integer' }, Object.keys(ERROR_STATUSES)) };
-  for (const [status, codes] of errorCodes()) schemas[`Error${status}`] = errorSchema({ const: status }, codes);
-  return schemas;
-}
-
-function errorSchema(status: object, codes: readonly string[]): object {
-  const details = { type: 'array', items: refTo('schemas', 'ErrorDetail') };
-  return {
-    type: 'object',
-    required: ['message', 'return_code', 'error'],
-    properties: { message: { type: 'string' }, return_code: status, error: { enum: codes }, details },
-  };
-}
-
-/** Returns the codes of each status. */
-function errorCodes(): Map<number, readonly string[]> {
-  const codes = Object.groupBy(Object.entries(ERROR_STATUSES), ([, status]) => status);
-  return new Map(Object.entries(codes).map(([status, of = []]) => [Number(status), of.map(([code]) => code)]));
-}
-
-function enumSchemas(): Record<string, object> {
-  return {
-    State: { description: 'The state of a server.', enum: STATES },
-    InstanceStatus: { description: 'The status of a stack instance.', enum: INSTANCE_STATUSES },
-    AttentionKind: { description: 'The kind of a cause that needs a person.', enum: ATTENTION_KINDS },
-    Role: { description: 'The role of a client.', enum: ROLES },
-    TypeName: { description: 'The name of a type.', enum: TYPE_NAMES },
-  };
-}
-
-/** Returns the schemas of files, and their definitions as `<schema>.<definition>`, since a reference is looked up in the whole document. */
-function fileSchemas(): Record<string, unknown> {
-  const schemas: Record<string, unknown> = {};
-  // hierarchy.yaml is written with git alone.
-  const { hierarchy: _, ...objects } = SCHEMAS;
-  for (const [type, schema] of Object.entries(objects)) {
-    const definitions = Object.entries({ ...(schema as { readonly definitions?: JsonMap }).definitions });
-    for (const [name, part] of [[type, schema], ...definitions.map(([name, part]) => [`${type}.${name}`, part])]) {
-      schemas[String(name)] = toOpenApi(part, type);
-    }
-  }
-  return schemas;
-}
-
-function toOpenApi(schema: unknown, type: string): unknown {
-  if (Array.isArray(schema)) return schema.map((part) => toOpenApi(part, type));
-  if (!isMap(schema)) return schema;
-  const known = Object.entries(schema).filter(([keyword]) => !NOT_IN_OPENAPI.has(keyword));
-  return Object.fromEntries(
-    known.map(([keyword, part]) => {
-      if (keyword !== '$ref' || typeof part !== 'string') return [keyword, toOpenApi(part, type)];
-      return [keyword, part.replace('#/definitions/', `#/components/schemas/${type}.`)];
-    }),
-  );
-}
-
-function contentOf(content: string): object {
-  if (content.includes('/')) return { [content]: { schema: { type: 'string' } } };
-  return { 'application/json': { schema: refTo('schemas', content) } };
-}
-
-function describeHeaders(headers: Readonly<Record<string, string>>): object {
-  const all = Object.entries({ ...ON_EVERY_ANSWER, ...headers });
-  return Object.fromEntries(all.map(([name, described]) => [name, refTo('headers', described)]));
-}
-
-function refTo(section: string, name: string): { readonly $ref: string } {
-  return { $ref: `#/components/${section}/${name}` };
-}
-
-function capitalize(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }

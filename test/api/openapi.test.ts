@@ -1,8 +1,10 @@
-// The OpenAPI document: it is valid, describes every route and no other, and is sent as any read. test/support/described-client.ts
+// The OpenAPI document: it is current and valid, describes every route and no other, and is sent as any read. test/support/described-client.ts
 // holds every answer of the other tests against it.
+import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createOpenApi } from '../../src/api/openapi.ts';
+import { renderOpenApi } from '../../scripts/write-openapi.ts';
+import { productPath } from '../../src/base/product-files.ts';
 import type { ExplainedKey, LayerStatement } from '../../src/model/explanation.ts';
 import { ROLES } from '../../src/model/names.ts';
 import type { Problem } from '../../src/model/problem.ts';
@@ -83,6 +85,10 @@ test('the roles are those that a request is not refused for', () => {
   }
 });
 
+test('schemas/openapi.json is what `npm run docs:openapi` writes', () => {
+  expect(readFileSync(productPath('schemas', 'openapi.json'), 'utf8')).toBe(renderOpenApi());
+});
+
 test('a public validator finds it right, every reference leads somewhere, and every component is used', async () => {
   const text = JSON.stringify(DOCUMENT);
   expect(await new Validator().validate(JSON.parse(text))).toMatchObject({ valid: true });
@@ -109,11 +115,9 @@ test('it is sent with a tag, below 200 KiB, and to every role', async () => {
 });
 
 test('a query parameter that is not described is refused, and the message names those that are', async () => {
-  const components: Readonly<Record<string, { readonly name: string; readonly in: string }>> =
-    createOpenApi().components.parameters;
-  for (const [path, methods] of Object.entries(createOpenApi().paths)) {
-    for (const [method, operation] of Object.entries(methods)) {
-      const { parameters } = operation as { readonly parameters: readonly { readonly $ref: string }[] };
+  const components = DOCUMENT.components.parameters;
+  for (const [path, methods] of Object.entries(DOCUMENT.paths)) {
+    for (const [method, { parameters }] of Object.entries(methods)) {
       const described = parameters.flatMap(({ $ref }) => components[$ref.split('/')[3] ?? ''] ?? []);
       const names = described.filter((one) => one.in === 'query').map(({ name }) => name);
       const advice = names.length === 0 ? 'it has none' : `they are ${names.join(', ')}`;

@@ -58,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   follow: [...PURE, 'reconcile', 'base'],
   service: [...PURE, 'reconcile', 'base'],
   statuses: [...PURE, 'repository', 'reconcile', 'service', 'base'],
-  api: ['model', 'catalog/schemas.ts', 'schemas', 'agents/agent.ts', 'service', 'base'],
+  api: ['model', 'schemas', 'agents/agent.ts', 'service', 'base'],
   agents: [
     ...[...PURE, 'schemas', 'programs', 'providers', 'service/caller.ts', 'store', 'reconcile'],
     ...['settings', 'base'],
@@ -91,7 +91,7 @@ function mayImport(file: SourceFile, { target, isFile, isTypeOnly }: Import): bo
   const allowed = MAY_IMPORT[folder];
   if (allowed === ANYTHING || allowed === undefined) return true;
   if (USES_INTERFACES.includes(folder) && INTERFACES.includes(target)) return isTypeOnly;
-  if (/^schemas\/(?:[\w-]+\.schema|api)\.json$/.test(target)) return allowed.includes('schemas');
+  if (/^schemas\/(?:[\w-]+\.schema|openapi)\.json$/.test(target)) return allowed.includes('schemas');
   if (target === 'schemas/problem-codes.json') return isTypeOnly && allowed.includes('problem-codes');
   return (
     target.startsWith('src/') && [folder, ...allowed].some((each) => [folderOf(target), target.slice(4)].includes(each))

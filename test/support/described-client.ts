@@ -1,7 +1,7 @@
 // Holds every answer against the OpenAPI document: a status, header or field that it does not describe fails the test that got it.
 import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { createOpenApi } from '../../src/api/openapi.ts';
+import openApi from '../../schemas/openapi.json' with { type: 'json' };
 import { isMap, type JsonMap } from '../../src/model/json.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Ask, HttpsClient, Reply } from './https-client.ts';
@@ -19,15 +19,17 @@ interface DescribedAnswer {
 
 interface Operation {
   readonly 'x-roles': readonly Role[];
+  readonly parameters: readonly Schema[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, DescribedAnswer | Schema>>;
 }
 
 /** The document as clients get it. */
-export const DOCUMENT = JSON.parse(JSON.stringify(createOpenApi())) as {
+export const DOCUMENT = openApi as unknown as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly securitySchemes: object;
+    readonly parameters: Readonly<Record<string, { readonly name: string; readonly in: string }>>;
     readonly headers: Readonly<Record<string, { readonly required?: boolean }>>;
     readonly responses: Readonly<Record<string, DescribedAnswer>>;
     readonly schemas: Readonly<Record<string, JsonMap>>;
@@ -36,7 +38,8 @@ export const DOCUMENT = JSON.parse(JSON.stringify(createOpenApi())) as {
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** The headers that are not those of every HTTP server. */
 const OWN_HEADER = /^(?:x-.*|etag|retry-after)$/;
-const ADVICE = 'describe it in schemas/api.json as CONTRIBUTING.md says under "Add a route", or mend the answer';
+const ADVICE =
+  'describe it in schemas/api.json and run `npm run docs:openapi`, as CONTRIBUTING.md says under "Add a route", or correct the answer';
 
 const ajv = new Ajv2020({ strict: false, formats: { 'date-time': RFC_3339 } });
 ajv.addSchema({ $id: 'api', components: { schemas: mapValues(DOCUMENT.components.schemas, (one) => close(one)) } });
