@@ -2,8 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type AnswerLimits, BrokenAnswer, sendToController } from '../src/base/controller-request.ts';
+import { type AnswerLimits, sendToController } from '../src/base/controller-request.ts';
 import { createAuthority, issueClientCertificate, issueServerCertificate } from '../src/base/development-pki.ts';
+import { BrokenAnswer } from '../src/base/http-request.ts';
 import { listenInTest } from './support/listen-in-test.ts';
 
 let pki: { readonly own: { cert: string; key: string; ca: string }; readonly server: { cert: string; key: string } };
@@ -19,7 +20,7 @@ async function sendTo(answer: (response: ServerResponse) => void, limits: Partia
   const server = createServer(pki.server, (_request, response) => answer(response));
   const url = new URL(`https://127.0.0.1:${await listenInTest(server)}/`);
   const all = { silenceMs: 60_000, bytesMax: 1_000, ...limits };
-  return await sendToController({ url, credentials: pki.own, limits: all });
+  return await sendToController({ url, tls: pki.own, limits: all });
 }
 
 describe('an answer', () => {

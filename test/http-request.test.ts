@@ -1,6 +1,7 @@
-// Secrets in the messages of requests. test/statuses has the requests themselves.
+// Hosts of this machine, and secrets in messages. test/statuses and test/controller-request.test.ts have the requests themselves.
 import { afterEach, expect, it, vi } from 'vitest';
-import { hideSecrets, isLoopback, proxySecrets } from '../src/base/http-request.ts';
+import { isLoopback } from '../src/base/http-request.ts';
+import { hideSecrets, proxySecrets } from '../src/base/secrets.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();

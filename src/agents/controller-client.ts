@@ -86,7 +86,7 @@ export class ControllerClient {
     const { silenceMs = SILENCE_MS, wholeMs = WHOLE_MS } = this.#options;
     return await sendToController({
       url: new URL(`${this.#options.server}${path}`),
-      credentials: { agent: await this.#currentAgent() },
+      tls: { agent: await this.#currentAgent() },
       body: body === undefined ? undefined : JSON.stringify(body),
       limits: { silenceMs: waitMs + silenceMs, wholeMs: waitMs + wholeMs, bytesMax: ANSWER_BYTES_MAX },
       ...{ signal, headers },

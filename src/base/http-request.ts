@@ -1,39 +1,138 @@
-// Sends one HTTP request with the proxy that the environment names, and reads the head of the answer. Follows no redirects
-// and keeps no connection. Also reads the files that settings name, and hides secrets in messages.
-import { readFile, stat } from 'node:fs/promises';
-import http, { type IncomingHttpHeaders } from 'node:http';
-import https from 'node:https';
+// Sends one HTTP request and reads the answer, within limits. Follows no redirects. Every part that sends requests uses it.
+import http, { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import https, { type RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { reasonOf } from './wording.ts';
+import { StringDecoder } from 'node:string_decoder';
 
-interface HttpOrder {
-  readonly target: URL;
-  readonly method: string;
+/** A request, ready to be sent. */
+export interface HttpRequest {
+  readonly url: URL;
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  /** PEM; undefined: the authorities that Node trusts. */
-  readonly ca: string | undefined;
-  readonly signal: AbortSignal;
+  readonly body?: string | undefined;
+  /** The certificates; or an agent that has them and keeps connections. */
+  readonly tls: Pick<RequestOptions, 'ca' | 'cert' | 'key'> & { readonly agent?: http.Agent };
+  /** Uses the proxy that the environment names. */
+  readonly usesProxy?: boolean;
+  /** 0: the body of the answer is not read. */
+  readonly bytesMax: number;
+  /**
+   * How long the server may be silent, from the start of the request: an idle time-out of the socket misses its first
+   * expiry while a TLS handshake has not ended.
+   */
+  readonly silenceMs?: number;
+  /** Called before a byte of the request is sent; not on a kept connection. */
+  readonly onConnect?: () => void;
+  /** Gets each part of the body of a 200 as it comes. */
+  readonly onText?: ((text: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** The head of an HTTP answer. */
+/** The head of an answer. */
 export interface HttpHead {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
 }
 
-const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'];
-const HIDDEN = '***';
-/** Hiding shorter secrets would make messages unreadable, and protect nothing. */
-const SECRET_LENGTH_MIN = 3;
+/** The answer to a request. */
+export interface HttpAnswer extends HttpHead {
+  readonly body: Buffer;
+}
 
-/** Returns the head of the answer; its body is not read. Throws Node's own error, or the reason of the signal. */
-export async function requestHead(order: HttpOrder): Promise<HttpHead> {
-  const { target, method, headers, body, signal } = order;
-  signal.throwIfAborted();
-  const agent = agentFor(order);
-  // While a proxy opens a tunnel, Node's agent does not know the socket to the proxy.
+/** The connection ended after the head of the answer and before its end. */
+export class BrokenAnswer extends Error {
+  override readonly name = 'BrokenAnswer';
+}
+
+/** Returns the answer. Throws BrokenAnswer, at a limit an error that names it, the reason of the signal, or Node's own error. */
+export async function sendRequest(order: HttpRequest): Promise<HttpAnswer> {
+  const { body, silenceMs, signal } = order;
+  signal?.throwIfAborted();
+  const connector = openAgent(order);
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
+  const sent = startRequest(order, connector.agent);
+  // Rejects first: the end of an answer may arrive with the bytes that were too many.
+  const end = (error: unknown): void => {
+    reject(error);
+    sent.destroy();
+  };
+  const abort = (): void => end(signal?.reason);
+  const silence =
+    silenceMs === undefined
+      ? undefined
+      : setTimeout(() => end(new Error(`no answer within ${silenceMs / 1000} s`)), silenceMs);
+  signal?.addEventListener('abort', abort, { once: true });
+  sent.on('error', reject);
+  sent.on('response', (response) => {
+    silence?.refresh();
+    response.on('data', () => silence?.refresh());
+    collect(response, order, { resolve, end });
+  });
+  sent.end(body);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(silence);
+    signal?.removeEventListener('abort', abort);
+    connector.close();
+  }
+}
+
+function startRequest(order: HttpRequest, agent: http.Agent | false): ClientRequest {
+  const { url, method, headers, body, tls, onConnect } = order;
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const options = { method, headers: { ...headers, ...length }, agent };
+  const isSecure = url.protocol === 'https:';
+  const sent = isSecure
+    ? https.request(url, { rejectUnauthorized: true, ...tls, ...options })
+    : http.request(url, options);
+  if (onConnect !== undefined) {
+    sent.on('socket', (socket) => socket.once(isSecure ? 'secureConnect' : 'connect', onConnect));
+  }
+  return sent;
+}
+
+interface Ending {
+  readonly resolve: (answer: HttpAnswer) => void;
+  readonly end: (error: unknown) => void;
+}
+
+function collect(response: IncomingMessage, { bytesMax, onText }: HttpRequest, { resolve, end }: Ending): void {
+  const { statusCode: status = 0, headers } = response;
+  const chunks: Buffer[] = [];
+  const decoder = new StringDecoder();
+  let size = 0;
+  response.on('error', (error) => end(new BrokenAnswer(error.message, { cause: error })));
+  if (bytesMax === 0) {
+    resolve({ status, headers, body: Buffer.alloc(0) });
+    response.destroy();
+    return;
+  }
+  response.on('data', (chunk: Buffer) => {
+    if (onText !== undefined && status === 200) return onText(decoder.write(chunk));
+    size += chunk.length;
+    if (size > bytesMax) end(new Error(`the answer has more than ${bytesMax} bytes`));
+    else chunks.push(chunk);
+  });
+  response.on('end', () => resolve({ status, headers, body: Buffer.concat(chunks) }));
+}
+
+/** An agent of one request; false: none is needed. */
+interface Connector {
+  readonly agent: http.Agent | false;
+  readonly close: () => void;
+}
+
+function openAgent({ url: { protocol, hostname }, tls, usesProxy }: HttpRequest): Connector {
+  const isSecure = protocol === 'https:';
+  // A proxy would see the secret, which may be sent unencrypted to this machine itself.
+  if (usesProxy !== true || (!isSecure && isLoopback(hostname))) {
+    return { agent: tls.agent ?? false, close: () => undefined };
+  }
+  const proxyEnv = process.env;
+  const agent = isSecure ? new https.Agent({ proxyEnv, ...tls }) : new http.Agent({ proxyEnv });
+  // While a proxy opens a tunnel, neither the request nor the agent knows the socket to the proxy.
   const sockets = new Set<Duplex>();
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, callback) => {
@@ -41,76 +140,15 @@ export async function requestHead(order: HttpOrder): Promise<HttpHead> {
     if (socket) sockets.add(socket);
     return socket;
   };
-  const { promise, resolve, reject } = Promise.withResolvers<HttpHead>();
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    const { request } = target.protocol === 'https:' ? https : http;
-    const length = { 'content-length': String(Buffer.byteLength(body)) };
-    const outgoing = request(target, { method, headers: { ...headers, ...length }, agent });
-    outgoing.on('response', ({ statusCode = 0, headers: answered }) =>
-      resolve({ status: statusCode, headers: answered }),
-    );
-    outgoing.on('error', reject);
-    outgoing.end(body);
-    return await promise;
-  } finally {
-    signal.removeEventListener('abort', abort);
+  const close = (): void => {
     for (const socket of sockets) socket.destroy();
     agent.destroy();
-  }
-}
-
-function agentFor({ target: { protocol, hostname }, ca }: HttpOrder): http.Agent {
-  const proxyEnv = process.env;
-  if (protocol === 'https:')
-    return new https.Agent({ proxyEnv, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) });
-  // A proxy would see the secret, which may be sent unencrypted to this machine itself.
-  return isLoopback(hostname) ? new http.Agent() : new http.Agent({ proxyEnv });
+  };
+  return { agent, close };
 }
 
 /** Returns true for names and addresses of this machine. */
 export function isLoopback(hostname: string): boolean {
   if (hostname === 'localhost' || hostname === '[::1]') return true;
   return isIP(hostname) === 4 && hostname.startsWith('127.');
-}
-
-/** Returns the text of a file that a setting names. Throws an error that names the setting. */
-export async function readText(path: string, setting: string, bytesMax: number): Promise<string> {
-  try {
-    const { size } = await stat(path);
-    if (size > bytesMax) throw new Error(`it has ${size} bytes, and ${bytesMax} are allowed`);
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new Error(`${setting} cannot be read: ${reasonOf(error)}`, { cause: error });
-  }
-}
-
-/** Returns the passwords in the URLs of the proxies that the environment names. */
-export function proxySecrets(): readonly string[] {
-  return PROXY_VARIABLES.flatMap((name) => [name, name.toLowerCase()]).flatMap((name) => {
-    const url = URL.parse(process.env[name] ?? '');
-    return url === null || url.password === '' ? [] : [url.password, decodePercent(url.password)];
-  });
-}
-
-/** A single percent sign is literal. */
-function decodePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/** Returns a text with `***` in place of the secrets, also in their Base64 and percent-encoded forms. */
-export function hideSecrets(text: string, secrets: readonly string[]): string {
-  const forms = secrets.flatMap((secret) => {
-    const base64 = Buffer.from(secret).toString('base64');
-    return [secret, encodeURIComponent(secret), base64, base64.replace(/=+$/, ''), encodeURIComponent(base64)];
-  });
-  const longestFirst = [...new Set(forms)].filter(({ length }) => length >= SECRET_LENGTH_MIN);
-  longestFirst.sort((a, b) => b.length - a.length);
-  if (longestFirst.length === 0) return text;
-  return text.replace(new RegExp(longestFirst.map(RegExp.escape).join('|'), 'gi'), HIDDEN);
 }

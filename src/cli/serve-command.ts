@@ -1,8 +1,8 @@
 // `treeline serve`: runs the controller until it is told to stop.
 import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
-import { SecretFileError } from '../api/webhook/secret-file.ts';
 import { createLog } from '../base/log.ts';
+import { SecretFileError } from '../base/secrets.ts';
 import { type Controller, startController } from '../compose.ts';
 import { SourceError } from '../repository/source.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';

@@ -1,7 +1,8 @@
 // Connects to a running controller: it finds the address and the client certificate, and sends requests.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { BrokenAnswer, sendToController } from '../base/controller-request.ts';
+import { sendToController } from '../base/controller-request.ts';
+import { BrokenAnswer } from '../base/http-request.ts';
 import { CommandFailure } from './command-failure.ts';
 import { describeConnectionFailure, readCredentials } from './connection-failure.ts';
 import { findDemo } from './demo/settings-file.ts';
@@ -177,13 +178,11 @@ interface Sent {
 async function send(options: ServerOptions, sending: Sent): Promise<unknown> {
   const { path, method, body, headers, onText, timeoutMs = TIMEOUT_MS } = sending;
   const url = addressOf(options.server, path);
-  const credentials = await readCredentials(options);
+  const tls = await readCredentials(options);
   const limits = { silenceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX };
-  const answer = await sendToController({ url, credentials, method, body, headers, limits, onText }).catch(
-    (error: Error) => {
-      throw error instanceof BrokenAnswer ? brokenOff(url, error) : unreachable(url, error, options);
-    },
-  );
+  const answer = await sendToController({ url, tls, method, body, headers, limits, onText }).catch((error: Error) => {
+    throw error instanceof BrokenAnswer ? brokenOff(url, error) : unreachable(url, error, options);
+  });
   if (answer.body !== undefined || (onText !== undefined && answer.status === 200)) return answer.body;
   throw new RefusedRequest(`${url.pathname} answered ${answer.status}: ${answer.message}`, answer.status);
 }

@@ -2,7 +2,8 @@
 // authorities, proxies and ssh. Nothing of the user's or the system's configuration applies.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { hideSecrets, isLoopback, proxySecrets, readText } from '../base/http-request.ts';
+import { isLoopback } from '../base/http-request.ts';
+import { hideSecrets, proxySecrets, readSettingFile } from '../base/secrets.ts';
 import { reasonOf } from '../base/wording.ts';
 import type { RepositoryAccess, SecretPlace } from '../model/settings.ts';
 import type { RepositoryUrl } from './repository-url.ts';
@@ -189,7 +190,7 @@ async function readSecret(place: SecretPlace, setting: string): Promise<string> 
 
 async function readSetting(path: string, setting: string, bytesMax: number): Promise<string> {
   try {
-    return await readText(path, setting, bytesMax);
+    return (await readSettingFile(path, setting, bytesMax)).toString();
   } catch (error) {
     throw new GitError(reasonOf(error), { cause: error });
   }

@@ -1,7 +1,8 @@
 // Sends one POST to a service that is told something, within limits, and reads the head of its answer. Files of the settings are read for
 // each request, so that exchanged ones count at once. Redirects are not followed.
 import type { Clock } from '../base/clock.ts';
-import { type HttpHead, hideSecrets, proxySecrets, readText, requestHead } from '../base/http-request.ts';
+import { type HttpHead, sendRequest } from '../base/http-request.ts';
+import { hideSecrets, proxySecrets, readSettingFile } from '../base/secrets.ts';
 import { reasonOf } from '../base/wording.ts';
 
 const CALL_MS = 15_000;
@@ -40,14 +41,10 @@ export async function postOnce(options: PostOptions): Promise<HttpHead | { reado
   try {
     const { target, headers, body, secret } = await build();
     secrets.push(secret);
-    return await requestHead({
-      target,
-      headers,
-      body,
-      method: 'POST',
-      ca: caFile === null ? undefined : await readText(caFile, caSetting, CA_BYTES_MAX),
-      signal: AbortSignal.any([signal, late.signal]),
-    });
+    const tls = caFile === null ? {} : { ca: await readSettingFile(caFile, caSetting, CA_BYTES_MAX) };
+    const either = AbortSignal.any([signal, late.signal]);
+    const request = { url: target, headers, body, tls, usesProxy: true, bytesMax: 0, signal: either };
+    return await sendRequest({ ...request, method: 'POST' });
   } catch (error) {
     return { reason: hideSecrets(late.signal.aborted ? words : reasonOf(error), secrets) };
   } finally {

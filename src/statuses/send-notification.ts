@@ -2,7 +2,7 @@
 // The secret and the authorities are read for each request. No message holds the secret, or anything else that the subscriber says.
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { readText } from '../base/http-request.ts';
+import { readSecretFile } from '../base/secrets.ts';
 import type { NotificationRow } from '../model/rows.ts';
 import type { NotificationTarget } from '../model/settings.ts';
 import { type Posting, postOnce, waitMs } from './post-once.ts';
@@ -21,7 +21,6 @@ export interface Attempt {
 /** Sends one event. Never throws. */
 export type SendNotification = (id: string, event: NotificationRow, signal: AbortSignal) => Promise<Attempt>;
 
-const SECRET_BYTES_MAX = 1_024;
 /** Standard Webhooks 1.0.0: 24 to 64 random bytes in base64. */
 const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4}){8,22}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
 /** The body is at fault. */
@@ -83,7 +82,7 @@ function signedHeaders({ id, body, secret, now }: Signed): Readonly<Record<strin
 /** Resolves with the secret in base64. */
 async function readSecret(name: string, path: string): Promise<string> {
   const setting = `notifications: secretFile of ${name}`;
-  const [, secret] = SECRET.exec((await readText(path, setting, SECRET_BYTES_MAX)).replace(/\r?\n$/, '')) ?? [];
+  const [, secret] = SECRET.exec((await readSecretFile(path, setting)).toString()) ?? [];
   if (secret !== undefined) return secret;
   throw new Error(`${setting}, ${path}, has to hold "whsec_" and 24 to 64 bytes in base64, in one line`);
 }

@@ -1,6 +1,7 @@
 // Sends one commit status and tells what became of it. No message holds the token or anything else that the forge says.
 import type { Clock } from '../base/clock.ts';
-import { type HttpHead, readText } from '../base/http-request.ts';
+import type { HttpHead } from '../base/http-request.ts';
+import { readSecretFile } from '../base/secrets.ts';
 import type { StatusesSettings } from '../model/settings.ts';
 import { forgeRequest } from './forge-request.ts';
 import { type Posting, postOnce, waitMs } from './post-once.ts';
@@ -17,7 +18,6 @@ export type Delivery =
 /** Sends one status. Never throws. */
 export type SendStatus = (status: WantedStatus, signal: AbortSignal) => Promise<Delivery>;
 
-const TOKEN_BYTES_MAX = 64 * 1024;
 /** GitHub asks for it where its answer does not say how long its rate limit holds. */
 const RATE_LIMIT_WAIT_MS = 60_000;
 /** What cannot be in a header, or is no token. */
@@ -81,7 +81,7 @@ function reasonFor(code: number): string {
 }
 
 async function readToken(path: string): Promise<string> {
-  const token = (await readText(path, 'statuses.tokenFile', TOKEN_BYTES_MAX)).replace(/\r?\n$/, '');
+  const token = (await readSecretFile(path, 'statuses.tokenFile')).toString();
   if (!TOKEN.test(token)) throw new Error(`statuses.tokenFile ${path} holds no token: write it alone into one line`);
   return token;
 }

@@ -4,12 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../../base/listen.ts';
 import type { Logger } from '../../base/log.ts';
+import { readSecretFile, SecretFileError } from '../../base/secrets.ts';
 import { type LogThrottle, throttleLog } from '../../base/throttles.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { endBrokenRequest } from '../broken-request.ts';
 import { sendError } from '../errors.ts';
 import { sendEnvelope } from '../present.ts';
-import { readSecretFile, SecretFileError } from './secret-file.ts';
 import { checkSignature } from './signature.ts';
 
 interface WebhookOptions extends ListenAddress {
@@ -24,12 +24,13 @@ interface WebhookOptions extends ListenAddress {
 const MIB = 1024 * 1024;
 /** GitHub sends no larger ones. */
 const BODY_BYTES_MAX = 25 * MIB;
+const SETTING = 'webhook.secretFile';
 const POLL_PAUSE_MS = 1_000;
 
 /** Returns the listener, which answers from now on. Throws SecretFileError; also where the address is taken. */
 export async function createWebhook(options: WebhookOptions): Promise<Listening> {
   // Told at the start, and not by the first hook.
-  await readSecretFile(options.secretFile);
+  await readSecretFile(options.secretFile, SETTING);
   const polls = throttle(options.poll, { clock: options.clock, pauseMs: POLL_PAUSE_MS });
   const refusals = throttleLog(options.clock, (count) => options.log.warn({ count }, 'more hooks were refused'));
   const serve = serveHooks({ ...options, refusals }, () => polls.requestPoll());
@@ -100,7 +101,7 @@ async function secretIn({
   refusals,
 }: Pick<Hooks, 'secretFile' | 'log' | 'refusals'>): Promise<Buffer> {
   try {
-    return await readSecretFile(secretFile);
+    return await readSecretFile(secretFile, SETTING);
   } catch (error) {
     if (!(error instanceof SecretFileError)) throw error;
     refusals.log(() => log.error({ err: error }, 'no hook can be checked'));

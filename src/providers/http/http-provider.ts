@@ -1,22 +1,35 @@
 // A provider that sends every call as a signed POST to a service of one origin, and polls for the end of long work.
 // Signed, so that a service knows who sent it, and that it is unchanged. docs/providers.md is the contract for authors of services.
 import { createHmac } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
+import { type HttpAnswer, type HttpRequest, sendRequest } from '../../base/http-request.ts';
+import { readSecretFile, readSettingFile, SecretFileError } from '../../base/secrets.ts';
 import { quote, reasonOf } from '../../base/wording.ts';
 import type { Answer } from '../../model/call-result.ts';
 import type { ServiceSettings } from '../../model/settings.ts';
-import { AnswerError, readAnswer } from '../answer-json.ts';
+import { ANSWER_BYTES_MAX, AnswerError, readAnswer } from '../answer-json.ts';
 import { encodeCall } from '../call-json.ts';
 import { plainText } from '../plain-text.ts';
 import type { Provider } from '../provider.ts';
-import { ExchangeError, type HttpReply, type HttpRequest, sendRequest } from './send-request.ts';
 
 /** The service that is asked, and its clock. */
 export interface HttpOptions extends ServiceSettings {
   readonly clock: Clock;
 }
 
+/** There is no whole answer. */
+class ExchangeError extends Error {
+  override readonly name = 'ExchangeError';
+  /** False: no byte of the request was sent, so it has no effect. */
+  readonly isSent: boolean;
+
+  constructor(message: string, isSent: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.isSent = isSent;
+  }
+}
+
+const CA_BYTES_MAX = 4 * 1024 * 1024;
 const POLLS_MAX = 100_000;
 const POLL_SECONDS = 2;
 const POLL_SECONDS_MAX = 300;
@@ -41,7 +54,7 @@ export function createHttpProvider(options: HttpOptions): Provider {
 /** Returns the answer of a service to an input. Throws if it gives none, and the signal's reason if that ended it. */
 export async function askService(input: string, options: HttpOptions, signal: AbortSignal): Promise<Answer> {
   signal.throwIfAborted();
-  let reply: HttpReply;
+  let reply: HttpAnswer;
   const url = new URL(options.url);
   try {
     reply = await send({ method: 'POST', url, body: input }, options, signal);
@@ -58,7 +71,7 @@ interface Polling {
   readonly signal: AbortSignal;
 }
 
-async function poll(accepted: HttpReply, { url, options, signal }: Polling): Promise<Answer> {
+async function poll(accepted: HttpAnswer, { url, options, signal }: Polling): Promise<Answer> {
   let place = readLocation(accepted, url);
   let waitSeconds = retryAfter(accepted, options.clock);
   for (let polls = 0; polls < POLLS_MAX; polls += 1) {
@@ -73,9 +86,9 @@ async function poll(accepted: HttpReply, { url, options, signal }: Polling): Pro
 }
 
 /** Returns undefined if the service could not be reached: it is at work all the same. */
-async function pollOnce(url: URL, options: HttpOptions, signal: AbortSignal): Promise<HttpReply | undefined> {
+async function pollOnce(url: URL, options: HttpOptions, signal: AbortSignal): Promise<HttpAnswer | undefined> {
   try {
-    return await send({ method: 'GET', url, body: '' }, options, signal);
+    return await send({ method: 'GET', url }, options, signal);
   } catch (error) {
     if (error instanceof ExchangeError) return undefined;
     throw error;
@@ -86,32 +99,33 @@ async function send(
   { method, url, body }: Pick<HttpRequest, 'method' | 'url' | 'body'>,
   { secretFile, caFile, clock }: HttpOptions,
   signal: AbortSignal,
-): Promise<HttpReply> {
-  const secret = withoutNewline(await readSetting('secretFile', secretFile));
-  if (secret.length === 0)
-    throw new ExchangeError(`secretFile ${secretFile} is empty: write the secret into it`, false);
-  const ca = caFile === null ? undefined : (await readSetting('caFile', caFile)).toString('utf8');
-  const headers = {
-    ...{ accept: 'application/json', 'content-type': 'application/json' },
-    ...signatureHeaders({ method, url, body }, secret, clock.now()),
+): Promise<HttpAnswer> {
+  let isSent = false;
+  const onConnect = (): void => {
+    isSent = true;
   };
-  return await sendRequest({ method, url, body, headers, ca, signal });
-}
-
-async function readSetting(key: string, path: string): Promise<Buffer> {
   try {
-    return await readFile(path);
+    const secret = await readSecretFile(secretFile, 'secretFile');
+    const tls = caFile === null ? {} : { ca: await readSettingFile(caFile, 'caFile', CA_BYTES_MAX) };
+    const headers = {
+      ...{ accept: 'application/json', 'content-type': 'application/json' },
+      ...signatureHeaders({ method, url, body: body ?? '' }, secret, clock.now()),
+    };
+    return await sendRequest({ method, url, body, headers, tls, bytesMax: ANSWER_BYTES_MAX, onConnect, signal });
   } catch (error) {
-    throw new ExchangeError(`${key} cannot be read: ${reasonOf(error)}`, false, { cause: error });
+    signal.throwIfAborted();
+    throw new ExchangeError(whyNoAnswer(error, isSent, url), isSent, { cause: error });
   }
 }
 
-function withoutNewline(bytes: Buffer): Buffer {
-  return Buffer.from(bytes.toString('latin1').replace(/\r?\n$/, ''), 'latin1');
+function whyNoAnswer(error: unknown, isSent: boolean, { origin }: URL): string {
+  if (error instanceof SecretFileError) return error.message;
+  return `${isSent ? `the answer of ${origin} was lost` : `${origin} cannot be reached`}: ${reasonOf(error)}`;
 }
 
 /** An answer counts whatever the status. Without one, the status says whether the service may be at work. */
-function readReply({ status, body }: HttpReply, { origin }: URL, of: 'call' | 'poll' = 'call'): Answer {
+function readReply({ status, body: bytes }: HttpAnswer, { origin }: URL, of: 'call' | 'poll' = 'call'): Answer {
+  const body = bytes.toString();
   try {
     return readAnswer(body);
   } catch (error) {
@@ -132,7 +146,7 @@ function answerOnly(outcome: 'retryable' | 'failed', message: string): Answer {
 }
 
 /** Returns where to poll. Another origin would get signed requests that are not meant for it. */
-function readLocation({ headers: { location } }: HttpReply, url: URL): URL {
+function readLocation({ headers: { location } }: HttpAnswer, url: URL): URL {
   const place = URL.parse(location ?? '', url);
   if (location === undefined || place === null) throw new AnswerError('202 was answered without a "Location" to poll');
   if (place.origin !== url.origin) {
@@ -141,7 +155,7 @@ function readLocation({ headers: { location } }: HttpReply, url: URL): URL {
   return place;
 }
 
-function retryAfter({ headers }: HttpReply, clock: Clock): number {
+function retryAfter({ headers }: HttpAnswer, clock: Clock): number {
   const text = headers['retry-after'];
   if (text === undefined) return POLL_SECONDS;
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - clock.now()) / 1000;

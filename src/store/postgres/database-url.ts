@@ -1,8 +1,8 @@
 // Reads the URL of the database from where the settings have it, and what it says. Nothing that it throws shows the URL, which has the
 // password.
 import { X509Certificate } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
-import { whyUnusable } from '../../base/wording.ts';
+import { readSettingFile } from '../../base/secrets.ts';
+import { reasonOf } from '../../base/wording.ts';
 import type { DatabaseSettings } from '../../model/settings.ts';
 import { StoreError } from '../store-error.ts';
 import type { DatabaseAddress } from './postgres-error.ts';
@@ -55,11 +55,9 @@ async function readPlace(place: DatabaseSettings['url']): Promise<string> {
 
 async function readText(path: string, setting: string): Promise<string> {
   try {
-    const { size } = await stat(path);
-    if (size > FILE_BYTES_MAX) throw new Error(`it has ${size} bytes, and ${FILE_BYTES_MAX} are allowed`);
-    return await readFile(path, 'utf8');
+    return (await readSettingFile(path, setting, FILE_BYTES_MAX)).toString();
   } catch (error) {
-    throw new StoreError(`${setting} ${path} cannot be read: ${whyUnusable(error)}`, { cause: error });
+    throw new StoreError(reasonOf(error), { cause: error });
   }
 }
 

@@ -7,10 +7,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { SecretFileError } from '../../../src/api/webhook/secret-file.ts';
 import { createWebhook } from '../../../src/api/webhook/webhook.ts';
 import type { Listening } from '../../../src/base/listen.ts';
 import { createLog } from '../../../src/base/log.ts';
+import { SecretFileError } from '../../../src/base/secrets.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -243,7 +243,7 @@ describe('the secret', () => {
   });
 
   test.each<[string, () => Promise<void>, RegExp]>([
-    ['gone', () => rm(secretFile), /cannot be read: ENOENT/],
+    ['gone', () => rm(secretFile), /cannot be read: it is not there/],
     ['too large', () => writeFile(secretFile, 'x'.repeat(65_537)), /it has 65537 bytes/],
   ])('is looked at once at the start: %s', async (_, change, message) => {
     await change();
