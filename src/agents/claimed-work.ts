@@ -2,10 +2,8 @@
 // report at a start was cut off by the end of the proxy.
 
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';
 import { isMap, type JsonMap, parseJson } from '../model/json.ts';
 import { writeManagedFile } from './render/managed-file.ts';
@@ -25,17 +23,7 @@ export interface KeptClaim {
 }
 
 /** The claims of a proxy, which outlive it. */
-export type KeptClaims = Pick<ClaimedWork, 'list' | 'probe' | 'begin' | 'end' | 'forget'>;
-
-/** More than most records of claims have; a file takes a whole block of the disk. */
-const CLAIM_BYTES = 512;
-/** Room for what programs write. */
-const PROGRAMS_BYTES = 256 * 1024;
-
-/** No claim can be written: the disk is full, or read-only. */
-export class StorageError extends Error {
-  override readonly name = 'StorageError';
-}
+export type KeptClaims = Pick<ClaimedWork, 'list' | 'begin' | 'end' | 'forget'>;
 
 /** The claims of this proxy, in a directory of files. */
 export class ClaimedWork {
@@ -54,22 +42,6 @@ export class ClaimedWork {
       if (claim === undefined) rmSync(join(this.#directory, file), { force: true });
       return claim ?? [];
     });
-  }
-
-  /** Resolves if so many claims can be written now. Throws StorageError if not. */
-  async probe(count: number): Promise<void> {
-    const path = join(this.#directory, 'probe');
-    const paths = Array.from({ length: count }, (_, index) => `${path}-${index + 1}`);
-    try {
-      try {
-        for (const file of paths) writeFileSync(file, ' '.repeat(CLAIM_BYTES), { mode: 0o600 });
-        await writeSynced(path, ' '.repeat(PROGRAMS_BYTES));
-      } finally {
-        for (const file of [path, ...paths]) rmSync(file, { force: true });
-      }
-    } catch (error) {
-      throw new StorageError(`${path} cannot be written: ${reasonOf(error)}`, { cause: error });
-    }
   }
 
   /** Resolves with a new claim once it would survive a power cut. */
@@ -94,16 +66,6 @@ export class ClaimedWork {
   async #write({ id, lease, answer, file }: KeptClaim): Promise<void> {
     const place = { path: join(this.#directory, file), mode: 0o600, owner: null };
     await writeManagedFile(place, Buffer.from(JSON.stringify({ id, lease, answer })));
-  }
-}
-
-async function writeSynced(path: string, text: string): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
   }
 }
 

@@ -7,7 +7,7 @@ import { isMap, type JsonMap } from '../model/json.ts';
 import type { ProviderEntry, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { AgentAction, ClaimedAction } from './agent.ts';
 import { carryOut, retryable } from './claimed-run.ts';
-import { type KeptClaims, NO_FILE, StorageError } from './claimed-work.ts';
+import { type KeptClaims, NO_FILE } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 import { pauseMs, ReportDelivery } from './report-delivery.ts';
 
@@ -21,21 +21,6 @@ const CLAIM_TRIES = 4;
 const UNMATCHED_MAX = 1_000;
 /** How long the last reports may take when the proxy stops. */
 const LAST_REPORTS_MS = 5_000;
-
-/** Why nothing is taken for now, for the log: when it begins and when it has ended. */
-interface Failure {
-  readonly begun: string;
-  readonly ended: string;
-}
-
-const NO_ANSWER: Failure = {
-  begun: 'the controller does not answer; it is asked again',
-  ended: 'the controller answers again',
-};
-const NO_STORAGE: Failure = {
-  begun: 'claims cannot be recorded; none is taken until they can',
-  ended: 'claims can be recorded again',
-};
 
 /** The parts and limits of a proxy. */
 export interface ProxyAgentOptions {
@@ -104,35 +89,26 @@ export class ProxyAgent {
   }
 
   async #poll(): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock, log, describe } = this.#options;
     const { signal } = this.#draining;
-    let failure: Failure | undefined;
     for (let failures = 0; !signal.aborted; ) {
       try {
         const isBusy = !(await this.#takeSome());
-        if (failure !== undefined) log.info(failure.ended);
-        failure = undefined;
+        if (failures > 0) log.info('the controller answers again');
         failures = 0;
         // Nothing that was offered could be taken: it would be offered again at once.
         if (isBusy) await Promise.race([pause(clock, pauseMs(2, this.#options.random), signal), ...this.#runs.keys()]);
       } catch (error) {
         if (signal.aborted) return;
-        const before = failure;
-        failure = error instanceof StorageError ? NO_STORAGE : NO_ANSWER;
-        if (failure !== before) this.#logFailure(failure, error);
+        const reason = error instanceof Error ? describe(error) : String(error);
+        if (failures === 0) log.warn({ reason, err: error }, 'the controller does not answer; it is asked again');
         await pause(clock, pauseMs(failures, this.#options.random), signal);
         failures += 1;
       }
     }
   }
 
-  #logFailure({ begun }: Failure, error: unknown): void {
-    const { log, describe } = this.#options;
-    const reason = error instanceof Error && !(error instanceof StorageError) ? describe(error) : String(error);
-    log.warn({ reason, err: error }, begun);
-  }
-
-  /** Returns false if nothing can be taken at present. Throws StorageError if nothing can be recorded. */
+  /** Returns false if nothing can be taken at present. */
   async #takeSome(): Promise<boolean> {
     const { client, concurrency } = this.#options;
     const free = Math.min(LIMIT_MAX, concurrency - this.#runs.size);
@@ -140,8 +116,6 @@ export class ProxyAgent {
     const path = `/agent/actions?wait=${WAIT_SECONDS}&limit=${free}`;
     const answer = await client.send({ path, waitMs: WAIT_SECONDS * 1000, signal: this.#draining.signal });
     const offered = readOffered(answer);
-    // A claim that cannot be recorded is not begun, and would cost its server a try.
-    if (offered.length > 0) await this.#options.work.probe(offered.length);
     const claims = offered.flatMap((action) => this.#claimFor(action) ?? []);
     await Promise.all(claims);
     return offered.length === 0 || claims.length > 0;

@@ -1,8 +1,8 @@
 // The loop of a proxy against a controller of the test: which program gets a claimed action.
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { ClaimedWork, type KeptClaims, StorageError } from '../../src/agents/claimed-work.ts';
+import { ClaimedWork } from '../../src/agents/claimed-work.ts';
 import type { SentRequest } from '../../src/agents/controller-client.ts';
 import { ProxyAgent, type ProxyAgentOptions } from '../../src/agents/proxy-agent.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -21,9 +21,8 @@ function entryOf(size: string): ProviderSettings {
 }
 
 /** Offers a small server until it is claimed, answers its claim with `claimed`, and returns what comes of it. */
-async function agentWith(claimed: object, parts: Partial<Pick<ProxyAgentOptions, 'work' | 'log'>> = {}) {
+async function agentWith(claimed: object, parts: Partial<Pick<ProxyAgentOptions, 'work'>> = {}) {
   const called: string[] = [];
-  const paths: string[] = [];
   const reported = Promise.withResolvers<JsonMap>();
   let isClaimed = false;
   const offer = async (signal: AbortSignal | undefined): Promise<JsonMap> => {
@@ -31,7 +30,6 @@ async function agentWith(claimed: object, parts: Partial<Pick<ProxyAgentOptions,
     return { actions: [ACTION as unknown as JsonMap] };
   };
   const send = async ({ path, body = {}, signal }: SentRequest): Promise<JsonMap> => {
-    paths.push(path);
     if (path.startsWith('/agent/actions?')) return await offer(signal);
     isClaimed = true;
     if (path.endsWith('/report')) reported.resolve(body);
@@ -61,7 +59,7 @@ async function agentWith(claimed: object, parts: Partial<Pick<ProxyAgentOptions,
   });
   await agent.start();
   onTestFinished(() => agent.stop(0));
-  return { called, paths, reported: reported.promise };
+  return { called, reported: reported.promise };
 }
 
 async function carriedOut(claimed: object): Promise<{ readonly called: readonly string[]; readonly report: JsonMap }> {
@@ -80,38 +78,12 @@ it('runs no program where a commit has changed the action before the claim, and 
   expect(report).toMatchObject({ outcome: 'retryable', message: expect.stringContaining('small') });
 });
 
-it('claims nothing while its disk is full, says so, and goes on once there is room', async () => {
-  const full = new StorageError('ENOSPC: no space left on device, write');
-  const lines: string[] = [];
-  const log = createLog('info', { write: (line) => lines.push(JSON.parse(line).msg) });
-  const work = new ClaimedWork(join(temporaryDirectory(), 'claims'));
-  let isFull = true;
-  const probe = (count: number): Promise<void> => (isFull ? Promise.reject(full) : work.probe(count));
-  const kept: KeptClaims = {
-    ...{ list: () => work.list(), probe, forget: (claim) => work.forget(claim) },
-    ...{ begin: (claim) => work.begin(claim), end: (claim, answer) => work.end(claim, answer) },
-  };
-  const { called, paths, reported } = await agentWith(ACTION, { work: kept, log });
-  await expect.poll(() => paths.length, { timeout: 10_000 }).toBeGreaterThan(2);
-  expect(paths.filter((path) => !path.startsWith('/agent/actions?'))).toEqual([]);
-  expect(lines.filter((line) => line.startsWith('claims cannot be recorded'))).toHaveLength(1);
-  isFull = false;
-  expect(await reported).toMatchObject({ outcome: 'done' });
-  expect(called).toEqual(['small']);
-  await expect.poll(() => lines).toContain('claims can be recorded again');
-});
-
-it('finds out that its disk takes no claim, or not as many as it may take at once', async () => {
+it('reports an action whose claim cannot be recorded as to be tried again, and runs no program', async () => {
   const directory = join(temporaryDirectory(), 'claims');
   const work = new ClaimedWork(directory);
-  await work.probe(100);
-  expect(readdirSync(directory)).toEqual([]);
-  // Each claim is a file: there is room for 99 beside this one.
-  const inTheWay = join(directory, 'probe-100');
-  mkdirSync(inTheWay);
-  await work.probe(99);
-  await expect(work.probe(100)).rejects.toThrow(StorageError);
-  expect(readdirSync(directory)).toEqual(['probe-100']);
   rmSync(directory, { recursive: true });
-  await expect(work.probe(1)).rejects.toThrow(/probe cannot be written: ENOENT/);
+  const { called, reported } = await agentWith(ACTION, { work: Object.assign(work, { list: () => [] }) });
+  const message = expect.stringMatching(/^the proxy could not record it: .* cannot be written: it is not there$/);
+  expect(await reported).toMatchObject({ outcome: 'retryable', message });
+  expect(called).toEqual([]);
 });

@@ -205,7 +205,6 @@ export class SimulatedProxy {
     };
     return {
       list: () => [...kept.values()],
-      probe: () => Promise.resolve(),
       begin: (claim) => put({ ...claim, answer: null, file: `${this.#count++}` }),
       end: (claim, answer) => put({ ...claim, answer }),
       forget: ({ file }) => void kept.delete(file),
