@@ -1,10 +1,8 @@
-// Sends requests to the controller over TLS with the certificate of a proxy or node. Connections are kept; new ones use the
-// files as they are then, so that a renewed certificate needs no restart.
+// Sends requests to the controller over TLS with the certificate of a proxy or node. Connections are kept; once a file
+// changes, new requests use new connections, so that a renewed certificate needs no restart.
 import { readFile, stat } from 'node:fs/promises';
 import { Agent } from 'node:https';
-import { createSecureContext } from 'node:tls';
 import { type ControllerAnswer, sendToController } from '../base/controller-request.ts';
-import type { Logger } from '../base/log.ts';
 import { isMap, type JsonMap } from '../model/json.ts';
 import { plainText } from '../providers/plain-text.ts';
 import type { ProxyTlsFiles } from './load-proxy-settings.ts';
@@ -48,7 +46,6 @@ export interface TaggedBody {
 export interface ControllerClientOptions {
   readonly server: string;
   readonly tls: ProxyTlsFiles;
-  readonly log: Logger;
   /** How long the controller may be silent, beyond what it waits for actions; default: 30 s. */
   readonly silenceMs?: number;
   /** How long a request may take, beyond what it waits for actions; default: 2 minutes. */
@@ -59,8 +56,8 @@ export interface ControllerClientOptions {
 export class ControllerClient {
   readonly #options: ControllerClientOptions;
   #agent: Agent | undefined;
-  /** The files as the agent has them. */
-  #version = '';
+  /** When the files of the agent changed last. */
+  #changed = '';
 
   constructor(options: ControllerClientOptions) {
     this.#options = options;
@@ -98,36 +95,19 @@ export class ControllerClient {
     this.#agent?.destroy();
   }
 
-  /** Throws if the files cannot be used and none were used before. */
+  /** Returns an agent with the files of now. Throws if they cannot be read. */
   async #currentAgent(): Promise<Agent> {
-    const { tls, log } = this.#options;
-    try {
-      const version = await readVersion(tls);
-      if (this.#agent !== undefined && version === this.#version) return this.#agent;
-      const [cert, key, ca] = await Promise.all([tls.cert, tls.key, tls.ca].map((file) => readFile(file)));
-      const material = { cert, key, ca };
-      // Throws where they do not fit together, as in the middle of a renewal.
-      createSecureContext(material);
-      const before = this.#agent;
-      this.#agent = new Agent({ keepAlive: true, ...material });
-      this.#version = version;
-      if (before !== undefined) log.info('the certificate has changed; new connections use it');
-      // Requests under way keep their connections.
-      for (const socket of Object.values(before?.freeSockets ?? {}).flat()) socket?.destroy();
-      return this.#agent;
-    } catch (error) {
-      if (this.#agent === undefined) throw error;
-      log.warn({ err: error }, 'the changed certificate cannot be used yet; the one before is used on');
-      return this.#agent;
-    }
+    const { cert, key, ca } = this.#options.tls;
+    const files = [cert, key, ca];
+    const changed = (await Promise.all(files.map((file) => stat(file)))).map(({ mtimeMs }) => mtimeMs).join(' ');
+    if (this.#agent !== undefined && changed === this.#changed) return this.#agent;
+    const [certText, keyText, caText] = await Promise.all(files.map((file) => readFile(file)));
+    this.#agent = new Agent({ keepAlive: true, cert: certText, key: keyText, ca: caText });
+    this.#changed = changed;
+    return this.#agent;
   }
 }
 
 function refusalIn({ status, message }: ControllerAnswer): ControllerRefusal {
   return new ControllerRefusal(`the controller answered ${status}: ${plainText(message, MESSAGE_LENGTH_MAX)}`, status);
-}
-
-async function readVersion({ cert, key, ca }: ProxyTlsFiles): Promise<string> {
-  const files = await Promise.all([cert, key, ca].map((file) => stat(file)));
-  return files.map(({ ino, mtimeMs, size }) => `${ino} ${mtimeMs} ${size}`).join(' ');
 }

@@ -1,20 +1,16 @@
 // Sends reports until the controller has answered them: the line may be cut for as long as it likes. A report is kept on
-// disk until then; one that the controller refuses is of an action that it has given up.
+// disk until then; one that the controller refuses is logged, and not sent again.
 import { type Clock, pause } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { reasonOf } from '../base/wording.ts';
 import type { JsonMap } from '../model/json.ts';
-import { retryable } from './claimed-run.ts';
 import type { KeptClaim, KeptClaims } from './claimed-work.ts';
 import { type ControllerClient, ControllerRefusal } from './controller-client.ts';
 
 const PAUSE_FIRST_MS = 500;
 const PAUSE_MS_MAX = 30_000;
 
-/** The action is unknown, or was given up: the controller will never take a report of it. */
-const GIVEN_UP: readonly number[] = [404, 409];
-/** The controller will never take this report: it is malformed, or too large. */
-const REFUSED: readonly number[] = [400, 413];
+/** The controller will never accept this report: the action is unknown or was given up, or the report is malformed or too large. */
+const REFUSED: readonly number[] = [400, 404, 409, 413];
 
 /** The parts that send reports. */
 export interface ReportDeliveryOptions {
@@ -56,16 +52,12 @@ export class ReportDelivery {
 
   async #deliver(kept: KeptClaim): Promise<void> {
     const { signal } = this.#stopped;
-    let report = kept;
     for (let failures = 0; !signal.aborted; failures += 1) {
-      const refusal = await this.#send(report, failures);
-      if (refusal === undefined || (refusal !== '' && report !== kept)) {
+      if (await this.#send(kept, failures)) {
         await this.#forget(kept);
         return;
       }
-      // Without any report, it would not be known before its deadline.
-      if (refusal !== '') report = { ...kept, answer: retryable(`the report of its end was refused: ${refusal}`) };
-      else await pause(this.#options.clock, pauseMs(failures, this.#options.random), signal);
+      await pause(this.#options.clock, pauseMs(failures, this.#options.random), signal);
     }
   }
 
@@ -85,8 +77,8 @@ export class ReportDelivery {
     }
   }
 
-  /** Returns undefined once it is over; why it was refused, if it was; else an empty text: it is to be sent again. */
-  async #send({ id, lease, answer }: KeptClaim, failures: number): Promise<string | undefined> {
+  /** Returns true if the controller has answered, and false if the report is to be sent again. */
+  async #send({ id, lease, answer }: KeptClaim, failures: number): Promise<boolean> {
     const { client, log } = this.#options;
     const body: JsonMap = { ...(answer as unknown as JsonMap), lease };
     try {
@@ -97,20 +89,15 @@ export class ReportDelivery {
       });
       // Checks repeat for ever.
       log[id.endsWith('.check') ? 'debug' : 'info']({ action: id, outcome: answer?.outcome }, 'reported');
-      return undefined;
+      return true;
     } catch (error) {
-      if (this.#stopped.signal.aborted) return '';
-      const status = error instanceof ControllerRefusal ? error.status : 0;
-      if (GIVEN_UP.includes(status)) {
-        log.warn({ action: id, err: error }, 'the report is not wanted; the controller has given the action up');
-        return undefined;
-      }
-      if (REFUSED.includes(status)) {
-        log.error({ action: id, err: error }, 'the controller refuses the report; it is told that it did');
-        return reasonOf(error);
+      if (this.#stopped.signal.aborted) return false;
+      if (error instanceof ControllerRefusal && REFUSED.includes(error.status)) {
+        log.warn({ action: id, err: error }, 'the controller refuses the report; it is not sent again');
+        return true;
       }
       if (failures === 0) log.warn({ action: id, err: error }, 'the report could not be sent; it is sent again');
-      return '';
+      return false;
     }
   }
 }

@@ -38,7 +38,7 @@ export async function startProxy(
     return createExecProvider({ ...entry, runner, log });
   };
   const registry = opened.adopt(createProviderRegistry(settings.providers, make), (it) => it.close());
-  const client = opened.adopt(new ControllerClient({ ...settings, log }), (it) => it.close());
+  const client = opened.adopt(new ControllerClient(settings), (it) => it.close());
   const work = new ClaimedWork(join(directory, 'claims'));
   const hasEnded = (action: string): boolean => [...runner.ended.values()].some((call) => call.action === action);
   const agent = new ProxyAgent({ client, work, registry, concurrency, hasEnded, clock, log, describe });

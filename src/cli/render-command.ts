@@ -65,8 +65,8 @@ async function render({ config, once, noop, stopWithInput }: Options): Promise<v
 }
 
 /** Keeps and confirms nothing, and takes no lock. */
-async function printChanges(settings: RenderSettings, { log, describe }: RendererOptions): Promise<void> {
-  const client = new ControllerClient({ ...settings, log });
+async function printChanges(settings: RenderSettings, { describe }: RendererOptions): Promise<void> {
+  const client = new ControllerClient(settings);
   const reading = client.read({ path: `/hiera/${encodeURIComponent(settings.node)}/` }, undefined);
   const record = await reading.catch(describe).finally(() => client.close());
   if (typeof record === 'string') throw new CommandFailure(record);

@@ -33,8 +33,7 @@ it('reports the largest answer that a program may give', async () => {
   const files = { cert: join(folder, 'crt'), key: join(folder, 'key'), ca: join(folder, 'ca') };
   const texts = { cert: identities.proxy.cert, key: identities.proxy.key, ca: tls.ca };
   for (const name of ['cert', 'key', 'ca'] as const) writeFileSync(files[name], String(texts[name]));
-  const log = createLog('silent');
-  const client = new ControllerClient({ server: `https://127.0.0.1:${api.port}`, tls: files, log });
+  const client = new ControllerClient({ server: `https://127.0.0.1:${api.port}`, tls: files });
   // Values of 60,000 letters, and a last one that fills the answer to its last byte.
   const observed = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`p${index}`, 'ü'.repeat(30_000)]));
   const room =
@@ -48,26 +47,10 @@ it('reports the largest answer that a program may give', async () => {
   await api.close();
 });
 
-it('tells the controller that it has refused a report, and why', async () => {
-  const bodies: unknown[] = [];
-  const lines = await deliver(readAnswer('{ "outcome": "done" }'), async ({ body }) => {
-    bodies.push(body);
-    if (bodies.length === 1) throw new ControllerRefusal('the controller answered 413: The body is too large', 413);
-    return {};
-  });
-  const message = 'the report of its end was refused: the controller answered 413: The body is too large';
-  expect(bodies).toMatchObject([{ outcome: 'done' }, { outcome: 'retryable', message, lease: LEASE }]);
-  expect(lines).toEqual(['the controller refuses the report; it is told that it did', 'reported']);
-});
-
-it.each([
-  [400, 'the controller refuses the report; it is told that it did', 2],
-  [409, 'the report is not wanted; the controller has given the action up', 1],
-])('sends no report for ever: %s', async (status, line, times) => {
-  const lines = await deliver(readAnswer('{ "outcome": "done" }'), () =>
-    Promise.reject(new ControllerRefusal('no', status)),
-  );
-  expect(lines).toEqual(Array(times).fill(line));
+it.each([400, 404, 409, 413])('sends no report again that is refused with %d', async (status) => {
+  const refusal = new ControllerRefusal(`the controller answered ${status}`, status);
+  const lines = await deliver(readAnswer('{ "outcome": "done" }'), () => Promise.reject(refusal));
+  expect(lines).toEqual(['the controller refuses the report; it is not sent again']);
 });
 
 it('lives on where the claim of an accepted report cannot be removed, and removes it once it can', async () => {

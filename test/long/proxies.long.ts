@@ -29,7 +29,7 @@ it('a line that is cut beyond the deadline: the late report is refused, a check 
   expect(callsIn(scene)).toHaveLength(4);
   scene.relay.mend();
   await expect.poll(scene.states, LONG).toEqual(allDone(2));
-  await proxy.logged('the report is not wanted; the controller has given the action up');
+  await proxy.logged('the controller refuses the report; it is not sent again');
   for (const course of Object.values(courses(scene))) expect(course).toEqual(ONCE);
 });
 

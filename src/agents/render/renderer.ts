@@ -92,7 +92,7 @@ export class Renderer {
     this.#options = options;
     this.#runner = runner;
     this.#opened = opened;
-    this.#client = opened.adopt(new ControllerClient({ ...settings, log: options.log }), (it) => it.close());
+    this.#client = opened.adopt(new ControllerClient(settings), (it) => it.close());
   }
 
   /**
