@@ -5,14 +5,12 @@ import type { DesiredState } from '../../desired/desired-state.ts';
 import { nodeOf } from '../../desired/node-records.ts';
 import type { Unit } from '../../desired/unit.ts';
 import { addressOf, instanceAddress, nameAt } from '../../model/address.ts';
-import { below } from '../../model/entry.ts';
 import { emptyMap, fieldOf, isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
-import { keyLengthFault, textLengthFault } from '../../model/keys.ts';
 import { isFullAdministrator } from '../../model/least-rights.ts';
 import { isPlainTypeName, kindOf, nameFault, type PlainTypeName, ROLES } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial, serialFault } from '../../model/serial.ts';
-import { type ErrorDetail, ServiceError } from '../../model/service-error.ts';
+import { ServiceError } from '../../model/service-error.ts';
 import type { Draft, FileEdit } from './draft.ts';
 import { editObjectFile, fileOf, writtenIn } from './object-file.ts';
 
@@ -21,7 +19,6 @@ const NOT_IN_FILES: ReadonlySet<string> = new Set(['resources', 'force']);
 
 /** Returns the draft that makes an instance, or replaces it where `force` allows that. */
 export function putInstanceDraft(name: string, body: JsonMap, { force }: { readonly force: boolean }): Draft {
-  requireLengths(body);
   requireName(name, 'a stack instance');
   requireAgreement(body, { name, type: 'stack-instance' });
   const address = instanceAddress(name);
@@ -71,7 +68,6 @@ export function deleteInstanceDraft(name: string, isTerminating: () => boolean):
 
 /** Returns the draft that makes or replaces a template or an object below `types/`. */
 export function putObjectDraft(type: PlainTypeName | 'stack-template', body: JsonMap): Draft {
-  requireLengths(body);
   const name = textField(body, 'name') ?? missing('name');
   requireName(name, `${/^[aeiou]/.test(type) ? 'an' : 'a'} ${kindOf(type)}`);
   requireAgreement(body, { name, type });
@@ -112,7 +108,6 @@ export function deleteObjectDraft(type: PlainTypeName | 'stack-template', name: 
 
 /** Returns the draft that registers a client, or changes the given fields of one, at the word of `by`. */
 export function putClientDraft(body: JsonMap, by?: Client): Draft {
-  requireLengths(body);
   const given = textField(body, 'serial') ?? missing('serial');
   const serial = serialOf(given);
   const name = textField(body, 'name');
@@ -160,7 +155,6 @@ export function deleteClientDraft(given: string, by?: Client): Draft {
 
 /** Returns the draft that replaces the tree. */
 export function putTreeDraft(body: Json): Draft {
-  requireLengths(body);
   if (!isMap(body)) throw new ServiceError('invalid_input', 'The body has to be a tree node: a JSON object');
   return {
     address: 'tree',
@@ -272,45 +266,4 @@ function without(body: JsonMap, names: ReadonlySet<string>): JsonMap {
   const kept = emptyMap<Json>();
   for (const [name, value] of Object.entries(body)) if (!names.has(name)) kept[name] = value;
   return kept;
-}
-
-/** The number of faults that are reported. */
-const FAULTS_MAX = 20;
-
-interface Part {
-  readonly value: Json;
-  readonly pointer: string;
-}
-
-/** Throws `invalid_input`, with at most 20 details, for a body with a key or text that is longer than a file may hold. */
-export function requireLengths(body: Json): void {
-  const faults = faultsIn(body);
-  const [first] = faults;
-  if (first !== undefined) throw new ServiceError('invalid_input', first.message, faults);
-}
-
-function faultsIn(body: Json): readonly ErrorDetail[] {
-  const faults: ErrorDetail[] = [];
-  const left: Part[] = [{ value: body, pointer: '' }];
-  for (let part = left.pop(); part !== undefined && faults.length < FAULTS_MAX; part = left.pop()) {
-    const message = faultOf(part);
-    if (message !== undefined) faults.push({ pointer: part.pointer, message });
-    else for (const inside of visitParts(part, faults)) left.push(inside);
-  }
-  return faults;
-}
-
-function faultOf({ value }: Part): string | undefined {
-  const fault = typeof value === 'string' ? textLengthFault(value) : undefined;
-  return fault === undefined ? undefined : `This text ${fault}`;
-}
-
-/** A key that is too long is reported where its map stands: a pointer with it would be as long. */
-function* visitParts({ value, pointer }: Part, faults: ErrorDetail[]): Generator<Part> {
-  if (value === null || typeof value !== 'object') return;
-  for (const [key, inside] of Object.entries(value)) {
-    const fault = keyLengthFault(key);
-    if (fault === undefined) yield { value: inside, pointer: below(pointer, key) };
-    else if (faults.length < FAULTS_MAX) faults.push({ pointer, message: `The key ${quote(key)} ${fault}` });
-  }
 }

@@ -1,11 +1,12 @@
 // Turns a body of the interface into the text of its file: an edit of the present file, or a new file.
+import { quote } from '../../base/wording.ts';
 import type { Catalog, FileEntry, FileType } from '../../catalog/catalog.ts';
 import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { parseYaml, type YamlDocument } from '../../catalog/yaml.ts';
 import { entryAtAddress } from '../../desired/tracked-reads.ts';
 import { below } from '../../model/entry.ts';
 import { isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
-import { isWellFormed } from '../../model/keys.ts';
+import { isWellFormed, keyLengthFault, textLengthFault } from '../../model/keys.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
 import { type FlowStyle, flowText, writeYaml } from '../../yaml-edit/write-yaml.ts';
@@ -104,16 +105,25 @@ function requireWritable(fields: JsonMap): void {
 
 function faultIn(value: Json, pointer: string, depth: number): readonly [pointer: string, message: string] | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [pointer, 'is a number that is too large'];
-  if (typeof value === 'string') return isWellFormed(value) ? undefined : [pointer, NO_TEXT];
+  if (typeof value === 'string') {
+    const fault = isWellFormed(value) ? textLengthFault(value) : NO_TEXT;
+    return fault === undefined ? undefined : [pointer, fault];
+  }
   if (typeof value !== 'object' || value === null) return undefined;
   if (depth > DEPTH_MAX) return ['', `has more than ${DEPTH_MAX} objects and lists inside one another`];
   for (const [key, one] of isMap(value) ? Object.entries(value) : value.entries()) {
-    const fault = isWellFormed(String(key))
-      ? faultIn(one, below(pointer, key), depth + 1)
-      : ([pointer, NO_TEXT] as const);
+    // A pointer with a long key would be as long.
+    const ofKey = keyFault(String(key));
+    const fault = ofKey === undefined ? faultIn(one, below(pointer, key), depth + 1) : ([pointer, ofKey] as const);
     if (fault !== undefined) return fault;
   }
   return undefined;
+}
+
+function keyFault(key: string): string | undefined {
+  if (!isWellFormed(key)) return NO_TEXT;
+  const fault = keyLengthFault(key);
+  return fault === undefined ? undefined : `holds the key ${quote(key)}, which ${fault}`;
 }
 
 const NO_TEXT = 'holds NUL or half of a surrogate pair, which are no characters';
