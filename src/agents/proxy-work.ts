@@ -4,7 +4,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { momentOf } from '../base/wording.ts';
 import { fitsProxy } from '../machine/responsibility.ts';
 import type { Answer } from '../model/call-result.ts';
@@ -69,7 +69,7 @@ export class ProxyWork {
   readonly #options: ProxyWorkOptions;
   readonly #provider: PulledProvider;
   readonly #reports: ProxyReports;
-  readonly #errors: RepeatedErrors;
+  readonly #logOnceAMinute: LogOnceAMinute;
   /** By server. */
   readonly #claims = new Map<string, CurrentClaim>();
   /** When the proxy of the last call of each server was last heard of. */
@@ -80,7 +80,7 @@ export class ProxyWork {
     this.#options = options;
     this.#provider = options.entry.provider;
     this.#reports = new ProxyReports(options.clock);
-    this.#errors = new RepeatedErrors(options.clock);
+    this.#logOnceAMinute = logOnceAMinute(options.clock);
     options.reconciler.watchCalls({
       ended: (server, isAnswered) => this.#ended(server, isAnswered),
       concluded: (server) => this.#reports.passed(server),
@@ -275,9 +275,9 @@ export class ProxyWork {
     const signs = unknownActionSign(id, PROXIED, reconciler.earlierSources);
     if (signs.length === 0) return;
     ledger.commit(signs).catch((error) => {
-      const told = this.#errors.fieldsToLog(error);
+      const repeats = this.#logOnceAMinute(error);
       const text = 'an action of an earlier controller could not be noted';
-      if (told) log.error({ err: error, action: id, ...told }, text);
+      if (repeats) log.error({ err: error, action: id, ...repeats }, text);
     });
   }
 }

@@ -7,9 +7,9 @@ import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Asker } from '../base/shares.ts';
-import { countLog } from '../base/throttles.ts';
 import { haveSameRights, withReads } from '../model/least-rights.ts';
 import type { Client, ReadScope } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
@@ -61,7 +61,7 @@ const clients = new WeakMap<IncomingMessage, Client>();
 const unrecorded = new WeakSet<IncomingMessage>();
 /** What the requests of a connection were let in by, and are judged by again. */
 const judges = new WeakMap<Socket, AuthenticateOptions>();
-const overShares = new WeakMap<Logger, ReturnType<typeof countLog>>();
+const overShares = new WeakMap<Logger, LogOnceAMinute>();
 
 /** A step that a request passes, or ends at. */
 export type RequestStep = (
@@ -179,12 +179,11 @@ export function logOverShare({ socket }: IncomingMessage, reason: string): void 
   if (options === undefined) return;
   const { log, clock, reader } = options;
   const { serial } = identifyPeer(socket);
-  const countRefused = overShares.get(log) ?? countLog(clock);
-  overShares.set(log, countRefused);
+  const logOnce = overShares.get(log) ?? logOnceAMinute(clock);
+  overShares.set(log, logOnce);
   const client = reader.registered(serial)?.name ?? null;
-  countRefused(`${serial} ${reason}`, (count) =>
-    log.warn({ client, serial, reason, count }, 'a client is over its share'),
-  );
+  const repeats = logOnce(`${serial} ${reason}`);
+  if (repeats) log.warn({ client, serial, reason, ...repeats }, 'a client is over its share');
 }
 
 /** Returns the client that sent a request which `authenticate` let pass. */

@@ -10,8 +10,8 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { type ConnectionLimits, Connections, type OpenConnection } from '../base/connections.ts';
 import { type ListenAddress, listenOn } from '../base/listen.ts';
 import type { Logger } from '../base/log.ts';
+import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { throttleLog } from '../base/throttles.ts';
 import { endBrokenRequest } from './broken-request.ts';
 import { clientTurns } from './client-turns.ts';
 import { readPeer } from './peer.ts';
@@ -93,8 +93,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     requireHostHeader: false,
   });
   server.timeout = limits.stallMs;
-  const refusals = logRefusals(server, options, () => trust);
-  refuseAuthorities(server, refusals.refused);
+  const refused = logRefusals(server, options, () => trust);
+  refuseAuthorities(server, refused);
   const handOn = (response: ServerResponse, connection: OpenConnection): void => {
     clientTurns.inTurn(connection.client ?? '', () => {
       if (response.destroyed) return;
@@ -122,7 +122,6 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       connections.renewAll();
     },
     async close() {
-      refusals.stop();
       await close(server, connections, limits.closeMs);
     },
   };
@@ -139,24 +138,22 @@ interface SignedNames {
   readonly serial?: string | undefined;
 }
 
-interface Refusals {
-  /** Logs that a connection is refused. */
-  refused(socket: Socket, reason: string): void;
-  stop(): void;
-}
+/** Logs that a connection is refused. */
+type Refused = (socket: Socket, reason: string) => void;
 
 /** Any host on the network can cause refusals, so the lines are throttled. */
 function logRefusals(
   server: Server,
   { audit, log, metrics, clock = systemClock }: ListenerOptions,
   trust: () => Trust,
-): Refusals {
-  const throttle = throttleLog(clock, (count) => log.warn({ count }, 'more connections were refused'));
+): Refused {
+  const logOnce = logOnceAMinute(clock);
   const presented = keepPresented(server);
   function refused(socket: Socket, reason: string): void {
     const remote = remoteOf(socket);
     const { subject, serial } = signedNames(presented.get(socket), trust());
-    throttle.log(() => log.warn({ reason, remote, subject, serial }, 'connection refused'));
+    const repeats = logOnce(`${reason} ${remote} ${serial}`);
+    if (repeats) log.warn({ reason, remote, subject, serial, ...repeats }, 'connection refused');
     const isOfCertificate = ('authorizationError' in socket && socket.authorizationError) || /CERTIFICATE/.test(reason);
     if (isOfCertificate) metrics?.count('treeline_refused_certificates_total', { reason });
     if (isOfCertificate) audit?.record({ kind: 'certificate', decision: 'refused', serial, reason, remote });
@@ -165,7 +162,7 @@ function logRefusals(
   server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     refused(socket, String(socket.authorizationError ?? error.code ?? error.message));
   });
-  return { refused, stop: throttle.stop };
+  return refused;
 }
 
 /**
@@ -206,7 +203,7 @@ function remoteOf(socket: Socket & { readonly _parent?: Socket | null }): string
  * Refuses certificates that may sign others: an authority is no client. OpenSSL lets one in that has no key usage, and
  * its holder could become any client that is registered without a fingerprint.
  */
-function refuseAuthorities(server: Server, refused: Refusals['refused']): void {
+function refuseAuthorities(server: Server, refused: Refused): void {
   server.prependListener('secureConnection', (socket) => {
     if (socket.getPeerX509Certificate()?.ca !== true) return;
     refused(socket, 'CERTIFICATE_OF_AN_AUTHORITY');

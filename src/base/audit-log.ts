@@ -14,22 +14,14 @@ import {
 } from 'node:fs';
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
-import { type LogThrottle, throttleLog } from './throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from './log-once-a-minute.ts';
 import { momentOf, visible, whyUnusable } from './wording.ts';
 
-/** What a line tells of. */
-export type AuditKind = keyof typeof THROTTLED;
+/** The kinds of which whoever reaches the listener can cause any number of lines. Each line of them is written once a minute. */
+type ThrottledKind = 'certificate' | 'permission';
 
-/** True for kinds that whoever reaches the listener can cause as often as he likes. No other line is ever left out. */
-const THROTTLED = {
-  certificate: true,
-  permission: true,
-  write: false,
-  operation: false,
-  approval: false,
-  delete: false,
-  replacement: false,
-} as const;
+/** The kind of a line. */
+export type AuditKind = ThrottledKind | 'write' | 'operation' | 'approval' | 'delete' | 'replacement';
 
 /** A line, but for its time and the replica that writes it. Fields of which nothing is known are left out. docs/operations.md, the audit log. */
 export interface AuditEntry {
@@ -80,15 +72,13 @@ interface AuditLogOptions {
 const TEXT_MAX = 1_000;
 const MODE = 0o640;
 const FLAGS = constants.O_RDWR | constants.O_APPEND;
-/** Of a kind that is throttled. */
-const LIMITS = { linesMax: 5, intervalMs: 1_000 };
 const SYNC_MS = 1_000;
 const RETRY_MS = 5_000;
 
 /** Appends to the file of the audit log. */
 export class AuditLog {
   readonly #options: AuditLogOptions;
-  readonly #throttles = new Map<AuditKind, LogThrottle>();
+  readonly #logOnce: Readonly<Record<ThrottledKind, LogOnceAMinute>>;
   #file: number | undefined;
   /** Being written to the disk by another thread: it is closed only after that. */
   #syncing: number | undefined;
@@ -102,6 +92,8 @@ export class AuditLog {
   /** Opens the file. Where that fails, it is tried again with each line, and every few seconds. */
   constructor(options: AuditLogOptions) {
     this.#options = options;
+    const { clock } = options;
+    this.#logOnce = { certificate: logOnceAMinute(clock), permission: logOnceAMinute(clock) };
     this.reopen();
   }
 
@@ -114,9 +106,13 @@ export class AuditLog {
 
   /** Writes a line; it is with the operating system on return. Never throws. */
   record(entry: AuditEntry): void {
-    const { kind } = entry;
-    if (THROTTLED[kind]) this.#throttleOf(kind).log(() => this.#append(entry));
-    else this.#append(entry);
+    const { kind, request: _, ...rest } = entry;
+    if (kind !== 'certificate' && kind !== 'permission') {
+      this.#append(entry);
+      return;
+    }
+    const repeats = this.#logOnce[kind](JSON.stringify(rest));
+    if (repeats) this.#append({ ...entry, ...repeats });
   }
 
   /** Closes the file and opens the one that has its name now. */
@@ -130,9 +126,8 @@ export class AuditLog {
     }
   }
 
-  /** Writes what is counted, has everything on the disk, and closes the file. */
+  /** Has everything on the disk, and closes the file. */
   close(): void {
-    for (const throttle of this.#throttles.values()) throttle.stop();
     this.#cancelSync?.();
     this.#cancelRetry?.();
     try {
@@ -143,16 +138,7 @@ export class AuditLog {
     }
   }
 
-  #throttleOf(kind: AuditKind): LogThrottle {
-    const known = this.#throttles.get(kind);
-    if (known !== undefined) return known;
-    const summarize = (count: number): void => this.#append({ kind, decision: 'refused', count });
-    const throttle = throttleLog(this.#options.clock, summarize, LIMITS);
-    this.#throttles.set(kind, throttle);
-    return throttle;
-  }
-
-  #append(entry: AuditEntry & { readonly count?: number }): void {
+  #append(entry: AuditEntry & { readonly repeated?: number | undefined }): void {
     const line = this.#lineOf(entry);
     try {
       this.#write(this.#lostCount === 0 ? line : `${this.#lostLine()}${line}`);

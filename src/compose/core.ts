@@ -5,8 +5,8 @@ import { ProxyWork } from '../agents/proxy-work.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { keepNewest } from '../base/lists.ts';
+import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
 import type { Safety } from '../desired/admit.ts';
 import {
   activeRecords,
@@ -299,13 +299,13 @@ function wireReconciler(
 
 /** Returns the history of the local copy. Where that cannot be read, an explanation has no commits. */
 function openHistory({ source, log, clock }: Pick<OutsideParts, 'source' | 'log' | 'clock'>): FileHistory {
-  const errors = new RepeatedErrors(clock);
+  const logOnce = logOnceAMinute(clock);
   return createFileHistory(async (...search) => {
     try {
       return await source.lastChanges(...search);
     } catch (error) {
-      const told = errors.fieldsToLog(error);
-      if (told) log.warn({ err: error, ...told }, 'the history of files cannot be read');
+      const repeats = logOnce(error);
+      if (repeats) log.warn({ err: error, ...repeats }, 'the history of files cannot be read');
       return undefined;
     }
   });

@@ -5,7 +5,7 @@ import { carryOutForwarded } from '../api/carry-out.ts';
 import { clientTurns } from '../api/client-turns.ts';
 import { dashboardAddress } from '../api/page/dashboard.ts';
 import { invariant } from '../base/invariant.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
+import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
 import { showAllWritten } from '../follow/standby-follower.ts';
 import { answerIn } from '../providers/answer-json.ts';
@@ -119,13 +119,13 @@ function keepRecording(
   record: () => Promise<void>,
   { failure, clock, log }: Pick<RoleParts, 'clock' | 'log'> & { readonly failure: string },
 ): WokenLoop {
-  const errors = new RepeatedErrors(clock);
+  const logOnce = logOnceAMinute(clock);
   const work = async (): Promise<false> => {
     try {
       await record();
     } catch (error) {
-      const told = errors.fieldsToLog(error);
-      if (told) log.warn({ err: error, ...told }, failure);
+      const repeats = logOnce(error);
+      if (repeats) log.warn({ err: error, ...repeats }, failure);
     }
     return false;
   };

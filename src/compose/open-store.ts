@@ -3,7 +3,7 @@
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
+import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { reasonOf } from '../base/wording.ts';
 import type { DatabaseSettings, Settings } from '../model/settings.ts';
 import { refuseNetwork } from '../store/database.ts';
@@ -176,7 +176,7 @@ async function untilUsable<Result>(
   { log, clock, waitsFor }: Pick<OpeningParts, 'log' | 'clock' | 'waitsFor'>,
   open: () => Promise<Result>,
 ): Promise<Result> {
-  const errors = new RepeatedErrors(clock);
+  const logOnce = logOnceAMinute(clock);
   for (let isFirst = true; ; isFirst = false) {
     try {
       const result = await open();
@@ -186,8 +186,8 @@ async function untilUsable<Result>(
       if (!mayPass(error)) throw error;
       const reason = reasonOf(error);
       waitsFor?.(reason);
-      const told = errors.fieldsToLog(error);
-      if (told !== undefined) log.warn({ reason, ...told }, 'the store cannot be used yet; it is tried again');
+      const repeats = logOnce(error);
+      if (repeats !== undefined) log.warn({ reason, ...repeats }, 'the store cannot be used yet; it is tried again');
       await pause(clock, RETRY_MS);
     }
   }

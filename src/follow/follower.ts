@@ -2,7 +2,7 @@
 // branch-poll.ts does one poll.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../base/log.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
@@ -35,9 +35,9 @@ export class Follower {
   readonly #options: FollowerOptions;
   readonly #queue: KeyedQueue;
   readonly #branch: BranchPoll;
-  readonly #errors: RepeatedErrors;
+  readonly #logOnceAMinute: LogOnceAMinute;
   /** Those of pushed commits: a poll follows, and tells by itself what is wrong. */
-  readonly #pushErrors: RepeatedErrors;
+  readonly #logPushOnceAMinute: LogOnceAMinute;
   readonly #arrivals: Arrivals;
   readonly #pushes = new OwnPushes();
   /** The newest commit that this process has pushed; undefined once following it has begun. */
@@ -55,8 +55,8 @@ export class Follower {
     this.#options = options;
     this.#unread = { since: momentOf(clock.now()), sinceStart: true };
     this.#branch = new BranchPoll({ ...options, pushes: this.#pushes, signal: this.#stopping.signal });
-    this.#errors = new RepeatedErrors(clock);
-    this.#pushErrors = new RepeatedErrors(clock);
+    this.#logOnceAMinute = logOnceAMinute(clock);
+    this.#logPushOnceAMinute = logOnceAMinute(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
     this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: (name) => this.#handle(name) });
     reviews.listen(() => this.poll());
@@ -155,8 +155,9 @@ export class Follower {
       const wasRead = error instanceof Error && error.name === 'StoreError';
       this.#unread = wasRead ? undefined : (this.#unread ?? { since: momentOf(this.#options.clock.now()) });
       this.failure = this.#unread && { reason, ...this.#unread };
-      const told = this.#options.leads?.() === false ? undefined : this.#errors.fieldsToLog(error);
-      if (told) log.error({ err: error, ...told }, 'the repository could not be followed; everything stays as it is');
+      const repeats = this.#options.leads?.() === false ? undefined : this.#logOnceAMinute(error);
+      if (repeats)
+        log.error({ err: error, ...repeats }, 'the repository could not be followed; everything stays as it is');
       this.#queue.addAfter(BRANCH, Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** this.#failures));
       this.#failures += 1;
     }
@@ -170,9 +171,9 @@ export class Follower {
     try {
       await this.#branch.followPushed(pushed, poll);
     } catch (error) {
-      const told = this.#options.leads?.() === false ? undefined : this.#pushErrors.fieldsToLog(error);
-      const fields = { err: error, commit: pushed.commit, ...told };
-      if (told) poll.log.warn(fields, 'the pushed commit could not be followed at once; polling');
+      const repeats = this.#options.leads?.() === false ? undefined : this.#logPushOnceAMinute(error);
+      const fields = { err: error, commit: pushed.commit, ...repeats };
+      if (repeats) poll.log.warn(fields, 'the pushed commit could not be followed at once; polling');
     }
     if (this.#arrivals.pushed(pushed.commit)) this.poll();
   }

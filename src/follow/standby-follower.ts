@@ -5,7 +5,7 @@
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { momentOf, reasonOf } from '../base/wording.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import { compareNames } from '../model/names.ts';
@@ -89,7 +89,7 @@ export async function showAllWritten(options: StandbyFollowerOptions, leaderless
 export class StandbyFollower {
   readonly #options: StandbyFollowerOptions;
   readonly #queue: KeyedQueue;
-  readonly #errors: RepeatedErrors;
+  readonly #logOnceAMinute: LogOnceAMinute;
   readonly #stopping = new AbortController();
   #first: Promise<void> | undefined;
   #failed: FailedTry | undefined;
@@ -103,7 +103,7 @@ export class StandbyFollower {
   constructor(options: StandbyFollowerOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#errors = new RepeatedErrors(clock);
+    this.#logOnceAMinute = logOnceAMinute(clock);
     this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: () => this.#handle() });
   }
 
@@ -163,9 +163,9 @@ export class StandbyFollower {
       this.notReadyReason = reason;
       const { since = poll.at, sinceStart } = this.#lag ?? {};
       this.#lag = { reason, since, ...(sinceStart && { sinceStart }) };
-      const told = this.#errors.fieldsToLog(error);
-      if (told)
-        log.error({ err: error, ...told }, 'what the leader has written cannot be shown; everything stays as it is');
+      const repeats = this.#logOnceAMinute(error);
+      if (repeats)
+        log.error({ err: error, ...repeats }, 'what the leader has written cannot be shown; everything stays as it is');
     } finally {
       this.#poll = undefined;
     }

@@ -3,7 +3,7 @@
 // enqueued: what is due may be another one.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
 import type { Reconciler } from './reconciler.ts';
@@ -34,7 +34,7 @@ interface ClockWatchOptions {
 /** Compares the two clocks at an interval. */
 export class ClockWatch {
   readonly #options: ClockWatchOptions;
-  readonly #errors: RepeatedErrors;
+  readonly #logOnceAMinute: LogOnceAMinute;
   #wall: number;
   #monotonic: number;
   /** The step that is not yet corrected in the rows. Further steps are looked for once it is. */
@@ -45,7 +45,7 @@ export class ClockWatch {
   constructor(options: ClockWatchOptions) {
     const { clock } = options;
     this.#options = options;
-    this.#errors = new RepeatedErrors(clock);
+    this.#logOnceAMinute = logOnceAMinute(clock);
     this.#wall = clock.now();
     this.#monotonic = clock.monotonic();
     this.#compareLater();
@@ -75,8 +75,8 @@ export class ClockWatch {
       await correct(step);
       this.#step = undefined;
     } catch (error) {
-      const told = this.#errors.fieldsToLog(error);
-      if (told) log.error({ err: error, ...told }, 'recorded times could not be corrected; it is tried again');
+      const repeats = this.#logOnceAMinute(error);
+      if (repeats) log.error({ err: error, ...repeats }, 'recorded times could not be corrected; it is tried again');
     }
     this.#compareLater();
   }

@@ -2,8 +2,8 @@
 // enqueue a name. server-pass.ts implements the pass.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
 import type { SecretRules } from '../machine/call-outcome.ts';
 import { decide } from '../machine/decide.ts';
 import { removalsMax, serverCount } from '../machine/removals.ts';
@@ -98,14 +98,14 @@ export class Reconciler {
   readonly #sweep: Sweep;
   readonly #claims: ClaimedPasses;
   #watcher: CallWatcher | undefined;
-  readonly #errors: RepeatedErrors;
+  readonly #logOnceAMinute: LogOnceAMinute;
   /** Servers whose last pass failed and is retried. */
   readonly #failed = new Set<string>();
 
   constructor(options: ReconcilerOptions) {
     const { clock, log, registry, ledger } = options;
     this.#options = options;
-    this.#errors = new RepeatedErrors(clock);
+    this.#logOnceAMinute = logOnceAMinute(clock);
     this.answers = new EntryAnswers(clock);
     this.#queue = new KeyedQueue({ ...options, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
     this.#executor = new Executor({
@@ -301,8 +301,8 @@ export class Reconciler {
       const isConflict = error instanceof ServiceError && error.code === 'conflict';
       // The lease tells of its loss.
       const isKnown = isConflict || this.#options.leads?.() === false;
-      const told = isKnown ? undefined : this.#errors.fieldsToLog(error);
-      if (told) this.#options.log.error({ server: name, err: error, ...told }, 'pass failed; it is tried again');
+      const repeats = isKnown ? undefined : this.#logOnceAMinute(error);
+      if (repeats) this.#options.log.error({ server: name, err: error, ...repeats }, 'pass failed; it is tried again');
       this.#failed.add(name);
       this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);
     }

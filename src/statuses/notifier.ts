@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
 import { isAtRest } from '../machine/drift.ts';
@@ -63,7 +63,7 @@ type NamedEvent = readonly [id: string, row: NotificationRow];
 /** A running notifier. */
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #errors: RepeatedErrors;
+  readonly #logOnceAMinute: LogOnceAMinute;
   /** Records what is to be told. */
   readonly #loop: WokenLoop;
   readonly #deliveries: readonly Delivery[];
@@ -83,7 +83,7 @@ export class Notifier {
   constructor(options: NotifierOptions) {
     const { clock, ledger, attention } = options;
     this.#options = options;
-    this.#errors = new RepeatedErrors(clock);
+    this.#logOnceAMinute = logOnceAMinute(clock);
     this.#knowsAt = clock.monotonic() + NEW_MS;
     this.#loop = new WokenLoop({ clock, everyMs: REVIEW_MS, work: () => this.#work() });
     this.#deliveries = options.subscribers.map((subscriber): Delivery => {
@@ -139,9 +139,9 @@ export class Notifier {
 
   #fails(error: unknown): void {
     this.#isRecording = false;
-    const told = this.#errors.fieldsToLog(error);
-    if (told)
-      this.#options.log.error({ err: error, ...told }, 'notifications could not be recorded; it is tried again');
+    const repeats = this.#logOnceAMinute(error);
+    if (repeats)
+      this.#options.log.error({ err: error, ...repeats }, 'notifications could not be recorded; it is tried again');
     this.#loop.wakeWithin(AGAIN_MS);
   }
 
@@ -233,9 +233,9 @@ export class Notifier {
       const tooMany = waiting
         .filter(([id]) => !this.#sending.has(id))
         .slice(0, Math.max(0, waiting.length - WAITING_MAX));
-      const told = tooMany.length > 0 && this.#errors.fieldsToLog(`${target}: too many wait`);
+      const repeats = tooMany.length > 0 && this.#logOnceAMinute(`${target}: too many wait`);
       const fields = { subscriber: target, count: tooMany.length };
-      if (told) this.#options.log.error({ ...fields, ...told }, 'notifications are given up: too many wait');
+      if (repeats) this.#options.log.error({ ...fields, ...repeats }, 'notifications are given up: too many wait');
       return [
         ...over.slice(0, -OVER_MAX).map(removal),
         ...tooMany.map(([name, expected]): Change => {
@@ -297,8 +297,8 @@ export class Notifier {
     if (state !== 'waiting') pause.forget(id);
     if (state === 'given up') log.error(fields, 'a notification is given up');
     else if (state === 'waiting') {
-      const told = this.#errors.fieldsToLog(`${row.target}: ${answer}`);
-      if (told) log.warn({ ...fields, ...told }, 'a notification could not be delivered; it is tried again');
+      const repeats = this.#logOnceAMinute(`${row.target}: ${answer}`);
+      if (repeats) log.warn({ ...fields, ...repeats }, 'a notification could not be delivered; it is tried again');
     }
     const value = { ...row, state, attempts: row.attempts + 1, triedAt: momentOf(clock.now()), answer } as const;
     await ledger.commit([{ kind: 'notification', name: id, value, expected: row }]);

@@ -2,7 +2,7 @@
 // differs, one at a time. Nothing waits for it, and nothing that it meets fails anything else. It keeps no queue: what should be
 // shown follows from the desired state and the rows at any time, after a restart too. docs/operations.md, commit statuses.
 import type { Logger } from '../base/log.ts';
-import { RepeatedErrors } from '../base/throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { WokenLoop } from '../base/woken-loop.ts';
 import { momentOf } from '../base/wording.ts';
 import { retryMs } from './pace.ts';
@@ -36,7 +36,7 @@ const SENDS_MAX = 50;
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   readonly #unsent: UnsentStatuses;
-  readonly #errors: RepeatedErrors;
+  readonly #logOnceAMinute: LogOnceAMinute;
   readonly #loop: WokenLoop;
   /** By the monotonic clock. */
   #pausedUntil = 0;
@@ -47,7 +47,7 @@ export class StatusReporter {
   constructor(options: StatusReporterOptions) {
     this.#options = options;
     const { clock } = options;
-    this.#errors = new RepeatedErrors(clock);
+    this.#logOnceAMinute = logOnceAMinute(clock);
     this.#loop = new WokenLoop({ clock, everyMs: REVIEW_MS, work: (signal) => this.#work(signal) });
     const changed = (): void => this.#loop.wakeWithin(GATHER_MS);
     this.#unsent = new UnsentStatuses(options, changed);
@@ -69,8 +69,8 @@ export class StatusReporter {
     try {
       return await this.#sendDue(signal);
     } catch (error) {
-      const told = this.#errors.fieldsToLog(error);
-      if (told) this.#options.log.error({ err: error, ...told }, 'the commit statuses could not be computed');
+      const repeats = this.#logOnceAMinute(error);
+      if (repeats) this.#options.log.error({ err: error, ...repeats }, 'the commit statuses could not be computed');
       return false;
     }
   }
@@ -121,9 +121,12 @@ export class StatusReporter {
       log.error({ commit, context, state, reason }, 'the commit status is given up');
       return;
     }
-    const told = this.#errors.fieldsToLog(reason);
-    if (told)
-      log.warn({ commit, context, state, reason, ...told }, 'the commit status could not be sent; it is tried again');
+    const repeats = this.#logOnceAMinute(reason);
+    if (repeats)
+      log.warn(
+        { commit, context, state, reason, ...repeats },
+        'the commit status could not be sent; it is tried again',
+      );
   }
 
   /** Never throws: what the store does not take is written later. */
@@ -132,8 +135,9 @@ export class StatusReporter {
     try {
       await this.#unsent.save();
     } catch (error) {
-      const told = this.#errors.fieldsToLog(error);
-      if (told) log.warn({ err: error, ...told }, 'the sent commit statuses could not be recorded; it is tried again');
+      const repeats = this.#logOnceAMinute(error);
+      if (repeats)
+        log.warn({ err: error, ...repeats }, 'the sent commit statuses could not be recorded; it is tried again');
       this.#loop.wakeWithin(SAVE_AGAIN_MS);
     }
   }

@@ -295,9 +295,10 @@ describe('a certificate', () => {
   let directory: string;
   let pki: OpensslPki;
   let authorities: Authorities;
+  /** The same refusal is logged once a minute: a minute passes before each row. */
+  let passedMs = 0;
   beforeAll(async () => {
-    // Each refusal has a line of its own: no interval of the throttle outlasts a row.
-    api = await startTestApi({ ...systemClock, after: (_ms, wake) => systemClock.after(0, wake) });
+    api = await startTestApi({ ...systemClock, monotonic: () => systemClock.monotonic() + passedMs });
     directory = mkdtempSync(join(tmpdir(), 'treeline-'));
     pki = createOpensslPki(directory);
     const root = pki.issue('root', { extensions: AUTHORITY });
@@ -320,6 +321,7 @@ describe('a certificate', () => {
     api.api.reload({ ...api.tls, ca: trusted.map(({ own }) => own).join(''), crl });
     api.reader.registry.clear();
     register(client, row.registered ?? 'with fingerprint');
+    passedMs += 60_000;
     const seen = api.lines.length;
     const outcome = await ask(client);
     if (outcome !== 'refused' || row.want === 'refused') {

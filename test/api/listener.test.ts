@@ -592,14 +592,9 @@ describe('who fills the listener', () => {
       socket.end('GET / HTTP/1.1\r\n\r\n');
       await new Promise((resolve) => socket.once('close', resolve));
     }
-    await vi.waitFor(() => expect(lines.length).toBeGreaterThanOrEqual(10), 20_000);
-    clock.advance(10_000);
-    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
-      ...Array.from({ length: 10 }, () => 'connection refused'),
-      'more connections were refused',
-    ]);
+    await vi.waitFor(() => expect(lines).toHaveLength(1), 20_000);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 40, msg: 'connection refused' });
     await listener.close();
-    expect(clock.pending).toBe(0);
   });
 });
 

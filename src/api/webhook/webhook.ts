@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../../base/listen.ts';
 import type { Logger } from '../../base/log.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
 import { readSecretFile, SecretFileError } from '../../base/secrets.ts';
-import { type LogThrottle, throttleLog } from '../../base/throttles.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { endBrokenRequest } from '../broken-request.ts';
 import { sendError } from '../errors.ts';
@@ -32,8 +32,8 @@ export async function createWebhook(options: WebhookOptions): Promise<Listening>
   // Told at the start, and not by the first hook.
   await readSecretFile(options.secretFile, SETTING);
   const polls = throttle(options.poll, { clock: options.clock, pauseMs: POLL_PAUSE_MS });
-  const refusals = throttleLog(options.clock, (count) => options.log.warn({ count }, 'more hooks were refused'));
-  const serve = serveHooks({ ...options, refusals }, () => polls.requestPoll());
+  const logOnce = logOnceAMinute(options.clock);
+  const serve = serveHooks({ ...options, logOnce }, () => polls.requestPoll());
   // This header has no use here, and Node's own answer is no JSON.
   const { server, connections } = createPlainServer(serve, { requireHostHeader: false });
   server.on('clientError', (error, socket) => {
@@ -46,14 +46,13 @@ export async function createWebhook(options: WebhookOptions): Promise<Listening>
     port,
     async close() {
       polls.stop();
-      refusals.stop();
       await closeAtOnce(server);
     },
   };
 }
 
 interface Hooks extends WebhookOptions {
-  readonly refusals: LogThrottle;
+  readonly logOnce: LogOnceAMinute;
 }
 
 function serveHooks(options: Hooks, accepted: () => void) {
@@ -82,29 +81,30 @@ function checkRoute({ method, url = '/' }: IncomingMessage, response: ServerResp
 }
 
 /** Resolves if the hook is genuine. Throws ServiceError if it is not, and Node's error if it never arrived. */
-async function checkHook(request: IncomingMessage, { secretFile, clock, log, refusals }: Hooks): Promise<void> {
+async function checkHook(request: IncomingMessage, { secretFile, clock, log, logOnce }: Hooks): Promise<void> {
   const { remoteAddress: remote } = request.socket;
-  const check = checkSignature(request.headers, await secretIn({ secretFile, log, refusals }), clock.now());
+  const refused = (reason: string): void => {
+    const repeats = logOnce(`${reason} ${remote}`);
+    if (repeats) log.warn({ remote, reason, ...repeats }, 'hook refused');
+  };
+  const check = checkSignature(request.headers, await secretIn({ secretFile, log, logOnce }), clock.now());
   if (!(await readBody(request, check.update))) {
-    refusals.log(() => log.warn({ remote, reason: 'too large' }, 'hook refused'));
+    refused('too large');
     throw new ServiceError('body_too_large', `The body of a hook may have ${BODY_BYTES_MAX / MIB} MiB`);
   }
   if (check.isGenuine()) return;
-  refusals.log(() => log.warn({ remote, reason: 'no right signature or token' }, 'hook refused'));
+  refused('no right signature or token');
   const message = 'No signature or token of this request is right: the hook needs the secret of webhook.secretFile';
   throw new ServiceError('unauthorized', message);
 }
 
-async function secretIn({
-  secretFile,
-  log,
-  refusals,
-}: Pick<Hooks, 'secretFile' | 'log' | 'refusals'>): Promise<Buffer> {
+async function secretIn({ secretFile, log, logOnce }: Pick<Hooks, 'secretFile' | 'log' | 'logOnce'>): Promise<Buffer> {
   try {
     return await readSecretFile(secretFile, SETTING);
   } catch (error) {
     if (!(error instanceof SecretFileError)) throw error;
-    refusals.log(() => log.error({ err: error }, 'no hook can be checked'));
+    const repeats = logOnce(error);
+    if (repeats) log.error({ err: error, ...repeats }, 'no hook can be checked');
     throw new ServiceError('not_ready', 'The hook cannot be checked; the log of Treeline says why');
   }
 }

@@ -2,7 +2,7 @@
 // decision out. machine/decide.ts makes the decisions.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { RepeatedErrors } from '../../base/throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
 import type { SecretRules } from '../../machine/call-outcome.ts';
 import { conclude } from '../../machine/conclude.ts';
 import { decide, OUTPUT_CHECK_MS } from '../../machine/decide.ts';
@@ -51,7 +51,7 @@ export interface ServerPassOptions extends SecretRules {
 export class ServerPass {
   readonly #options: ServerPassOptions;
   /** Answers from other places, by entry and places. */
-  readonly #elsewhere: RepeatedErrors;
+  readonly #logElsewhereOnceAMinute: LogOnceAMinute;
   /** Results that are not concluded in a row yet. */
   readonly #results = new Map<string, CallResult>();
   /** Instances of which a server was removed; their own rows go after their last server. */
@@ -61,7 +61,7 @@ export class ServerPass {
 
   constructor(options: ServerPassOptions) {
     this.#options = options;
-    this.#elsewhere = new RepeatedErrors(options.clock);
+    this.#logElsewhereOnceAMinute = logOnceAMinute(options.clock);
   }
 
   /** Returns the result of a call as it counts, with the site that it is from: one from another place than before is no answer. */
@@ -76,9 +76,9 @@ export class ServerPass {
     };
     const judged = judgePlace(row, { ...result, tags }, known);
     const reason = judged.answer.isElsewhere === true ? judged.answer.message : undefined;
-    const told = reason === undefined ? undefined : this.#elsewhere.fieldsToLog(reason);
-    const fields = { server: name, provider: result.provider, reason, ...told };
-    if (told) log.warn(fields, 'an answer came from another place, and counts for nothing');
+    const repeats = reason === undefined ? undefined : this.#logElsewhereOnceAMinute(reason);
+    const fields = { server: name, provider: result.provider, reason, ...repeats };
+    if (repeats) log.warn(fields, 'an answer came from another place, and counts for nothing');
     return judged;
   }
 

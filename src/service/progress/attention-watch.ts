@@ -2,7 +2,7 @@
 // what it knows is lost with it, so that the next one tells of everything that lasts as if it began.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import { RepeatedErrors, throttleLog } from '../../base/throttles.ts';
+import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
 import { momentOf } from '../../base/wording.ts';
 import type { EndedCauses } from '../../reconcile/row-requests.ts';
@@ -16,7 +16,6 @@ const PAUSE_FACTOR = 9;
 const RESYNC_MS = 5_000;
 /** A process that is not older has not seen all causes outside yet. */
 export const NEW_MS = 6 * 60_000;
-const LOGGED = { linesMax: 100, intervalMs: 60_000 };
 
 interface AttentionWatchOptions {
   /** Returns work that lists all that needs a person; undefined while that is not known. See Operator. */
@@ -32,8 +31,8 @@ type Listener = (item: AttentionItem) => void;
 /** Tells of causes that begin and end. A cause that begins acknowledged begins once that is over, and each one does so again then. */
 export class AttentionWatch {
   readonly #options: AttentionWatchOptions;
-  readonly #errors: RepeatedErrors;
-  readonly #throttle: ReturnType<typeof throttleLog>;
+  readonly #logOnceAMinute: LogOnceAMinute;
+  readonly #logCauseOnceAMinute: LogOnceAMinute;
   readonly #listeners = { begin: [] as Listener[], over: [] as Listener[] };
   #items: ReadonlyMap<string, AttentionItem> | undefined;
   /** The ids of the causes that have begun for those who listen. */
@@ -48,12 +47,8 @@ export class AttentionWatch {
 
   constructor(options: AttentionWatchOptions) {
     this.#options = options;
-    this.#errors = new RepeatedErrors(options.clock);
-    this.#throttle = throttleLog(
-      options.clock,
-      (leftOut) => options.log.warn({ leftOut }, 'more causes than that need a person, or are over'),
-      LOGGED,
-    );
+    this.#logOnceAMinute = logOnceAMinute(options.clock);
+    this.#logCauseOnceAMinute = logOnceAMinute(options.clock);
     this.#knowsAt = options.clock.monotonic() + NEW_MS;
     this.#loop = new WokenLoop({ clock: options.clock, everyMs: RESYNC_MS, work: (signal) => this.#refresh(signal) });
     this.wake();
@@ -81,7 +76,6 @@ export class AttentionWatch {
 
   /** Resolves once it looks no more. */
   async stop(): Promise<void> {
-    this.#throttle.stop();
     await this.#loop.close();
   }
 
@@ -105,8 +99,8 @@ export class AttentionWatch {
         await this.#endAcknowledgements(before);
       }
     } catch (error) {
-      const told = this.#errors.fieldsToLog(error);
-      if (told) log.error({ err: error, ...told }, 'what needs a person cannot be found');
+      const repeats = this.#logOnceAMinute(error);
+      if (repeats) log.error({ err: error, ...repeats }, 'what needs a person cannot be found');
     }
     const now = clock.monotonic();
     this.#restedAt = now + PAUSE_FACTOR * (now - began);
@@ -142,11 +136,10 @@ export class AttentionWatch {
   #tell(what: 'begin' | 'over', item: AttentionItem): void {
     const { id, kind, instances, servers, since, reason, action } = item;
     const { log } = this.#options;
-    const fields = { attention: id, kind, instances, servers: servers.count, since };
-    this.#throttle.log(() => {
-      if (what === 'begin') log.warn({ ...fields, action }, `needs a person: ${reason}`);
-      else log.info(fields, `needs no person any more: ${reason}`);
-    });
+    const repeats = this.#logCauseOnceAMinute(`${what} ${id}`);
+    const fields = { attention: id, kind, instances, servers: servers.count, since, ...repeats };
+    if (repeats && what === 'begin') log.warn({ ...fields, action }, `needs a person: ${reason}`);
+    else if (repeats) log.info(fields, `needs no person any more: ${reason}`);
     for (const listener of this.#listeners[what]) listener(item);
   }
 }
