@@ -4,7 +4,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, Router } from 'express';
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { LabelsOf } from '../model/metrics.ts';
 import { findClient } from './authenticate.ts';
 
 const UNKNOWN = 'unknown';
@@ -73,40 +72,23 @@ function patternsIn(stack: Router['stack']): string[] {
   });
 }
 
-type RequestLabels = LabelsOf<'treeline_http_requests_total'>;
-
-/** Labels by route, role and status: there are few, and Metrics finds the same object faster. */
-class LabelsOfRequests {
-  readonly #known = new Map<string, { readonly count: RequestLabels; readonly duration: { readonly route: string } }>();
-
-  of(route: string, role: RequestLabels['role'], status: number) {
-    const key = `${status} ${role} ${route}`;
-    const labels = this.#known.get(key) ?? { count: { route, role, code: String(status) }, duration: { route } };
-    this.#known.set(key, labels);
-    return labels;
-  }
-}
-
 /** Returns a function that has a request counted once its answer has ended, or its client is gone before the end. */
 export function countRequests(
   metrics: Metrics,
   { app, clock }: { readonly app: Pick<Express, 'router'>; readonly clock: Clock },
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const patterns = new RoutePatterns(app);
-  const labels = new LabelsOfRequests();
   return (request, response) => {
     const begin = clock.monotonic();
     const { url = '' } = request;
     response.on('close', () => {
       // Nothing was answered: the client has gone.
       if (!response.headersSent) return;
-      const { count, duration } = labels.of(
-        patterns.find(url),
-        findClient(request)?.role ?? 'none',
-        response.statusCode,
-      );
-      metrics.count('treeline_http_requests_total', count);
-      metrics.observe('treeline_http_request_duration_seconds', duration, (clock.monotonic() - begin) / 1000);
+      const route = patterns.find(url);
+      const role = findClient(request)?.role ?? 'none';
+      const code = String(response.statusCode);
+      metrics.count('treeline_http_requests_total', { route, role, code });
+      metrics.observe('treeline_http_request_duration_seconds', { route }, (clock.monotonic() - begin) / 1000);
     });
   };
 }

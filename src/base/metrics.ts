@@ -2,14 +2,7 @@
 // file that imports the Prometheus client. docs/decisions/0049-metrics.md.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import {
-  type LabelsOf,
-  type LabelValues,
-  METRICS,
-  type MetricDefinition,
-  type MetricName,
-  type MetricOfKind,
-} from '../model/metrics.ts';
+import { type LabelsOf, METRICS, type MetricDefinition, type MetricName, type MetricOfKind } from '../model/metrics.ts';
 
 type Values = Readonly<Record<string, string>>;
 
@@ -26,31 +19,39 @@ const NANOSECONDS = 1e9;
 /** The metrics of one process. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #series = new Map<string, Series>();
+  readonly #counters = new Map<string, Counter<string>>();
+  readonly #gauges = new Map<string, Gauge<string>>();
+  readonly #histograms = new Map<string, Histogram<string>>();
+  /** The series that are shown, by metric: open labels have a limit. */
+  readonly #shown = new Map<string, Set<string>>();
   readonly #measures = new Set<Measure>();
   readonly #delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   #cpuSeconds = 0;
 
   constructor() {
-    for (const [name, definition] of Object.entries<MetricDefinition>(METRICS)) {
-      this.#series.set(name, new Series(name, definition, this.#registry));
+    for (const [name, { kind, help, labels, buckets = [] }] of Object.entries<MetricDefinition>(METRICS)) {
+      const shape = { name, help, labelNames: Object.keys(labels), registers: [this.#registry] };
+      if (kind === 'counter') this.#counters.set(name, new Counter(shape));
+      else if (kind === 'gauge') this.#gauges.set(name, new Gauge(shape));
+      else this.#histograms.set(name, new Histogram({ ...shape, buckets: [...buckets] }));
+      this.#announce(name, {});
     }
     this.#delays.enable();
   }
 
   /** Shows series with these labels from now on, at 0. */
   announce<Name extends MetricOfKind<'counter' | 'histogram'>>(name: Name, labels: Partial<LabelsOf<Name>>): void {
-    this.#of(name).announce(labels as Values);
+    this.#announce(name, labels as Values);
   }
 
-  /** Adds to a counter. Labels that are the same object each time are found faster. */
+  /** Adds to a counter. */
   count<Name extends MetricOfKind<'counter'>>(name: Name, labels: LabelsOf<Name>, by = 1): void {
-    this.#of(name).add(labels as Values, by);
+    this.#counters.get(name)?.inc(this.#within(name, labels), by);
   }
 
-  /** Adds a value to a histogram. The same object is found faster here, too. */
+  /** Adds a value to a histogram. */
   observe<Name extends MetricOfKind<'histogram'>>(name: Name, labels: LabelsOf<Name>, value: number): void {
-    this.#of(name).add(labels as Values, value);
+    this.#histograms.get(name)?.observe(this.#within(name, labels), value);
   }
 
   /** Has gauges set at each scrape, until the returned function is called. */
@@ -59,14 +60,16 @@ export class Metrics {
     return () => void this.#measures.delete(measure);
   }
 
-  /** Resolves with all metrics in Prometheus' text format. Gauges are set in one turn, after all of them are known. */
+  /** Resolves with all metrics in Prometheus' text format. Gauges are set in one turn. */
   async text(): Promise<string> {
-    const found: [Series, Values, number][] = [];
-    const set: SetGauge = (name, labels, value) => void found.push([this.#of(name), labels as Values, value]);
+    for (const [name, gauge] of this.#gauges) {
+      gauge.reset();
+      this.#shown.delete(name);
+      this.#announce(name, {});
+    }
+    const set: SetGauge = (name, labels, value) => this.#gauges.get(name)?.set(this.#within(name, labels), value);
     for (const measure of [...this.#measures]) measure(set);
     this.#measureProcess(set);
-    for (const series of this.#series.values()) series.clearGauge();
-    for (const [series, labels, value] of found) series.set(labels, value);
     return await this.#registry.metrics();
   }
 
@@ -75,10 +78,35 @@ export class Metrics {
     this.#delays.disable();
   }
 
-  #of(name: MetricName): Series {
-    const series = this.#series.get(name);
-    if (series === undefined) throw new Error(`there is no metric ${name}`);
-    return series;
+  /** Sets a series for each combination of the known values to 0. */
+  #announce(name: string, fixed: Values): void {
+    const { labels }: MetricDefinition = METRICS[name as MetricName];
+    const [open] = Object.entries(labels).filter(([label]) => !Object.hasOwn(fixed, label));
+    if (open !== undefined) {
+      const [label, values] = open;
+      for (const value of 'known' in values ? values.known : values) this.#announce(name, { ...fixed, [label]: value });
+      return;
+    }
+    const within = this.#within(name, fixed);
+    this.#counters.get(name)?.inc(within, 0);
+    this.#gauges.get(name)?.set(within, 0);
+    this.#histograms.get(name)?.zero(within);
+  }
+
+  /** Returns the labels with `other` for open ones beyond the limit: values of strangers could make any number of series. */
+  #within(name: string, given: object): Values {
+    const labels = given as Values;
+    const { seriesMax, labels: defined }: MetricDefinition = METRICS[name as MetricName];
+    if (seriesMax === undefined) return labels;
+    const shown = this.#shown.get(name) ?? new Set();
+    this.#shown.set(name, shown);
+    const key = JSON.stringify(labels);
+    if (shown.has(key) || shown.size < seriesMax) {
+      shown.add(key);
+      return labels;
+    }
+    const open = Object.keys(labels).filter((label) => 'known' in (defined[label] ?? {}));
+    return { ...labels, ...Object.fromEntries(open.map((label) => [label, 'other'])) };
   }
 
   #measureProcess(set: SetGauge): void {
@@ -96,78 +124,4 @@ export class Metrics {
     set('process_resident_memory_bytes', {}, process.memoryUsage.rss());
     set('process_start_time_seconds', {}, performance.timeOrigin / 1000);
   }
-}
-
-/** The series of one metric. */
-class Series {
-  readonly #definition: MetricDefinition;
-  readonly #metric: Counter<string> | Gauge<string> | Histogram<string>;
-  /** The labels that are shown, where some are open. */
-  readonly #shown = new Set<string>();
-  /** Those of them that were the same object before. */
-  #known = new WeakSet<Values>();
-  readonly #open: readonly string[];
-
-  constructor(name: string, definition: MetricDefinition, registry: Registry) {
-    const { kind, help, labels, buckets = [] } = definition;
-    const shape = { name, help, labelNames: Object.keys(labels), registers: [registry] };
-    this.#definition = definition;
-    this.#open = Object.keys(labels).filter((label) => !isClosed(labels[label]));
-    if (kind === 'counter') this.#metric = new Counter(shape);
-    else if (kind === 'gauge') this.#metric = new Gauge(shape);
-    else this.#metric = new Histogram({ ...shape, buckets: [...buckets] });
-    this.announce({});
-  }
-
-  /** Shows a series for each combination of the values that are known. */
-  announce(fixed: Values): void {
-    let all: Values[] = [fixed];
-    for (const [label, values] of Object.entries(this.#definition.labels)) {
-      if (Object.hasOwn(fixed, label)) continue;
-      const known = 'known' in values ? values.known : values;
-      all = all.flatMap((labels) => known.map((value) => ({ ...labels, [label]: value })));
-    }
-    for (const labels of all) this.#zero(this.#within(labels));
-  }
-
-  add(labels: Values, value: number): void {
-    const within = this.#within(labels);
-    if (this.#metric instanceof Histogram) this.#metric.observe(within, value);
-    else if (this.#metric instanceof Counter) this.#metric.inc(within, value);
-  }
-
-  set(labels: Values, value: number): void {
-    if (this.#metric instanceof Gauge) this.#metric.set(this.#within(labels), value);
-  }
-
-  clearGauge(): void {
-    if (!(this.#metric instanceof Gauge)) return;
-    this.#metric.reset();
-    this.#shown.clear();
-    this.#known = new WeakSet();
-    this.announce({});
-  }
-
-  #zero(labels: Values): void {
-    if (this.#metric instanceof Histogram) this.#metric.zero(labels);
-    else if (this.#metric instanceof Counter) this.#metric.inc(labels, 0);
-    else this.#metric.set(labels, 0);
-  }
-
-  /** Values of strangers, such as tags, could make any number of series. */
-  #within(labels: Values): Values {
-    const { seriesMax } = this.#definition;
-    if (seriesMax === undefined || this.#known.has(labels)) return labels;
-    const key = JSON.stringify(labels);
-    if (this.#shown.has(key) || this.#shown.size < seriesMax) {
-      this.#shown.add(key);
-      this.#known.add(labels);
-      return labels;
-    }
-    return { ...labels, ...Object.fromEntries(this.#open.map((label) => [label, 'other'])) };
-  }
-}
-
-function isClosed(values: LabelValues | undefined): boolean {
-  return values !== undefined && !('known' in values);
 }
