@@ -73,7 +73,8 @@ export function describeConnectionFailure(
   files: Credentials,
   given: GivenAs = OPTIONS,
 ): string {
-  const code = error.code ?? '';
+  // The reason of a signal is a DOMException, whose code is a number.
+  const code = typeof error.code === 'string' ? error.code : '';
   if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code]?.(error, files, given) ?? error.message;
   // An alert of the server, such as "tlsv13 alert certificate required".
   if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) return endedByServer(error, files, given);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
+import { describeConnectionFailure } from '../../src/cli/connection-failure.ts';
 import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
 import { ensureLocalServerProgram } from '../../src/cli/demo/local-servers.ts';
 import { ensureSettings } from '../../src/cli/demo/settings-file.ts';
@@ -134,4 +135,10 @@ it.each([COMMIT, COMMIT.slice(0, 8)])('status --wait %s waits until the controll
 it('status --wait ends with the refused connection when its time is over', async () => {
   const { folder } = await makeDemo();
   await expect(runIn(folder, 'status', '--wait', COMMIT, '--timeout', '1')).rejects.toThrow('nothing listens there');
+});
+
+it('describes a request that was aborted, as when a renderer stops', () => {
+  const files = { cert: 'client.crt', key: 'client.key', ca: 'ca.crt' };
+  const aborted = AbortSignal.abort().reason as Error;
+  expect(describeConnectionFailure(aborted, files)).toMatch(/^This operation was aborted; check --server, --ca/);
 });
