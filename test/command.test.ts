@@ -238,7 +238,7 @@ describe('treeline schemas', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(join(directory, 'schemas')) });
     const schemas = textsIn(join(ROOT, 'schemas'));
     const operators = ['settings', 'proxy-settings', 'render-settings'].map((name) => `${name}.schema.json`);
-    const others = ['api.json', 'problem-codes.json', ...operators];
+    const others = ['api.json', 'openapi.json', 'problem-codes.json', ...operators];
     expect(Object.keys(schemas)).toEqual(expect.arrayContaining(others));
     const layout = Object.fromEntries(Object.entries(schemas).filter(([name]) => !others.includes(name)));
     expect(textsIn(join(directory, 'schemas'))).toEqual(layout);
