@@ -184,7 +184,8 @@ test.each([
   for (let probe = 0; probe < 5; probe++) {
     const before = performance.now();
     expect((await ask('/livez')).status).toBe(200);
-    expect(performance.now() - before).toBeLessThan(500);
+    // Much sooner than the server ends these connections.
+    expect(performance.now() - before).toBeLessThan(4_000);
   }
   for (const socket of sockets) socket.destroy();
 });

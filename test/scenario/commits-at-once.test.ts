@@ -19,7 +19,7 @@ async function pushWhileDown(scene: Scene, commits: readonly NewCommit[]): Promi
   await scene.running.untilDone(await headOf(scene.site));
 }
 
-const MANY: readonly NewCommit[] = Array.from({ length: 60 }, (_, index) => ({
+const MANY: readonly NewCommit[] = Array.from({ length: 20 }, (_, index) => ({
   files: { 'README.md': `${index}` },
 }));
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSite } from '../support/site.ts';
 
-it('refuses the second controller, and leaves the first alone', { timeout: 60_000 }, async () => {
+it('refuses the second controller, and leaves the first alone', async () => {
   const site = await createSite({ 'tree.yaml': 'name: global\ntype: common\n' });
   const first = new ServingProcess(site.config);
   await first.logged('commit followed');

@@ -99,7 +99,7 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
   });
 
   it('follows a commit while it rolls out, without being asked', async () => {
-    const { site, running, address } = await served(STACKS, { createMs: 1_200 });
+    const { site, running, address } = await served(STACKS, { createMs: 3_000 });
     const { page, faults } = await openPage(browser, `${address}instances/shop`);
     await running.untilDone(await headOf(site), 'shop');
     await until(page, /✓\s*3 done/);

@@ -22,7 +22,7 @@ test.each<Row>([
   ['a new file', '/types/role/', { name: 'db', port: 5432 }, 1, 0],
   ['a dry run: before and after', '/types/role/?dry_run=true', { name: 'web', port: 81 }, 2, 1],
   ['a clientcert of a server', '/types/clientcert/', { name: 'shop-web-1', motd: 'Hello' }, 2, 1],
-])('%s', { timeout: 60_000 }, async (_what, path, body, parsed, edited) => {
+])('%s', async (_what, path, body, parsed, edited) => {
   const scene = await upAndWriting(undefined, FILES);
   const counts = await countCalls(PARSERS, async () => {
     const reply = await scene.write(path, { body });

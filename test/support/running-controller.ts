@@ -10,7 +10,7 @@ import { simulatedRows } from './simulated-rows.ts';
 import type { Site } from './site.ts';
 
 /** How long an end state is waited for. */
-export const PATIENCE = { timeout: 20_000, interval: 25 };
+export const PATIENCE = { timeout: 60_000, interval: 25 };
 
 export interface RunningController extends HttpsClient {
   readonly controller: Controller;

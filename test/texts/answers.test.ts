@@ -46,7 +46,7 @@ function masked(text: string): string {
     .slice(0, LINE_MAX);
 }
 
-test('answers.txt has every text, and every code of docs/rest.md', { timeout: 60_000 }, async () => {
+test('answers.txt has every text, and every code of docs/rest.md', async () => {
   const scene = await upAndWriting(undefined, FILES);
   const codes = new Set<string>();
   const lines: string[] = [];
