@@ -5,19 +5,13 @@ import type { BenchPart, Option, OptionValue } from './bench-part.ts';
 /** The options that all parts have in common. */
 const COMMON = {
   quick: { type: 'boolean', default: false },
-  json: { type: 'boolean', default: false },
   details: { type: 'boolean', default: false },
-  write: { type: 'string' },
-  before: { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
 const COMMON_HELP = [
   '  --quick        small sizes: shows that it runs, and no more',
-  '  --json         one JSON document instead of Markdown',
   '  --details      what each part measured, below the table (of one part: always)',
-  '  --write FILE   also writes the table of all parts, and details that have markers, between the markers of a document',
-  '  --before FILE  adds the values of an earlier report, made with --json',
 ];
 
 /** A command line that was read. */
@@ -25,13 +19,8 @@ export interface Command {
   /** Empty where no name is given. */
   readonly names: readonly string[];
   readonly isQuick: boolean;
-  readonly isJson: boolean;
   readonly isDetailed: boolean;
   readonly isHelp: boolean;
-  /** The document to write to. */
-  readonly write: string | undefined;
-  /** The file of an earlier report. */
-  readonly before: string | undefined;
   /** Returns the values of a part's options. */
   readonly valuesOf: (part: BenchPart) => Readonly<Record<string, OptionValue>>;
 }
@@ -50,11 +39,8 @@ export function readCommand(args: readonly string[], parts: readonly BenchPart[]
   return {
     names,
     isQuick: values.quick,
-    isJson: values.json,
     isDetailed: values.details || only !== undefined,
     isHelp: values.help,
-    write: values.write,
-    before: values.before,
     valuesOf: ({ options }) =>
       Object.fromEntries(
         Object.entries(options).map(([name, option]) => [name, optionValue(name, option, given[name], values.quick)]),

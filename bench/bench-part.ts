@@ -70,8 +70,6 @@ export interface PartReport {
   readonly text: string;
   /** The results that must not be, beside targets that are missed. */
   readonly failures: readonly string[];
-  /** The single measurements, for programs; anything that JSON can hold. */
-  readonly data?: unknown;
 }
 
 /** A benchmark that the runner knows. */

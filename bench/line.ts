@@ -72,7 +72,7 @@ async function benchLine(options: LineOptions, context: BenchContext): Promise<P
   }
   const facts = { terraform, limitSeconds, postgres: database?.version };
   const rows = [...lineRows(measured, facts), ...(standby === undefined ? [] : standbyRows(standby))];
-  return { rows, ...reportOf(measured, facts), data: { measured, standby } };
+  return { rows, ...reportOf(measured, facts) };
 }
 
 interface RunOptions {

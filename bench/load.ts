@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Floor } from './floor-file.ts';
 import type { Load, LoadResult } from './load-run.ts';
-import { startNginx } from './nginx.ts';
 import { OwnedProcess } from './owned-process.ts';
 import type { Site } from './site.ts';
 
@@ -39,7 +38,7 @@ export interface FloorServer {
 }
 
 /** The programs that send what `startFloor` gives them. */
-export type FloorProgram = 'floor-run' | 'express-run' | 'nginx';
+export type FloorProgram = 'floor-run' | 'express-run';
 
 /** Starts a server of one answer. `name` is that of its files in the site's folder; no two share one. */
 export async function startFloor(
@@ -50,7 +49,6 @@ export async function startFloor(
   const file = (ending: string): string => join(site.folder, `${name}.${ending}`);
   const pki = (part: string): string => join(site.folder, 'pki', part);
   const floor: Floor = { ...answer, ca: pki('ca.crt'), key: pki('server.key'), cert: pki('server.crt') };
-  if (program === 'nginx') return await startNginx(file('nginx'), floor);
   writeFileSync(file('json'), JSON.stringify(floor));
   const output = file('log');
   const args = [`bench/${program}.ts`, file('json')];

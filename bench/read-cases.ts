@@ -1,8 +1,6 @@
 // The requests of the benchmark `reads`, and the servers that answer each: Treeline, the bare one, and other peers.
 import type { Reply } from '../test/support/https-client.ts';
-import type { Peer } from './bench-row.ts';
 import { type FloorProgram, type FloorServer, identityFiles, measureLoad, startFloor } from './load.ts';
-import { nginxVersion } from './nginx.ts';
 import type { ServedController } from './served-controller.ts';
 
 /** Of the bare server's rate. */
@@ -16,11 +14,7 @@ const COMPARED = PATHS[0];
 
 export const TREELINE = 'Treeline';
 export const BARE = 'bare Node HTTPS';
-const NGINX = 'nginx';
-const OTHERS: readonly (readonly [name: string, program: FloorProgram])[] = [
-  [NGINX, 'nginx'],
-  ['Express', 'express-run'],
-];
+const EXPRESS = 'Express';
 
 /** One request, and the least share of the bare server's rate at which it is to be answered. */
 export interface ReadCase {
@@ -30,8 +24,6 @@ export interface ReadCase {
   readonly ratioMin: number;
   /** By name, in the order in which they are asked. */
   readonly servers: ReadonlyMap<string, FloorServer>;
-  /** Peers that are not on this machine. */
-  readonly absent: readonly Peer[];
 }
 
 /** The answers of a server in one round. */
@@ -70,21 +62,14 @@ interface ServersOf {
 async function startServers(
   controller: ServedController,
   { name, path, reply }: ServersOf,
-): Promise<Pick<ReadCase, 'servers' | 'absent'>> {
+): Promise<Pick<ReadCase, 'servers'>> {
   const answer = answerOf(reply);
   const start = (program: FloorProgram): Promise<FloorServer> =>
     startFloor(controller.site, { name: `${program}-${name}`, program }, answer);
   const servers = new Map([[BARE, await start('floor-run')]]);
-  const absent: Peer[] = [];
-  for (const [peer, program] of path === COMPARED ? OTHERS : []) {
-    if (program === 'nginx' && nginxVersion() === undefined) {
-      absent.push({ name: peer, absence: 'there is no nginx on this machine' });
-    } else {
-      servers.set(peer, await start(program));
-    }
-  }
+  if (path === COMPARED) servers.set(EXPRESS, await start('express-run'));
   servers.set(TREELINE, { port: await controller.apiPort(), process: controller.process });
-  return { servers, absent };
+  return { servers };
 }
 
 function answerOf({ status, headers, bytes }: Reply): Parameters<typeof startFloor>[2] {

@@ -63,7 +63,7 @@ function titleOf({ path, status }: ReadCase): string {
 }
 
 function tableRowOf({ measured, rounds }: MeasuredCase): PartRow {
-  const { ratioMin, servers, absent } = measured;
+  const { ratioMin, servers } = measured;
   const rate = (name: string): number => medianOf(rounds, name, ({ perSecond }) => perSecond);
   const peerOf = (name: string): Peer => {
     return { name, value: rate(name), ratio: ratioOf(rounds, TREELINE, name) };
@@ -72,7 +72,7 @@ function tableRowOf({ measured, rounds }: MeasuredCase): PartRow {
   return rowOf({
     ...{ work: titleOf(measured), value: rate(TREELINE), unit: '/s', target: { ratioMin }, peer: peerOf(BARE) },
     note: `by processor time the ratio is ${cpuRatio(rounds, TREELINE).toFixed(2)}`,
-    ...(others.length + absent.length === 0 ? {} : { others: [...others.map(peerOf), ...absent] }),
+    ...(others.length === 0 ? {} : { others: others.map(peerOf) }),
   });
 }
 

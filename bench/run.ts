@@ -1,32 +1,17 @@
 // Runs benchmarks and prints what they found as one table: all of them, or those that are named (`npm run bench -- line`).
-// docs/benchmarks.md tells what each measures.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// docs/benchmarks.md describes them.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Command, helpText, partNamed, readCommand } from './bench-options.ts';
 import type { BenchPart } from './bench-part.ts';
-import {
-  type BenchReport,
-  checkPlaces,
-  detailedText,
-  isMissed,
-  jsonText,
-  type MeasuredPart,
-  readRows,
-  tableText,
-  writtenInto,
-} from './bench-report.ts';
+import { type BenchReport, detailedText, isMissed, type MeasuredPart, tableText } from './bench-report.ts';
 import { absentRow, rowText } from './bench-row.ts';
-import { CLIFFS } from './cliffs.ts';
 import { EXECUTE } from './execute.ts';
 import { FETCH } from './fetch.ts';
-import { HIERA } from './hiera.ts';
-import { HOSTILE } from './hostile.ts';
 import { LINE } from './line.ts';
 import { watchMachine } from './machine.ts';
 import { endOwnedProcesses, guardEnd } from './owned-process.ts';
-import { PAGES } from './pages.ts';
-import { PROXIES } from './proxies.ts';
 import { READS } from './reads.ts';
 import { RECORDS } from './records.ts';
 import { STALLS } from './stalls.ts';
@@ -36,10 +21,7 @@ const EXIT_MISSED = 1;
 const EXIT_FAILED = 3;
 
 /** The parts of the table, in its order. */
-const TABLE: readonly BenchPart[] = [LINE, READS, STALLS, HIERA, RECORDS, WRITES, FETCH, EXECUTE, PROXIES, CLIFFS];
-/** Parts that run only where they are named. */
-const OTHERS: readonly BenchPart[] = [PAGES, HOSTILE];
-const PARTS = [...TABLE, ...OTHERS];
+const PARTS: readonly BenchPart[] = [LINE, READS, STALLS, RECORDS, WRITES, FETCH, EXECUTE];
 
 type Values = Parameters<BenchPart['run']>[0];
 
@@ -52,15 +34,9 @@ async function run(args: readonly string[]): Promise<number> {
     return 0;
   }
   // What may be wrong is read before hours of measuring, which it would lose.
-  const chosen = (command.names.length === 0 ? TABLE : command.names.map((name) => partNamed(name, PARTS))).map(
+  const chosen = (command.names.length === 0 ? PARTS : command.names.map((name) => partNamed(name, PARTS))).map(
     (part) => ({ part, values: command.valuesOf(part) }),
   );
-  const isWhole = command.names.length === 0;
-  if (command.write !== undefined) {
-    const names = chosen.map(({ part }) => part.name);
-    checkPlaces(readFileSync(command.write, 'utf8'), isWhole ? ['table'] : names);
-  }
-  const before = command.before === undefined ? undefined : readRows(readFileSync(command.before, 'utf8'));
   // Before the first folder is made, which an interruption has to remove as well.
   guardEnd();
   const machine = watchMachine();
@@ -72,11 +48,8 @@ async function run(args: readonly string[]): Promise<number> {
     for (const row of parts.at(-1)?.rows ?? []) say(rowText(row));
     isComplete &&= measured !== undefined;
   }
-  const report = { machine: machine(), isQuick: command.isQuick, isWhole, parts, before };
+  const report = { machine: machine(), isQuick: command.isQuick, parts };
   print(report, command);
-  if (command.write !== undefined) {
-    writeFileSync(command.write, writtenInto(readFileSync(command.write, 'utf8'), report));
-  }
   if (!isComplete) return EXIT_FAILED;
   return isMissed(report) ? EXIT_MISSED : 0;
 }
@@ -104,9 +77,9 @@ function failedPart({ name, summary }: BenchPart): MeasuredPart {
   return { part: name, rows: [row], text: 'The measurement failed.', failures: [] };
 }
 
-function print(report: BenchReport, { isJson, isDetailed }: Command): void {
-  const text = isDetailed ? detailedText(report) : tableText(report);
-  process.stdout.write(`${isJson ? jsonText(report) : text}\n`);
+function print(report: BenchReport, { isDetailed }: Command): void {
+  process.stdout.write(`${isDetailed ? detailedText(report) : tableText(report)}
+`);
 }
 
 /** Tells on standard error how far it is, with the time. */
