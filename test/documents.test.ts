@@ -135,21 +135,6 @@ it('ARCHITECTURE.md has a row for every folder and file of src/', () => {
   expect([...known].filter((name) => !folders.has(name) && name !== 'src')).toEqual([]);
 });
 
-it('ARCHITECTURE.md counts the files of its walks, and each of them is there', () => {
-  const section =
-    textOf('ARCHITECTURE.md')
-      .split(/^## /m)
-      .find((part) => part.startsWith('Three walks')) ?? '';
-  const walks = section.split(/^### /m).slice(1);
-  expect(walks).toHaveLength(3);
-  for (const walk of walks) {
-    const files = walk.match(/(?<=^\d+\. `)[^`]+/gm) ?? [];
-    expect(walk.split('\n')[0]).toMatch(new RegExp(`: ${files.length} files$`));
-    expect(files.filter((file) => !existsSync(`src/${file}`))).toEqual([]);
-    expect(new Set(files).size).toBe(files.length);
-  }
-});
-
 it.each(documents)('the sources that %s names are there', (path) => {
   const named = textOf(path).match(/(?<=`)src\/[\w./-]*\w(?=\/?`)/g) ?? [];
   expect(named.filter((file) => !existsSync(file))).toEqual([]);

@@ -1,6 +1,6 @@
 // Finds the registered client of a request: the certificate that TLS has verified is looked up in the registry at every
 // request, and again wherever one has waited, so that a removed client is refused at once. See docs/rest.md, authentication, and
-// docs/decisions/0030-rights.md.
+// ARCHITECTURE.md, "Certificates and rights".
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -1,5 +1,5 @@
 // Has clients take turns in what is short, but often asked for: handling requests and sending pieces of long answers.
-// docs/decisions/0031-shares.md.
+// ARCHITECTURE.md, "Fairness".
 import { type Clock, systemClock } from '../base/clock.ts';
 import { FairLine } from '../base/shares.ts';
 

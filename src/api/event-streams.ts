@@ -1,5 +1,5 @@
 // Sends events to clients as they are recorded, as server-sent events. One place serves all streams: each event is written as text once,
-// and each stream reads by id at the pace of its client, so that it gets every event once and in order. docs/decisions/0048-the-stream-of-events.md.
+// and each stream reads by id at the pace of its client, so that it gets every event once and in order. ARCHITECTURE.md, "Events and messages".
 
 import type { ServerResponse } from 'node:http';
 import { type Breathe, breatheBy } from '../base/breathe.ts';

@@ -1,5 +1,5 @@
 // Handles reads. An answer that is made of the desired state and the rows alone is kept until one of them changes, and is sent before
-// the router is asked. docs/decisions/0032-reads.md.
+// the router is asked. ARCHITECTURE.md, "Reads".
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, Response, Router } from 'express';
 import { breatheBy } from '../base/breathe.ts';

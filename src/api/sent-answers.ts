@@ -1,5 +1,5 @@
 // Sends answers as fast as their clients read, and counts what clients have not read: each has its share of it.
-// docs/decisions/0031-shares.md.
+// ARCHITECTURE.md, "Fairness".
 import type { ServerResponse } from 'node:http';
 import { type AnswerText, PIECE_LENGTH, type PiecedAnswer } from './answer.ts';
 import { findRefusal, logOverShare } from './authenticate.ts';

@@ -1,5 +1,5 @@
 // The audit log: one JSON object a line in a file of its own, which the usual tools rotate. It is written before what it tells of is answered,
-// and a disk that takes no lines stops nothing. docs/decisions/0051-the-audit-log.md.
+// and a disk that takes no lines stops nothing. ARCHITECTURE.md, "Audit log".
 import {
   closeSync,
   constants,

@@ -1,5 +1,5 @@
 // Counts what happens in a process, and writes all metrics as the text that Prometheus reads. model/metrics.ts lists them. The only
-// file that imports the Prometheus client. docs/decisions/0049-metrics.md.
+// file that imports the Prometheus client. ARCHITECTURE.md, "Metrics".
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { type LabelsOf, METRICS, type MetricDefinition, type MetricName, type MetricOfKind } from '../model/metrics.ts';

@@ -1,5 +1,5 @@
 // Divides among clients what is limited: each client has its share, and clients that wait take turns. Knows neither requests
-// nor what the work is. docs/decisions/0031-shares.md.
+// nor what the work is. ARCHITECTURE.md, "Fairness".
 import { ServiceError } from '../model/service-error.ts';
 import { type Clock, systemClock } from './clock.ts';
 

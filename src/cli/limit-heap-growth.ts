@@ -1,6 +1,6 @@
 // Limits how far the heap grows before Node collects garbage, less far once much of it is in use, and how large its young
 // generation becomes. By itself, Node lets a heap grow to about four times what is in use where the machine has the memory.
-// docs/decisions/0038-memory.md.
+// ARCHITECTURE.md, "Memory".
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { isMap } from '../model/json.ts';

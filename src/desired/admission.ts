@@ -1,5 +1,5 @@
 // Admission selects, for every instance, the newest valid version that is compatible with the others. A version that is
-// not is refused, and its instance pinned to the active version. docs/decisions/0002.
+// not is refused, and its instance pinned to the active version. docs/decisions/0001.
 
 import { instanceAddress } from '../model/address.ts';
 import { problemAt } from '../model/entry.ts';

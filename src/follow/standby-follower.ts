@@ -1,6 +1,6 @@
 // Keeps what a standby shows: reads what the leader has written, and shows it together with the desired state that it belongs to, at one
 // moment. Where that state cannot be derived yet, as while Git cannot be reached, the moment before stays shown. Writes nothing.
-// docs/decisions/0044-what-a-standby-shows.md.
+// docs/decisions/0043-the-leader.md.
 
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';

@@ -1,5 +1,5 @@
 // The way of a record to its node: which of its records a node has confirmed, and how far
-// that is from the present one. Pure; see docs/concepts.md, delivered, and docs/decisions/0054-delivered.md.
+// that is from the present one. Pure; see docs/concepts.md, delivered, and ARCHITECTURE.md, "Delivered and render".
 
 import type { ApplyOutcome, DeliveryRow, RecordMark, RecordVersion } from '../model/rows.ts';
 import type { DeliveryState } from '../model/state.ts';

@@ -1,5 +1,5 @@
 // Compares what a check observed with what is wanted of a server at rest, and reports or heals the difference. Pure;
-// conclude.ts calls it. docs/concepts.md, drift; docs/decisions/0019-drift.md.
+// conclude.ts calls it. docs/concepts.md, drift; docs/decisions/0018-a-check-before-every-create.md.
 
 import { momentOf } from '../base/wording.ts';
 import type { Answer } from '../model/call-result.ts';

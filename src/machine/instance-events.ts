@@ -1,5 +1,5 @@
 // Makes the events of a commit of the store from its changes and their cause. Pure, and the only place that makes events;
-// reconcile/ledger.ts commits them together with the rows. docs/decisions/0036.
+// reconcile/ledger.ts commits them together with the rows. ARCHITECTURE.md, "Events and messages".
 
 import { momentOf } from '../base/wording.ts';
 import { type NewEvent, REASON_MAX } from '../model/instance-event.ts';

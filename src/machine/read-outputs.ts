@@ -1,5 +1,5 @@
 // Gives properties that take outputs of other servers their values, from what providers have reported. Pure: the caller passes
-// the outputs. docs/decisions/0057-outputs-reach-others.md.
+// the outputs. ARCHITECTURE.md, "Outputs".
 import { emptyMap, fieldOf, isMap, isSame, type JsonMap } from '../model/json.ts';
 import { TEXT_LENGTH_MAX } from '../model/keys.ts';
 import type { PropertyValue } from '../model/objects.ts';

@@ -1,5 +1,5 @@
 // Counts the deletes and replacements that no person approved, for the delete budget. Pure.
-// docs/concepts.md, the delete budget; docs/decisions/0011.
+// docs/concepts.md, the delete budget; docs/decisions/0010.
 
 import { momentOf } from '../base/wording.ts';
 import type { Change, RemovalRow, ServerRow } from '../model/rows.ts';

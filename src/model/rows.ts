@@ -379,7 +379,7 @@ export interface ServerRow extends ServerPosition {
   readonly lastRecord: ExplainedRecord | null;
 }
 
-/** Something that subscribers are told of, and that is not over; docs/decisions/0046. */
+/** Something that subscribers are told of, and that is not over; ARCHITECTURE.md, "Events and messages". */
 export interface AlertRow {
   /** When it was recorded, RFC 3339 with milliseconds. */
   readonly since: string;

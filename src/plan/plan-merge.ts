@@ -1,5 +1,5 @@
 // Plans a merge: derives the merged files upon the state that is in force at base, as the controller follows a commit,
-// and compares both. Pure: the caller reads the commits. docs/decisions/0034.
+// and compares both. Pure: the caller reads the commits. docs/decisions/0033.
 
 import { type Before, type Derivation, derive, judgeAgain, problemsOf } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';

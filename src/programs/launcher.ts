@@ -1,6 +1,6 @@
 // Builds the command line that starts a program. On Linux a shell leads the process group of each call: it outlives the
 // program, and ends the whole group after the death of this process. No shell interprets the command itself.
-// docs/decisions/0022-programs-end-with-their-call.md.
+// ARCHITECTURE.md, "Programs".
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -1,5 +1,5 @@
 // Runs the programs of calls in this process, and records them in a directory. What an earlier controller or proxy has
-// left is ended before any program begins. docs/decisions/0022-programs-end-with-their-call.md.
+// left is ended before any program begins. ARCHITECTURE.md, "Programs".
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { Logger } from '../base/log.ts';

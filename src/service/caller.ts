@@ -1,5 +1,5 @@
 // Defines who asks for something, and whether it still may: that is asked again wherever a request has waited. See
-// docs/decisions/0030-rights.md.
+// ARCHITECTURE.md, "Certificates and rights".
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Client } from '../model/objects.ts';
 import type { ServiceError } from '../model/service-error.ts';

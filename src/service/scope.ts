@@ -1,5 +1,5 @@
 // Decides what a client sees: servers, instances, objects, clients, events and problems. Code that builds a list or an object asks it there.
-// It searches no text: a client that sees a server sees the messages of that server. docs/rest.md, least rights; docs/decisions/0053.
+// It searches no text: a client that sees a server sees the messages of that server. docs/rest.md, least rights; docs/decisions/0028.
 import type { DesiredState } from '../desired/desired-state.ts';
 import { nodeAtMoment, unitOfNode } from '../desired/node-records.ts';
 import { entryAtAddress } from '../desired/tracked-reads.ts';

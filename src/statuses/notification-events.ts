@@ -1,5 +1,5 @@
 // Computes what subscribers are to be told: what needs a person, what is followed and what is done, compared with what was told before.
-// Pure: the same facts give the same events. docs/decisions/0046.
+// Pure: the same facts give the same events. ARCHITECTURE.md, "Events and messages".
 import { momentOf } from '../base/wording.ts';
 import type { JsonMap } from '../model/json.ts';
 import type { AlertRow } from '../model/rows.ts';

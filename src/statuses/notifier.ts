@@ -1,5 +1,5 @@
 // Tells subscribers what needs a person, what is followed and what is done. What is to be told is recorded before it is sent, and stays
-// recorded until it is delivered or given up, so that a restart or another leader goes on with it. docs/decisions/0046.
+// recorded until it is delivered or given up, so that a restart or another leader goes on with it. ARCHITECTURE.md, "Events and messages".
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

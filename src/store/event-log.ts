@@ -17,7 +17,7 @@ export interface EventLimits {
   readonly ofAll: number;
 }
 
-/** The limits of a store: they bound its memory, and what a start reads. docs/decisions/0036. */
+/** The limits of a store: they bound its memory, and what a start reads. ARCHITECTURE.md, "Events and messages". */
 export const EVENT_LIMITS: EventLimits = { ofInstance: 1_000, ofAll: 100_000 };
 
 /** Share of all events that remain when there are too many, so that not every event drops another one. */

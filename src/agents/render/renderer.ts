@@ -1,5 +1,5 @@
 // The loop of `treeline render`: waits for another record of its node, makes the files right by it, runs the commands of those that
-// changed, and tells the controller. It goes on with the last record while there is no other. docs/render.md; docs/decisions/0055-files-from-records.md.
+// changed, and tells the controller. It goes on with the last record while there is no other. docs/render.md; ARCHITECTURE.md, "Delivered and render".
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, pause } from '../../base/clock.ts';

@@ -1,5 +1,5 @@
 // Serves the page on the management listener, where nobody shows a certificate: to browsers of this machine alone, with those reads of the
-// interface that the page needs. The rights of authorize.ts are refused to it besides. docs/decisions/0052-the-page.md.
+// interface that the page needs. The rights of authorize.ts are refused to it besides. ARCHITECTURE.md, "Page".
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Settings } from '../../model/settings.ts';

@@ -1,5 +1,5 @@
 // Serves the page: a few files that a browser loads once, for every address below /ui/. It shows nothing by itself: the page asks for its
-// data over the interface. docs/decisions/0052-the-page.md.
+// data over the interface. ARCHITECTURE.md, "Page".
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join } from 'node:path';

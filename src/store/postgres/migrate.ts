@@ -130,7 +130,7 @@ async function requireOwnSchema(
   return { hasSchema: hasSchema === true, made };
 }
 
-/** The versions before one run on its tables, so that replicas can be upgraded one by one. docs/decisions/0041. */
+/** The versions before one run on its tables, so that replicas can be upgraded one by one. docs/decisions/0004. */
 function isCompatible(migration: string): boolean {
   return /^\d+_compatible_/.test(migration);
 }
