@@ -64,6 +64,8 @@ class BranchSource implements GitSource {
   #isDamaged = false;
   /** The branch is known to have moved, so that a fetch need not ask for its head: a race may be on. */
   #hasMoved = false;
+  /** The last commit that was pushed to the branch, and its base: the copy has it, whatever became of the push. */
+  #pushed: { readonly commit: string; readonly old: string } | undefined;
   /** The head of the copy; undefined: not known yet. */
   #head: ParsedCommit | undefined;
   #followed: string | null = null;
@@ -86,11 +88,13 @@ class BranchSource implements GitSource {
   }
 
   async push(order: Omit<PushOrder, 'directory'>): Promise<PushOutcome> {
-    const outcome = await this.#remote.push({ ...order, directory: this.copy.path });
     const { branch, old, commit } = order;
-    if (old === null || branch !== this.#branch) return outcome;
+    const isFollowed = old !== null && branch === this.#branch;
+    if (isFollowed) this.#pushed = { commit, old };
+    const outcome = await this.#remote.push({ ...order, directory: this.copy.path });
+    if (!isFollowed) return outcome;
     this.#hasMoved = outcome.is === 'moved';
-    if (outcome.is === 'pushed') await this.#alone(() => this.#tookPush(commit, old));
+    if (outcome.is === 'pushed') await this.#alone(() => this.#takePushed());
     return outcome;
   }
 
@@ -156,6 +160,8 @@ class BranchSource implements GitSource {
     const oid = hasMoved ? undefined : await this.#remote.head(signal);
     if (oid !== undefined) await this.copy.open(oid);
     this.#head ??= await this.#orDamaged(() => this.copy.head());
+    // A local branch triggers a poll before its push ends.
+    if (oid !== undefined && oid === this.#pushed?.commit) await this.#takePushed();
     if (this.#head?.oid === oid && this.#head !== undefined && !this.#isDamaged) return this.#head;
     await this.#fetchInto(oid ?? this.#head?.oid ?? '', signal);
     const head = await this.readObjects(() => this.copy.head());
@@ -212,8 +218,10 @@ class BranchSource implements GitSource {
     }
   }
 
-  /** If a fetch has moved the head meanwhile, the next one corrects it. */
-  async #tookPush(commit: string, old: string): Promise<void> {
+  /** Moves the head of the copy to the pushed commit without a fetch. */
+  async #takePushed(): Promise<void> {
+    if (this.#pushed === undefined || this.#head?.oid === this.#pushed.commit) return;
+    const { commit, old } = this.#pushed;
     try {
       await this.copy.moveHead(commit, old);
       this.#head = await this.copy.head();
