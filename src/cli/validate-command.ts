@@ -12,7 +12,6 @@ import {
   githubReport,
   gitlabReport,
   jsonReport,
-  junitReport,
   type Report,
   sarifReport,
   textReport,
@@ -23,7 +22,6 @@ const FORMATS = {
   json: jsonReport,
   github: githubReport,
   gitlab: gitlabReport,
-  junit: junitReport,
   sarif: sarifReport,
 } as const satisfies Record<string, (report: Report) => string>;
 

@@ -1,14 +1,7 @@
 // The formats of `treeline validate` for programs, with text that tries to leave its place in them.
 import { describe, expect, it } from 'vitest';
 import { NO_PAINT } from '../../../src/cli/format-problem.ts';
-import {
-  githubReport,
-  gitlabReport,
-  junitReport,
-  type Report,
-  sarifReport,
-  textReport,
-} from '../../../src/cli/validate/report.ts';
+import { githubReport, gitlabReport, type Report, sarifReport, textReport } from '../../../src/cli/validate/report.ts';
 import type { Problem } from '../../../src/model/problem.ts';
 
 const PLAIN: Problem = {
@@ -127,31 +120,6 @@ describe('gitlab', () => {
     expect(second?.fingerprint).not.toBe(first?.fingerprint);
     const [elsewhere] = itemsOf(reportOf([{ ...PLAIN, pointer: '/parameters' }]));
     expect(elsewhere?.fingerprint).not.toBe(first?.fingerprint);
-  });
-});
-
-describe('junit', () => {
-  it('has a failed case an error, a passed one a warning, and one for the layout', () => {
-    expect(junitReport(reportOf([PLAIN, WARNING, FOLDER])).split('\n')).toEqual([
-      '<?xml version="1.0" encoding="UTF-8"?>',
-      '<testsuites name="treeline validate" tests="4" failures="1" errors="0">',
-      '  <testsuite name="treeline validate" tests="4" failures="1" errors="0" skipped="0">',
-      '    <testcase name="3 files, 1 error, 2 warnings" classname="treeline validate"/>',
-      '    <testcase name="stacks/instances/shop.yaml:2:16 unknown_template" classname="stacks/instances/shop.yaml" file="stacks/instances/shop.yaml"><failure type="unknown_template" message="there is no stack template &quot;shoop&quot;">there is no stack template &quot;shoop&quot;&#10;hint: did you mean &quot;shop&quot;?&#10;stops: a, b, c, d, e and 2 more</failure></testcase>',
-      '    <testcase name="stacks/instances/shop.yaml:2:16 boolean_spelling" classname="stacks/instances/shop.yaml" file="stacks/instances/shop.yaml"><system-out>yes</system-out></testcase>',
-      expect.stringContaining('name="stacks/instances no_instance"'),
-      '  </testsuite>',
-      '</testsuites>',
-    ]);
-  });
-
-  it('escapes what XML means something by, and replaces what it cannot hold', () => {
-    const xml = junitReport(reportOf([HOSTILE]));
-    const [content = ''] = /(?<=<testcase name="types).*(?=<\/testcase>)/.exec(xml) ?? [];
-    expect(content.match(/<[^>]*>/g)?.map((tag) => tag.slice(0, 9))).toEqual(['<failure ', '</failure']);
-    expect(content.match(/&(?!(amp|lt|gt|quot|#9|#10|#13);)/g)).toBeNull();
-    expect(xml).not.toMatch(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u);
-    expect(content).toContain('&amp;amp;\ufffd\ufffd[2J\ufffd');
   });
 });
 
