@@ -1,5 +1,5 @@
-// `treeline validate`: prints every mistake of working directories at once, before they are committed, or of a commit. Offline.
-import { Argument, type Command, Option } from 'commander';
+// `treeline validate`: prints all mistakes of a working directory before they are committed, or those of a commit. Offline.
+import { type Command, Option } from 'commander';
 import { didYouMean } from '../base/wording.ts';
 import { hasNoErrors } from '../model/problem.ts';
 import { CommandFailure, EXIT_PROBLEMS } from './command-failure.ts';
@@ -16,7 +16,7 @@ import {
   sarifReport,
   textReport,
 } from './validate/report.ts';
-import { validateDirectories } from './validate/validate-directory.ts';
+import { validateDirectory } from './validate/validate-directory.ts';
 
 const FORMATS = {
   json: jsonReport,
@@ -36,21 +36,16 @@ export function addValidateCommand(program: Command): void {
   program
     .command('validate')
     .description('check a stacks repository: every file, every reference, every stack')
-    .addArgument(
-      new Argument('[directory...]', 'where the layout begins; of several, no server may be made by two').default(
-        ['.'],
-        '.',
-      ),
-    )
+    .argument('[directory]', 'the folder that has tree.yaml', '.')
     .addOption(
       new Option('--format <format>', 'how to print').choices(['text', ...Object.keys(FORMATS)]).default('text'),
     )
-    .option('--rev <revision>', 'check this commit of the repository around each directory, and not the files there')
-    .option('--explain <code>', 'print what the code of a problem means, with examples, and check nothing')
+    .option('--rev <revision>', 'check this commit instead of the files in the directory')
+    .option('--explain <code>', 'print what a problem code means, with examples')
     .addHelpText('after', '\nExit code 0: clean (warnings allowed), 1: errors, 3: could not run.')
-    .action(async (directories: readonly string[], { format, explain, rev }: ValidateOptions) => {
+    .action(async (directory: string, { format, explain, rev }: ValidateOptions) => {
       if (explain !== undefined) return print(explained(explain));
-      const report = await validateDirectories(directories.map(fromUserDirectory), rev);
+      const report = await validateDirectory(fromUserDirectory(directory), rev);
       if (format === 'text') printEscaped(textReport(report, TERMINAL_PAINT));
       else print(FORMATS[format](report));
       if (!hasNoErrors(report.problems)) process.exitCode = EXIT_PROBLEMS;

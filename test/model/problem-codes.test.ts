@@ -30,7 +30,6 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 const TOLD: Readonly<Record<string, string>> = {
   internal_error: 'test/desired/admit.test.ts',
   needs_rebase: 'test/cli/plan/read-merge.test.ts',
-  made_by_two: 'test/cli/validate/several-directories.test.ts',
   no_room: 'test/desired/store-capacity.test.ts',
   not_utf8: 'test/catalog/yaml.test.ts',
   too_many_bytes: 'test/catalog/load-catalog.test.ts',

@@ -327,7 +327,6 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   internal_error: 'test/desired/admit.test.ts',
   protected_instance: 'test/desired/admit-safety.test.ts',
   needs_rebase: 'test/cli/plan/read-merge.test.ts',
-  made_by_two: 'test/cli/validate/several-directories.test.ts',
   no_room: 'test/desired/store-capacity.test.ts',
   not_a_file: 'test/desired/unreadable.test.ts',
   not_utf8: 'test/catalog/yaml.test.ts',
