@@ -8,7 +8,6 @@ import {
   type AdmittedInstances,
   admitAsRecorded,
   admitInstances,
-  keepAdmission,
   type Proposal,
   type RecordedJudgement,
   type Safety,
@@ -45,11 +44,10 @@ export interface RefusedDerivation {
   readonly nothingLeft: Problem | undefined;
 }
 
-/** What a commit proposes, and what was admitted of it. */
+/** What a commit proposes. */
 interface Judged {
   readonly built: Built;
   readonly proposal: Proposal;
-  readonly admission: AdmittedInstances;
 }
 
 /** Returns all problems of a commit, sorted; of one that is followed, also the warnings about the repository as a whole. */
@@ -149,33 +147,13 @@ function admitProposed(proposed: ProposedCommit, snapshot: Snapshot, before: Bef
   const isNew = recorded === undefined;
   const undetermined = isNew ? newlyUndetermined({ ...proposed, reappearing }, baseline) : [];
   const proposal = { candidates, undetermined };
-  const admission = isNew ? admit(proposal, built, safety) : admitAsRecorded(proposal, baseline, recorded);
-  return { isFollowed: true, desired: buildDesiredState(built, admission), judged: { built, proposal, admission } };
+  const admission = isNew ? admitInstances(proposal, baseline, safety) : admitAsRecorded(proposal, baseline, recorded);
+  return { isFollowed: true, desired: buildDesiredState(built, admission), judged: { built, proposal } };
 }
 
-/**
- * Returns the desired state as other facts judge it, without reading files again: the same object if the judgement is
- * equal.
- */
-export function judge({ desired, judged }: FollowedDerivation, safety: Safety): DesiredState {
-  const { built, proposal, admission } = judged;
-  if (admission.holdsFor(safety)) return desired;
-  return buildDesiredState(built, admit(proposal, built, safety));
-}
-
-function admit(
-  proposal: Proposal,
-  { baseline, earlier }: Pick<Built, 'baseline' | 'earlier'>,
-  safety: Safety | undefined,
-): AdmittedInstances {
-  // Owners that were recorded may be others than those of the units.
-  const carried = isSameState(baseline, earlier) ? keepAdmission(proposal, baseline, safety) : undefined;
-  return carried ?? admitInstances(proposal, baseline, safety);
-}
-
-/** Returns true if the baseline is the whole desired state that may be reused. */
-function isSameState(baseline: Baseline, earlier: object | undefined): baseline is DesiredState {
-  return baseline === earlier;
+/** Returns the desired state as other facts judge it, without reading files again. */
+export function judge({ judged: { built, proposal } }: FollowedDerivation, safety: Safety): DesiredState {
+  return buildDesiredState(built, admitInstances(proposal, built.baseline, safety));
 }
 
 /**
@@ -231,7 +209,7 @@ function buildDesiredState(
     places: catalog.places,
     invalid: new Set([...instances.refused].map(nameAt)),
     held: instances.held,
-    limits: instances.limits,
+    awaited: instances.awaited,
     approved: instances.approved,
     spent: instances.spent,
     unused: instances.unused,

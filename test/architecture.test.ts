@@ -98,7 +98,7 @@ const TRIALS: readonly Trial[] = [
   {
     rule: 'no folders import one another',
     files: { 'src/api/a.ts': "import { b } from '../cli/b.ts';", 'src/cli/c.ts': "import { d } from '../api/d.ts';" },
-    finds: ['api:1 is in a circle: api -> cli -> api'],
+    finds: ['api:1 is in a circle: api → cli → api'],
   },
   {
     rule: 'no files import one another',

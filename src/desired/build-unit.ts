@@ -14,7 +14,6 @@ import { tenantOf } from '../model/least-rights.ts';
 import type { StackInstance, StackTemplate, TypedObject } from '../model/objects.ts';
 import { affecting, isError, type Problem } from '../model/problem.ts';
 import type { WantedServer } from '../model/spec.ts';
-import { stackTooLarge } from './store-capacity.ts';
 import { TrackedReads } from './tracked-reads.ts';
 import type { Unit } from './unit.ts';
 
@@ -90,9 +89,7 @@ function withServers(unit: Unit, expanded: readonly ExpandedServer[], { reads, i
     problems.push(...resolved.problems);
   }
   const outside = expanded.flatMap((server) => server.outside.map((one) => ({ ...one, of: server.name })));
-  const whole = { ...unit, servers, nodes, outside, problems };
-  const large = stackTooLarge(whole);
-  return large === undefined ? whole : { ...unit, problems: [...problems, large] };
+  return { ...unit, servers, nodes, outside, problems };
 }
 
 /** Returns `server` with the policy and the layers of the one before it in the unit, where they are equal. */

@@ -172,20 +172,6 @@ function isAnyOf(removals: readonly Removal[], servers: readonly string[]): bool
   return removals.some(({ server }) => names.has(server));
 }
 
-/** Returns true if two judgements of the same commit are equal. */
-export function isSameJudgement(a: DeleteJudgement, b: DeleteJudgement): boolean {
-  return textOf(a) === textOf(b);
-}
-
-function textOf({ held, approved, spent, unused }: DeleteJudgement): string {
-  return JSON.stringify([
-    [...held].map(([instance, { digest, reason }]) => [instance, digest, reason]),
-    [...approved],
-    [...spent],
-    [...unused],
-  ]);
-}
-
 function judgeApproval(
   removals: ReadonlyMap<string, readonly Removal[]>,
   { removed, isPinned }: Consequences,

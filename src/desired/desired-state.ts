@@ -47,14 +47,6 @@ export interface Baseline {
   readonly places: Catalog['places'];
 }
 
-/** The limits that pinned an instance and that other facts may lift. */
-export interface Limits {
-  /** The capacity of the store: rows may be removed. */
-  readonly isShort: boolean;
-  /** Servers that have to be gone before an instance with a name that differs only in case can become active. */
-  readonly awaited: ReadonlySet<string>;
-}
-
 /** The complete desired state of the followed commit, and the facts of its computation. */
 export interface DesiredState extends Baseline {
   /** The followed commit, and its committer time (RFC 3339). */
@@ -76,7 +68,8 @@ export interface DesiredState extends Baseline {
   /** The digests of approved deletes that do not happen yet, as their instance cannot become active. */
   readonly unused: ReadonlySet<string>;
   readonly problems: readonly Problem[];
-  readonly limits: Limits;
+  /** Servers that have to be gone before a refused version can become active. */
+  readonly awaited: ReadonlySet<string>;
   readonly counts: Counts;
 }
 

@@ -1,9 +1,50 @@
-// Explains why a server that is depended on is missing: no instance makes it, or the one that does cannot become
-// active.
+// Finds instances that need a server which no version makes, and explains why it is missing: no instance makes it, or the
+// one that does cannot become active.
 
 import { didYouMean } from '../base/wording.ts';
-import type { ProblemText } from '../model/entry.ts';
-import type { Unit } from './unit.ts';
+import { type ProblemText, problemAt } from '../model/entry.ts';
+import { isValidUnit, type Refusal, type Unit } from './unit.ts';
+import type { Versions } from './versions.ts';
+
+/** A unit that needs a missing server. `owner`: the active instance that makes it. */
+interface Need {
+  readonly key: string;
+  readonly unit: Unit;
+  readonly missing: Unit['outside'][number];
+  readonly owner: string | undefined;
+}
+
+/**
+ * Returns refusals of instances that need a server which no version makes. If an active instance gives the server up, another
+ * refusal may still pin that instance and keep the server: such a need is refused only if `isFinal`, after all other checks.
+ */
+export function missingRefusals(
+  versions: Versions,
+  missing: MissingServers,
+  { isFinal }: { readonly isFinal: boolean },
+): readonly Refusal[] {
+  const needs = [...versions.newest].flatMap(([key, unit]) => needOf(key, unit, versions));
+  const refused = isFinal
+    ? decided(needs)
+    : needs.filter(({ owner }) => owner === undefined || versions.pinned.has(owner));
+  const names = (): Iterable<string> => versions.claims.all().map(({ name }) => name);
+  return refused.map(({ key, unit, missing: { origin, ...need } }) => {
+    const text = missing.textFor({ ...need, origin }, unit, names);
+    return { key, problem: problemAt(origin.entry, origin.pointer, { ...text, instances: [unit.name] }) };
+  });
+}
+
+function needOf(key: string, unit: Unit, { claims, baseline }: Versions): readonly Need[] {
+  const missing = unit.outside.find(({ server }) => claims.ownerOf(server) === undefined);
+  return missing === undefined ? [] : [{ key, unit, missing, owner: baseline.owners.get(missing.server) }];
+}
+
+/** Returns the needs whose owner needs nothing that is missing itself; the first one if all owners do. */
+function decided(needs: readonly Need[]): readonly Need[] {
+  const keys = new Set(needs.map(({ key }) => key));
+  const found = needs.filter(({ key, owner = key }) => owner === key || !keys.has(owner));
+  return found.length > 0 ? found : needs.slice(0, 1);
+}
 
 /** Number of missing names for which a similar name is searched. */
 const SUGGESTIONS_MAX = 20;
@@ -12,24 +53,15 @@ const NAMED_MAX = 5;
 
 /** Versions that cannot become active, by the servers that they would make. */
 export class MissingServers {
-  readonly #makers = new Map<string, Unit>();
+  readonly makers = new Map<string, Unit>();
   /** Instances without an active version whose newest version does not tell its servers. */
   readonly #unknownMakers: string[] = [];
   readonly #hints = new Map<string, string | null>();
 
-  /** Notes a version that cannot come into force. */
-  refuse(unit: Unit): void {
-    for (const server of unit.servers.keys()) this.#makers.set(server, unit);
-  }
-
-  /** Notes an invalid instance that was never active, so that it may make any server. */
-  refuseUnknown(name: string): void {
-    this.#unknownMakers.push(name);
-  }
-
-  /** Returns the instance that would make a server if it could become active. */
-  makerOf(server: string): Unit | undefined {
-    return this.#makers.get(server);
+  /** Records a version that cannot become active. `isNew`: its instance has no active version. */
+  refuse(unit: Unit, { isNew }: { readonly isNew: boolean }): void {
+    if (isNew && unit.servers.size === 0 && !isValidUnit(unit)) this.#unknownMakers.push(unit.name);
+    for (const server of unit.servers.keys()) this.makers.set(server, unit);
   }
 
   /**
@@ -38,7 +70,7 @@ export class MissingServers {
    */
   textFor({ of, server }: Unit['outside'][number], { keys }: Unit, names: () => Iterable<string>): ProblemText {
     const wanted = `"${of}" depends on "${server}"`;
-    const maker = this.#makers.get(server);
+    const maker = this.makers.get(server);
     if (maker !== undefined) return waitingText(`${wanted}, a server of "${maker.name}", which cannot come into force`);
     if (this.#unknownMakers.length > 0)
       return waitingText(`${wanted}, which may be a server of ${this.#unknownMakersText()}`);

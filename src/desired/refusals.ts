@@ -2,31 +2,31 @@
 // has, those that would remove servers which must stay (of protected instances, or handed over to an instance that cannot
 // become active; docs/decisions/0009), and those that close a cycle of dependencies over several instances.
 
-import { printCycle } from '../expand/dependency-order.ts';
-import { instanceAddress, nameAt } from '../model/address.ts';
+import { dependencyOrder, printCycle } from '../expand/dependency-order.ts';
+import { nameAt } from '../model/address.ts';
 import { type ProblemText, problemAt } from '../model/entry.ts';
 import { compareNames } from '../model/names.ts';
+import type { Problem } from '../model/problem.ts';
 import type { Baseline } from './desired-state.ts';
-import { findCycles } from './find-cycles.ts';
 import type { MissingServers } from './missing-servers.ts';
 import { isProtected, type Refusal, type Unit, unitAddress } from './unit.ts';
 import type { NameClaim, Versions } from './versions.ts';
 
-/** A losing claim, and the text of the problem. */
-interface LostClaim {
-  readonly key: string;
-  /** The server, as the losing instance spells it. */
-  readonly server: string;
-  readonly text: ReturnType<typeof nameTaken>;
-}
-
-/** Yields the claims that lose among those that have become contested since the last call. */
-export function* lostClaims(versions: Versions): Generator<LostClaim> {
+/** Returns a refusal of each instance that loses a name that has become contested since the last call. */
+export function nameRefusals(versions: Versions): readonly Refusal[] {
+  const refused = new Map<string, Refusal>();
   const rank = ({ key }: NameClaim): number => rankOf(key, versions);
   for (const claims of versions.claims.takeContested()) {
     const [first, ...others] = [...claims].sort((a, b) => rank(a) - rank(b) || compareNames(a.key, b.key));
-    for (const other of others) if (first !== undefined) yield* judgeClaims(other, first, versions);
+    for (const other of others) {
+      for (const [loser, winner] of first === undefined ? [] : judgeClaims(other, first, versions)) {
+        const unit = versions.of(loser.key);
+        if (unit === undefined) continue;
+        refused.set(loser.key, { key: loser.key, problem: nameProblem(unit, loser.name, nameTaken(loser, winner)) });
+      }
+    }
   }
+  return [...refused.values()];
 }
 
 /** Returns the rank of a claim: active versions first, then their newer versions, then new instances. */
@@ -35,16 +35,16 @@ function rankOf(key: string, versions: Versions): number {
   return versions.baseline.units.has(key) ? 1 : 2;
 }
 
-/** Returns the losers of two claims: the later one, unless it had the name before; both, if both are new. */
-function judgeClaims(late: NameClaim, early: NameClaim, versions: Versions): readonly LostClaim[] {
+/** Returns the losers of two claims, each with the winner: the later one, unless it had the name before; both, if both are new. */
+function judgeClaims(
+  late: NameClaim,
+  early: NameClaim,
+  versions: Versions,
+): readonly (readonly [loser: NameClaim, winner: NameClaim])[] {
   const had = ({ key, name }: NameClaim): boolean => versions.baseline.owners.get(name) === key;
   const losers = had(late) ? [early] : had(early) ? [late] : [late, early];
-  const lost = losers.map((loser) => ({
-    key: loser.key,
-    server: loser.name,
-    text: nameTaken(loser, loser === late ? early : late),
-  }));
-  const moving = lost.filter(({ key }) => versions.newest.has(key));
+  const lost = losers.map((loser) => [loser, loser === late ? early : late] as const);
+  const moving = lost.filter(([{ key }]) => versions.newest.has(key));
   // Active versions never conflict; should the baseline be inconsistent, one is removed and its servers are left alone.
   return moving.length > 0 ? moving : lost.slice(0, 1);
 }
@@ -58,11 +58,9 @@ export function existingNames(
 }
 
 interface CaseClash {
-  /** The server as the new version names it. */
-  readonly server: string;
   /** The existing server. */
   readonly other: string;
-  readonly text: ProblemText;
+  readonly problem: Problem;
 }
 
 /**
@@ -75,9 +73,17 @@ export function findCaseClash(
 ): CaseClash | undefined {
   for (const server of unit.servers.keys()) {
     const other = owners.has(server) ? undefined : existing.get(server.toLowerCase());
-    if (other !== undefined && other !== server) return { server, other, text: differsInCase({ server, other }) };
+    if (other === undefined || other === server) continue;
+    return { other, problem: nameProblem(unit, server, differsInCase(server, other)) };
   }
   return undefined;
+}
+
+/** Reports at the value in the instance's file that is the name of a server, else at its parameters. */
+function nameProblem(unit: Unit, server: string, text: ProblemText): Problem {
+  const origin = unit.nodes.get(server)?.own[0]?.blame?.('name');
+  const pointer = origin !== undefined && origin.entry === unit.entry ? origin.pointer : '/parameters';
+  return problemAt(unit.entry, pointer, { ...text, instances: [unit.name] });
 }
 
 /**
@@ -85,60 +91,42 @@ export function findCaseClash(
  * that move to an instance without protection. `unprotected`: addresses of instances whose protection was lifted.
  */
 export function protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): readonly Refusal[] {
-  const losses = protectedLosses(versions);
-  return [...losses].flatMap(([instance, loss]) => {
-    const key = instanceAddress(instance);
-    const unit = versions.baseline.units.get(key);
-    if (unit === undefined || !isProtected(unit) || unprotected.has(key) || versions.pinned.has(key)) return [];
+  const guarded = [...versions.baseline.units].filter(
+    ([key, unit]) => isProtected(unit) && !unprotected.has(key) && !versions.pinned.has(key),
+  );
+  if (guarded.length === 0) return [];
+  const losses = versions.losses({ withRetained: true });
+  return guarded.flatMap(([key, unit]) => {
+    const loss = { deleted: losses.get(unit.name) ?? [], given: handedToUnprotected(unit, versions) };
+    if (loss.deleted.length + loss.given.length === 0) return [];
     const newest = versions.newest.get(key)?.entry;
-    const text = protectedText(instance, loss, newest === undefined);
+    const text = protectedText(unit.name, loss, newest === undefined);
     return [{ key, problem: problemAt(newest ?? unit.entry, '/protected', text) }];
   });
 }
 
-function protectedLosses(versions: Versions): ReadonlyMap<string, ProtectedLoss> {
-  const losses = new Map<string, ProtectedLoss>();
-  for (const [instance, deleted] of versions.losses({ withRetained: true }))
-    losses.set(instance, { deleted, given: [] });
-  for (const [instance, given] of handedToUnprotected(versions)) {
-    losses.set(instance, { deleted: losses.get(instance)?.deleted ?? [], given });
-  }
-  return losses;
-}
-
-/** Returns the servers that move from protected instances to others, where they may be replaced or deleted. */
-function handedToUnprotected(versions: Versions): ReadonlyMap<string, ProtectedLoss['given']> {
-  const handed = new Map<string, ProtectedLoss['given']>();
-  for (const unit of versions.baseline.units.values()) {
-    if (unit.type !== 'stack-instance' || !isProtected(unit)) continue;
-    const given = [...unit.servers.keys()].flatMap((server) => {
-      const receiver = versions.makerOf(server);
-      const isGiven = receiver !== undefined && receiver.name !== unit.name && !isProtected(receiver);
-      return isGiven ? [{ server, receiver: receiver.name }] : [];
-    });
-    if (given.length > 0) handed.set(unit.name, given);
-  }
-  return handed;
+/** Returns the servers that move from a protected instance to others, where they may be replaced or deleted. */
+function handedToUnprotected(unit: Unit, versions: Versions): ProtectedLoss['given'] {
+  return [...unit.servers.keys()].flatMap((server) => {
+    const receiver = versions.makerOf(server);
+    const isGiven = receiver !== undefined && receiver.name !== unit.name && !isProtected(receiver);
+    return isGiven ? [{ server, receiver: receiver.name }] : [];
+  });
 }
 
 /**
- * Returns refusals of instances that would give one of these servers to an instance that cannot become active. They are
- * pinned too; otherwise no instance would want the server and it would be deleted.
+ * Returns refusals of instances that would give a server to an instance that cannot become active. They are pinned too;
+ * otherwise no instance would want the server and it would be deleted.
  */
-export function handOverRefusals(
-  servers: Iterable<string>,
-  versions: Versions,
-  missing: MissingServers,
-): readonly Refusal[] {
+export function handOverRefusals(versions: Versions, missing: MissingServers): readonly Refusal[] {
   const refused = new Map<string, Refusal>();
-  for (const server of servers) {
+  for (const [server, receiver] of missing.makers) {
     const key = versions.baseline.owners.get(server);
     if (key === undefined || versions.claims.ownerOf(server) !== undefined) continue;
     const unit = versions.baseline.units.get(key);
-    if (unit === undefined || versions.isRetained(key, server) || versions.pinned.has(key) || refused.has(key))
-      continue;
+    if (unit === undefined || versions.isRetained(key, server) || versions.pinned.has(key)) continue;
     const file = versions.newest.get(key)?.entry ?? unit.entry;
-    const text = handOverText(server, missing.makerOf(server)?.name ?? '');
+    const text = handOverText(server, receiver.name);
     refused.set(key, { key, problem: problemAt(file, '/stackTemplate', { ...text, instances: [unit.name] }) });
   }
   return [...refused.values()];
@@ -146,29 +134,27 @@ export function handOverRefusals(
 
 /**
  * Returns a refusal of every new version in a cycle, located at the dependency that continues the cycle in another
- * instance.
+ * instance. Cycles that share an instance with a refused one are left to the next round: the refusal may break them.
  */
 export function cycleRefusals(versions: Versions): readonly Refusal[] {
   const starts = [...versions.newest.values()].flatMap((unit) => unit.outside.map(({ of }) => of));
-  const refused: Refusal[] = [];
-  const gone = new Set<string>();
-  const graph = {
-    next: (server: string) => versions.makerOf(server)?.servers.get(server)?.spec.dependsOn ?? [],
-    isGone: (server: string) => gone.has(versions.claims.ownerOf(server) ?? ''),
-  };
-  for (const cycle of findCycles(starts, graph)) {
-    for (const refusal of refuseCycle(cycle, versions)) {
-      refused.push(refusal);
-      gone.add(refusal.key);
-    }
+  const { cycles } = dependencyOrder(
+    starts,
+    (server) => versions.makerOf(server)?.servers.get(server)?.spec.dependsOn ?? [],
+  );
+  const refused = new Map<string, Refusal>();
+  for (const cycle of cycles) {
+    if (cycle.some((server) => refused.has(versions.claims.ownerOf(server) ?? ''))) continue;
+    for (const refusal of refuseCycle(cycle, versions)) refused.set(refusal.key, refusal);
   }
-  return refused;
+  return [...refused.values()];
 }
 
 function refuseCycle(cycle: readonly string[], versions: Versions): readonly Refusal[] {
-  return cycle.slice(0, -1).flatMap((server, position) => {
+  return cycle.flatMap((server, position) => {
     const unit = versions.makerOf(server);
-    const link = unit?.outside.find((one) => one.of === server && one.server === cycle[position + 1]);
+    const next = cycle[(position + 1) % cycle.length];
+    const link = unit?.outside.find((one) => one.of === server && one.server === next);
     if (unit === undefined || link === undefined || !versions.isNew(unit)) return [];
     const { entry, pointer } = link.origin;
     const problem = problemAt(entry, pointer, { ...circleText(cycle), instances: [unit.name] });
@@ -230,7 +216,7 @@ function nameTaken(loser: NameClaim, winner: NameClaim): ProblemText {
 }
 
 /** Returns the text for a name that differs only in case from that of a server that exists. */
-function differsInCase({ server, other }: Pick<CaseClash, 'server' | 'other'>): ProblemText {
+function differsInCase(server: string, other: string): ProblemText {
   return {
     code: 'server_name_taken',
     message: `the server name "${server}" differs only in case from that of the server "${other}"`,
@@ -242,7 +228,7 @@ function differsInCase({ server, other }: Pick<CaseClash, 'server' | 'other'>): 
 function circleText(cycle: readonly string[]): ProblemText {
   return {
     code: 'dependency_cycle',
-    message: `dependencies go in a circle: ${printCycle(cycle.slice(0, -1))}`,
+    message: `dependencies go in a circle: ${printCycle(cycle)}`,
     hint: 'remove one of these depends_on',
   };
 }

@@ -9,7 +9,7 @@ export const SERVERS_MAX = 50_000;
 export const STACK_WEIGHT_MAX = 64 * 1024 * 1024;
 
 /** Dependencies of all servers together. */
-export const DEPENDENCIES_MAX = 5_000_000;
+export const DEPENDENCIES_MAX = 1_000_000;
 
 /** The number of mistakes of one sort that are reported at once: suggestions take time. */
 export const MISTAKES_MAX = 100;

@@ -124,7 +124,7 @@ class Stack {
   #charge({ dependsOn }: Dependencies, blueprint: Blueprint): void {
     this.#left -= dependsOn.length;
     if (this.#left >= 0) return;
-    const message = `with those of "${blueprint.key}" the servers of this stack have more than 5,000,000 dependencies`;
+    const message = `with those of "${blueprint.key}" the servers of this stack have more than 1,000,000 dependencies`;
     const hint = 'depend on fewer servers, or divide the stack';
     this.problems.push(
       problemInTemplate(this.#amended, dependsOnPointer(blueprint), { code: 'stack_too_large', message, hint }),

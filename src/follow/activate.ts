@@ -3,8 +3,7 @@
 import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
-import { capacityUsed, ROWS_BYTES_MAX } from '../desired/store-capacity.ts';
+import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { isError, type Problem, placeAndCode, placeOf } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -54,8 +53,8 @@ interface JudgedState {
  */
 export async function activate(parts: ActivationParts, judged: JudgedState, activation: Activation): Promise<void> {
   const { ledger } = parts;
-  const { log, before } = activation;
-  const { savedBytes, rowBytes } = ledger;
+  const { log } = activation;
+  const { savedBytes } = ledger;
   const { desired } = judged;
   const changes = await record(parts, judged, activation);
   enqueueConcerned(parts, activation, { desired, changes });
@@ -63,7 +62,6 @@ export async function activate(parts: ActivationParts, judged: JudgedState, acti
   const counts = { ...desired.counts, servers, savedBytes: ledger.savedBytes - savedBytes };
   log.info({ commit: desired.commit, ...counts, problems: desired.problems.length }, 'commit followed');
   logProblems(desired.problems, log);
-  warnOfCapacity(desired, { before, bytesBefore: rowBytes }, log);
   for (const [instance, { reason, digest }] of desired.held) log.warn({ instance, digest, reason }, 'deletes are held');
 }
 
@@ -142,36 +140,6 @@ function mistakesIn({ invalid, problems }: DesiredState): (instance: string) => 
     const problem = first.get(instance);
     return problem === undefined ? 'it is invalid' : placeAndCode(problem);
   };
-}
-
-/** The warning is logged each time the capacity used grows beyond this percentage. */
-const WARNINGS = [90, 75];
-const MIB = 2 ** 20;
-
-interface CapacityUsed {
-  /** The desired state that was active before, and what all rows took then. */
-  readonly before: Baseline | undefined;
-  readonly bytesBefore: number;
-  readonly limit?: number;
-}
-
-/** Logs a warning where a commit brought the desired state beyond a threshold. At a start that is said again. */
-export function warnOfCapacity(
-  desired: DesiredState,
-  { before, bytesBefore, limit = ROWS_BYTES_MAX }: CapacityUsed,
-  log: Logger,
-): void {
-  const recorded = { baseline: before ?? EMPTY_BASELINE, bytes: before === undefined ? 0 : bytesBefore };
-  const used = capacityUsed(desired.units.values(), recorded);
-  const usedBefore = before === undefined ? 0 : capacityUsed(before.units.values(), recorded);
-  const passed = WARNINGS.find((percent) => percentOf(used) >= percent && percentOf(usedBefore) < percent);
-  if (passed === undefined) return;
-  const fields = { percent: Math.floor(percentOf(used)), mebibytes: Math.ceil(used / MIB), limit: limit / MIB };
-  log.warn(fields, 'the room for servers becomes short; beyond the limit instances are refused');
-
-  function percentOf(bytes: number): number {
-    return (bytes * 100) / limit;
-  }
 }
 
 const LOGGED_MAX = 20;

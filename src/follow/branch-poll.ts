@@ -33,8 +33,6 @@ export class BranchPoll {
   #polledHead: string | undefined;
   /** The last requested review that was done without the remote. */
   #reviewed = 0;
-  /** The size of all rows when the newest commit was judged last. */
-  #judgedBytes = 0;
   /** Why the newest commit is not followed, or why nothing is followed yet; empty where it is. */
   notReadyReason = 'the first fetch has not ended';
 
@@ -53,13 +51,12 @@ export class BranchPoll {
 
   /** Follows a commit that was the branch's head a moment ago. Anything unusual is left to a poll. */
   async followPushed({ commit, base }: { readonly commit: string; readonly base: string }, poll: Poll): Promise<void> {
-    const { source, ledger, reviews } = this.#options;
+    const { source, reviews } = this.#options;
     const isAtBase = this.followed?.commit === base;
     if (!isAtBase || reviews.isOpen || !(await source.has(commit))) return;
     this.#polledHead = undefined;
     await this.#judge(commit, { isReview: false, poll });
     this.#polledHead = this.#headAfter(commit);
-    this.#judgedBytes = ledger.rowBytes;
   }
 
   /** Polls the branch once, has its newest commit followed, and returns what became of it. Throws where the remote, the local copy or the store fails. */
@@ -75,7 +72,7 @@ export class BranchPoll {
     if (reviews.isOpen && reviews.asked !== this.#reviewed) await this.#review(poll);
     const head = await this.#fetch(recorded?.commit ?? null);
     const { asked } = reviews;
-    const isReview = reviews.isOpen || this.#hasFreedCapacity() || this.#isAwaitedGone();
+    const isReview = reviews.isOpen || this.#isAwaitedGone();
     if (head.oid === this.#polledHead && !isReview) return 'unchanged';
     this.#polledHead = undefined;
     if (recorded === undefined) await this.#commits.begin(head.oid, poll);
@@ -83,7 +80,6 @@ export class BranchPoll {
     await this.#judge(head.oid, { isReview, poll });
     this.#polledHead = this.#headAfter(head.oid);
     reviews.judged(asked);
-    this.#judgedBytes = ledger.rowBytes;
     return current.refused === undefined ? 'followed' : 'refused';
   }
 
@@ -127,16 +123,10 @@ export class BranchPoll {
     }
   }
 
-  /** Returns true where an instance was refused for want of capacity, and rows have gone since then. */
-  #hasFreedCapacity(): boolean {
-    const { ledger, current } = this.#options;
-    return ledger.rowBytes < this.#judgedBytes && current.get()?.limits.isShort === true;
-  }
-
-  /** Returns true if a server is gone for whose name an instance was refused. */
+  /** Returns true if a server is gone for whose name or room an instance was refused. */
   #isAwaitedGone(): boolean {
     const { ledger, current } = this.#options;
-    return [...(current.get()?.limits.awaited ?? [])].some((name) => ledger.read('server', name) === undefined);
+    return [...(current.get()?.awaited ?? [])].some((name) => ledger.read('server', name) === undefined);
   }
 
   async #judge(commit: string, { isReview, poll }: { readonly isReview: boolean; readonly poll: Poll }): Promise<void> {

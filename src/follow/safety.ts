@@ -29,7 +29,6 @@ export function readSafety(
   const serverAt = remembered((name) => ledger.server(name));
   return {
     unprotected: liftsIn(heldBefore),
-    recordedBytes: ledger.rowBytes,
     going: new Set([...ledger.index.unwanted().values()].flatMap((names) => [...names])),
     deletions: {
       limit: removalsMax(budget, serverCount(ledger, now)),

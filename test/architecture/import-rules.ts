@@ -1,5 +1,5 @@
 // Rules on imports between folders. ARCHITECTURE.md explains the table; here it is binding.
-import { findCycles } from '../../src/desired/find-cycles.ts';
+import { dependencyOrder, printCycle } from '../../src/expand/dependency-order.ts';
 import { type Finding, type Rule, ruleOfFile } from './rule.ts';
 import { folderOf, type Import, type SourceFile } from './source-file.ts';
 
@@ -168,10 +168,11 @@ function cycleRule(what: string, nodeOf: (path: string) => string): Rule {
           if (nodeOf(target) !== nodeOf(path) || target === path) targets.add(nodeOf(target));
         }
       }
-      const [cycle] = findCycles(next.keys(), { next: (node) => [...(next.get(node) ?? [])] });
+      const { cycles } = dependencyOrder(next.keys(), (node) => next.get(node) ?? []);
+      const [cycle] = cycles;
       return cycle === undefined
         ? []
-        : [{ path: cycle[0] ?? '', line: 1, what: `is in a circle: ${cycle.join(' -> ')}` }];
+        : [{ path: cycle[0] ?? '', line: 1, what: `is in a circle: ${printCycle(cycle)}` }];
     },
   };
 }

@@ -1,63 +1,14 @@
-// Counts that the cost of admission grows with the servers and needs of units, and that an invalid unit is not built again
-// without a change.
+// Tests that deletes are judged in linear time, that an invalid unit is not built again without a change, and what hints cost.
 import { describe, expect, it } from 'vitest';
 import { didYouMean } from '../../src/base/wording.ts';
-import { admitInstances } from '../../src/desired/admit.ts';
 import { judgeDeletions } from '../../src/desired/deletions.ts';
-import { type DesiredState, EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
-import type { Unit } from '../../src/desired/unit.ts';
+import type { DesiredState } from '../../src/desired/desired-state.ts';
 import { processorMs } from '../support/processor-time.ts';
 import { deletionFacts } from './facts.ts';
-import { instanceFile, one, stacksRepository, WRONG } from './stacks.ts';
+import { instanceFile, stacksRepository } from './stacks.ts';
 
-type Shape = (index: number, size: number) => string;
-
-function desiredOf(shape: Shape, size: number): DesiredState {
-  const names = Array.from({ length: size }, (_, index) => index);
-  const repository = stacksRepository();
-  return repository.commit(Object.fromEntries(names.map((index) => [instanceFile(`i${index}`), shape(index, size)])));
-}
-
-/** How often admission reads a field of a unit. */
-function readsOf(shape: Shape, size: number, before?: Shape): number {
-  let reads = 0;
-  const counted = (unit: Unit): Unit =>
-    new Proxy(unit, {
-      get: (target, field) => {
-        reads += 1;
-        return Reflect.get(target, field);
-      },
-    });
-  const { candidates } = desiredOf(shape, size);
-  const baseline = before === undefined ? EMPTY_BASELINE : desiredOf(before, size);
-  const read = new Map([...candidates].map(([key, unit]) => [key, counted(unit)]));
-  admitInstances({ candidates: read, undetermined: [] }, baseline);
-  return reads;
-}
-
-describe('admission reads a unit some times, however many units there are', () => {
-  it.each<[string, Shape, Shape?]>([
-    ['a chain whose first is wrong', (index) => (index === 0 ? WRONG : one(`s${index}`, `s${index - 1}`))],
-    ['pairs that depend on one another', (index) => one(`s${index}`, `s${index ^ 1}`)],
-    ['many that miss one server', (index) => one(`s${index}`, 'nobody')],
-    ['many that want one name', () => one('same')],
-    [
-      'names that all move on by one, and the last cannot',
-      (index, size) => (index === size - 1 ? WRONG : one(`s${index + 1}`)),
-      (index) => one(`s${index}`),
-    ],
-    [
-      'names that all change, and each needs the former one of the next',
-      (index) => one(`t${index}`, `s${index + 1}`),
-      (index) => one(`s${index}`),
-    ],
-  ])('%s', (_what, shape, before) => {
-    const [small, large] = [readsOf(shape, 100, before), readsOf(shape, 200, before)];
-    expect(large / small).toBeLessThan(2.2);
-    expect(large).toBeLessThan(200 * 40);
-  });
-
-  it('and an instance whose servers are going is judged in one go', () => {
+describe('judgeDeletions', () => {
+  it('reads the removals of an instance once', () => {
     const readsFor = (size: number): number => {
       let reads = 0;
       const removals = Array.from({ length: size }, (_, index) => ({

@@ -86,7 +86,7 @@ describe('a server name belongs to one instance', () => {
     expect(ownersIn(follow({ m: two('web', 'db') }, { m: two('WEB', 'db') }))).toEqual(['db: m', 'web: m']);
     const moved = follow({ m: two('web', 'db') }, { m: one('db'), a: one('WEB') });
     expect(ownersIn(moved)).toEqual(['db: m']);
-    expect(moved.limits.awaited).toEqual(new Set(['web']));
+    expect(moved.awaited).toEqual(new Set(['web']));
   });
 
   test('one instance with two clashes is told of one at a time', () => {

@@ -119,7 +119,7 @@ describe('dependencies', () => {
     const { servers, problems } = expand(`${group('a', 10_000)}${group('b', 1000, '{ depends_on: a }')}`);
     expect(servers).toEqual([]);
     expect(describeProblems(problems)).toEqual([
-      'web.yaml:4:110 stack_too_large: with those of "b" the servers of this stack have more than 5,000,000 dependencies (depend on fewer servers, or divide the stack) [shop]',
+      'web.yaml:4:110 stack_too_large: with those of "b" the servers of this stack have more than 1,000,000 dependencies (depend on fewer servers, or divide the stack) [shop]',
     ]);
   });
 });

@@ -209,7 +209,7 @@ export function allReads(reader: Reader): unknown {
 export function restOf({ current }: { readonly current: CurrentState }): unknown {
   const desired = current.get();
   if (desired === undefined) return undefined;
-  const { units, candidates, owners, invalid, held, objects, clients, undetermined, hasHierarchy, limits } = desired;
+  const { units, candidates, owners, invalid, held, objects, clients, undetermined, hasHierarchy, awaited } = desired;
   return {
     units: [...units].map(([key, unit]) => [key, [...unit.servers.values()], unit.nodes.size]).sort(byName),
     pinned: [...units]
@@ -224,7 +224,7 @@ export function restOf({ current }: { readonly current: CurrentState }): unknown
     objects: [...objects].map(([address, { entry }]) => [address, entry.oid]).sort(byName),
     clients: [...clients].map(([serial, { entry, commit }]) => [serial, entry.oid, commit]).sort(byName),
     undetermined: [...undetermined].sort(byName),
-    ...{ hasHierarchy, limits },
+    ...{ hasHierarchy, awaited },
     // The place in a file that is gone is not recorded.
     problems: desired.problems.map(({ code, file, message, instances }) => [code, file, message, instances]),
   };
