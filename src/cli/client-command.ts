@@ -11,7 +11,7 @@ import { ROLES, type Role } from '../model/names.ts';
 import { type Client, READ_SCOPES, WRITE_SCOPES } from '../model/objects.ts';
 import { canonicalFingerprint, canonicalSerial, serialFault } from '../model/serial.ts';
 import type { ClientSeen } from '../service/answers.ts';
-import { writeYaml } from '../yaml-edit/write-yaml.ts';
+import { writeYaml } from '../yaml-edit/print-yaml.ts';
 import { CommandFailure } from './command-failure.ts';
 import { RENEWAL } from './connection-failure.ts';
 import { filesOf, readAuthority, requireNew, writePair } from './credential-files.ts';

@@ -3,7 +3,7 @@
 import type { FileType } from '../catalog/catalog.ts';
 import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import { writeYaml } from '../yaml-edit/write-yaml.ts';
+import { writeYaml } from '../yaml-edit/print-yaml.ts';
 import { inferInstances, writeStacks } from './infer-instances.ts';
 import { inferLayers, type LayeredNode, type LayerObjects, ROOT_NAME } from './infer-layers.ts';
 import { inferSelectors, type SelectedNames, type SelectorType } from './infer-selectors.ts';

@@ -79,10 +79,11 @@ const INTERFACES = [
 ];
 const USES_INTERFACES = ['reconcile/calls', 'reconcile', 'follow', 'service', 'statuses'];
 
-/** One package, one importing file; these two shape what a whole folder looks like. */
+/** One package, one importing file; these shape what a whole folder looks like. */
 const PACKAGE_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   express: ['src/api/'],
   commander: ['src/cli/'],
+  yaml: ['src/yaml-edit/'],
 };
 
 function mayImport(file: SourceFile, { target, isFile, isTypeOnly }: Import): boolean {

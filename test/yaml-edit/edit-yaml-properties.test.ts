@@ -1,10 +1,11 @@
+import { globSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseYaml } from '../../src/catalog/yaml.ts';
 import { isMap, isSame, type Json, type JsonMap } from '../../src/model/json.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { editText } from './edit-text.ts';
-import { randomFile } from './random-file.ts';
+import { type RandomLine, randomFile } from './random-file.ts';
 
 /** Lines as they are compared: a dash moves up to the next key, a comma comes or goes, and neither is a change of the line. */
 function comparable(line: string): string {
@@ -22,7 +23,11 @@ function firstMissing(lines: readonly string[], wanted: readonly string[]): stri
   return undefined;
 }
 
-test('an edit changes what was asked for, and no line of anything else', () => {
+/** Comments in brackets, and comments that would become lines of a text. */
+const REFUSALS = /^(?:a comment or blank line is among values in brackets|other values in the file would change)$/;
+
+test('an edit changes what was asked for and no other line, or is refused', () => {
+  let edits = 0;
   fc.assert(
     fc.property(fc.gen(), fc.constantFrom('\n', '\r\n'), fc.boolean(), fc.boolean(), (draw, eol, isOpen, isMarked) => {
       const file = randomFile(draw);
@@ -33,8 +38,11 @@ test('an edit changes what was asked for, and no line of anything else', () => {
       const wanted = file.edit();
       const edited = editText(text, wanted);
 
-      expect(edited, `${text}\n-> ${JSON.stringify(wanted)}`).toEqual({ ok: true, text: expect.any(String) });
-      if (!edited.ok) return;
+      if (!edited.ok) {
+        expect(edited.reason, `${text}\n-> ${JSON.stringify(wanted)}`).toMatch(REFUSALS);
+        return;
+      }
+      edits++;
       expect(parseYaml('a.yaml', edited.text).value).toEqual(wanted);
       expect(edited.text.startsWith('\uFEFF')).toBe(isMarked);
       if (!isOpen) expect(edited.text.endsWith(eol)).toBe(true);
@@ -42,12 +50,31 @@ test('an edit changes what was asked for, and no line of anything else', () => {
       const lines = edited.text.replace('\uFEFF', '').split(/\r?\n/).map(comparable);
       const stay = file.lines.filter((line) => line.stays()).map((line) => comparable(line.text));
       expect(firstMissing(lines, stay), `${text}\n-> ${edited.text}`).toBeUndefined();
-      const comments = file.lines.filter((line) => line.goes()).flatMap((line) => /# c\d+$/.exec(line.text) ?? []);
+      const commentsOf = (of: readonly RandomLine[]) => of.flatMap((line) => /# c\d+$/.exec(line.text) ?? []);
+      const kept = commentsOf(file.lines.filter((line) => line.keepsComment()));
+      const lost = kept.filter((comment) => !lines.some((line) => line.endsWith(comment)));
+      expect(lost, `${text}\n-> ${edited.text}`).toEqual([]);
+      const comments = commentsOf(file.lines.filter((line) => line.goes()));
       const left = comments.filter((comment) => lines.some((line) => line.endsWith(comment)));
       expect(left, `${text}\n-> ${edited.text}`).toEqual([]);
     }),
     { numRuns: countRuns(1_000) },
   );
+  expect(edits).toBeGreaterThan(countRuns(700));
+});
+
+test('an edit of a file of the sample repository keeps each other byte', () => {
+  const paths = globSync('{sample-repo,test/golden}/**/*.yaml');
+  expect(paths.length).toBeGreaterThan(200);
+  for (const path of paths) {
+    const text = readFileSync(path, 'utf8');
+    const { value } = parseYaml(path, text);
+    if (!isMap(value)) continue;
+    expect([path, editText(text, value)]).toEqual([path, { ok: true, text }]);
+    const added = editText(text, { ...value, added: 1 });
+    if (!added.ok) expect(added.reason, path).toMatch(/^the file has a mistake already/);
+    else expect([path, editText(added.text, value)]).toEqual([path, { ok: true, text }]);
+  }
 });
 
 const SIGNS = [...' \n\t#:-?{}[],\'"|>+&*!%@`1a', '\r\n', '\r', '- ', '? ', ': ', ' #', '\n\n', '---\n', '...\n', '  '];

@@ -38,6 +38,8 @@ export interface RandomLine {
   readonly text: string;
   /** After the edit: it has to be in the result as it is. */
   readonly stays: () => boolean;
+  /** After the edit: its comment has to be in the result, even if the value next to it was changed. */
+  readonly keepsComment: () => boolean;
   /** After the edit: it belonged to a key or item that was removed. */
   readonly goes: () => boolean;
 }
@@ -263,8 +265,8 @@ class Renderer {
     return this.#lines;
   }
 
-  #emit(text: string, { stays, goes }: Fate): void {
-    this.#lines.push({ text, stays, goes });
+  #emit(text: string, { stays, goes }: Fate, keepsComment = stays): void {
+    this.#lines.push({ text, stays, goes, keepsComment });
   }
 
   #comment(column: number, fate: Fate): void {
@@ -305,7 +307,7 @@ class Renderer {
     if (model.kind === 'leaf') {
       const [head = '', ...body] = leafLines(model, column + 2);
       const fate = { ...own, stays: () => own.stays() && model.replacement === undefined };
-      this.#emit(`${line}${head === '' ? '' : ` ${head}`}${trailing}`, fate);
+      this.#emit(`${line}${head === '' ? '' : ` ${head}`}${trailing}`, fate, own.stays);
       for (const text of body) this.#emit(text, fate);
     } else if (model.style === 'block') {
       const inside = { ...own, stays: () => own.stays() && isStillThere(model) };
@@ -313,27 +315,35 @@ class Renderer {
       const isFlush = kind === 'map' && model.kind === 'list' && model.isFlush;
       const below = isFlush ? column : column + 2;
       const headFate = { ...own, stays: () => inside.stays() && valueSize(model) > 0 };
-      if (!isCompact) this.#emit(`${line}${trailing}`, headFate);
+      if (!isCompact) this.#emit(`${line}${trailing}`, headFate, own.stays);
       this.#block(model, { column: below, lead: isCompact ? `${line} ` : ' '.repeat(below), fate: inside });
     } else if (model.style === 'lines') this.#inBrackets(model, { line: `${line} `, trailing, column, own });
     else
-      this.#emit(`${line} ${flowText(model)}${trailing}`, { ...own, stays: () => own.stays() && isUntouched(model) });
+      this.#emit(
+        `${line} ${flowText(model)}${trailing}`,
+        { ...own, stays: () => own.stays() && isUntouched(model) },
+        own.stays,
+      );
   }
 
   #inBrackets(branch: Branch, at: { line: string; trailing: string; column: number; own: Fate }): void {
     const { line, trailing, column, own } = at;
     const fate = { ...own, stays: () => own.stays() && isStillThere(branch) };
     const pad = ' '.repeat(column + 4);
-    this.#emit(`${line}${branch.kind === 'map' ? '{' : '['}${trailing}`, fate);
+    this.#emit(`${line}${branch.kind === 'map' ? '{' : '['}${trailing}`, fate, own.stays);
     for (const [index, slot] of branch.slots.entries()) {
       const inside = fateOf(branch, slot, fate);
       this.#above(slot, { column: column + 4, fate, own: inside, isFirst: false });
       const comma = index < branch.slots.length - 1 || branch.hasLastComma ? ',' : '';
       const comment = slot.hasTrailingComment ? ` # c${this.#chance.next()}` : '';
-      this.#emit(`${pad}${slotText(branch, slot)}${comma}${comment}`, {
-        ...inside,
-        stays: () => inside.stays() && isUntouched(slot.model),
-      });
+      this.#emit(
+        `${pad}${slotText(branch, slot)}${comma}${comment}`,
+        {
+          ...inside,
+          stays: () => inside.stays() && isUntouched(slot.model),
+        },
+        inside.stays,
+      );
     }
     this.#emit(`${' '.repeat(column + 2)}${branch.kind === 'map' ? '}' : ']'}`, fate);
   }

@@ -9,7 +9,7 @@ import { isMap, isSame, type Json, type JsonMap } from '../../model/json.ts';
 import { isWellFormed, keyLengthFault, textLengthFault } from '../../model/keys.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { editYaml } from '../../yaml-edit/edit-yaml.ts';
-import { type FlowStyle, flowText, writeYaml } from '../../yaml-edit/write-yaml.ts';
+import { flowText, writeYaml } from '../../yaml-edit/print-yaml.ts';
 import type { FileEdit } from './draft.ts';
 import { laidOver, newFields } from './written-fields.ts';
 
@@ -66,8 +66,6 @@ export function editObjectFile(catalog: Catalog, { address, type, newPath, field
   return [{ path, ...edited.file }];
 }
 
-const LIKE_JSON: FlowStyle = { isPadded: false, isQuoted: true };
-
 interface NewFile {
   readonly path: string;
   readonly type: FileType;
@@ -82,7 +80,7 @@ function newFile(catalog: Catalog, { path, type, content }: NewFile): FileEdit {
   const text = writeYaml(content, modeline);
   // In block style, with its indents, a body may be longer than a file can be.
   const isLong = Buffer.byteLength(text) > FILE_BYTES_MAX;
-  return { path, text: isLong ? `${modeline}\n${flowText(content, LIKE_JSON)}\n` : text };
+  return { path, text: isLong ? `${modeline}\n${flowText(content)}\n` : text };
 }
 
 function byHand(path: string, reason: string): ServiceError {

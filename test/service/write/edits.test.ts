@@ -169,12 +169,12 @@ describe('a file full of comments', () => {
   });
 
   it('is left to a person where it cannot be edited line by line', () => {
-    const repository = open({ 'types/shape/odd.yaml': 'cpus:\r  2\n' });
+    const repository = open({ 'types/shape/odd.yaml': '? cpus\n: 2\n' });
     expect(repository.refused(() => putObjectDraft('shape', { name: 'odd', cpus: 3 }))).toEqual({
       code: 'edit_by_hand',
       message:
         'types/shape/odd.yaml cannot be changed without reformatting it: ' +
-        'line 1: a carriage return stands without a line feed. Edit it by hand, with git',
+        'a key is written with "?". Edit it by hand, with git',
       details: [],
     });
   });

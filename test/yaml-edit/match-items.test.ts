@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/model/json.ts';
-import { alignLists } from '../../src/yaml-edit/align-lists.ts';
+import { matchItems } from '../../src/yaml-edit/match-items.ts';
 
-describe('alignLists', () => {
+describe('matchItems', () => {
   test.each<readonly [what: string, old: readonly Json[], wanted: readonly Json[], aligned: readonly number[]]>([
     ['nothing', [], [], []],
     ['the same', ['a', 'b'], ['a', 'b'], [0, 1]],
@@ -16,25 +16,25 @@ describe('alignLists', () => {
     ['the same again', ['a', 'a'], ['a'], [0]],
     ['maps whose keys stand in another order', [1, { a: 1, b: 2 }], [{ b: 2, a: 1 }, 2], [1, -1]],
     ['namesakes', [{ name: 'a' }, { name: 'b' }], [{ name: 'b', x: 1 }], [1]],
-    ['equal items before namesakes', [{ name: 'a' }, 1, { name: 'b' }], [{ name: 'b', x: 1 }, 1], [0, 1]],
+    ['namesakes and equal items', [{ name: 'a' }, 1, { name: 'b' }], [1, { name: 'b', x: 1 }], [1, 2]],
     ['names that are no texts', [{ name: 1 }, { name: 2 }], [{ name: 2, x: 1 }], [0]],
     ['values that look alike', ['1', 1, null], [1, 'null'], [1, 2]],
   ])('%s', (_what, old, wanted, aligned) => {
-    expect(alignLists(old, wanted)).toEqual(aligned);
+    expect(matchItems(old, wanted)).toEqual(aligned);
   });
 
   test('matches very long lists by index alone, but for what is the same at both ends', () => {
     const old = Array.from({ length: 3_000 }, (_, index) => index);
     const wanted = old.with(1, -1).toSpliced(2_998, 1);
-    expect(alignLists(old, wanted)).toEqual([...old.slice(0, 2_998), 2_999]);
-    expect(alignLists(wanted, old)).toEqual([...old.slice(0, 2_998), -1, 2_998]);
+    expect(matchItems(old, wanted)).toEqual([...old.slice(0, 2_998), 2_999]);
+    expect(matchItems(wanted, old)).toEqual([...old.slice(0, 2_998), -1, 2_998]);
   });
 
   test('leaves between two pairs only old items or only new ones, and finds all that can be kept', () => {
     const items = fc.array(fc.nat({ max: 4 }), { maxLength: 8 });
     fc.assert(
       fc.property(items, items, (old, wanted) => {
-        const aligned = alignLists(old, wanted);
+        const aligned = matchItems(old, wanted);
         const pairs = [...aligned.entries()].filter(([, from]) => from !== -1);
         let last: readonly [number, number] = [-1, -1];
         for (const [to, from] of [...pairs, [wanted.length, old.length] as const]) {
