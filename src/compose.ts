@@ -1,10 +1,11 @@
 // Builds and wires all parts, with compose/: only these files know all implementations. This file starts the listeners.
-import { startApi } from './api/app.ts';
+import type { EventStreams } from './api/event-streams.ts';
+import { type Listener, startListener } from './api/listener.ts';
 import { createManagement } from './api/management.ts';
 import { createDashboard } from './api/page/dashboard.ts';
 import type { Expiry } from './api/tls/check-tls.ts';
-import { judgeClients } from './api/tls/judge-clients.ts';
-import { openTlsFiles } from './api/tls/tls-files.ts';
+import { openTlsFiles, type TlsFiles } from './api/tls/tls-files.ts';
+import { findAmbiguity } from './api/tls/tls-material.ts';
 import { createWebhook } from './api/webhook/webhook.ts';
 import { AuditLog } from './base/audit-log.ts';
 import { type Clock, systemClock } from './base/clock.ts';
@@ -91,9 +92,9 @@ async function compose(
     onLost: () => roles?.switchTo('standby'),
   });
   const tls = opened.adopt(await openTlsFiles({ paths: settings.api.tls, clock, log }), (it) => it.close());
-  const clients = judgeClients(tls.material);
-  const known = { seen: new ClientsSeen(clock), certificates: () => tls.expiries.map(endingOf) };
-  const parts = { settings, replica, judge: clients.judge, audit, ...known, clock, log, metrics };
+  const ofClients = { ambiguityOf: findAmbiguity(() => tls.material), seen: new ClientsSeen(clock) };
+  const known = { ...ofClients, certificates: () => tls.expiries.map(endingOf) };
+  const parts = { settings, replica, audit, ...known, clock, log, metrics };
   measureReplica(parts);
   const { database } = replica;
   const standby = database && createStandby(parts, database, opened);
@@ -112,8 +113,8 @@ async function compose(
   roles = await Roles.begin<ServingRole>({ ...built, show }, standby === undefined ? 'leader' : 'standby');
   opened.adopt(roles, (it) => it.stop());
   const served = { ...settings.api, tls: tls.material, replica: settings.replica.name, audit, clock, log, metrics };
-  const api = opened.adopt(await startApi({ ...served, clients, handler: present.handler }), (it) => it.close());
-  tls.follow((material) => api.reload(material));
+  const api = opened.adopt(await startListener({ ...served, handler: present.handler }), (it) => it.close());
+  followTls(tls, api, replica.streams);
   // First, so that writes in progress and waiting reads are answered before the listeners close.
   opened.defer(() => present.stopWaiting());
   opened.defer(() => replica.streams.close());
@@ -137,6 +138,14 @@ function beginServing(present: PresentRole, database: SharedDatabase | undefined
     present.waitsFor('it is stopping');
     // It would lead nothing.
     database?.lease.retire();
+  });
+}
+
+/** Streams of events have to end too: their connections would have no next answer. */
+function followTls(tls: TlsFiles, api: Listener, streams: EventStreams): void {
+  tls.follow((material) => {
+    api.reload(material);
+    streams.endAll();
   });
 }
 

@@ -1,4 +1,4 @@
-// Builds the REST interface: the steps that every request passes, and the routes as one Express application, behind its TLS listener.
+// Builds the REST interface: the steps that every request passes, and the routes as one Express application.
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request } from 'express';
 import type { Agent } from '../agents/agent.ts';
@@ -19,7 +19,6 @@ import { countRequests } from './count-requests.ts';
 import { answerErrors } from './errors.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type FollowedLeader, forwardToLeader, tellFetches, waitForShownCommit } from './forward.ts';
-import { type Listener, startListener } from './listener.ts';
 import { openApiRoutes, SECTIONS } from './openapi.ts';
 import { packAnswers } from './pack.ts';
 import { servePage } from './page/page.ts';
@@ -36,8 +35,6 @@ import { stackInstanceRoutes } from './routes/stacks-instances.ts';
 import { stackTemplateRoutes } from './routes/stacks-templates.ts';
 import { treeRoutes } from './routes/tree.ts';
 import { typeRoutes } from './routes/types.ts';
-import type { ClientJudge } from './tls/judge-clients.ts';
-import type { TlsMaterial } from './tls/tls-material.ts';
 
 interface AppOptions extends AuthenticateOptions {
   readonly operator: Operator;
@@ -174,10 +171,10 @@ export function createRoutes(
   const shares = new Shares(ANSWER_SHARES);
   const parts = { reader, writer, operator, explainer, kept, shares };
   const again = { authenticate: authenticate(options) };
-  const waiting = { ...again, clock: options.clock, isStopping: () => streams.isClosed };
+  const waiting = { ...again, streams };
   app.use(stackInstanceRoutes(parts), stackTemplateRoutes(parts), clientRoutes(parts), typeRoutes(parts));
-  app.use(hieraRoutes({ ...parts, ...waiting }), treeRoutes(parts), operationRoutes(parts));
-  app.use(eventRoutes({ ...parts, streams }), agentRoutes({ agent, shares, readAnswer, ...again }));
+  app.use(hieraRoutes({ ...parts, ...waiting, clock: options.clock }), treeRoutes(parts), operationRoutes(parts));
+  app.use(eventRoutes({ ...parts, streams }), agentRoutes({ agent, shares, readAnswer, ...waiting }));
   app.use(openApiRoutes(reader, options.dashboard ?? null));
   app.use(refuseUnknownPath, answerErrors(log));
   return app;
@@ -218,27 +215,4 @@ function adviceFor(path: string): string {
   if (below.length === 0) return didYouMean(section, sections) ?? `everything is below ${sections.join(', ')}`;
   if (second === '') return `below it are ${below.join(', ')}`;
   return didYouMean(second, below) ?? `below ${section} are ${below.join(', ')}`;
-}
-
-interface ApiOptions extends Pick<AppOptions, 'replica' | 'audit' | 'clock' | 'log' | 'metrics'> {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  readonly tls: TlsMaterial;
-  /** Of the same material. It follows each exchange. */
-  readonly clients: ClientJudge;
-  /** What answers, such as {@link createApp}. */
-  readonly handler: RequestListener;
-}
-
-/** Returns the REST interface, which answers from now on. Throws where the address is taken or the TLS material is wrong. */
-export async function startApi({ clients, ...options }: ApiOptions): Promise<Listener> {
-  const listener = await startListener(options);
-  return {
-    ...listener,
-    reload(next) {
-      listener.reload(next);
-      clients.reload(next);
-    },
-  };
 }

@@ -30,24 +30,8 @@ export interface AuthenticateOptions {
   readonly metrics?: Metrics | undefined;
   /** Remembers when clients were let in. Left out: nobody does. */
   readonly seen?: Pick<ClientsSeen, 'note'> | undefined;
-  /**
-   * Judges a certificate by the TLS material in force. `sentAlong`: the authorities that the client has sent along, where another replica has
-   * verified it and not this process.
-   */
-  readonly judge: (certificate: X509Certificate, sentAlong?: readonly X509Certificate[]) => CertificateJudgement;
-}
-
-/** The judgement of the operator's authorities and revocation lists on a certificate that TLS has verified. */
-export interface CertificateJudgement {
-  /**
-   * Why its serial alone does not tell who it is, as the end of a sentence about the record of the client; undefined where
-   * it does. Two authorities may give the same serial to different clients.
-   */
-  readonly ambiguity: string | undefined;
-  /** False where the connection is older than what is in force, which would not let it in. */
-  readonly isTrusted: boolean;
-  /** Until when revocation lists say whether it is revoked, milliseconds since 1970. */
-  readonly listsUntil: number;
+  /** See tls/tls-material.ts. */
+  readonly ambiguityOf: (certificate: X509Certificate) => string | undefined;
 }
 
 /** Stands for the page of a management listener. Reads show it what they show every client but proxies; it has no right of authorize.ts. */
@@ -92,7 +76,7 @@ function admitCounted(options: AuthenticateOptions, request: IncomingMessage): C
 
 /** Returns the registered client of a request. Throws ServiceError where its certificate admits no client, or is not registered. */
 export function admit(options: AuthenticateOptions, request: IncomingMessage, registry?: Registry): Client {
-  const { reader, clock, judge } = options;
+  const { reader, clock } = options;
   const peer = identifyPeer(request.socket);
   judges.set(request.socket, options);
   if (peer.certificate === undefined) return admitPage(request);
@@ -101,20 +85,9 @@ export function admit(options: AuthenticateOptions, request: IncomingMessage, re
     const message = `The certificate with serial ${peer.serial} has expired: renew it and connect again`;
     throw new ServiceError('certificate_expired', message);
   }
-  const { listsUntil, ambiguity, isTrusted } = judge(peer.certificate, peer.sentAlong);
-  if (!isTrusted) {
-    const message = `The certificate with serial ${peer.serial} was revoked, or its authority is not trusted any more`;
-    throw new ServiceError('unauthorized', message);
-  }
-  if (listsUntil <= now) {
-    const message =
-      'The revocation list of the authority that this certificate comes from has expired, so it is not known whether it was ' +
-      'revoked: the operator has to renew the list';
-    throw new ServiceError('revocation_list_expired', message);
-  }
   const client = registry === undefined ? reader.registered(peer.serial) : registry(peer.serial);
   if (client === undefined) throw unknownClient(reader, peer);
-  checkFingerprint(client, peer, ambiguity);
+  checkFingerprint(client, peer, options);
   return withReads(client, options.proxyReads ?? 'all');
 }
 
@@ -211,10 +184,11 @@ function unknownClient(reader: Reader, { serial, fingerprint }: Peer): ServiceEr
 
 function checkFingerprint(
   { serial, fingerprint: registered }: Client,
-  { fingerprint }: Peer,
-  ambiguity: string | undefined,
+  { fingerprint, certificate }: Peer,
+  { ambiguityOf }: Pick<AuthenticateOptions, 'ambiguityOf'>,
 ): void {
-  if (registered === '' && ambiguity !== undefined) {
+  const ambiguity = registered === '' && certificate !== undefined ? ambiguityOf(certificate) : undefined;
+  if (ambiguity !== undefined) {
     throw new ServiceError(
       'fingerprint_mismatch',
       `The client ${serial} is registered without a fingerprint, and ${ambiguity}: ` +

@@ -24,7 +24,6 @@ export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
   client_not_registered: 403,
   fingerprint_mismatch: 403,
   certificate_expired: 403,
-  revocation_list_expired: 403,
   foreign_origin: 403,
   not_allowed: 403,
   not_found: 404,
@@ -48,11 +47,7 @@ export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
 
 const RETRY_AFTER_SECONDS = 5;
 /** Nothing that comes on the same connection would be answered otherwise. */
-const ENDS_CONNECTION: ReadonlySet<ErrorCode> = new Set([
-  'unauthorized',
-  'certificate_expired',
-  'revocation_list_expired',
-]);
+const ENDS_CONNECTION: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'certificate_expired']);
 
 /** The body of an error answer. */
 export interface Failure {

@@ -101,6 +101,7 @@ export class EventStreams {
   #isSending = false;
   #cancelBeat: (() => void) | undefined;
   #isClosed = false;
+  #ending = new AbortController();
 
   constructor(sources: StreamSources) {
     this.#sources = sources;
@@ -114,9 +115,9 @@ export class EventStreams {
     return this.#shares.run({ client: request.client }, () => this.#serve(request));
   }
 
-  /** Tells whether this replica is stopping: what waits here is answered. */
-  get isClosed(): boolean {
-    return this.#isClosed;
+  /** Fires when all streams end, which long polls do then too. Asked anew for each of them. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
   }
 
   /** Ends all streams, and refuses new ones. */
@@ -129,6 +130,8 @@ export class EventStreams {
   /** Ends all streams; their clients connect again. */
   endAll(): void {
     for (const stream of this.#streams) endStream(stream);
+    this.#ending.abort();
+    if (!this.#isClosed) this.#ending = new AbortController();
   }
 
   async #serve(request: StreamRequest): Promise<void> {

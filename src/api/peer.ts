@@ -18,14 +18,10 @@ export interface Peer {
   readonly expires: number;
   /** Undefined: the page of a management listener, which reads without one. */
   readonly certificate: X509Certificate | undefined;
-  /** The authorities that the client has sent along, where another replica has verified the certificate; undefined where this process has. */
-  readonly sentAlong?: readonly X509Certificate[];
+  /** True: another replica has verified the certificate, and has forwarded the request. */
+  readonly isForwarded?: true;
 }
 
-/** More than any chain has. */
-const SENT_ALONG_MAX = 8;
-/** As many as a listener has connections. */
-const SENT_ALONG_CLIENTS_MAX = 10_000;
 /** A certificate that is parsed takes about 10 KiB; the others are parsed again. */
 const FORWARDED_MAX = 1_000;
 
@@ -39,9 +35,7 @@ const PAGE: Peer = {
 };
 
 const peers = new WeakMap<Duplex, Peer>();
-/** By fingerprint, as PEM: on a resumed session the client sends none. */
-const sentAlongBy = new Map<string, readonly string[]>();
-/** By their certificates. What is verified of a certificate is kept with its object. */
+/** By their certificates, as PEM. */
 const forwardedPeers = new Map<string, Peer>();
 
 /** Returns whose share a request takes that was admitted: two authorities may give the same serial to different clients. */
@@ -57,7 +51,6 @@ export function identifyPeer(socket: Socket): Peer {
   const certificate = socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
   const peer = certificate && readPeer(certificate);
   if (peer === undefined) throw new ServiceError('unauthorized', 'This needs a valid client certificate');
-  keepSentAlong(peer);
   peers.set(socket, peer);
   return peer;
 }
@@ -67,13 +60,10 @@ export function findPeer({ socket }: IncomingMessage): Peer | undefined {
   return peers.get(socket);
 }
 
-/**
- * Returns the certificates of a client that TLS has verified, as PEM: its own, then the authorities that it has sent along. None for the page
- * of a management listener.
- */
+/** Returns the certificate of a client that TLS has verified, as PEM; none for the page of a management listener. */
 export function certificatesOf({ socket }: IncomingMessage): readonly string[] {
-  const { certificate, fingerprint } = identifyPeer(socket);
-  return certificate === undefined ? [] : [certificate.toString(), ...(sentAlongBy.get(fingerprint) ?? [])];
+  const { certificate } = identifyPeer(socket);
+  return certificate === undefined ? [] : [certificate.toString()];
 }
 
 /**
@@ -90,7 +80,7 @@ export function presentCertificates(connection: Duplex, certificates: readonly s
 
 /** Returns whether a request came from another replica, and not from the client itself. */
 export function isForwarded({ socket }: IncomingMessage): boolean {
-  return peers.get(socket)?.sentAlong !== undefined;
+  return peers.get(socket)?.isForwarded === true;
 }
 
 /** Makes a connection of a management listener one of its page, which may read and nothing else. */
@@ -98,25 +88,16 @@ export function presentPage(connection: Duplex): void {
   peers.set(connection, PAGE);
 }
 
-function readForwarded([own, ...along]: readonly string[]): Peer | undefined {
-  if (own === undefined) return { ...PAGE, sentAlong: [] };
-  const peer = readPeer(new X509Certificate(own));
-  return peer && { ...peer, sentAlong: along.slice(0, SENT_ALONG_MAX).map((pem) => new X509Certificate(pem)) };
+function readForwarded([certificate]: readonly string[]): Peer | undefined {
+  const peer = certificate === undefined ? PAGE : readPeer(new X509Certificate(certificate));
+  return peer && { ...peer, isForwarded: true };
 }
 
 /** Returns what a certificate says; undefined where it has no serial that names a client. */
-export function readPeer(certificate: X509Certificate): Peer | undefined {
+function readPeer(certificate: X509Certificate): Peer | undefined {
   const { serialNumber, fingerprint256, validFromDate, validToDate } = certificate;
   const serial = canonicalSerial(serialNumber);
   const fingerprint = canonicalFingerprint(fingerprint256);
   if (serial === undefined || fingerprint === undefined) return undefined;
   return { serial, fingerprint, begins: validFromDate.getTime(), expires: validToDate.getTime(), certificate };
-}
-
-function keepSentAlong({ certificate, fingerprint }: Peer): void {
-  const along: string[] = [];
-  let next = certificate?.issuerCertificate;
-  for (; next !== undefined && along.length < SENT_ALONG_MAX; next = next.issuerCertificate)
-    along.push(next.toString());
-  if (along.length > 0) keepNewest(sentAlongBy, [fingerprint, along], SENT_ALONG_CLIENTS_MAX);
 }

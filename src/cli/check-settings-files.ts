@@ -4,7 +4,7 @@ import { constants, existsSync, type Stats } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkTls, type TlsFault } from '../api/tls/check-tls.ts';
-import { readTlsFiles } from '../api/tls/read-tls-files.ts';
+import { readTlsFiles } from '../api/tls/tls-files.ts';
 import { whyUnusable } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
 import type { Settings } from '../model/settings.ts';

@@ -33,7 +33,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 }
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
-  const { settings, replica, judge, audit, seen, clock, log, metrics } = parts;
+  const { settings, replica, ambiguityOf, audit, seen, clock, log, metrics } = parts;
   const { repository, store, shown, breathe, streams, deliveries, database, earlier } = replica;
   // Who loses the lead and takes it again leads with other parts.
   const fencing = database === undefined ? 0 : database.lease.fencing;
@@ -67,7 +67,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   opened.defer(measureLeader(metrics, { ...core, store, attention, clock }));
   opened.defer(clientTurns.giveWay(core.isBusy));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const known = { streams, judge, audit, seen, deliveries, clock, log, metrics };
+  const known = { streams, ambiguityOf, audit, seen, deliveries, clock, log, metrics };
   const answers = { ...known, replica: settings.replica.name, dashboard: dashboardAddress(settings.management) };
   const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads: settings.api.proxyReads });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });

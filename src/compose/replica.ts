@@ -27,7 +27,7 @@ export interface Replica extends OpenedStore {
 export interface RoleParts {
   readonly settings: Settings;
   readonly replica: Replica;
-  readonly judge: AuthenticateOptions['judge'];
+  readonly ambiguityOf: AuthenticateOptions['ambiguityOf'];
   readonly audit: AuditLog | undefined;
   readonly seen: ClientsSeen;
   /** Returns when the certificates and lists of the listener end. */

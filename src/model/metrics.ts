@@ -148,7 +148,7 @@ export const METRICS = {
     {
       reason: open(
         ...['CERT_HAS_EXPIRED', 'CERT_REVOKED', 'CRL_HAS_EXPIRED', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-        ...['client_not_registered', 'fingerprint_mismatch', 'certificate_expired', 'revocation_list_expired'],
+        ...['client_not_registered', 'fingerprint_mismatch', 'certificate_expired'],
       ),
     },
     { seriesMax: 40 },

@@ -8,7 +8,6 @@ export type ServiceErrorCode =
   | 'client_not_registered'
   | 'fingerprint_mismatch'
   | 'certificate_expired'
-  | 'revocation_list_expired'
   | 'not_allowed'
   | 'not_found'
   | 'method_not_allowed'

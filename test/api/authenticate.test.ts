@@ -8,7 +8,6 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
-import { createCrl } from '../support/create-crl.ts';
 import { keepAlive } from '../support/https-client.ts';
 import { listenInTest } from '../support/listen-in-test.ts';
 import { createOpensslPki, type Issued, type OpensslPki } from '../support/openssl-pki.ts';
@@ -168,28 +167,6 @@ describe('an authority below the trusted one', () => {
   });
 });
 
-describe('a revocation list that expires while a client is connected', () => {
-  test('lets nobody ask on, and the connection ends', async () => {
-    const agent = keepAlive();
-    const crl = await createCrl(api.authority, { now, days: 1, revoked: [] });
-    api.api.reload({ ...api.tls, crl });
-    expect((await api.request('/tree', { agent })).status).toBe(200);
-    now += DAY_MS - 2_000;
-    expect((await api.request('/tree', { agent })).status).toBe(200);
-    now += 2_000;
-    const { status, headers, body } = await api.request('/tree', { agent });
-    expect({ status, connection: headers.connection, body }).toMatchObject({
-      status: 403,
-      connection: 'close',
-      body: { return_code: 403, error: 'revocation_list_expired' },
-    });
-    // A new list counts at once.
-    api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), days: 9, revoked: [] }) });
-    expect((await api.request('/tree', { agent })).status).toBe(200);
-    agent.destroy();
-  });
-});
-
 describe('a certificate that expires while it is connected', () => {
   test('is refused, and the connection ends', async () => {
     const agent = keepAlive();
@@ -252,7 +229,7 @@ describe('without TLS', () => {
       replica: 'test-1',
       clock: systemClock,
       log,
-      judge: () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY }),
+      ambiguityOf: () => undefined,
     });
     const server = createServer(app);
     const port = await listenInTest(server);

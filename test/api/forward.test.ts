@@ -12,15 +12,12 @@ import { RequestInbox } from '../../src/store/postgres/request-inbox.ts';
 import { LeaderRequests } from '../../src/store/postgres/requests.ts';
 import { Wakes } from '../../src/store/postgres/wakes.ts';
 import { StoreError } from '../../src/store/store-error.ts';
-import { createCrl } from '../support/create-crl.ts';
-import { type Ask, type Identity, keepAll, type Reply } from '../support/https-client.ts';
-import { createOpensslPki } from '../support/openssl-pki.ts';
+import { type Ask, keepAll, type Reply } from '../support/https-client.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { EXCEPTIONS, pathsOf, ROUTES } from '../support/route-table.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { WHY } from '../support/sample-operator.ts';
 import { createSampleReader } from '../support/sample-reader.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, startTestStandby, type TestApi, type TestStandby } from '../support/test-api.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
@@ -432,57 +429,6 @@ describe('rights', () => {
         error: 'client_not_registered',
         message: expect.stringMatching(/What this request asked for was done before$/),
       },
-    });
-  });
-
-  describe('by the TLS files of the leader', () => {
-    const CLIENT = ['basicConstraints=critical,CA:FALSE', 'extendedKeyUsage=clientAuth'];
-    const AUTHORITY = ['basicConstraints=critical,CA:TRUE', 'keyUsage=critical,keyCertSign,cRLSign'];
-
-    function ask(identity: Identity) {
-      return standby.request('/operations/held', { identity });
-    }
-
-    function reload(tls: TestApi['tls']): void {
-      onTestFinished(() => {
-        leader.api.reload(leader.tls);
-        // Those of before end with their next answer, which says so.
-        connections.destroy();
-      });
-      leader.api.reload(tls);
-    }
-
-    test('a certificate that is revoked there is refused, whatever the replica knows', async () => {
-      const now = Date.now();
-      const identity = await issueClientCertificate(leader.authority, { commonName: 'revoked', now });
-      leader.register(identity, { role: 'administrator' });
-      expect((await ask(identity)).status).toBe(200);
-      reload({ ...leader.tls, crl: await createCrl(leader.authority, { now, revoked: [identity.serial] }) });
-      const reply = await ask(identity);
-      expect(reply).toMatchObject({ status: 401, headers: { connection: 'close' }, body: { error: 'unauthorized' } });
-      expect((await ask(leader.identities.administrator)).status).toBe(200);
-    });
-
-    test('a client of an authority that it sends along is let in, and one of an authority that is not trusted there is not', async () => {
-      const pki = createOpensslPki(temporaryDirectory());
-      const [root, other] = [
-        pki.issue('root', { extensions: AUTHORITY }),
-        pki.issue('other', { extensions: AUTHORITY }),
-      ];
-      const sub = pki.issue('sub', { by: root, extensions: AUTHORITY });
-      const client = pki.issue('client', { by: sub, extensions: CLIENT, along: [sub] });
-      const stranger = pki.issue('stranger', { by: other, extensions: CLIENT, along: [other] });
-      for (const each of [client, stranger]) leader.register({ ...each, ...each } as never, { role: 'administrator' });
-      const ca = leader.tls.ca + root.own;
-      // The replica still trusts an authority that the leader trusts no more.
-      const late = await startTestStandby(leader, usual, { tls: { ...leader.tls, ca: ca + other.own } });
-      onTestFinished(() => late.api.close());
-      reload({ ...leader.tls, ca });
-      const replies = [client, client, stranger].map((identity) => ({ identity }));
-      const statuses: unknown[] = [];
-      for (const { identity } of replies) statuses.push((await late.request('/operations/held', { identity })).status);
-      expect(statuses).toEqual([200, 200, 401]);
-      expect((await late.request('/tree', { identity: stranger })).status).toBe(200);
     });
   });
 });

@@ -329,7 +329,7 @@ async function start(estate: Estate): Promise<Controller> {
     commits: { reached: async () => undefined },
     streams,
     log: createLog('silent'),
-    judge: () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY }),
+    ambiguityOf: () => undefined,
   });
   const carryOut = carryOutForwarded(app);
   return {

@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { clientTurns } from '../../src/api/client-turns.ts';
 import { startListener, type TimeLimits } from '../../src/api/listener.ts';
 import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import { type Credential, createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
@@ -17,7 +16,6 @@ import { createCrl } from '../support/create-crl.ts';
 import { createHttpsClient, keepAlive, sendRaw } from '../support/https-client.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { createOpensslPki, type Issued } from '../support/openssl-pki.ts';
-import { ACTION } from '../support/sample-agent.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -35,19 +33,6 @@ beforeEach(async () => {
   api = await startTestApi();
 });
 afterEach(() => api.api.close());
-
-/** Uses up the turns of a client until it is released, for about a minute at most: its requests wait in line. */
-function holdTurns(client: string): () => void {
-  let isHeld = true;
-  function useUp(): void {
-    const end = performance.now() + 3;
-    while (isHeld && performance.now() < end);
-  }
-  for (let count = 0; count < 20_000; count += 1) clientTurns.inTurn(client, () => useUp());
-  return () => {
-    isHeld = false;
-  };
-}
 
 /** Resolves once a refused connection has been logged, with its reason. */
 function refusal(): Promise<unknown> {
@@ -172,16 +157,6 @@ async function openSession(
   return { answer, reused, ticket };
 }
 
-test.each(['TLSv1.2', 'TLSv1.3'] as const)('%s: who has a certificate that has expired is logged', async (version) => {
-  const days = { now: Date.now() - 3 * DAY_MS, days: 1 };
-  const expired = await issueClientCertificate(api.authority, { commonName: 'old\u202eone', ...days });
-  const { answer } = await openSession(version, undefined, expired).catch(() => ({ answer: '' }));
-  expect(answer).toBe('');
-  const subject = expect.stringMatching(/^CN=old/);
-  expect(await refusal()).toMatchObject({ reason: 'CERT_HAS_EXPIRED', subject, serial: expired.serial });
-  expect(api.lines.join()).not.toContain('\u202e');
-});
-
 describe.each(['TLSv1.2', 'TLSv1.3'] as const)('a resumed session of %s', (version) => {
   test('is authenticated like a new one', async () => {
     const { ticket } = await openSession(version);
@@ -251,91 +226,45 @@ describe('reload', () => {
     expect(await ask(socket, api.identities.proxy)).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
   });
 
-  test('refuses a revoked client on the connection that it has, and on one that it was making', async () => {
+  test.each<[string, () => Promise<Partial<TlsMaterial>>]>([
+    [
+      'was revoked',
+      async () => ({
+        crl: await createCrl(api.authority, { now: Date.now(), revoked: [api.identities.proxy.serial] }),
+      }),
+    ],
+    ['comes from an authority that was taken away', async () => ({ ca: foreign.cert })],
+  ])('gives a client whose certificate %s at most one more answer', async (_name, change) => {
     const { proxy } = api.identities;
     const agent = keepAlive();
     expect((await api.request('/types', { agent, identity: proxy })).status).toBe(200);
-    const [kept] = Object.values(agent.freeSockets).flat();
-    const begun = await begin();
-    api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), revoked: [proxy.serial] }) });
-    await expect(api.request('/types', { agent, identity: proxy })).rejects.toThrow(/hang up|ECONNRESET/);
-    expect(kept?.destroyed).toBe(true);
-    expect(await ask(begun, proxy)).not.toContain('HTTP/1.1');
-    await expect(api.request('/types', { identity: proxy })).rejects.toThrow();
+    api.api.reload({ ...api.tls, ...(await change()) });
+    const last = await api.request('/types', { agent, identity: proxy });
+    expect(last).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    await expect(api.request('/types', { agent, identity: proxy })).rejects.toThrow();
     agent.destroy();
   });
 
-  test.each([
-    ['comes after the reload', true],
-    ['was there before', false],
-  ])(
-    'refuses a client that is revoked while its first request waits for its turn, and whose body %s',
-    async (_name, isLate) => {
-      const { key, cert, fingerprint, serial } = api.identities.proxy;
-      const socket = connect({ host: '127.0.0.1', ...api.server, key, cert });
-      await once(socket, 'secureConnect');
-      // An answer shows that the server has accepted the connection made before it.
-      await api.request('/types');
-      const release = holdTurns(fingerprint);
-      const body = '{"lease":"l"}';
-      const path = `/agent/actions/${ACTION.id}/heartbeat`;
-      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
-      const received = text(socket).catch(() => 'reset');
-      socket.write(isLate ? head : head + body);
-      // Another client has its turn while the request waits in the line of its own.
-      expect((await api.request('/types')).status).toBe(200);
-      api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), revoked: [serial] }) });
-      release();
-      if (isLate) socket.write(body);
-      expect(await received).not.toContain('HTTP/1.1');
-      expect(api.agent.asked).toEqual([]);
-    },
-  );
-
-  test.each([
-    ['is there', false],
-    ['is complete', true],
-  ])('keeps a revoked client from asking again before its first answer %s', async (_name, isBegun) => {
-    const { proxy } = api.identities;
-    const crl = await createCrl(api.authority, { now: Date.now(), revoked: [proxy.serial] });
-    const asked: string[] = [];
-    const finish = Promise.withResolvers<void>();
-    const options = { host: '127.0.0.1', port: 0, tls: api.tls, log: createLog('silent') };
-    const listener = await startListener({
-      ...options,
-      async handler(request, response) {
-        asked.push(request.url ?? '');
-        if (isBegun) response.write('[');
-        await finish.promise;
-        response.end(isBegun ? ']' : '[]');
-      },
-    });
-    const socket = connect({ host: '127.0.0.1', ...api.server, port: listener.port, key: proxy.key, cert: proxy.cert });
-    const received = text(socket);
-    socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n');
-    await vi.waitFor(() => expect(asked).toEqual(['/1']), 20_000);
-    listener.reload({ ...api.tls, crl });
-    socket.write('GET /2 HTTP/1.1\r\nHost: x\r\n\r\n');
-    // Whatever comes of another connection, it comes after what was sent on this one.
-    const later = sendRaw({ ...api.server, port: listener.port }, proxy, 'GET /3 HTTP/1.1\r\nHost: x\r\n\r\n');
-    expect(await later.catch(() => '')).toBe('');
-    finish.resolve();
-    expect((await received).match(/HTTP\/1\.1 200/g)).toHaveLength(1);
-    expect(asked).toEqual(['/1']);
-    await listener.close();
-  });
-
-  test('refuses clients of an authority that was taken away, on the connections that they have', async () => {
-    const stranger = await issueClientCertificate(foreign, { commonName: 'stranger', now: Date.now() });
-    api.register(stranger);
-    api.api.reload({ ...api.tls, ca: api.tls.ca + foreign.cert });
-    const agents = [keepAlive(), keepAlive()] as const;
-    expect((await api.request('/types', { agent: agents[0] })).status).toBe(200);
-    expect((await api.request('/types', { agent: agents[1], identity: stranger })).status).toBe(200);
+  test('ends streams of events and long polls', async () => {
+    const { key, cert } = api.identities.administrator;
+    const options = { host: '127.0.0.1', ...api.server };
+    const tag = String((await api.request('/hiera/shop-web')).headers.etag);
+    const stream = connect({ ...options, key, cert });
+    stream.write('GET /events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    const received = text(stream);
+    const polls = [
+      api.request('/hiera/shop-web?wait=60', { headers: { 'If-None-Match': tag } }),
+      api.request('/agent/actions?wait=60', { identity: api.identities.proxy }),
+    ];
+    // An answer shows that the server has read the requests before it.
+    await api.request('/types');
     api.api.reload(api.tls);
-    expect((await api.request('/types', { agent: agents[0] })).status).toBe(200);
-    await expect(api.request('/types', { agent: agents[1], identity: stranger })).rejects.toThrow(/hang up|ECONNRESET/);
-    for (const agent of agents) agent.destroy();
+    const answers = await Promise.all(polls);
+    expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([
+      [304, 'close'],
+      [200, 'close'],
+    ]);
+    expect(await received).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\n0\r\n\r\n$/);
   });
 
   test.each<[string, (tls: TlsMaterial) => Partial<TlsMaterial>]>([

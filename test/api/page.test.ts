@@ -20,11 +20,11 @@ let handler: ReturnType<typeof createApp>;
 /** The files of the page are no answers of the interface, which OpenAPI describes. */
 let request: HttpsClient['request'];
 const shown = { replica: 'test-1', clock: systemClock, log: createLog('silent') };
-const judge = () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY });
+const ambiguityOf = () => undefined;
 beforeAll(async () => {
   api = await startTestApi();
   ({ request } = createHttpsClient(api.server, api.identities.administrator));
-  handler = createApp({ ...api, ...shown, streams: api.sample.streams, readAnswer: answerIn, judge });
+  handler = createApp({ ...api, ...shown, streams: api.sample.streams, readAnswer: answerIn, ambiguityOf });
 });
 afterAll(() => api.api.close());
 
@@ -217,7 +217,9 @@ describe('on the management listener', () => {
         return await carryOut(request, signal);
       },
     };
-    const get = await dashboardOn(createStandbyApp({ ...api, ...shown, streams: api.sample.streams, leader, judge }));
+    const get = await dashboardOn(
+      createStandbyApp({ ...api, ...shown, streams: api.sample.streams, leader, ambiguityOf }),
+    );
     expect((await get('/ui/api/operations/status')).status).toBe(200);
     expect(forwarded).toEqual(['0 /operations/status']);
     const order = {

@@ -64,7 +64,7 @@ test('a new server certificate is shown without a restart, and a wrong one never
   expect((await running.get('/stacks/instances/shop/status')).body).toBe('Done');
 });
 
-test('a revoked client is out on the connection that it has, and the work goes on', async () => {
+test('a revoked client gets one more answer on its connection, and the work goes on', async () => {
   const site = await createSite(STACKS);
   const authority = authorityOf(site);
   const { serialNumber } = new X509Certificate(site.administrator.cert);
@@ -74,6 +74,7 @@ test('a revoked client is out on the connection that it has, and the work goes o
   await expect.poll(async () => (await running.request('/tree', { agent })).status, PATIENCE).toBe(200);
   put(site, 'ca.crl', await createCrl(authority, { now: Date.now(), revoked: [serialNumber] }));
   await running.logged('TLS files reloaded');
+  expect((await running.request('/tree', { agent })).headers.connection).toBe('close');
   await expect(running.request('/tree', { agent })).rejects.toThrow();
   await expect(running.request('/tree')).rejects.toThrow();
   expect(await running.logged('connection refused')).toMatchObject({ reason: 'CERT_REVOKED' });

@@ -4,9 +4,10 @@ import { Agent, get, type RequestOptions } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import { expect, onTestFinished, vi } from 'vitest';
-import { createApp, startApi } from '../../src/api/app.ts';
-import { judgeClients } from '../../src/api/tls/judge-clients.ts';
+import { createApp } from '../../src/api/app.ts';
+import { startListener } from '../../src/api/listener.ts';
 import { openTlsFiles } from '../../src/api/tls/tls-files.ts';
+import { findAmbiguity } from '../../src/api/tls/tls-material.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Credential, createAuthority } from '../../src/base/development-pki.ts';
 import { createLog } from '../../src/base/log.ts';
@@ -41,10 +42,9 @@ export async function serveSite(site: TlsSite): Promise<ServedSite> {
   const tls = await openTlsFiles({ paths: site.paths, clock: hurriedClock, log });
   const reader = createSampleReader();
   const shown = { replica: 'test-1', clock: systemClock, log };
-  const clients = judgeClients(tls.material);
   const handler = createApp({
     ...shown,
-    judge: clients.judge,
+    ambiguityOf: findAmbiguity(() => tls.material),
     reader,
     operator: createSampleOperator(),
     explainer: createSampleExplainer(),
@@ -54,7 +54,7 @@ export async function serveSite(site: TlsSite): Promise<ServedSite> {
     streams: createSampleStreams().streams,
     commits: { reached: () => Promise.resolve() },
   });
-  const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls: tls.material, clients, handler });
+  const api = await startListener({ ...shown, host: '127.0.0.1', port: 0, tls: tls.material, handler });
   tls.follow((material) => api.reload(material));
   onTestFinished(async () => {
     await tls.close();

@@ -140,7 +140,7 @@ export function routesOfApplication(): string[] {
     streams: createSampleStreams().streams,
     clock: systemClock,
     log: createLog('silent'),
-    judge: () => ({ ambiguity: undefined, isTrusted: true, listsUntil: Number.POSITIVE_INFINITY }),
+    ambiguityOf: () => undefined,
   });
   return [...new Set(routesIn(app.router.stack))].sort();
 }

@@ -1,11 +1,10 @@
 // The REST interface on a free port, with an authority and one registered client a role.
 
-import { createApp, createStandbyApp, startApi } from '../../src/api/app.ts';
+import { createApp, createStandbyApp } from '../../src/api/app.ts';
 import { carryOutForwarded } from '../../src/api/carry-out.ts';
 import type { FollowedLeader } from '../../src/api/forward.ts';
-import type { Listener } from '../../src/api/listener.ts';
-import { judgeClients } from '../../src/api/tls/judge-clients.ts';
-import type { TlsMaterial } from '../../src/api/tls/tls-material.ts';
+import { type Listener, startListener } from '../../src/api/listener.ts';
+import { findAmbiguity, type TlsMaterial } from '../../src/api/tls/tls-material.ts';
 import type { AuditLog } from '../../src/base/audit-log.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import {
@@ -90,15 +89,24 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   const { streams } = sample;
   const asked = { reader, operator, explainer, writer, commits, agent, readAnswer: answerIn };
   const replica = 'test-1';
-  const clients = judgeClients(tls);
+  let material: TlsMaterial = tls;
+  const ambiguityOf = findAmbiguity(() => material);
   const shown = { replica, clock, log, audit };
   const fetched: string[] = [];
   const deliveries = {
     noteFetch: ({ serial }: Client, node: string, digest: string) => fetched.push(`${serial} ${node} ${digest}`) > 0,
     forgetFetch: () => undefined,
   };
-  const handler = createApp({ ...asked, ...shown, streams, deliveries, judge: clients.judge });
-  const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
+  const handler = createApp({ ...asked, ...shown, streams, deliveries, ambiguityOf });
+  const listener = await startListener({ ...shown, host: '127.0.0.1', port: 0, tls, handler });
+  const api: Listener = {
+    ...listener,
+    reload(next) {
+      listener.reload(next);
+      material = next;
+      streams.endAll();
+    },
+  };
   const carryOut = carryOutForwarded(handler);
   const server = { port: api.port, ca: authority.cert };
   const register = (credential: Credential, fields: Partial<Client> = {}): Client => {
@@ -142,19 +150,18 @@ export async function startTestStandby(
   const { explainer, operator, sample } = leader;
   const log = createLog('silent');
   const shown = { replica: 'test-2', clock, log, audit };
-  const clients = judgeClients(tls);
   const parts = {
     reader,
     explainer,
     operator,
     leader: followed,
-    judge: clients.judge,
+    ambiguityOf: findAmbiguity(() => tls),
     seen,
     deliveries,
     streams: sample.streams,
   };
   const handler = createStandbyApp({ ...shown, ...parts });
-  const api = await startApi({ ...shown, host: '127.0.0.1', port: 0, tls, clients, handler });
+  const api = await startListener({ ...shown, host: '127.0.0.1', port: 0, tls, handler });
   const server = { port: api.port, ca: leader.server.ca };
   return {
     api,

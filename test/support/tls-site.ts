@@ -1,7 +1,7 @@
 // The TLS files of a server in a directory, as an operator keeps them, with the authorities that sign them.
 import { mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TlsPaths } from '../../src/api/tls/read-tls-files.ts';
+import type { TlsPaths } from '../../src/api/tls/tls-files.ts';
 import {
   type Credential,
   createAuthority,

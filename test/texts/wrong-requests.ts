@@ -138,7 +138,6 @@ export const ELSEWHERE: Readonly<Record<string, string>> = {
   outcome_unknown: 'test/service/write-queue.test.ts',
   push_refused: 'test/service/write-queue.test.ts',
   request_timeout: 'test/api/raw-requests.test.ts',
-  revocation_list_expired: 'test/api/authenticate.test.ts',
   too_many_requests: 'test/service/write-queue.test.ts',
   unauthorized: 'test/api/authenticate.test.ts',
 };

@@ -8,6 +8,7 @@ import { ServiceError } from '../../model/service-error.ts';
 import { type AnswerText, cutText } from '../answer.ts';
 import { askerOf, callerOf, clientOf, type RequestStep, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
+import type { EventStreams } from '../event-streams.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
 import { sendEnvelope, sendJson, sendText } from '../present.ts';
@@ -34,14 +35,18 @@ export interface AgentRoutes {
   readonly readAnswer: (report: JsonMap) => Answer;
   /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
   readonly authenticate: RequestStep;
+  readonly streams: Pick<EventStreams, 'ending'>;
 }
 
 /** Returns the routes below `/agent`. */
-export function agentRoutes({ agent, shares, readAnswer, authenticate }: AgentRoutes): Router {
+export function agentRoutes({ agent, shares, readAnswer, authenticate, streams }: AgentRoutes): Router {
   const router = Router({ caseSensitive: true });
   const isAgent = allow('take actions');
 
-  router.route('/agent/actions').all(only('GET')).get(isAgent, waitForActions(agent), authenticate, isAgent, list);
+  router
+    .route('/agent/actions')
+    .all(only('GET'))
+    .get(isAgent, waitForActions(agent, streams), authenticate, isAgent, list);
 
   async function list(request: Request, response: Response): Promise<void> {
     const limit = queryNumber(request, 'limit', LIMIT);
@@ -91,13 +96,14 @@ export function agentRoutes({ agent, shares, readAnswer, authenticate }: AgentRo
   return router;
 }
 
-function waitForActions(agent: Agent): RequestHandler {
+function waitForActions(agent: Agent, streams: AgentRoutes['streams']): RequestHandler {
   return async (request, response, next) => {
     const seconds = queryNumber(request, 'wait', WAIT);
     queryNumber(request, 'limit', LIMIT);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    if (seconds > 0) await agent.wait(clientOf(request), seconds * 1000, gone.signal);
+    const ended = AbortSignal.any([gone.signal, streams.ending]);
+    if (seconds > 0) await agent.wait(clientOf(request), seconds * 1000, ended);
     if (!gone.signal.aborted) next();
   };
 }

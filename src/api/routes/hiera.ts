@@ -10,6 +10,7 @@ import { requireConsumer } from '../../service/deliveries/deliveries.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import { AnswerWriter, type PiecedAnswer, tagOf } from '../answer.ts';
 import { callerOf, clientOf, type RequestStep } from '../authenticate.ts';
+import type { EventStreams } from '../event-streams.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
 import { digestOfTag, sendEnvelope, tagIn } from '../present.ts';
@@ -29,7 +30,7 @@ interface HieraRoutes extends RouteParts {
   readonly clock: Clock;
   /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
   readonly authenticate: RequestStep;
-  readonly isStopping: () => boolean;
+  readonly streams: Pick<EventStreams, 'ending'>;
 }
 
 type NodeRequest = Request<{ clientcert: string }>;
@@ -109,7 +110,7 @@ function wrongField(name: string, fault: string): ServiceError {
 
 /** Returns the handler that has a read with `wait` pass once it would not be answered 304, and after so many seconds. */
 function waitForChange(
-  { reader, clock, authenticate, isStopping }: HieraRoutes,
+  { reader, clock, authenticate, streams }: HieraRoutes,
   recordOf: (request: NodeRequest) => { readonly body: unknown },
 ): RequestHandler<{ clientcert: string }> {
   const waits = new Shares(WAITS, clock);
@@ -138,11 +139,12 @@ function waitForChange(
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     const hasChanged = changeOf(request, known);
+    const ended = AbortSignal.any([gone.signal, streams.ending]);
     await waits.run({ client: clientOf(request).serial }, async () => {
       const end = clock.monotonic() + seconds * 1000;
-      for (let left = seconds * 1000; left > 0 && !gone.signal.aborted; left = end - clock.monotonic()) {
-        if (hasChanged() || isStopping()) return;
-        await pause(clock, Math.min(left, LOOK_MS), gone.signal);
+      for (let left = seconds * 1000; left > 0 && !ended.aborted; left = end - clock.monotonic()) {
+        if (hasChanged()) return;
+        await pause(clock, Math.min(left, LOOK_MS), ended);
       }
     });
     if (!gone.signal.aborted) await authenticate(request, response, next);

@@ -1,52 +1,28 @@
-// Tells why a certificate cannot be used now, or not for that: its dates, and the purposes that it was made for. Whose it is,
-// and who has signed it, is judged elsewhere.
+// Says why a certificate cannot be used now, or not for a purpose. Who signed it is judged elsewhere.
 import type { X509Certificate } from 'node:crypto';
-import { momentOf, reasonOf } from '../../base/wording.ts';
-import { readKeyUsage } from './der.ts';
+import { momentOf } from '../../base/wording.ts';
 
-/** What a certificate is shown as. */
+/** The side that shows a certificate. */
 export type CertificateUse = 'client' | 'server';
 
-interface Rule {
-  /** The name and the OID of the purpose, which has to be among those that a certificate lists. */
-  readonly purpose: string;
-  readonly oid: string;
-  /** Bits of the first byte of the key usage, RFC 5280, 4.2.1.3: one of them has to be set. */
-  readonly keyUsage: number;
-}
-
-const DIGITAL_SIGNATURE = 0x80;
-const KEY_ENCIPHERMENT = 0x20;
-const KEY_AGREEMENT = 0x08;
-
-/** As OpenSSL judges them; it takes "any purpose" for neither. */
-const RULES: Readonly<Record<CertificateUse, Rule>> = {
-  client: { purpose: 'clientAuth', oid: '1.3.6.1.5.5.7.3.2', keyUsage: DIGITAL_SIGNATURE | KEY_AGREEMENT },
-  server: {
-    ...{ purpose: 'serverAuth', oid: '1.3.6.1.5.5.7.3.1' },
-    keyUsage: DIGITAL_SIGNATURE | KEY_ENCIPHERMENT | KEY_AGREEMENT,
-  },
+/** The extended key usage that OpenSSL requires, if a certificate lists any. It accepts "any purpose" for neither. */
+const PURPOSES: Readonly<Record<CertificateUse, { readonly name: string; readonly oid: string }>> = {
+  client: { name: 'clientAuth', oid: '1.3.6.1.5.5.7.3.2' },
+  server: { name: 'serverAuth', oid: '1.3.6.1.5.5.7.3.1' },
 };
 
-/** Returns why a certificate is not one for that use, as the end of a sentence about it; undefined where it is. */
+/** Returns why a certificate is not one for that use, as the end of a sentence about it; undefined if it is. */
 export function purposeFault(certificate: X509Certificate, use: CertificateUse): string | undefined {
-  const { purpose, oid, keyUsage } = RULES[use];
+  const { name, oid } = PURPOSES[use];
   // Never let in; see docs/rest.md, authentication.
-  if (use === 'client' && certificate.ca) return 'was not made for clients: it is the one of an authority ("CA:TRUE")';
+  if (use === 'client' && certificate.ca) return `was not made for ${use}s: it is the one of an authority ("CA:TRUE")`;
   // The extended key usage; Node calls it so.
   const listed: readonly string[] | undefined = certificate.keyUsage;
-  if (listed !== undefined && !listed.includes(oid)) {
-    return `was not made for ${use}s: its extended key usage lacks ${purpose}`;
-  }
-  try {
-    const allowed = readKeyUsage(certificate) ?? keyUsage;
-    return (allowed & keyUsage) === 0 ? `was not made for ${use}s: its key usage lacks digitalSignature` : undefined;
-  } catch (error) {
-    return `cannot be used: its extensions cannot be read (${reasonOf(error)})`;
-  }
+  const isFit = listed === undefined || listed.includes(oid);
+  return isFit ? undefined : `was not made for ${use}s: its extended key usage lacks ${name}`;
 }
 
-/** Returns why something does not hold at `now`, as the end of a sentence about it; milliseconds since 1970. */
+/** Returns why something is not valid at `now`, as the end of a sentence about it; milliseconds since 1970. */
 export function periodFault(
   { from, until }: { readonly from: number; readonly until: number },
   now: number,
@@ -55,7 +31,7 @@ export function periodFault(
   return now >= until ? `has expired at ${momentOf(until)}` : undefined;
 }
 
-/** Returns why a certificate cannot be used so at `now`, as the end of a sentence about it; undefined where it can. */
+/** Returns why a certificate cannot be used so at `now`, as the end of a sentence about it; undefined if it can. */
 export function useFault(certificate: X509Certificate, use: CertificateUse, now: number): string | undefined {
   const { validFromDate, validToDate } = certificate;
   const period = { from: validFromDate.getTime(), until: validToDate.getTime() };

@@ -4,10 +4,13 @@ import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:cry
 import { createSecureContext } from 'node:tls';
 import { reasonOf } from '../../base/wording.ts';
 import { periodFault, purposeFault } from './certificate-use.ts';
-import { certificateFields } from './der.ts';
-import { readCertificates, readRevocationLists } from './pem.ts';
-import { secureContextOptions, type TlsMaterial } from './tls-material.ts';
-import { combineTrust, type Trust } from './trust.ts';
+import {
+  type RevocationList,
+  readCertificates,
+  readRevocationLists,
+  secureContextOptions,
+  type TlsMaterial,
+} from './tls-material.ts';
 
 /** One of the texts that a listener serves with. */
 export type TlsPart = keyof TlsMaterial;
@@ -21,10 +24,10 @@ export interface TlsFault {
   readonly isBroken: boolean;
 }
 
-/** Something that ends. */
+/** A certificate or list that expires. */
 export interface Expiry {
   readonly what: 'server certificate' | 'client authority' | 'revocation list';
-  /** Of a certificate: the beginning of its SHA-256 fingerprint, which tells those with one name apart. */
+  /** Of a certificate: the beginning of its SHA-256 fingerprint, which distinguishes certificates of one name. */
   readonly digest?: string;
   readonly part: TlsPart;
   /** The subject of a certificate, the issuer of a list. */
@@ -37,11 +40,17 @@ export interface Expiry {
 /** The result of checking the material of a listener. */
 export interface CheckedTls {
   readonly faults: readonly TlsFault[];
-  /** Of what could be read. Of several lists of one authority the one that holds longest. */
+  /** Of everything that could be read. Of several lists of one authority, the one that is valid longest. */
   readonly expiries: readonly Expiry[];
 }
 
-/** Returns what is wrong with `material` at the moment `now` (milliseconds since 1970), and when it ends. */
+/** Version 1 has no extensions, so such a certificate cannot say that it is an authority. RFC 5280, 4.1.2.1. */
+const VERSION = Buffer.from('a003020102', 'hex');
+const VERSION_OFFSET_MAX = 16;
+/** More than any chain of authorities has. */
+const STEPS_MAX = 8;
+
+/** Returns what is wrong with `material` at the time `now` (milliseconds since 1970), and when it expires. */
 export function checkTls(material: TlsMaterial, now: number): CheckedTls {
   const faults: TlsFault[] = [];
   function read<Value>(part: TlsPart, text: string, reader: (text: string) => Value): Value | undefined {
@@ -56,11 +65,11 @@ export function checkTls(material: TlsMaterial, now: number): CheckedTls {
   const chain = read('cert', material.cert, readCertificates) ?? [];
   const authorities = read('ca', material.ca, readCertificates) ?? [];
   const lists = material.crl === undefined ? undefined : read('crl', material.crl, readRevocationLists);
-  const trust = combineTrust(authorities, lists);
   faults.push(...checkPair(key, chain), ...checkAuthorities(authorities));
-  faults.push(...checkDates(chain[0], now), ...checkLists(trust, now));
+  faults.push(...checkDates(chain[0], now));
+  if (lists !== undefined) faults.push(...checkLists(authorities.filter(isAuthority), lists, now));
   if (!faults.some(({ isBroken }) => isBroken)) faults.push(...tryOut(material));
-  return { faults, expiries: listExpiries(chain, trust) };
+  return { faults, expiries: listExpiries(chain, authorities, lists ?? []) };
 }
 
 function broken(part: TlsPart, message: string): TlsFault {
@@ -97,16 +106,36 @@ function checkPair(key: KeyObject | undefined, chain: readonly X509Certificate[]
   return [broken('cert', message)];
 }
 
-/** OpenSSL admits no client by a certificate that may not sign others, although it is trusted. */
+function isAuthority({ ca, raw }: X509Certificate): boolean {
+  return ca || !raw.subarray(0, VERSION_OFFSET_MAX).includes(VERSION);
+}
+
+/** OpenSSL admits clients only by certificates that may sign others, and that lead to a root in the file. */
 function checkAuthorities(certificates: readonly X509Certificate[]): TlsFault[] {
-  const others = certificates.filter((each) => !each.ca && !certificateFields(each).isVersion1);
-  const fault = others.length === certificates.length ? broken : lockingOut;
-  return others.map((each) =>
-    fault(
-      'ca',
-      `${nameOf(each)} is no authority (it has no "CA:TRUE"): no client is let in by it; name the one that signs clients`,
-    ),
-  );
+  const faults = certificates.flatMap((each) => {
+    const name = nameOf(each.subject);
+    if (!isAuthority(each)) {
+      const message = `${name} is no authority (it has no "CA:TRUE"): no client is let in by it`;
+      return [`${message}; name the one that signs clients`];
+    }
+    if (leadsToRoot(each, certificates)) return [];
+    const issuer = `its issuer ${nameOf(each.issuer)} is not in this file`;
+    return [
+      `${name} is an intermediate authority, and ${issuer}: no client is let in by it; add the authorities above it`,
+    ];
+  });
+  const fault = faults.length === certificates.length ? broken : lockingOut;
+  return faults.map((message) => fault('ca', message));
+}
+
+function leadsToRoot(certificate: X509Certificate, all: readonly X509Certificate[], stepsMax = STEPS_MAX): boolean {
+  if (isRoot(certificate)) return true;
+  const issuers = stepsMax === 0 ? [] : all.filter((other) => other !== certificate && certificate.checkIssued(other));
+  return issuers.some((issuer) => leadsToRoot(issuer, all, stepsMax - 1));
+}
+
+function isRoot(certificate: X509Certificate): boolean {
+  return certificate.checkIssued(certificate);
 }
 
 function checkDates(certificate: X509Certificate | undefined, now: number): TlsFault[] {
@@ -116,18 +145,26 @@ function checkDates(certificate: X509Certificate | undefined, now: number): TlsF
   return period === undefined ? [] : [lockingOut('cert', `it ${period}, and clients would refuse to connect`)];
 }
 
-/** OpenSSL wants a list that holds now of every authority between a client and the root. */
-function checkLists({ authorities, needsLists }: Trust, now: number): TlsFault[] {
-  if (!needsLists) return [];
-  return authorities.flatMap(({ certificate, lists }): TlsFault[] => {
-    const name = nameOf(certificate);
-    const periods = lists.map((list) => periodFault(list, now));
+/**
+ * OpenSSL needs a list that is valid now of every authority between a client and the root. A list that has expired only locks
+ * clients out: the controller does its work without them. Without the list of an intermediate, or any list, nobody was ever let in.
+ */
+function checkLists(
+  authorities: readonly X509Certificate[],
+  lists: readonly RevocationList[],
+  now: number,
+): TlsFault[] {
+  const withList = authorities.filter((authority) => lists.some((list) => list.isOf(authority)));
+  return authorities.flatMap((authority): TlsFault[] => {
+    const name = nameOf(authority.subject);
+    const periods = lists.filter((list) => list.isOf(authority)).map((list) => periodFault(list, now));
     if (periods.includes(undefined)) return [];
-    const fault =
-      lists.length === 0
-        ? `it holds no list that the authority ${name} has signed`
-        : `its list of the authority ${name} ${periods.at(-1)}`;
-    return [lockingOut('crl', `${fault}, and every client of that authority would be locked out`)];
+    const isMissing = periods.length === 0;
+    const fault = isMissing
+      ? `it holds no list of the authority ${name}`
+      : `its list of the authority ${name} ${periods.at(-1)}`;
+    const isBroken = isMissing && (!isRoot(authority) || withList.length === 0);
+    return [{ part: 'crl', message: `${fault}, and every client of that authority would be locked out`, isBroken }];
   });
 }
 
@@ -141,28 +178,33 @@ function tryOut(material: TlsMaterial): TlsFault[] {
   }
 }
 
-function listExpiries(chain: readonly X509Certificate[], { authorities }: Trust): Expiry[] {
+function listExpiries(
+  chain: readonly X509Certificate[],
+  authorities: readonly X509Certificate[],
+  lists: readonly RevocationList[],
+): Expiry[] {
   return [
     ...chain.map((certificate) => expiryOf(certificate, { what: 'server certificate', part: 'cert' })),
-    ...authorities.flatMap(({ certificate, lists }) => [
-      expiryOf(certificate, { what: 'client authority', part: 'ca' }),
+    ...authorities.flatMap((authority) => [
+      expiryOf(authority, { what: 'client authority', part: 'ca' }),
       ...lists
+        .filter((list) => list.isOf(authority))
         .toSorted((a, b) => b.until - a.until)
         .slice(0, 1)
         .map(({ from, until }): Expiry => {
-          return { what: 'revocation list', part: 'crl', name: nameOf(certificate), from, until };
+          return { what: 'revocation list', part: 'crl', name: nameOf(authority.subject), from, until };
         }),
     ]),
   ];
 }
 
-function expiryOf(certificate: X509Certificate, kind: Pick<Expiry, 'what' | 'part'>): Expiry {
-  const { validFromDate, validToDate } = certificate;
-  const digest = certificate.fingerprint256.replaceAll(':', '').slice(0, 16);
-  return { ...kind, digest, name: nameOf(certificate), from: validFromDate.getTime(), until: validToDate.getTime() };
+function expiryOf(certificate: X509Certificate, { what, part }: Pick<Expiry, 'what' | 'part'>): Expiry {
+  const { validFromDate, validToDate, fingerprint256, subject } = certificate;
+  const digest = fingerprint256.replaceAll(':', '').slice(0, 16);
+  return { what, part, digest, name: nameOf(subject), from: validFromDate.getTime(), until: validToDate.getTime() };
 }
 
 /** On one line; Node writes one a field. */
-function nameOf({ subject }: X509Certificate): string {
-  return subject.replaceAll('\n', ', ');
+function nameOf(name: string): string {
+  return name.replaceAll('\n', ', ');
 }

@@ -1,20 +1,48 @@
-// Follows the files of a listener: it uses new content soon after a change, and never content that is wrong. Two files
-// cannot change at one moment, so it reads them together and accepts only a set that fits together. See
+// Reads and follows the files of a listener: it uses new content soon after a change, and never content that is wrong. Two files
+// cannot change at the same time, so it reads them together and accepts only a set that fits together. See
 // docs/operations.md, certificates.
+import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { type FileWatch, watchFiles } from '../../base/file-watch.ts';
 import type { Logger } from '../../base/log.ts';
 import { WokenLoop } from '../../base/woken-loop.ts';
-import { reasonOf } from '../../base/wording.ts';
+import { momentOf, reasonOf } from '../../base/wording.ts';
+import { dueFrom } from '../../service/progress/clients-seen.ts';
 import { type CheckedTls, checkTls, type Expiry, type TlsFault, type TlsPart } from './check-tls.ts';
-import { ExpiryWarnings } from './expiry-warnings.ts';
-import { pathOf, readTlsFiles, type TlsPaths } from './read-tls-files.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
 /** Related files change within so much time. */
 const SETTLE_MS = 200;
 const POLL_MS = 60_000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** A revocation list of 100,000 certificates has some 5 MB. */
+const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const PARTS: readonly TlsPart[] = ['key', 'cert', 'ca', 'crl'];
+
+/** The consequence for people, and what to do. */
+const MEANINGS: Readonly<Record<Expiry['what'], string>> = {
+  'server certificate': 'clients refuse to connect to an expired one, so replace it',
+  'client authority': 'clients of an expired one are refused, so give them certificates of another and add that one',
+  'revocation list':
+    'an expired one locks out every client that its authority vouches for, administrators included, so fetch a newer one',
+};
+
+/** Absolute paths; symbolic links are followed. */
+export interface TlsPaths {
+  readonly key: string;
+  readonly cert: string;
+  /** The authorities of clients. */
+  readonly clientCa: string;
+  /** Null: no certificate is revoked. */
+  readonly crl: string | null;
+}
+
+interface ReadTlsFiles {
+  /** Of a file that cannot be read, an empty text. */
+  readonly material: TlsMaterial;
+  /** The faults of files that cannot be read. */
+  readonly faults: readonly TlsFault[];
+}
 
 /** The files cannot be used. The message names each wrong file and its fault. */
 export class TlsFilesError extends Error {
@@ -27,20 +55,44 @@ interface TlsFilesOptions {
   readonly log: Logger;
 }
 
-interface TlsFiles {
-  /** The material in force. */
-  readonly material: TlsMaterial;
-  /** When that ends. */
-  readonly expiries: readonly Expiry[];
-  /** Hands over what to serve with, from now on, whenever it changes. `reload` may throw for what it refuses. Called once. */
-  follow(reload: (material: TlsMaterial) => void): void;
-  /** Stops following. */
-  close(): Promise<void>;
+/** Returns the content of the files. */
+export async function readTlsFiles(paths: TlsPaths): Promise<ReadTlsFiles> {
+  const faults: TlsFault[] = [];
+  async function read(part: TlsPart): Promise<string> {
+    try {
+      return await readText(pathOf(paths, part));
+    } catch (error) {
+      faults.push({ part, message: reasonOf(error), isBroken: true });
+      return '';
+    }
+  }
+  const [key, cert, ca, crl] = await Promise.all([
+    read('key'),
+    read('cert'),
+    read('ca'),
+    paths.crl === null ? undefined : read('crl'),
+  ]);
+  return { material: { key, cert, ca, crl }, faults };
+}
+
+async function readText(path: string): Promise<string> {
+  const found = await stat(path);
+  // A pipe would never end.
+  if (!found.isFile()) throw new Error('it is no file');
+  if (found.size > FILE_BYTES_MAX) throw new Error(`it has ${found.size} bytes, and ${FILE_BYTES_MAX} are read`);
+  return await readFile(path, 'utf8');
+}
+
+/** Throws if there is no file of that part. */
+function pathOf({ key, cert, clientCa, crl }: TlsPaths, part: TlsPart): string {
+  const path = { key, cert, ca: clientCa, crl }[part];
+  if (path === null) throw new Error('no revocation lists are configured');
+  return path;
 }
 
 /**
- * Returns the files as they are. Throws TlsFilesError where nothing can be served with them. Files that only lock clients
- * out, such as an expired revocation list, are used, and the log says so: the controller does its work without clients.
+ * Returns the files as they are. Throws TlsFilesError if they cannot be served, or would let nobody in. Files that lock clients
+ * out for now, such as an expired revocation list, are used, and the log says so: the controller does its work without clients.
  */
 export async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> {
   const { paths, clock, log } = options;
@@ -51,14 +103,14 @@ export async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> 
     throw new TlsFilesError(`The files of api.tls cannot be used:\n${problems.join('\n')}`);
   }
   if (problems.length > 0) log.error({ problems }, 'the TLS files are used as they are, but lock clients out');
-  return new FollowedTlsFiles(options, material, checked);
+  return new TlsFiles(options, material, checked);
 }
 
-class FollowedTlsFiles implements TlsFiles {
+/** The TLS files of a listener. */
+export class TlsFiles {
   readonly #paths: TlsPaths;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #warnings: ExpiryWarnings;
   #material: TlsMaterial;
   #expiries: readonly Expiry[];
   #reload: (material: TlsMaterial) => void = () => undefined;
@@ -66,45 +118,50 @@ class FollowedTlsFiles implements TlsFiles {
   #watch: FileWatch | undefined;
   /** The last complaint about the files; empty: they are right. */
   #complaint = '';
+  /** When a warning of each expiry was logged last. */
+  #warned: ReadonlyMap<string, number> = new Map();
 
   constructor({ paths, clock, log }: TlsFilesOptions, material: TlsMaterial, { expiries }: CheckedTls) {
     this.#paths = paths;
     this.#clock = clock;
     this.#log = log;
-    this.#warnings = new ExpiryWarnings({ log, fileOf: (part) => pathOf(paths, part) });
     this.#material = material;
     this.#expiries = expiries;
     this.#warn();
   }
 
+  /** The material in force. */
   get material(): TlsMaterial {
     return this.#material;
   }
 
+  /** When that expires. */
   get expiries(): readonly Expiry[] {
     return this.#expiries;
   }
 
+  /** Calls `reload` with what to serve with, from now on, whenever it changes. It may throw for what it refuses. Called once. */
   follow(reload: (material: TlsMaterial) => void): void {
     this.#reload = reload;
     const loop = new WokenLoop({ clock: this.#clock, everyMs: POLL_MS, work: () => this.#check() });
-    const sign = (): void => loop.wakeWithin(SETTLE_MS);
+    const wake = (): void => loop.wakeWithin(SETTLE_MS);
     const files = PARTS.filter((part) => this.#material[part] !== undefined).map((part) => pathOf(this.#paths, part));
     this.#loop = loop;
     this.#watch = watchFiles(files, {
-      changed: sign,
+      changed: wake,
       failed: (error) => this.#log.warn({ err: error }, 'the TLS files cannot be watched, but are read every minute'),
     });
     // Changes between the first read and the start of the watch are found here.
-    void this.#watch.ready.then(sign);
+    void this.#watch.ready.then(wake);
   }
 
+  /** Stops following. */
   async close(): Promise<void> {
     await this.#watch?.close();
     await this.#loop?.close();
   }
 
-  /** Never throws: the one place where a reload that failed is caught. */
+  /** Never throws: the one place that catches a reload that failed. */
   async #check(): Promise<false> {
     try {
       const { material, faults } = await readTlsFiles(this.#paths);
@@ -136,7 +193,7 @@ class FollowedTlsFiles implements TlsFiles {
     this.#log.info({ files: changed.map((part) => pathOf(this.#paths, part)) }, 'TLS files reloaded');
   }
 
-  /** Says a problem once, however often it is seen. */
+  /** Logs a problem once, however often it is seen. */
   #complain(problems: readonly string[]): void {
     const complaint = problems.join('\n');
     if (complaint === this.#complaint) return;
@@ -149,8 +206,25 @@ class FollowedTlsFiles implements TlsFiles {
     this.#complaint = '';
   }
 
+  /** Warns once a day of each certificate and list that expires soon. */
   #warn(): void {
-    this.#warnings.announce(this.#expiries, this.#clock.now());
+    const now = this.#clock.now();
+    const due = this.#expiries.filter(({ from, until }) => now >= dueFrom({ begins: from, ends: until }));
+    this.#warned = new Map(
+      due.map((expiry) => {
+        const key = JSON.stringify(expiry);
+        const before = this.#warned.get(key);
+        if (before !== undefined && now - before < DAY_MS) return [key, before];
+        this.#logExpiry(expiry, now);
+        return [key, now];
+      }),
+    );
+  }
+
+  #logExpiry({ what, part, name, until }: Expiry, now: number): void {
+    const fields = { file: pathOf(this.#paths, part), name, expires: momentOf(until) };
+    if (now < until) this.#log.warn(fields, `a ${what} expires soon: ${MEANINGS[what]} in time`);
+    else this.#log.error(fields, `a ${what} has expired: ${MEANINGS[what]} now`);
   }
 }
 

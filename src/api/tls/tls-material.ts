@@ -1,30 +1,145 @@
-// Defines the key, certificates and lists of a listener as texts, and the options for OpenSSL.
-import { constants } from 'node:crypto';
-import type { SecureContextOptions } from 'node:tls';
-import { certificateBlocks, revocationListBlocks } from './pem.ts';
+// The key, certificates and revocation lists of a listener as texts, and the options for OpenSSL, which verifies clients.
+import { constants, X509Certificate } from 'node:crypto';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { reasonOf } from '../../base/wording.ts';
 
 /** Texts in PEM. `ca` and `crl` may hold several. */
 export interface TlsMaterial {
   readonly key: string;
   readonly cert: string;
   readonly ca: string;
-  /** With it, clients of an authority without a list in it are refused. */
+  /** If there is one, clients of an authority without a list in it are refused. */
   readonly crl?: string | undefined;
 }
 
+/** One certificate revocation list. */
+export interface RevocationList {
+  /** Milliseconds since 1970, UTC. */
+  readonly from: number;
+  /** Infinity if the list names no end. */
+  readonly until: number;
+  /** Returns true if the list names this authority as its issuer. OpenSSL verifies the signature. */
+  isOf(authority: X509Certificate): boolean;
+}
+
+interface Kind {
+  readonly label: string;
+  readonly name: string;
+  /** The advice for a file without any block. */
+  readonly advice: string;
+}
+
+const CERTIFICATE: Kind = {
+  label: 'CERTIFICATE',
+  name: 'certificate',
+  advice: 'from DER, "openssl x509 -inform DER -in FILE -out FILE" makes one',
+};
+
+const REVOCATION_LIST: Kind = {
+  label: 'X509 CRL',
+  name: 'revocation list',
+  advice: 'from DER, in which authorities often publish it, "openssl crl -inform DER -in FILE -out FILE" makes one',
+};
+
 /**
- * Returns the settings of a listener: OpenSSL checks chain, dates, purpose (clientAuth) and, where there is a list,
- * revocation. No connection is renegotiated: the certificate of the first handshake is what its requests are judged by. Throws where `ca` or `crl` hold nothing: Node would take an empty text for the wish to trust its public
- * authorities, and to revoke none.
+ * Returns the settings of a listener: OpenSSL checks chain, dates, purpose (clientAuth) and, if there is a list, revocation.
+ * Throws if `ca` or `crl` contain nothing: Node would trust its public authorities for an empty text, and revoke no client.
+ * No connection is renegotiated: its requests are judged by the certificate of the first handshake.
  */
 export function secureContextOptions({ key, cert, ca, crl }: TlsMaterial): SecureContextOptions {
-  const lists = crl === undefined ? {} : { crl: [...revocationListBlocks(crl)] };
+  const lists = crl === undefined ? {} : { crl: [...blocksOf(crl, REVOCATION_LIST)] };
   return {
     key,
     cert,
-    ca: [...certificateBlocks(ca)],
+    ca: [...blocksOf(ca, CERTIFICATE)],
     ...lists,
     minVersion: 'TLSv1.2',
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
+}
+
+/** Returns the certificates of a text, at least one. Throws, with words for the operator, if one cannot be read. */
+export function readCertificates(text: string): readonly X509Certificate[] {
+  return readAll(text, CERTIFICATE, (block) => new X509Certificate(block));
+}
+
+/** Returns the revocation lists of a text, at least one. Throws, with words for the operator, if one cannot be read. */
+export function readRevocationLists(text: string): readonly RevocationList[] {
+  return readAll(text, REVOCATION_LIST, readRevocationList);
+}
+
+/**
+ * Returns a function that says why the serial of a certificate does not identify its client, as the end of a sentence about the
+ * client's record; undefined if it does. Two authorities may give the same serial to different clients.
+ */
+export function findAmbiguity(material: () => TlsMaterial): (certificate: X509Certificate) => string | undefined {
+  let known: { readonly ca: string; readonly authorities: readonly X509Certificate[] } | undefined;
+  return (certificate) => {
+    const { ca } = material();
+    if (known?.ca !== ca) known = { ca, authorities: readCertificates(ca) };
+    const [authority, second] = known.authorities;
+    if (authority === undefined || second !== undefined) return 'more than one authority is trusted here';
+    if (certificate.checkIssued(authority) && certificate.verify(authority.publicKey)) return undefined;
+    return 'its certificate was issued by an authority below the one that is trusted here';
+  };
+}
+
+function readAll<Value>(text: string, kind: Kind, parse: (block: string) => Value): readonly Value[] {
+  return blocksOf(text, kind).map((block, index) => {
+    try {
+      return parse(block);
+    } catch (error) {
+      const reason = reasonOf(error);
+      throw new Error(`its ${kind.name} number ${index + 1} cannot be read (${reason})`, { cause: error });
+    }
+  });
+}
+
+/** RFC 7468. Node and OpenSSL skip a block that is cut off; that would trust or revoke fewer than the operator meant. */
+function blocksOf(text: string, { label, name, advice }: Kind): readonly string[] {
+  const begin = `-----BEGIN ${label}-----`;
+  const blocks = text.match(new RegExp(`${begin}[\\s\\S]*?-----END ${label}-----`, 'g')) ?? [];
+  if (text.split(begin).length - 1 > blocks.length) throw new Error(`a ${name} in it is cut off`);
+  if (blocks.length === 0) throw new Error(`it holds no ${name} in PEM ("${begin}"); ${advice}`);
+  return blocks;
+}
+
+/** UTCTime or GeneralizedTime. RFC 5280, 4.1.2.5. */
+const TIME = String.raw`(?:\x17\x0d(\d{12})Z|\x18\x0f(\d{14})Z)`;
+/** One or two times in a row. */
+const TIMES = new RegExp(`${TIME}${TIME}?`);
+
+/** Node parses no lists. RFC 5280, 5.1.2: the issuer's name, then the dates; OpenSSL reads the rest. */
+function readRevocationList(block: string): RevocationList {
+  createSecureContext({ crl: block });
+  const bytes = Buffer.from(block.split('\n').slice(1, -1).join(''), 'base64').toString('latin1');
+  const times = TIMES.exec(bytes);
+  if (times === null) throw new Error('it has no date');
+  const [, from = times[2], , until = times[4]] = times;
+  const toIssuer = bytes.slice(0, times.index);
+  return {
+    from: momentOf(from),
+    until: until === undefined ? Number.POSITIVE_INFINITY : momentOf(until),
+    isOf: (authority) => toIssuer.endsWith(subjectBytesOf(authority)),
+  };
+}
+
+/** RFC 5280, 4.1: in a certificate the subject comes after the two dates. Two names may look alike as text. */
+function subjectBytesOf({ raw }: X509Certificate): string {
+  const bytes = raw.toString('latin1');
+  const times = TIMES.exec(bytes);
+  const start = times === null ? 0 : times.index + times[0].length;
+  const [length, second, third] = [1, 2, 3].map((offset) => bytes.charCodeAt(start + offset)) as [
+    number,
+    number,
+    number,
+  ];
+  const end = length < 0x80 ? 2 + length : length === 0x81 ? 3 + second : 4 + 256 * second + third;
+  return bytes.slice(start, start + end);
+}
+
+/** Two digits of a year count from 1950. */
+function momentOf(digits = ''): number {
+  const year = digits.length === 14 ? '' : digits < '50' ? '20' : '19';
+  return Date.parse(`${year}${digits}Z`.replace(/(....)(..)(..)(..)(..)(..)/, '$1-$2-$3T$4:$5:$6'));
 }
