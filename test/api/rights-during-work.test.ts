@@ -12,7 +12,6 @@ import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import type { Caller } from '../../src/service/caller.ts';
 import { pickCases } from '../support/count-runs.ts';
-import { createCrl } from '../support/create-crl.ts';
 import { heldList } from '../support/held-list.ts';
 import { EXCEPTIONS, pathsOf, ROUTES, type Row } from '../support/route-table.ts';
 import { COMMIT, INSTANCE, RECORD, TEMPLATE } from '../support/sample-reader.ts';
@@ -56,12 +55,6 @@ const ENDINGS = {
     error: 'not_allowed',
     end: async (identity: Credential) => change(identity, { reads: 'site' }),
   },
-  'is revoked': {
-    error: 'unauthorized',
-    async end({ serial }: Credential) {
-      api.api.reload({ ...api.tls, crl: await createCrl(api.authority, { now: Date.now(), revoked: [serial] }) });
-    },
-  },
   expires: {
     error: 'certificate_expired',
     async end() {
@@ -77,10 +70,9 @@ function change({ serial }: Credential, fields: Partial<Client>): void {
 }
 
 /** Gives everybody their rights again. */
-function restore(registry: ReadonlyMap<string, Client>, isReloaded: boolean): void {
+function restore(registry: ReadonlyMap<string, Client>): void {
   aheadMs = 0;
   for (const [serial, client] of registry) api.reader.registry.set(serial, client);
-  if (isReloaded) api.api.reload(api.tls);
 }
 
 /** The place where whatever takes time waits while it is closed. */
@@ -152,8 +144,7 @@ function begin({ method, path, identity: { key, cert }, headers = {} }: Asked, b
 
 /** Checks that an answer is the refusal, and nothing else. */
 function expectRefusal(answer: Awaited<ReturnType<typeof begin>['answer']>, { error }: Ending): void {
-  const status = error === 'unauthorized' ? 401 : 403;
-  expect(answer).toMatchObject({ status, body: { error, return_code: status } });
+  expect(answer).toMatchObject({ status: 403, body: { error, return_code: 403 } });
   expect(Object.keys(answer.body as object).sort()).toEqual(['error', 'message', 'return_code']);
   expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(['x-treeline-commit']));
   expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining(['etag']));
@@ -192,7 +183,7 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
     const registry = new Map(api.reader.registry);
     onTestFinished(() => {
       gate.open();
-      restore(registry, name === 'is revoked');
+      restore(registry);
     });
     gate.close();
     const { end, answer } = begin(asked, options.body);
@@ -258,7 +249,6 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
       for (const [known, credential] of Object.entries(api.identities)) {
         api.register(credential, { role: known as Role, ...(known === 'proxy' ? { tags: ['lab'] } : {}) });
       }
-      if (name === 'is revoked') api.api.reload(api.tls);
     }
   });
 
@@ -271,7 +261,7 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
       onTestFinished(() => {
         Object.assign(api.reader, { list: before.list, nodes, templates });
         api.operator.status = before.status;
-        restore(before.registry, name === 'is revoked');
+        restore(before.registry);
       });
       const text = 'x'.repeat(10_000);
       const count = (32 * MIB) / text.length;
@@ -315,7 +305,7 @@ test.each(['/operations/recorded', '/operations/events', '/operations/held'])(
     const registry = new Map(api.reader.registry);
     onTestFinished(() => {
       gate.open();
-      restore(registry, false);
+      restore(registry);
     });
     const identity = api.identities.administrator;
     const ask = (asked: string) => {
