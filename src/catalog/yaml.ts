@@ -5,10 +5,8 @@ import {
   EVENT_ID,
   type Event,
   floatCoreTag,
-  floatYaml11Tag,
   getScalarValue,
   intCoreTag,
-  intYaml11Tag,
   NOT_RESOLVED,
   nullCoreTag,
   parseEvents,
@@ -82,25 +80,10 @@ const DEPTH_MAX = 64;
 /** Keys, values, lists and maps of one file. Half a million, which a megabyte can hold, take seconds in every stage. */
 const EVENTS_MAX = 50_000;
 
-/** The tags of plain scalars in the order in which they are tried, and the spellings of their numbers. */
-interface PlainSchema {
-  readonly tags: readonly (typeof floatCoreTag | typeof boolCoreTag | typeof nullCoreTag)[];
-  /** The parser takes a number that is too large for a text; by its spelling it is a number. */
-  readonly number: RegExp;
-}
-
-/** The core schema of YAML 1.2. */
-const CORE: PlainSchema = {
-  tags: [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag],
-  number: /^(?:0o[0-7]+|0x[\da-fA-F]+|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)$/,
-};
-
-/** Numbers of YAML 1.1: `0644` is 420. Its words for true and false are tried by {@link plainValue11}. */
-const YAML_11: PlainSchema = {
-  tags: [nullCoreTag, intYaml11Tag, floatYaml11Tag],
-  number:
-    /^[-+]?(?:0b[01][01_]*|0[0-7_]+|0x[\da-fA-F][\da-fA-F_]*|[1-9][\d_]*|\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|(?:\d[\d_]*\.[\d_]*|\.\d[\d_]*)(?:[eE][-+]\d+)?)$/,
-};
+/** The tags of plain scalars in the core schema of YAML 1.2, in the order in which they are tried. */
+const CORE_TAGS = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag];
+/** The parser takes a number that is too large for a text; by its spelling it is a number. */
+const NUMBER = /^(?:0o[0-7]+|0x[\da-fA-F]+|[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)$/;
 
 /** Reads a file's bytes, or a text that is known to be right UTF-8. Never throws for what stands in the file. */
 export function parseYaml(file: string, source: Uint8Array | string): YamlDocument {
@@ -282,80 +265,12 @@ function readScalar(reader: EventReader, event: ScalarEvent, pointer: string): J
   return value;
 }
 
-function plainValue(text: string, { tags, number }: PlainSchema = CORE): Json {
-  for (const tag of tags) {
+function plainValue(text: string): Json {
+  for (const tag of CORE_TAGS) {
     const value = tag.resolve(text, false, tag.tagName);
     if (value !== NOT_RESOLVED) return value;
   }
-  return number.test(text) ? Number.POSITIVE_INFINITY : text;
-}
-
-/** Returns what the YAML readers of Ruby and Python make of a plain text: they follow YAML 1.1, but take `y` and `n` for texts. */
-function plainValue11(text: string): Json {
-  if (/^(?:yes|true|on)$/i.test(text)) return true;
-  return /^(?:no|false|off)$/i.test(text) ? false : plainValue(text, YAML_11);
-}
-
-/** An event of a file of another tool, in the order of the text. `end` closes the last map or list that is open. */
-export interface ForeignEvent {
-  readonly kind: 'document' | 'map' | 'list' | 'scalar' | 'alias' | 'end';
-  /** From 1; that of the event before where it has no text. */
-  readonly line: number;
-  /** Of a scalar. */
-  readonly value: Exclude<Json, object> | null;
-  /** As written, such as `!vault`; '' where there is none. */
-  readonly tag: string;
-  /** Of an alias the anchor that it names; '' where there is none. */
-  readonly anchor: string;
-  /** A plain `<<`. */
-  readonly isMergeKey: boolean;
-}
-
-const EVENT_KINDS: Readonly<Record<Event['type'], ForeignEvent['kind']>> = {
-  [EVENT_ID.DOCUMENT]: 'document',
-  [EVENT_ID.SEQUENCE]: 'list',
-  [EVENT_ID.MAPPING]: 'map',
-  [EVENT_ID.SCALAR]: 'scalar',
-  [EVENT_ID.ALIAS]: 'alias',
-  [EVENT_ID.POP]: 'end',
-};
-
-/**
- * Returns the events of a text that another tool reads as YAML, with anchors, aliases and tags as they are: JSON by the core
- * schema, all else by YAML 1.1. Aliases are not resolved, so that the result is as large as the text. Where it is no YAML, or has
- * too many events, it returns the line and the reason.
- */
-export function foreignEvents(
-  text: string,
-  { isJson, eventsMax }: { readonly isJson: boolean; readonly eventsMax: number },
-): readonly ForeignEvent[] | { readonly line: number; readonly reason: string } {
-  const placeOf = indexLines(text);
-  let events: readonly Event[];
-  try {
-    events = parseEvents(text, { maxDepth: DEPTH_MAX });
-  } catch (error) {
-    if (!(error instanceof YAMLException)) throw error;
-    return { line: placeOf(error.mark?.position ?? 0).line, reason: `it is no YAML: ${error.reason}` };
-  }
-  if (events.length > eventsMax) return { line: 1, reason: `it holds more than ${eventsMax} keys and values` };
-  let at = 0;
-  return events.map((event) => {
-    at = findOffset(text, event) ?? at;
-    const isPlain = event.type === EVENT_ID.SCALAR && event.style === SCALAR_STYLE.PLAIN;
-    const written = event.type === EVENT_ID.SCALAR ? getScalarValue(text, event) : '';
-    const plain = isJson ? plainValue(written) : plainValue11(written);
-    const value = isPlain && typeof plain !== 'object' ? plain : isPlain ? null : written;
-    const [tag, anchor] = propertiesOf(text, event);
-    const isMergeKey = isPlain && written === '<<';
-    return { kind: EVENT_KINDS[event.type], line: placeOf(at).line, value, tag, anchor, isMergeKey };
-  });
-}
-
-function propertiesOf(text: string, event: Event): readonly [tag: string, anchor: string] {
-  if (event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.POP) return ['', ''];
-  const anchor = event.anchorStart === -1 ? '' : text.slice(event.anchorStart, event.anchorEnd);
-  if (event.type === EVENT_ID.ALIAS || event.tagStart === -1) return ['', anchor];
-  return [text.slice(event.tagStart, event.tagEnd), anchor];
+  return NUMBER.test(text) ? Number.POSITIVE_INFINITY : text;
 }
 
 /** Reports anchors, aliases and tags, which stand before a node or in its place. */

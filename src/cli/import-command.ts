@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { countOf, grouped, quote } from '../base/wording.ts';
 import { derive, problemsOf } from '../derive.ts';
+import { placeText } from '../import/foreign-yaml.ts';
 import { SELECTOR_TYPES, type SelectorType } from '../import/infer-selectors.ts';
 import { ImportError, type LeftOut } from '../import/inventory.ts';
 import { type Proof, proveImport } from '../import/prove-import.ts';
@@ -38,8 +39,9 @@ interface Report extends Proof {
 
 const HELP = `
 Sources are a Hiera 5 tree (hiera.yaml, or the folder that has it), an inventory
-of Ansible (a file or folder), a Terraform state, or a table (.csv). Of a key
-that several give a server, the last one counts. Secrets are never imported.
+of Ansible (a file or folder; runs ansible-inventory --list), a Terraform state,
+or a table (.csv). If several give a server a key, the last one counts. Secrets
+are never imported.
 
 Exit code 0: every server has in its record what the sources say, but for what
 is listed as not imported; 1: keys differ, or the files have errors; 3: could
@@ -62,7 +64,7 @@ export function addImportCommand(program: Command): void {
       '--nodes <file>',
       'the nodes of a Hiera tree and their facts, CSV or YAML (default: those with a file of their own)',
     )
-    .option('--playbooks <directory>', "where Ansible's playbooks are, for the group_vars and host_vars beside them")
+    .option('--playbooks <directory>', "where Ansible's playbooks are, with group_vars and host_vars next to them")
     .option(
       '--layer <type=key>',
       'what selects a layer: a fact, group, column or key; may be repeated',
@@ -134,11 +136,11 @@ const LINES_MAX = 200;
 const VALUE_WIDTH_MAX = 60;
 
 function textReport(report: Report, out: string): string {
-  const { nodes, keys, files, leftOut, problems, differences, differing } = report;
+  const { nodes, keys, files, leftOut, problems, differences, differing, missingNodes, missingKeys } = report;
   const wrote = tableLines(Object.entries(files).map(([folder, count]) => [folder, grouped(count)]));
   const shown = (value: RecordValue | null): string => (value === null ? '(no value)' : quote(value));
   const differ = differences.slice(0, LINES_MAX).map(({ node, key, file, line, source, record }) => {
-    return [file === null ? '' : `${file}:${line}`, node, key, shown(source), shown(record)];
+    return [file === null ? '' : placeText({ file, line: line ?? 0 }), node, key, shown(source), shown(record)];
   });
   return [
     `wrote to ${out}:`,
@@ -147,13 +149,20 @@ function textReport(report: Report, out: string): string {
     ...problems.slice(0, LINES_MAX).map((problem) => formatProblem(problem)),
     ...(differ.length === 0 ? [] : ['different (source, server, key, value in the source, value in the record):']),
     ...tableLines(differ, VALUE_WIDTH_MAX),
-    `${grouped(differing)} differing ${differing === 1 ? 'key' : 'keys'} on ${countOf(nodes, 'node')}; ${countOf(keys, 'key')} compared`,
+    `${grouped(differing)} differing ${differing === 1 ? 'key' : 'keys'} on ${countOf(nodes, 'node')}; ${countOf(keys, 'key')} compared; ` +
+      `not imported: ${countOf(missingNodes, 'server')}, ${countOf(missingKeys, 'key')}`,
   ].join('\n');
+}
+
+/** A place in JSON has no line: the servers say where to look. */
+function serversText({ line, key, servers: [first, ...more] }: LeftOut): string {
+  if (line > 0 || key === '' || first === undefined) return '';
+  return more.length === 0 ? ` (${first})` : ` (${first} and ${grouped(more.length)} more)`;
 }
 
 function leftOutLines(leftOut: readonly LeftOut[]): readonly string[] {
   if (leftOut.length === 0) return [];
-  const rows = leftOut.slice(0, LINES_MAX).map(({ file, line, key, reason }) => [`${file}:${line}`, key, reason]);
+  const rows = leftOut.slice(0, LINES_MAX).map((one) => [placeText(one), one.key, `${one.reason}${serversText(one)}`]);
   const more = leftOut.length - rows.length;
   const last = more > 0 ? [`    and ${grouped(more)} more: --format json lists all`] : [];
   return [`not imported: ${countOf(leftOut.length, 'value')}`, ...tableLines(rows, VALUE_WIDTH_MAX), ...last];

@@ -1,20 +1,25 @@
-// Reads YAML and JSON of other tools: values with the file and line of each. Anchors, aliases and merge keys are resolved; what
-// no record can hold keeps its place and a reason.
-
+// Reads YAML and JSON of other tools: YAML as Ruby does, with the line of each value. Anchors, aliases and merge keys are resolved;
+// a value that no record can hold keeps its place and a reason.
+import { isAlias, isCollection, isMap as isMapNode, isScalar, LineCounter, type Node, parseAllDocuments } from 'yaml';
 import { invariant } from '../base/invariant.ts';
-import { type ForeignEvent, foreignEvents } from '../catalog/yaml.ts';
-import { emptyMap, isExact, type Json } from '../model/json.ts';
+import { emptyMap, isExact, isMap, type Json } from '../model/json.ts';
+import { psychScalar } from './psych-scalar.ts';
 
-/** A line of a source; line 1 where the file as a whole is meant. */
+/** A line of a source; 0 in JSON, and line 1 for a file as a whole. */
 export interface SourceLine {
   readonly file: string;
   readonly line: number;
 }
 
+/** Returns a place as messages show it. */
+export function placeText({ file, line }: SourceLine): string {
+  return line === 0 ? file : `${file}:${line}`;
+}
+
 /** The files of a source, by their paths as they are shown. */
 export type SourceFiles = ReadonlyMap<string, string>;
 
-/** A value of a source. An alias is the value that it names, so that a value may stand at several places. */
+/** A value of a source. An alias is the value that it names, so one value may be at several places. */
 export type Located = LocatedScalar | LocatedList | LocatedMap;
 
 /** A text, number, boolean or null. */
@@ -31,45 +36,66 @@ export interface LocatedList extends SourceLine {
   readonly items: readonly Located[];
 }
 
-/** A map. Of a key that stands there twice the last counts, as for the tools. */
+/** A map. If a key is repeated, the last value counts, as for the tools. */
 export interface LocatedMap extends SourceLine {
   readonly kind: 'map';
   readonly entries: ReadonlyMap<string, Located>;
 }
 
-/** Keys, values, lists and maps of one file. */
-const EVENTS_MAX = 2_000_000;
-/** Values that one value holds, aliases followed: a file of few lines can name more than any machine holds. */
+/** The parser needs 500 times the memory of a text of many small values. */
+const YAML_LENGTH_MAX = 4 * 1024 * 1024;
+/** Values inside one value, aliases followed: a file of few lines can name more than any machine holds. */
 const VALUES_MAX = 200_000;
-/** Lines whose indentation is repaired. */
-const INDENTED_MAX = 100;
+/** Values of a whole file. */
+const FILE_VALUES_MAX = 2_000_000;
 const DEPTH_MAX = 64;
 /** More merge keys are no configuration: each copies what it merges. */
 const MERGED_MAX = 100_000;
 
-const VAULT = /^!vault(?:-encrypted)?$/;
-
-interface Reader {
-  readonly file: string;
-  readonly events: readonly ForeignEvent[];
-  next: number;
-  merged: number;
-  readonly anchors: Map<string, Located>;
+/** Returns the first document of a file; a scalar with a fault if it cannot be read. An empty file is null. */
+export function parseForeign(file: string, text: string): Located {
+  if (/\.(?:json|tfstate)$/.test(file)) return parseForeignJson({ file, line: 0 }, text);
+  if (text.length > YAML_LENGTH_MAX)
+    return faultAt({ file, line: 1 }, `it is longer than ${YAML_LENGTH_MAX} characters`);
+  const counter = new LineCounter();
+  try {
+    const documents = parseAllDocuments(text, { schema: 'failsafe', uniqueKeys: false, lineCounter: counter });
+    const [document] = Array.isArray(documents) ? documents : [];
+    const [error] = document?.errors ?? [];
+    if (error !== undefined) {
+      const reason = error.message.replace(/ at line .*/s, '');
+      return faultAt({ file, line: counter.linePos(error.pos[0]).line }, `it is no YAML: ${reason}`);
+    }
+    const reader = { file, lineOf: (offset: number) => counter.linePos(offset).line, merged: 0, anchors: new Map() };
+    return readNode(reader, document?.contents ?? null, { file, line: 1 });
+  } catch (error) {
+    if (error instanceof RangeError) return faultAt({ file, line: 1 }, 'it is nested too deeply');
+    throw error;
+  }
 }
 
-/** Returns the first document of a file; a scalar with a fault where it cannot be read. An empty file is null. */
-export function parseForeign(file: string, text: string): Located {
-  const options = { isJson: /\.(?:json|tfstate)$/.test(file), eventsMax: EVENTS_MAX };
-  const lines = text.replace(/^\uFEFF/, '').split('\n');
-  let events = foreignEvents(lines.join('\n'), options);
-  // Ruby and Python take what stands in brackets at any column; blanks before it change nothing.
-  for (let tries = 0; 'reason' in events && events.reason.includes('indentation') && tries < INDENTED_MAX; tries++) {
-    lines[events.line - 1] = `${' '.repeat(DEPTH_MAX)}${lines[events.line - 1]}`;
-    events = foreignEvents(lines.join('\n'), options);
+/** Returns the values of a JSON text, all at one place; a scalar with a fault if it is no JSON. */
+export function parseForeignJson(at: SourceLine, text: string): Located {
+  try {
+    return locatedJson(JSON.parse(text.replace(/^\uFEFF/, '')) as Json, at);
+  } catch (error) {
+    if (error instanceof SyntaxError) return faultAt(at, `it is no JSON: ${error.message}`);
+    if (error instanceof RangeError) return faultAt(at, 'it is nested too deeply');
+    throw error;
   }
-  if ('reason' in events) return faultAt({ file, line: events.line }, events.reason);
-  if (events.length < 2) return { kind: 'scalar', value: null, file, line: 1 };
-  return readValue({ file, events, next: 1, merged: 0, anchors: new Map() });
+}
+
+/** Returns a value at a place. */
+export function locatedJson(value: Json, at: SourceLine): Located {
+  const { file, line } = at;
+  if (Array.isArray(value)) return { kind: 'list', items: value.map((item) => locatedJson(item, at)), file, line };
+  if (isMap(value)) {
+    const entries = Object.entries(value).map(([key, one]) => [key, locatedJson(one, at)] as const);
+    return { kind: 'map', entries: new Map(entries), file, line };
+  }
+  invariant(typeof value !== 'object' || value === null, 'a value is a scalar');
+  if (typeof value === 'number' && !isExact(value)) return faultAt(at, 'no record can keep this number');
+  return { kind: 'scalar', value, file, line };
 }
 
 /** Returns a value that cannot be imported. */
@@ -134,7 +160,7 @@ const counted = new WeakMap<Located, Located>();
 export function bounded(located: Located, of: 'key' | 'file' = 'key'): Located {
   const known = counted.get(located);
   if (known !== undefined) return known;
-  const plain = plainJson(located, of === 'key' ? VALUES_MAX : EVENTS_MAX);
+  const plain = plainJson(located, of === 'key' ? VALUES_MAX : FILE_VALUES_MAX);
   const found = 'fault' in plain && plain.fault === TOO_LARGE ? faultAt(located, TOO_LARGE) : located;
   counted.set(located, found);
   return found;
@@ -144,43 +170,52 @@ class Unfit extends Error {
   override readonly name = 'Unfit';
 }
 
-function readValue(reader: Reader): Located {
-  const event = reader.events[reader.next++];
-  invariant(event !== undefined, 'every node is closed');
-  const at = { file: reader.file, line: event.line };
-  if (event.kind === 'alias') {
-    return reader.anchors.get(event.anchor) ?? faultAt(at, `the alias *${event.anchor} names nothing before it`);
+interface Reader {
+  readonly file: string;
+  readonly lineOf: (offset: number) => number;
+  merged: number;
+  readonly anchors: Map<string, Located>;
+}
+
+/** Returns the value of a node; `at` is the place of its key, for a value that was left empty. */
+function readNode(reader: Reader, node: unknown, at: SourceLine): Located {
+  if (isAlias(node)) {
+    return reader.anchors.get(node.source) ?? faultAt(at, `the alias *${node.source} names nothing before it`);
   }
-  const value = readNode(reader, event, at);
-  if (event.anchor !== '') reader.anchors.set(event.anchor, value);
+  if (!isScalar(node) && !isCollection(node)) return { kind: 'scalar', value: null, ...at };
+  const value = readValue(reader, node, placeOf(reader, node, at));
+  if (node.anchor !== undefined) reader.anchors.set(node.anchor, value);
   return value;
 }
 
-function readNode(reader: Reader, event: ForeignEvent, at: SourceLine): Located {
-  if (event.kind === 'map') return readMap(reader, at);
-  if (event.kind === 'list') {
-    const items: Located[] = [];
-    while (reader.events[reader.next]?.kind !== 'end') items.push(readValue(reader));
-    reader.next += 1;
-    return { kind: 'list', items, ...at };
-  }
-  if (VAULT.test(event.tag)) return faultAt(at, 'it is encrypted with Ansible Vault');
-  if (typeof event.value === 'number' && !isExact(event.value)) return faultAt(at, 'no record can keep this number');
-  const isText = event.tag === '!!str' || event.tag === '!unsafe';
-  return { kind: 'scalar', value: isText ? String(event.value ?? '') : event.value, ...at };
+function placeOf({ file, lineOf }: Reader, node: unknown, at: SourceLine): SourceLine {
+  const offset = (node as Node | null)?.range?.[0];
+  return offset === undefined ? at : { file, line: lineOf(offset) };
 }
 
-function readMap(reader: Reader, at: SourceLine): LocatedMap {
+const KNOWN_TAG = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$|^!$/;
+
+function readValue(reader: Reader, node: Node, at: SourceLine): Located {
+  if (node.tag !== undefined && !KNOWN_TAG.test(node.tag)) return faultAt(at, `the tag ${node.tag} is not supported`);
+  if (isMapNode(node)) return readMap(reader, node.items, at);
+  if (isCollection(node)) return { kind: 'list', items: node.items.map((item) => readNode(reader, item, at)), ...at };
+  invariant(isScalar(node), 'a node is a scalar or a collection');
+  const isText = node.type !== 'PLAIN' || node.tag?.endsWith(':str') === true || node.tag === '!';
+  if (isText) return textAt(String(node.value ?? ''), at);
+  const scalar = psychScalar(node.source ?? '');
+  return 'fault' in scalar ? faultAt(at, scalar.fault) : { kind: 'scalar', value: scalar.value, ...at };
+}
+
+function readMap(reader: Reader, pairs: readonly { key: unknown; value: unknown }[], at: SourceLine): LocatedMap {
   const entries = new Map<string, Located>();
   const merged = new Map<string, Located>();
-  while (reader.events[reader.next]?.kind !== 'end') {
-    const isMerge = reader.events[reader.next]?.isMergeKey === true;
-    const key = readValue(reader);
-    const value = readValue(reader);
-    if (isMerge) mergeInto(merged, value, reader);
-    else entries.set(locatedText(key) ?? JSON.stringify(null), value);
+  for (const { key: node, value } of pairs) {
+    const place = placeOf(reader, node, at);
+    const key = readNode(reader, node, place);
+    const isMerge = isScalar(node) && node.type === 'PLAIN' && node.source === '<<';
+    if (isMerge) mergeInto(merged, readNode(reader, value, place), reader);
+    else entries.set(locatedText(key) ?? JSON.stringify(null), readNode(reader, value, place));
   }
-  reader.next += 1;
   return { kind: 'map', entries: merged.size === 0 ? entries : new Map([...merged, ...entries]), ...at };
 }
 

@@ -2,7 +2,17 @@
 // lookup_options, and interpolation as far as the facts of the node are known. Follows Puppet's documentation of Hiera 5.
 import { compilePatterns, type PatternList, patternRefusal } from '../base/pattern.ts';
 import { quote } from '../base/wording.ts';
-import { bounded, entryOf, faultAt, itemsOf, type Located, locatedText, plainJson, textAt } from './foreign-yaml.ts';
+import {
+  bounded,
+  entryOf,
+  faultAt,
+  itemsOf,
+  type Located,
+  locatedText,
+  plainJson,
+  type SourceLine,
+  textAt,
+} from './foreign-yaml.ts';
 
 /** What is known of a node: facts by their dotted names, without `facts.`. */
 export type NodeContext = ReadonlyMap<string, string | readonly string[]>;
@@ -92,8 +102,8 @@ export class HieraLookup {
     const options = this.#optionsOf(key);
     if (options?.kind === 'scalar' && options.fault !== undefined) return faultAt(first, options.fault);
     const strategy = entryOf(options, 'merge');
-    if (locatedText(entryOf(options, 'convert_to')) === 'Sensitive')
-      return faultAt(first, 'it is a secret (Sensitive)');
+    const [other] = options?.kind === 'map' ? [...options.entries.keys()].filter((one) => one !== 'merge') : [];
+    if (other !== undefined) return faultAt(first, `lookup_options have ${other} for it, which only Puppet applies`);
     const name = locatedText(strategy) ?? locatedText(entryOf(strategy, 'strategy')) ?? 'first';
     const extra = strategy?.kind === 'map' ? [...strategy.entries.keys()].filter((one) => one !== 'strategy') : [];
     if (extra.length > 0) return faultAt(first, `lookup_options merge it with ${extra.join(' and ')}`);
@@ -185,20 +195,25 @@ function nullOf(at: Located | undefined): Located {
 function mergeBy(strategy: string, values: readonly Located[]): Located | undefined {
   const [first] = values;
   if (first === undefined) return undefined;
-  if (strategy === 'unique') return values.some(({ kind }) => kind === 'map') ? undefined : uniqueOf(values);
+  if (strategy === 'unique')
+    return values.some(({ kind }) => kind === 'map') ? undefined : uniqueOf(values.flatMap(flatItems), first);
   if (values.some(({ kind }) => kind !== 'map')) return strategy === 'deep' ? deepOf(values) : undefined;
   if (strategy === 'hash') return mergeMaps(values, (_key, [one]) => one ?? first);
   return strategy === 'deep' ? deepOf(values) : undefined;
 }
 
-function uniqueOf(values: readonly Located[]): Located | undefined {
-  const [first] = values;
+function uniqueOf(all: readonly Located[], { file, line }: SourceLine): Located {
   const items = new Map<string, Located>();
-  for (const item of values.flatMap(itemsOf)) {
+  for (const item of all) {
     const id = JSON.stringify(plainJson(item));
     if (!items.has(id)) items.set(id, item);
   }
-  return first && { kind: 'list', items: [...items.values()], file: first.file, line: first.line };
+  return { kind: 'list', items: [...items.values()], file, line };
+}
+
+/** Hiera flattens lists inside lists for a unique merge. */
+function flatItems(located: Located): readonly Located[] {
+  return located.kind === 'list' ? located.items.flatMap(flatItems) : itemsOf(located);
 }
 
 function deepOf(values: readonly Located[]): Located {
@@ -206,7 +221,7 @@ function deepOf(values: readonly Located[]): Located {
   const alike = values.filter(({ kind }) => kind === first?.kind);
   if (first?.kind === 'map') return mergeMaps(alike, (_key, ones) => deepOf(ones));
   // Unlike a unique merge, a deep one has the items of the general level first.
-  return (first?.kind === 'list' ? uniqueOf(alike.toReversed()) : first) ?? nullOf(first);
+  return (first?.kind === 'list' ? uniqueOf(alike.toReversed().flatMap(itemsOf), first) : first) ?? nullOf(first);
 }
 
 function mergeMaps(maps: readonly Located[], merge: (key: string, values: readonly Located[]) => Located): Located {

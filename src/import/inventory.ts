@@ -5,7 +5,7 @@ import { isMap, type Json } from '../model/json.ts';
 import { DESCRIBING_FIELDS, isStructural, isWellFormed, recordKeyFault, textLengthFault } from '../model/keys.ts';
 import { nameFault } from '../model/names.ts';
 import type { RecordValue } from '../model/record.ts';
-import { bounded, type Located, plainJson, type SourceLine } from './foreign-yaml.ts';
+import { bounded, type Located, placeText, plainJson, type SourceLine } from './foreign-yaml.ts';
 
 /** The value of a key. */
 export interface SourceValue extends SourceLine {
@@ -24,10 +24,12 @@ export interface SourceNode {
   readonly facets: Map<string, string>;
 }
 
-/** Something that is not imported. `key` is empty for a file or a server as a whole. */
+/** Something that is not imported. `key` is empty for a whole file, and for whole servers. */
 export interface LeftOut extends SourceLine {
   readonly key: string;
   readonly reason: string;
+  /** The servers that it concerns. */
+  readonly servers: readonly string[];
 }
 
 /** What a source says of one server. */
@@ -57,13 +59,13 @@ const SECRET_VALUE =
 const SECRET = 'it looks like a secret: keep it in a secret store, and write a reference';
 
 /** Keys or list items of a flattened value. */
-type Flat = readonly (readonly [key: string, value: SourceValue | LeftOut])[];
+type Flat = readonly (readonly [key: string, value: SourceValue | (SourceLine & { readonly reason: string })])[];
 
 /** The servers of all sources, by name. */
 export class Inventory {
   readonly nodes = new Map<string, SourceNode>();
   readonly #folded = new Map<string, string>();
-  readonly #leftOut = new Map<string, LeftOut>();
+  readonly #leftOut = new Map<string, LeftOut & { readonly servers: string[] }>();
   /** Thousands of servers share a value; it is flattened once. */
   readonly #flat = {
     own: new WeakMap<Located, Map<string, Flat>>(),
@@ -76,13 +78,13 @@ export class Inventory {
     return [...this.#leftOut.values()].sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
   }
 
-  /** Notes what is not imported, once a place and key. */
-  leave({ file, line }: SourceLine, key: string, reason: string): void {
-    const id = `${file}\n${line}\n${key}`;
-    if (this.#leftOut.has(id)) return;
-    if (this.#leftOut.size >= LEFT_OUT_MAX)
-      throw new ImportError(`more than ${LEFT_OUT_MAX} values cannot be imported`);
-    this.#leftOut.set(id, { file, line, key, reason });
+  /** Notes what is not imported, once for each place, key and reason, with the servers. */
+  leave({ file, line }: SourceLine, key: string, reason: string, server?: string): void {
+    const id = `${file}\n${line}\n${key}\n${reason}`;
+    const known = this.#leftOut.get(id) ?? { file, line, key, reason, servers: [] };
+    if (server !== undefined) known.servers.push(server);
+    this.#leftOut.set(id, known);
+    if (this.#leftOut.size > LEFT_OUT_MAX) throw new ImportError(`more than ${LEFT_OUT_MAX} values cannot be imported`);
   }
 
   /** Adds what one source says of a server. A key that an earlier source gave it has the new value. */
@@ -93,19 +95,19 @@ export class Inventory {
     for (const [top, value, isOwn] of variables) {
       for (const [key, one] of this.#flatten(top, value, isOwn)) {
         const other = found.get(key);
-        if ('reason' in one) this.leave(one, key, one.reason);
-        else if (other !== undefined) this.leave(one, key, `${other.file}:${other.line} makes the same key`);
-        else if (!isNameOf(node, key, one)) this.#note(found, key, one);
+        if ('reason' in one) this.leave(one, key, one.reason, name);
+        else if (other !== undefined) this.leave(one, key, `${placeText(other)} makes the same key`, name);
+        else if (!isNameOf(node, key, one)) this.#note(node, found, { key, ...one });
       }
     }
     for (const [key, value] of found) node.values.set(key, value);
     for (const [facet, value] of facets) node.facets.set(facet, value);
   }
 
-  #note(found: Map<string, SourceValue>, key: string, value: SourceValue): void {
+  #note({ name }: SourceNode, found: Map<string, SourceValue>, { key, ...value }: SourceValue & { key: string }): void {
     const fault = fieldFault(key, value.value);
     if (fault !== undefined) {
-      this.leave(value, key, fault);
+      this.leave(value, key, fault, name);
       return;
     }
     this.#values += 1;
@@ -120,7 +122,7 @@ export class Inventory {
     const fault = name === 'all' ? 'is kept for the list of all records' : nameFault(name);
     if (fault !== undefined || twin !== undefined) {
       const why = fault === undefined ? `differs from ${quote(twin ?? '')} in case only` : fault;
-      this.leave(at, '', `the name ${quote(name)} ${why}`);
+      this.leave(at, '', `the server ${quote(name)} is missing: its name ${why}`, name);
       return undefined;
     }
     if (this.nodes.size >= NODES_MAX) throw new ImportError(`the sources have more than ${NODES_MAX} servers`);
@@ -158,7 +160,7 @@ const KEY_PART = /^[A-Za-z0-9_-]+(?:::[A-Za-z0-9_-]+)*$/;
 /** Yields the keys that a value becomes; a map with words as keys becomes a key for each of them. */
 function* flatten(key: string, located: Located, isOwn: boolean): Generator<Flat[number]> {
   const { file, line } = located;
-  const leave = (reason: string): Flat[number] => [key, { file, line, key, reason }];
+  const leave = (reason: string): Flat[number] => [key, { file, line, reason }];
   const keyFault = recordKeyFault(key);
   if (keyFault !== undefined) return yield leave(`the key ${keyFault}`);
   if (SECRET_KEY_PATTERN.test(key)) return yield leave(SECRET);

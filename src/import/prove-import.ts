@@ -20,6 +20,9 @@ interface DifferingKey {
 /** The result of a comparison. */
 export interface Proof {
   readonly nodes: number;
+  /** Servers and keys of the sources that are not imported. */
+  readonly missingNodes: number;
+  readonly missingKeys: number;
   /** Keys that were compared, of all nodes together. */
   readonly keys: number;
   /** The first of them. */
@@ -57,7 +60,16 @@ export function proveImport(
       differences.push({ node: node.name, key, file, line, source: source?.value ?? null, record: value ?? null });
     }
   }
-  return { nodes: inventory.nodes.size, keys, differences, differing };
+  return { nodes: inventory.nodes.size, ...countMissing(inventory), keys, differences, differing };
+}
+
+function countMissing({ leftOut }: Inventory): Pick<Proof, 'missingNodes' | 'missingKeys'> {
+  let [missingNodes, missingKeys] = [0, 0];
+  for (const { key, servers } of leftOut) {
+    if (key === '') missingNodes += servers.length;
+    else missingKeys += Math.max(1, servers.length);
+  }
+  return { missingNodes, missingKeys };
 }
 
 function recordOf(derivation: Derivation, name: string): Readonly<Record<string, RecordValue>> {

@@ -1,5 +1,6 @@
 // Reads servers from a table of comma-separated values, and from a state of Terraform; and the nodes with their facts that
 // `--nodes` names.
+import { CsvError, parse } from 'csv-parse/sync';
 import { quote } from '../base/wording.ts';
 import {
   bounded,
@@ -31,66 +32,79 @@ export function readCsv(file: string, text: string, inventory: Inventory): void 
   for (const { name, cells, lost, ...at } of rowsOf(file, text)) {
     const first = lines.get(name);
     if (first !== undefined) {
-      inventory.leave(at, '', `line ${first} has ${quote(name)} already`);
+      inventory.leave(at, '', `line ${first} has ${quote(name)} already`, name);
       continue;
     }
     lines.set(name, at.line);
-    for (const [key, reason] of lost) inventory.leave(at, key, reason);
+    for (const [key, reason] of lost) inventory.leave(at, key, reason, name);
     const variables = [...cells].map(([key, value]) => [key, textAt(value, at), true] as const);
     inventory.add({ name, variables, facets: cells, ...at });
   }
 }
 
 function rowsOf(file: string, text: string): readonly Row[] {
-  const [header, ...records] = recordsOf(text.replace(/^\uFEFF/, ''), file);
-  const columns = (header?.cells ?? []).map((cell) => cell.trim());
+  const [header, ...records] = recordsOf(text, file);
+  const columns = header?.record ?? [];
   const found = NAME_COLUMNS.map((name) => columns.findIndex((column) => column.toLowerCase() === name));
   const nameAt = found.find((index) => index !== -1);
   if (nameAt === undefined) {
     throw new ImportError(`${file} has no column for the name of a server: ${NAME_COLUMNS.join(', ')}`);
   }
-  return records.map(({ cells: written, line }) => {
+  return records.map(({ record, line }) => {
     const cells = new Map<string, string>();
     const lost: [key: string, reason: string][] = [];
-    for (const [index, cell] of written.entries()) {
-      const [column = '', text] = [columns[index], cell.trim()];
+    for (const [index, text] of record.entries()) {
+      const column = columns[index] ?? '';
       if (index === nameAt || text === '') continue;
-      if (column === '') lost.push(['', `cell ${index + 1} has no name in the first row`]);
+      if (column === '') lost.push([`cell ${index + 1}`, 'it has no name in the first row']);
       else if (columns.indexOf(column) < index) lost.push([column, 'the first row has this name twice']);
       else cells.set(column, text);
     }
-    return { name: written[nameAt]?.trim() ?? '', cells, lost, file, line };
+    return { name: record[nameAt] ?? '', cells, lost, file, line };
   });
 }
 
-/** Splits a table as RFC 4180 has it; the header tells whether commas, semicolons or tabs part the cells. */
-function recordsOf(
-  text: string,
-  file: string,
-): readonly { readonly cells: readonly string[]; readonly line: number }[] {
-  const [header = ''] = text.split(/\r?\n/, 1);
-  const separator = [';', '\t'].find((one) => header.includes(one) && !header.includes(',')) ?? ',';
-  const records: { cells: string[]; line: number }[] = [];
-  let line = 1;
-  let cells: string[] = [];
-  let begin = line;
-  const cell = new RegExp(
-    `(?:"((?:[^"]|"")*)"|([^"${separator}\\r\\n][^${separator}\\r\\n]*)?)(${separator}|\\r?\\n|$)`,
-    'y',
-  );
-  while (cell.lastIndex < text.length || cells.length > 0) {
-    const [all, quoted, bare = '', end] = cell.exec(text) ?? [];
-    if (all === undefined)
-      throw new ImportError(`${file}:${line}: a quoted cell is not closed, or goes on after its end`);
-    cells.push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
-    line += all.split('\n').length - 1;
-    if (end === separator) continue;
-    if (cells.some((one) => one !== '')) records.push({ cells, line: begin });
-    if (records.length > ROWS_MAX) throw new ImportError(`${file} has more than ${ROWS_MAX} rows`);
-    [cells, begin] = [[], line];
-    if (end === '') break;
+interface TableRecord {
+  readonly record: readonly string[];
+  readonly line: number;
+}
+
+/** The first line of a table may name its separator, as Excel writes it. */
+const SEPARATOR_LINE = /^\uFEFF?"?sep=(.)"?\r?\n/i;
+
+function recordsOf(text: string, file: string): readonly TableRecord[] {
+  const [named = '', separator] = SEPARATOR_LINE.exec(text) ?? [];
+  const options = {
+    delimiter: separator ?? separatorOf(text),
+    bom: true,
+    trim: true,
+    relax_column_count: true,
+    skip_records_with_empty_values: true,
+    info: true,
+    to: ROWS_MAX + 2,
+  } as const;
+  try {
+    const found = parse(text.slice(named.length), options) as unknown as readonly {
+      readonly record: readonly string[];
+      readonly info: { readonly lines: number };
+    }[];
+    if (found.length > ROWS_MAX + 1) throw new ImportError(`${file} has more than ${ROWS_MAX} rows`);
+    const before = named === '' ? 0 : 1;
+    // The parser counts the lines up to the end of a record.
+    return found.map(({ record, info }) => {
+      return { record, line: info.lines + before - (record.join('').split('\n').length - 1) };
+    });
+  } catch (error) {
+    if (error instanceof CsvError) throw new ImportError(`${file}: ${error.message}`);
+    throw error;
   }
-  return records;
+}
+
+/** Returns the separator that the first line has most of, quoted texts aside. */
+function separatorOf(text: string): string {
+  const [header = ''] = text.replaceAll(/"(?:[^"]|"")*"/g, '').split(/\r?\n/, 1);
+  const count = (one: string): number => header.split(one).length;
+  return [',', ';', '\t'].reduce((best, one) => (count(one) > count(best) ? one : best));
 }
 
 /** Returns nodes and their facts: of a table, or of YAML or JSON as a map of names, or a list of maps with a name. */
@@ -129,23 +143,34 @@ const SERVERS =
   /^(?:aws_instance|aws_spot_instance_request|google_compute_instance|azurerm_(?:linux_|windows_)?virtual_machine|openstack_compute_instance_v2|digitalocean_droplet|hcloud_server|linode_instance|vultr_(?:instance|server)|scaleway_(?:instance_)?server|vsphere_virtual_machine|libvirt_domain|proxmox_vm_qemu|proxmox_lxc|proxmox_virtual_environment_(?:vm|container)|oci_core_instance|exoscale_compute(?:_instance)?|upcloud_server|ovh_cloud_project_instance|alicloud_instance|ibm_is_instance|ibm_compute_vm_instance|opentelekomcloud_compute_instance_v2|yandex_compute_instance|ionoscloud_server|virtualbox_vm|(?:lxd|incus)_(?:instance|container)|nutanix_virtual_machine|vcd_vm|vcd_vapp_vm|cloudstack_instance|equinix_metal_device|metal_device|packet_device)$/;
 
 interface StateServer extends SourceLine {
+  /** The module, the resource and the key: no other server of the state has them. */
+  readonly address: string;
   readonly resource: string;
-  readonly key: string;
   readonly attributes: ReadonlyMap<string, Located>;
 }
 
-/** Adds the servers of a state, version 4. Attributes without a value are no keys. Throws ImportError for another version. */
+/**
+ * Adds the servers of a state, version 4. A server whose own name another server has, too, is named by its module, resource
+ * and key. Attributes without a value are no keys. Throws ImportError for another version.
+ */
 export function readTerraform(file: string, text: string, inventory: Inventory): void {
   const root = parseForeign(file, text);
   const version = locatedText(entryOf(root, 'version'));
   if (version !== '4') throw new ImportError(`${file} is no Terraform state of version 4 (${version ?? 'no version'})`);
-  const servers = itemsOf(entryOf(root, 'resources')).flatMap((resource) => [...serversOf(resource)]);
-  const counts = Map.groupBy(servers, ownName);
+  const servers = itemsOf(entryOf(root, 'resources')).flatMap((resource) => [...serversOf(resource, inventory)]);
+  const counts = Map.groupBy(servers, (server) => ownName(server).toLowerCase());
+  const named = new Map<string, StateServer>();
   for (const server of servers) {
-    const { resource, key, attributes, file: _file, line } = server;
+    const { resource, address, attributes, line } = server;
     const own = ownName(server);
-    const isShared = own === '' || (counts.get(own)?.length ?? 0) > 1;
-    const name = isShared ? [own || resource, key].filter((part) => part !== '').join('-') : own;
+    const isOwn = own !== '' && counts.get(own.toLowerCase())?.length === 1;
+    const name = isOwn ? own : nameIn(address);
+    const other = named.get(name.toLowerCase());
+    if (other !== undefined) {
+      inventory.leave(server, '', `${address} has the name ${quote(name)} of ${other.address}`, name);
+      continue;
+    }
+    named.set(name.toLowerCase(), server);
     const variables = [...attributes].flatMap(([attribute, value]) =>
       attribute === 'name' || isUnset(value) ? [] : [[attribute, value, true] as const],
     );
@@ -154,20 +179,35 @@ export function readTerraform(file: string, text: string, inventory: Inventory):
   }
 }
 
-function* serversOf(resource: Located): Generator<StateServer> {
+function* serversOf(resource: Located, inventory: Inventory): Generator<StateServer> {
   const type = locatedText(entryOf(resource, 'type')) ?? '';
   if (locatedText(entryOf(resource, 'mode')) !== 'managed' || !SERVERS.test(type)) return;
+  const name = locatedText(entryOf(resource, 'name')) ?? type;
+  const module = locatedText(entryOf(resource, 'module')) ?? '';
   for (const instance of itemsOf(entryOf(resource, 'instances'))) {
     const attributes = entryOf(instance, 'attributes');
-    if (attributes?.kind !== 'map') continue;
+    const deposed = locatedText(entryOf(instance, 'deposed'));
+    const address = [module, name, locatedText(entryOf(instance, 'index_key')) ?? ''].filter((part) => part !== '');
+    if (deposed !== undefined) {
+      inventory.leave(
+        instance,
+        '',
+        `${address.join(' ')} is deposed: Terraform replaced it, and has yet to destroy it`,
+      );
+      continue;
+    }
+    if (attributes?.kind !== 'map') {
+      inventory.leave(instance, '', `${address.join(' ')} has no attributes`, address.join(' '));
+      continue;
+    }
     const sensitive = new Set(itemsOf(entryOf(instance, 'sensitive_attributes')).flatMap(firstStep));
     const known = [...attributes.entries].map(([key, value]): readonly [string, Located] => {
       if (sensitive.has(key)) return [key, faultAt(value, 'Terraform calls it sensitive')];
       return [key, isUnset(value) ? value : withoutScripts(key, value)];
     });
     yield {
-      resource: locatedText(entryOf(resource, 'name')) ?? type,
-      key: locatedText(entryOf(instance, 'index_key')) ?? '',
+      address: address.join(' '),
+      resource: name,
       attributes: new Map(known),
       file: instance.file,
       line: instance.line,
@@ -192,10 +232,15 @@ function firstStep(path: Located): readonly string[] {
 function ownName({ attributes }: StateServer): string {
   const tags = attributes.get('tags');
   const named = [entryOf(tags, 'Name'), attributes.get('name'), attributes.get('hostname'), attributes.get('label')];
-  return (named.flatMap((one) => locatedText(one) ?? []).find((one) => one !== '') ?? '').replaceAll(
-    /[^A-Za-z0-9._-]+/g,
-    '-',
-  );
+  return nameIn(named.flatMap((one) => locatedText(one) ?? []).find((one) => one !== '') ?? '');
+}
+
+/** Returns the words of a text as a name: `module.east["a"] web 0` is `east-a-web-0`. */
+function nameIn(text: string): string {
+  return text
+    .replaceAll(/(?<![A-Za-z0-9_-])module\./g, ' ')
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
 }
 
 /** A provider writes every attribute that it has; null, and empty texts, lists and maps are those that nobody set. */

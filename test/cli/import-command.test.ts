@@ -1,6 +1,6 @@
 // Tests `treeline import` as a person runs it: what it prints, writes and refuses, for each kind of source; and that the servers
 // of an imported estate come under a real controller without any action.
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { compareNames } from '../../src/model/names.ts';
@@ -11,34 +11,46 @@ import { runController } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-const HOSTS = `[web]
-web-[01:03].example.com
-[db]
-db.example.com backup="/var/backup" db_password=hunter2
-[production:children]
-web
-db
+const WEB = { ntp: ['one', 'two'], url: '{{ base }}/x', port: 80, limits: { open_files: 4096 }, workers: 4 };
+const LISTED = JSON.stringify({
+  _meta: {
+    hostvars: {
+      'web-01.example.com': WEB,
+      'web-02.example.com': { ...WEB, port: 8080 },
+      'web-03.example.com': WEB,
+      'db.example.com': { ntp: WEB.ntp, url: WEB.url, backup: '/var/backup', db_password: 'hunter2' },
+    },
+  },
+  all: { children: ['ungrouped', 'production'] },
+  production: { children: ['web', 'db'] },
+  web: { hosts: ['web-01.example.com', 'web-02.example.com', 'web-03.example.com'] },
+  db: { hosts: ['db.example.com'] },
+});
+/** Stands in for Ansible: prints the inventory of these files, a warning, or an error. */
+const ANSIBLE = `#!/bin/sh
+echo "$@" >> arguments
+case "$2" in
+  broken) echo "ERROR! no such inventory" >&2; exit 1 ;;
+  odd) echo "[WARNING]: Invalid characters were found in
+group names" >&2 ;;
+esac
+cat listed.json
 `;
-const FILES = {
-  'inventory/hosts': HOSTS,
-  'inventory/group_vars/all.yml': 'ntp: [one, two]\nurl: "{{ base }}/x"\n',
-  'inventory/group_vars/web.yml': 'port: 80\nlimits: { open_files: 4096 }\n',
-  'inventory/host_vars/web-02.example.com.yml': 'port: 8080\n',
-  'group_vars/web.yml': 'workers: 4\n',
-};
+const HIERA = 'version: 5\nhierarchy: [{ name: n, path: "%{trusted.certname}.yaml" }, { name: c, path: c.yaml }]\n';
+const FILES = { 'inventory/hosts': '[web]\n', 'listed.json': LISTED, 'bin/ansible-inventory': ANSIBLE };
 
 /** Returns a directory with these files. */
 function directoryOf(files: Readonly<Record<string, string>>): string {
   const directory = temporaryDirectory();
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
-    writeFileSync(join(directory, path), text);
+    writeFileSync(join(directory, path), text, { mode: path.startsWith('bin/') ? 0o755 : 0o644 });
   }
   return directory;
 }
 
 function importIn(cwd: string, ...args: readonly string[]): Promise<ProcessResult> {
-  return treeline(['import', ...args], { cwd });
+  return treeline(['import', ...args], { cwd, env: { PATH: `${join(cwd, 'bin')}:${process.env.PATH}` } });
 }
 
 /** Returns the files of a stacks repository by path, without the schemas. */
@@ -61,15 +73,16 @@ describe('treeline import', () => {
     stacks/instances  2
     stacks/templates  2
     tree              1
-    types/clientcert  2
+    types/clientcert  1
     types/common      1
     types/role        2
 not imported: 2 values
-    inventory/group_vars/all.yml:2  url          it is a template of Jinja, which only Ansible evaluates
-    inventory/hosts:4               db_password  it looks like a secret: keep it in a secret store, and write a reference
-0 differing keys on 4 nodes; 14 keys compared
+    inventory  url          it is a template of Jinja, which Ansible evaluates for each task (web-01.example.com and 3 more)
+    inventory  db_password  it looks like a secret: keep it in a secret store, and write a reference (db.example.com)
+0 differing keys on 4 nodes; 14 keys compared; not imported: 0 servers, 5 keys
 `,
     });
+    expect(readFileSync(join(directory, 'arguments'), 'utf8')).toBe('-i inventory --list --playbook-dir .\n');
     const files = filesOf(join(directory, 'stacks'));
     expect(Object.values(files).join('')).not.toContain('hunter2');
     expect(files['types/role/web.yaml']).toContain('limits::open_files: 4096\nport: 80\nworkers: 4\n');
@@ -88,16 +101,16 @@ not imported: 2 values
   it('reads trees of Hiera, states of Terraform and tables, and several at once', async () => {
     const instance = { attributes: { name: 'web-1', server_type: 'cx22', location: 'nbg1' } };
     const directory = directoryOf({
-      'control/hiera.yaml':
-        'version: 5\nhierarchy: [{ name: n, path: "%{trusted.certname}.yaml" }, { name: c, path: c.yaml }]\n',
+      'control/hiera.yaml': HIERA,
       'control/data/c.yaml': 'role: "%{facts.role}"\n',
       'terraform.tfstate': JSON.stringify({
         version: 4,
         resources: [{ mode: 'managed', type: 'hcloud_server', name: 'web', instances: [instance] }],
       }),
       'nodes.csv': 'certname,role\nweb-1,web\nweb-2,web\n',
-      'more.csv': 'name,rack\nweb-1,r1\nweb-2,r2\n',
     });
+    // As a spreadsheet saves a table as "Unicode text".
+    writeFileSync(join(directory, 'more.csv'), '\uFEFFname\track\r\nweb-1\tr1\r\nweb-2\tr2\r\n', 'utf16le');
     const sources = ['control', 'terraform.tfstate', 'more.csv', '--nodes', 'nodes.csv', '--layer', 'zone=rack'];
     const { code, stdout } = await importIn(directory, ...sources, '--out', 'stacks', '--format', 'json');
     expect({ code, report: JSON.parse(stdout) }).toMatchObject({
@@ -107,17 +120,46 @@ not imported: 2 values
     expect(filesOf(join(directory, 'stacks'))['tree.yaml']).toContain('name: r1\n');
   });
 
+  it('reads the JSON of ansible-inventory, and says how to make it if Ansible is not installed', async () => {
+    const directory = directoryOf({ 'listed.json': LISTED, hosts: '' });
+    const imported = await importIn(directory, 'listed.json', '--out', 'stacks');
+    expect([imported.code, imported.stderr, imported.stdout]).toEqual([
+      0,
+      '',
+      expect.stringContaining('\n0 differing keys on 4 nodes;'),
+    ]);
+    symlinkSync('/bin/sh', join(directory, 'sh'));
+    const alone = { cwd: directory, env: { PATH: directory } };
+    expect(await treeline(['import', 'hosts', '--out', 'other', '--kind', 'ansible'], alone)).toMatchObject({
+      code: 3,
+      stderr:
+        'treeline: ansible-inventory is not installed: run this with Ansible, and import the file: ' +
+        'ansible-inventory -i hosts --list > inventory.json\n',
+    });
+  });
+
+  it('lists the warnings of Ansible, and fails with its errors', async () => {
+    const directory = directoryOf({ ...FILES, odd: '', broken: '' });
+    const { code, stdout } = await importIn(directory, 'odd', '--out', 'stacks');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/ odd +Invalid characters were found in group names\n/)]);
+    const failed = await importIn(directory, 'broken', '--out', 'other');
+    expect([failed.code, failed.stderr]).toEqual([
+      3,
+      'treeline: ansible-inventory cannot read broken: ERROR! no such inventory\n',
+    ]);
+  });
+
   it('lists files whose names are not UTF-8, which validate and explain read as a commit has them', async () => {
-    const directory = directoryOf(FILES);
+    const directory = directoryOf({ 'tree/hiera.yaml': HIERA, 'tree/data/web-02.yaml': 'port: 8080\n' });
     function add(path: string): void {
       writeFileSync(Buffer.from(`${directory}/${path}`, 'latin1'), 'port: 1\n');
     }
-    add('inventory/host_vars/web-03\xe9.yml');
-    mkdirSync(Buffer.from(`${directory}/inventory/group_vars/d\xe9`, 'latin1'));
-    const { code, stdout, stderr } = await importIn(directory, 'inventory', '--out', 'stacks');
+    add('tree/data/web-03\xe9.yaml');
+    mkdirSync(Buffer.from(`${directory}/tree/data/d\xe9`, 'latin1'));
+    const { code, stdout, stderr } = await importIn(directory, 'tree', '--out', 'stacks');
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/host_vars\/web-03\ufffd\.yml:1 +its name is no text in UTF-8\n/);
-    expect(stdout).toMatch(/group_vars\/d\ufffd:1 +its name is no text in UTF-8\n/);
+    expect(stdout).toMatch(/data\/web-03\ufffd\.yaml:1 +its name is no text in UTF-8\n/);
+    expect(stdout).toMatch(/data\/d\ufffd:1 +its name is no text in UTF-8\n/);
 
     for (const path of ['stacks/notes\xe9.txt', 'stacks/stacks/instances/b\xe9.yaml']) add(path);
     const checked = await treeline(['validate', 'stacks'], { cwd: directory });
@@ -130,7 +172,7 @@ not imported: 2 values
     await runGit(['-C', stacks, 'commit', '--quiet', '--message', 'x']);
     const committed = await treeline(['validate', 'stacks', '--rev', 'HEAD'], { cwd: directory });
     expect(committed).toEqual(checked);
-    const explained = await treeline(['explain', 'web-02.example.com', 'port', '--dir', 'stacks'], { cwd: directory });
+    const explained = await treeline(['explain', 'web-02', 'port', '--dir', 'stacks'], { cwd: directory });
     expect([explained.code, explained.stderr, explained.stdout]).toEqual([
       0,
       '',
@@ -163,12 +205,7 @@ not imported: 2 values
       ['binary.csv', '--playbooks', '.', '--out', 'o'],
       'treeline: --playbooks is for sources of the kind ansible: leave it out, or say --kind ansible\n',
     ],
-    [
-      'playbooks without variables',
-      ['inventory', '--playbooks', 'nowhere', '--out', 'o'],
-      'treeline: --playbooks nowhere: neither group_vars nor host_vars is there\n',
-    ],
-    ['no servers', ['inventory/group_vars', '--out', 'o'], 'no server was found in the sources'],
+    ['no servers', ['empty.csv', '--out', 'o'], 'no server was found in the sources'],
     [
       'another kind',
       ['inventory/hosts', '--out', 'o', '--kind', 'terraform'],
@@ -182,6 +219,7 @@ not imported: 2 values
   ])('refuses %s', async (_what, args, message) => {
     const directory = directoryOf(FILES);
     writeFileSync(join(directory, 'binary.csv'), Buffer.from([0xff, 0xfe, 0x41]));
+    writeFileSync(join(directory, 'empty.csv'), 'name\n');
     const { code, stdout, stderr } = await importIn(directory, ...args);
     expect({ code, stdout, stderr }).toEqual({ code: 3, stdout: '', stderr: expect.stringContaining(message) });
     expect(readdirSync(directory)).not.toContain('o');

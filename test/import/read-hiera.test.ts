@@ -75,6 +75,7 @@ hierarchy:
     );
     expect(leftOutOf(read({ 'common.yaml': 'a: 1\n' }, { hiera, nodes: '- lonely\n' }))).toEqual([
       'repo/hiera.yaml:5 Role: nodes do not get the data of this level: it needs the fact environment, which is not given',
+      'repo/hiera.yaml:5 Role: nodes do not get the data of this level: it needs the fact facts.role, which is not given',
       'repo/hiera.yaml:6 System: nodes do not get the data of this level: it needs the fact facts.os.family, which is not given',
       'repo/hiera.yaml:7 Vault: the level is read by hiera_vault, and only files of YAML and JSON are read',
     ]);
@@ -166,7 +167,8 @@ describe('values', () => {
   test.each([
     ['a: { merge: { strategy: deep, knockout_prefix: "--" } }', 'lookup_options merge it with knockout_prefix'],
     ['a: { merge: hash }', 'lookup_options merge it by "hash", and it does not fit'],
-    ['a: { convert_to: Sensitive }', 'it is a secret (Sensitive)'],
+    ['a: { merge: deep, convert_to: Array }', 'lookup_options have convert_to for it, which only Puppet applies'],
+    ['a: { convert_to: Sensitive }', 'lookup_options have convert_to for it, which only Puppet applies'],
     [
       '"^(b+)+$": { merge: hash }, "b": { merge: hash }, "^a$": { merge: odd }',
       'lookup_options merge it by "odd", and it does not fit',
@@ -227,4 +229,43 @@ resources:
           environment: production
           role: web
 `);
+});
+
+// As `YAML.load` of Ruby 3.1 printed them.
+test.each<[text: string, value: string | number | boolean]>([
+  ['12:30', 45_000],
+  ['02:30', 9_000],
+  ['1:30:00', 5_400],
+  ['-1:30', -1_800],
+  ['12:60', '12:60'],
+  ['1:30.5', 5_430],
+  ['190:20:30.15', 685_230.15],
+  ['52:54:00:12:34:56', '52:54:00:12:34:56'],
+  ['00:11:22:33:44:55', '00:11:22:33:44:55'],
+  ['1,000', 1_000],
+  ['1__0', '1__0'],
+  ['0644', 420],
+  ['089', '089'],
+  ['0o17', '0o17'],
+  ['0x1F', 31],
+  ['0x', '0x'],
+  ['1e3', '1e3'],
+  ['1.', 1],
+  ['1_0.5', 10.5],
+  ['1.5e3', '1.5e3'],
+  ['1.2.3', '1.2.3'],
+  ['tRue', true],
+  ['y', 'y'],
+  ['On', true],
+])('%s is read like Ruby does', (text, value) => {
+  expect(valuesOf(read({ 'nodes/a.yaml': `x: ${text}\n` }, { nodes: '' }), 'a')).toEqual({ x: value });
+});
+
+test('a date and a symbol without quotes are listed', () => {
+  const inventory = read({ 'nodes/a.yaml': 'x: 2026-01-01\ny: :word\nz: !!str 0644\n' }, { nodes: '' });
+  expect(valuesOf(inventory, 'a')).toEqual({ z: '0644' });
+  expect(leftOutOf(inventory).filter((line) => line.includes('nodes/a.yaml'))).toEqual([
+    'repo/data/nodes/a.yaml:1 x: it is a date without quotes, which Puppet refuses',
+    'repo/data/nodes/a.yaml:2 y: it is a symbol of Ruby: write a text',
+  ]);
 });

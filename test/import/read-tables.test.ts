@@ -12,15 +12,21 @@ describe('a table', () => {
     expect(inventory.nodes.get('web-2')?.values.get('Location')).toMatchObject({ file: 't.csv', line: 4 });
   });
 
-  test.each([';', '\t'])('may have other separators', (separator) => {
-    const inventory = inventoryOf((one) => readCsv('t.csv', `name${separator}a\nx${separator}1`, one));
+  test.each([
+    'name;a\nx;1',
+    'name\ta\nx\t1',
+    '"name";"a";"b, c"\n"x";"1";""',
+    'sep=;\r\nname;a, b;a\r\nx;;1\r\n',
+    '\uFEFF"sep=|"\nname|a\nx|1',
+  ])('may have other separators, quoted names, and the line of Excel: %j', (text) => {
+    const inventory = inventoryOf((one) => readCsv('t.csv', text, one));
     expect(valuesOf(inventory, 'x')).toEqual({ a: '1' });
   });
 
   it('that cannot be read says where', () => {
     expect(() => inventoryOf((one) => readCsv('t.csv', 'a,b\n1,2\n', one))).toThrow('t.csv has no column for the name');
     expect(() => inventoryOf((one) => readCsv('t.csv', 'name,b\nx,1\ny,"2\n', one))).toThrow(
-      't.csv:3: a quoted cell is not closed',
+      't.csv: Quote Not Closed: the parsing is finished with an opening quote at line 3',
     );
   });
 
@@ -30,7 +36,7 @@ describe('a table', () => {
     expect(valuesOf(inventory, 'web-1')).toEqual({ role: 'web', note: 'a' });
     expect(leftOutOf(inventory)).toEqual([
       't.csv:2 role: the first row has this name twice',
-      't.csv:2 : cell 5 has no name in the first row',
+      't.csv:2 cell 5: it has no name in the first row',
       't.csv:3 : line 2 has "web-1" already',
     ]);
   });
@@ -146,7 +152,6 @@ describe('a Terraform state', () => {
     });
     expect(leftOutOf(inventory).map((line) => line.replace(/^s\.tfstate:\d+ /, ''))).toEqual([
       'user_data: Terraform calls it sensitive',
-      'user_data: Terraform calls it sensitive',
       'type: "type" is a field of every object, and no key: name it otherwise',
       'user_data: what runs at the first start often holds secrets: keep it with the provider',
       'metadata::startup-script: what runs at the first start often holds secrets: keep it with the provider',
@@ -156,6 +161,51 @@ describe('a Terraform state', () => {
     expect(files['stacks/templates/web.yaml']).toContain('zone: eu-1a\n');
     expect(files['tree.yaml']).toContain('name: nbg1\n');
     expect(files['types/shape/t3.small.yaml']).toContain('instance_type: t3.small\n');
+  });
+
+  it('counts a server for each module, resource and key, and lists each server that it leaves out', () => {
+    const web = (more: object, instances: readonly object[]) => ({
+      ...{ mode: 'managed', type: 'aws_instance', name: 'web' },
+      ...more,
+      instances,
+    });
+    const [a, b] = [
+      { ami: 'a', tags: { Name: 'web' } },
+      { ami: 'b', tags: { Name: 'web' } },
+    ];
+    const state = {
+      version: 4,
+      resources: [
+        web({ module: 'module.east' }, [instance(a)]),
+        web({ module: 'module.west["x"]' }, [
+          instance(b),
+          instance({ ami: 'old', tags: { Name: 'web' } }, { deposed: '1' }),
+        ]),
+        web({ name: 'one' }, [
+          instance({ ami: 'c', tags: { Name: 'only' } }),
+          instance({ ami: 'd' }, { deposed: '2' }),
+        ]),
+        web({ name: 'two' }, [
+          instance({ ami: 'e' }, { index_key: 'a/b' }),
+          instance({ ami: 'f' }, { index_key: 'a b' }),
+        ]),
+        web({ name: 'three' }, [{ schema_version: 0, attributes_flat: {} }]),
+      ],
+    };
+    const inventory = inventoryOf((one) => readTerraform('s.tfstate', JSON.stringify(state), one));
+    const amis = [...inventory.nodes.keys()].map((name) => [name, valuesOf(inventory, name).ami]);
+    expect(amis).toEqual([
+      ['east-web', 'a'],
+      ['west-x-web', 'b'],
+      ['only', 'c'],
+      ['two-a-b', 'e'],
+    ]);
+    expect(leftOutOf(inventory)).toEqual([
+      's.tfstate:0 : module.west["x"] web is deposed: Terraform replaced it, and has yet to destroy it',
+      's.tfstate:0 : one is deposed: Terraform replaced it, and has yet to destroy it',
+      's.tfstate:0 : three has no attributes',
+      's.tfstate:0 : two a b has the name "two-a-b" of two a/b',
+    ]);
   });
 
   it('of another version is refused', () => {

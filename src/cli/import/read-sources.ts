@@ -1,12 +1,13 @@
 // Reads the files of the sources of an import from disk, within limits, and gives them to the reader of their kind. Follows no
 // symbolic link out of a source.
 import { isUtf8 } from 'node:buffer';
+import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { countOf } from '../../base/wording.ts';
 import { Inventory } from '../../import/inventory.ts';
-import { readAnsible } from '../../import/read-ansible.ts';
+import { isInventoryJson, readAnsible } from '../../import/read-ansible.ts';
 import { type KnownNode, readHiera } from '../../import/read-hiera.ts';
 import { readCsv, readNodes, readTerraform } from '../../import/read-tables.ts';
 import { CommandFailure } from '../command-failure.ts';
@@ -50,7 +51,7 @@ export async function readSources(sources: readonly string[], options: SourceOpt
   for (const [source, kind] of read) {
     if (kind === 'csv') readCsv(source, reader.requiredText(source), inventory);
     if (kind === 'hiera') await readTree(source, reader, known);
-    if (kind === 'ansible') await readHostsAt(source, reader, playbooks);
+    if (kind === 'ansible') await readHosts(source, reader, playbooks);
     for (const path of kind === 'terraform' ? statesOf(source) : [])
       readTerraform(path, reader.requiredText(path), inventory);
     progress(`${source} (${kind}): ${countOf(inventory.nodes.size, 'server')} so far`);
@@ -64,17 +65,47 @@ async function readTree(source: string, reader: SourceReader, known: readonly Kn
   readHiera(file, files, reader.inventory, known);
 }
 
-async function readHostsAt(source: string, reader: SourceReader, playbooks: string | undefined): Promise<void> {
-  const files = new Map(isFolder(source) ? await reader.below(source) : [[source, reader.requiredText(source)]]);
-  const beside = isFolder(source) ? [] : [dirname(source)];
-  for (const folder of playbooks === undefined ? beside : [...beside, playbooks]) {
-    const found = ['group_vars', 'host_vars'].map((name) => join(folder, name)).filter(isFolder);
-    if (folder === playbooks && found.length === 0)
-      throw new CommandFailure(`--playbooks ${playbooks}: neither group_vars nor host_vars is there`);
-    for (const path of found) for (const [file, text] of await reader.below(path)) files.set(file, text);
-  }
-  const prefix = playbooks === undefined ? undefined : join(playbooks, '/').replace(/^\.\//, '');
-  readAnsible(files, reader.inventory, prefix);
+async function readHosts(source: string, reader: SourceReader, playbooks: string | undefined): Promise<void> {
+  const text = isFolder(source) || !source.endsWith('.json') ? '' : reader.requiredText(source);
+  if (isInventoryJson(text)) return readAnsible(source, text, reader.inventory);
+  const args = ['-i', source, '--list', ...(playbooks === undefined ? [] : ['--playbook-dir', playbooks])];
+  readAnsible(source, await runAnsible(source, args, reader.inventory), reader.inventory);
+}
+
+const ANSIBLE = 'ansible-inventory';
+const ANSIBLE_SECONDS_MAX = 300;
+const ANSIBLE_KIBIBYTES_MAX = 4 * 1024 * 1024;
+const PROGRAM_MISSING = 127;
+
+/** Returns what Ansible prints of an inventory. It runs the programs that the inventory names, as every command of Ansible does. */
+async function runAnsible(source: string, args: readonly string[], inventory: Inventory): Promise<string> {
+  const limited = ['-c', `ulimit -v ${ANSIBLE_KIBIBYTES_MAX} && exec "$0" "$@"`, ANSIBLE, ...args];
+  const env = { ...process.env, ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED: 'true', ANSIBLE_NOCOLOR: 'true' };
+  const timeout = ANSIBLE_SECONDS_MAX * 1_000;
+  const options = {
+    cwd: fromUserDirectory('.'),
+    env,
+    timeout,
+    killSignal: 'SIGKILL',
+    maxBuffer: ALL_BYTES_MAX,
+  } as const;
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  execFile('sh', limited, options, (error, stdout, stderr) => {
+    if (error === null) {
+      const warnings = stderr.split(/^\[WARNING\]: /m).slice(1);
+      for (const text of warnings) inventory.leave({ file: source, line: 0 }, '', text.replaceAll(/\s+/g, ' ').trim());
+      resolve(stdout);
+    } else if (error.code === PROGRAM_MISSING) {
+      const words = args.map((word) => (/^[\w./@:-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`));
+      const command = [ANSIBLE, ...words].join(' ');
+      const advice = `run this with Ansible, and import the file: ${command} > inventory.json`;
+      reject(new CommandFailure(`${ANSIBLE} is not installed: ${advice}`));
+    } else {
+      const reason = error.killed ? `it was stopped after ${ANSIBLE_SECONDS_MAX} seconds` : stderr.trim();
+      reject(new CommandFailure(`${ANSIBLE} cannot read ${source}: ${reason || error.message}`));
+    }
+  });
+  return await promise;
 }
 
 function statesOf(source: string): readonly string[] {
@@ -150,9 +181,12 @@ class SourceReader {
   }
 }
 
+/** UTF-8, or the UTF-16 that spreadsheets write. */
 function decoded(bytes: Uint8Array): string | undefined {
+  const mark = Buffer.from(bytes.subarray(0, 2)).toString('hex');
+  const encoding = { fffe: 'utf-16le', feff: 'utf-16be' }[mark] ?? 'utf-8';
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;
