@@ -17,8 +17,8 @@ import stackSnapshot from '../../schemas/stack-snapshot.schema.json' with { type
 import stackTemplate from '../../schemas/stack-template.schema.json' with { type: 'json' };
 import tree from '../../schemas/tree.schema.json' with { type: 'json' };
 import zone from '../../schemas/zone.schema.json' with { type: 'json' };
-import { problemFrom } from '../model/entry.ts';
-import { isMap } from '../model/json.ts';
+import { below, type Fault, problemFrom } from '../model/entry.ts';
+import { isMap, type Json } from '../model/json.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FileType } from './catalog.ts';
 import { explainViolation, type Violation } from './violation.ts';
@@ -77,17 +77,37 @@ export function compileSchema(schema: object): SchemaCheck {
 /** The number of violations reported for one file, which can have 50,000. */
 const VIOLATIONS_MAX = 1000;
 
-const checks = new Map<FileType, SchemaCheck>();
+const validators = new Map<FileType, ValidateFunction>();
+
+/** Compiling takes most of the time: it is done once a process, and only for the types that exist. */
+function validatorOf(type: FileType): ValidateFunction {
+  const validate = validators.get(type) ?? ajv.compile(SCHEMAS[type]);
+  validators.set(type, validate);
+  return validate;
+}
 
 /** Checks a file of the layout against the schema of its type. */
 export function checkSchema(type: FileType, file: string, document: YamlDocument): readonly Problem[] {
-  let check = checks.get(type);
-  if (check === undefined) {
-    // Compiling is the dear part: done once a process, and only for the types that are there.
-    check = compileSchema(SCHEMAS[type]);
-    checks.set(type, check);
-  }
-  return check(file, document);
+  if (document.value === undefined) return [];
+  return findViolations(validatorOf(type), document.value).map((violation) => problemOf(violation, file, document));
+}
+
+/** A mistake in a value; `missing`: the pointer of a field that is missing. */
+export interface ShapeFault {
+  readonly pointer: string;
+  readonly missing: string | undefined;
+  readonly value: unknown;
+  readonly fault: Fault;
+}
+
+/** Checks a value that is not written in one file against the schema of a type. Returns the mistakes, one for each place. */
+export function checkValue(type: FileType, whole: Json): readonly ShapeFault[] {
+  return findViolations(validatorOf(type), whole).map((violation) => {
+    const { keyword, field, pointer, value } = violation;
+    const missing = keyword === 'required' && field !== undefined ? below(pointer, field) : undefined;
+    const written = typeof value === 'object' ? null : String(value);
+    return { ...explainViolation(violation, () => written), missing, value };
+  });
 }
 
 function findViolations(validate: ValidateFunction, value: unknown): readonly Violation[] {

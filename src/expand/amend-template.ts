@@ -19,6 +19,8 @@ const SECTIONS = ['parameters', 'resources'] as const;
 export interface AmendedTemplate {
   readonly parameters: JsonMap;
   readonly resources: JsonMap;
+  /** False for the template as it is written. */
+  readonly isAmended: boolean;
   readonly retired: RetiredIndexes;
   /** Tells a value that the instance's additions bring from one of the template. */
   readonly isAdded: (pointer: string) => boolean;
@@ -45,6 +47,7 @@ function readTemplate(template: ValidEntry<StackTemplate>): AmendedTemplate {
   return {
     parameters: template.object.parameters,
     resources: resourcesOf(template.object),
+    isAmended: false,
     retired: new Map(),
     isAdded: () => false,
     originOf: (pointer) => ({ entry: template, pointer }),
@@ -76,6 +79,7 @@ export function amendTemplate(
   return {
     parameters: mapAt(subtracted.value, 'parameters'),
     resources: mapAt(subtracted.value, 'resources'),
+    isAmended: true,
     retired: split.retired,
     isAdded,
     originOf: (pointer) =>

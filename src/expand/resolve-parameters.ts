@@ -34,7 +34,7 @@ export function resolveParameters(instance: ValidEntry<StackInstance>, amended: 
   return { values, problems, blame: (text) => blame(text, { instance, given, amended }) };
 }
 
-/** Returns what is wrong with the default values; what parameters may be called is for the schemas of the files. */
+/** Returns the default values with placeholders; the schemas of the files check everything else. */
 export function checkParameters(amended: AmendedTemplate): Problem[] {
   return Object.entries(amended.parameters).flatMap(([name, value]) => {
     const fault = defaultFault(value);
@@ -79,15 +79,7 @@ function undeclared(
 }
 
 function defaultFault(value: Json): ProblemText | undefined {
-  if (typeof value !== 'string') {
-    const isPlain = typeof value === 'number' || typeof value === 'boolean';
-    return {
-      code: 'wrong_type',
-      message: `the value of a parameter must be a string, and not ${quote(value)}`,
-      hint: isPlain ? `write it in quotes: "${value}"` : 'write "" for no default',
-    };
-  }
-  if (isLiteral(tokenize(value))) return undefined;
+  if (typeof value !== 'string' || isLiteral(tokenize(value))) return undefined;
   return {
     code: 'placeholder_in_parameter',
     message: `the placeholder in ${quote(value)} would never be replaced`,

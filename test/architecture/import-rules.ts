@@ -32,7 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   model: ['problem-codes'],
   catalog: ['model', 'schemas', ...PURE_BASE],
   'yaml-edit': ['model', ...PURE_BASE],
-  expand: ['model', ...PURE_BASE],
+  expand: ['model', 'catalog', ...PURE_BASE],
   hiera: ['model', ...PURE_BASE],
   machine: ['model', ...PURE_BASE],
   desired: ['model', 'catalog', 'expand', 'hiera', 'machine', ...PURE_BASE],

@@ -540,15 +540,13 @@ resources:
     [
       'what a group must have',
       'stackTemplateSubstractions: { resources: { web: { properties: { count: {} } } } }',
-      [
-        'shop.yaml:2:72 missing_field: the group "web" has no count (write how many members it has, such as count: "2") [shop]',
-      ],
+      ['shop.yaml:2:72 missing_field: "properties" lacks the field "count" (add "count:") [shop]'],
     ],
     [
       'the type',
       'stackTemplateSubstractions: { resources: { web: { type: {} }, db: {} } }',
       [
-        'shop.yaml:2:57 unknown_kind: the resource "web" has no type (a resource is of type Platform::Server or Platform::ResourceGroup) [shop]',
+        'shop.yaml:2:57 missing_field: "web" lacks the field "type" (add "type:", one of "Platform::ResourceGroup", "Platform::Server") [shop]',
       ],
     ],
     [
@@ -560,28 +558,25 @@ resources:
       'another type for the same properties',
       'stackTemplateAdditions: { resources: { web: { type: Platform::Server } } }\nstackTemplateSubstractions: { resources: { db: {} } }',
       [
-        'shop.yaml:2:53 wrong_type: resource_def must be a string, and not {"properties":{"zone":"<<zone>>","role":"web"}} (this type asks for other properties than the template has: change both) [shop]',
+        'shop.yaml:2:53 wrong_type: "resource_def" is a map, but has to be a text or a list of texts (this type asks for other properties than the template has: change both) [shop]',
       ],
     ],
     [
       'a group without what a group has',
       'stackTemplateAdditions: { resources: { new: { type: Platform::ResourceGroup } } }',
-      [
-        'shop.yaml:2:45 missing_field: the group "new" has no count (write how many members it has, such as count: "2") [shop]',
-        'shop.yaml:2:45 missing_field: the group "new" has no resource_def (add resource_def: { properties: {} }) [shop]',
-      ],
+      ['shop.yaml:2:45 missing_field: "new" lacks the field "properties" (add "properties:") [shop]'],
     ],
     [
       'a property that belongs to the members',
       'stackTemplateAdditions: { resources: { web: { properties: { role: x } } } }',
       [
-        'shop.yaml:2:61 unknown_field: unknown field "role" (properties of the members stand in resource_def.properties) [shop]',
+        'shop.yaml:2:61 unknown_field: the field "role" is not known here (known are: count, index_start, max_unavailable, pause_seconds, resource_def) [shop]',
       ],
     ],
     [
       'a property of the group that is misspelled',
       'stackTemplateAdditions: { resources: { web: { properties: { cuont: "2" } } } }',
-      ['shop.yaml:2:61 unknown_field: unknown field "cuont" (did you mean "count"?) [shop]'],
+      ['shop.yaml:2:61 unknown_field: the field "cuont" is not known here (did you mean "count"?) [shop]'],
     ],
   ])('%s', (_what, instance, problems) => {
     const expansion = expand(template, instance);

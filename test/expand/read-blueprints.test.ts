@@ -1,4 +1,4 @@
-// Tests that expansion refuses the shapes that the schemas of the files refuse; the tests pass by the schemas.
+// Tests that an amended template is checked by the schema of templates; the additions pass by the schema of instances.
 import { expect, test } from 'vitest';
 import { expandStack } from '../../src/expand/expand-stack.ts';
 import type { JsonMap } from '../../src/model/json.ts';
@@ -19,99 +19,52 @@ function problemsOf(additions: JsonMap): string[] {
   return describeProblems(problems);
 }
 
-test.each<[what: string, resources: JsonMap, problem: string]>([
+test.each<[what: string, additions: JsonMap, problem: string]>([
   [
     'a number',
-    { db: { properties: { role: 8080 } } },
-    'wrong_type: role must be a string, and not 8080 (write it in quotes: "8080")',
-  ],
-  [
-    'a boolean',
-    { db: { properties: { role: true } } },
-    'wrong_type: role must be a string, and not true (write it in quotes: "true")',
+    { resources: { db: { properties: { role: 8080 } } } },
+    '2:25 wrong_type: "role" is the number 8080, but has to be a text (put it in quotes: "8080")',
   ],
   [
     'null',
-    { db: { properties: { role: null } } },
-    'wrong_type: role must be a string, and not null (write "" for an empty value, or take it away in stackTemplateSubstractions)',
+    { resources: { db: { properties: { role: null } } } },
+    '2:25 wrong_type: "role" is empty, but has to be a text (for an empty text write ""; to take it away, name it in stackTemplateSubstractions)',
   ],
   [
-    'a map',
-    { db: { properties: { role: { a: '1' } } } },
-    'wrong_type: role must be a string, and not {"a":"1"} (values are strings or lists of strings)',
+    'properties that are null',
+    { resources: { db: { properties: null } } },
+    '2:25 wrong_type: "properties" is empty, but has to be a map (leave the field out, or write {}; to take it away, name it in stackTemplateSubstractions)',
   ],
   [
     'a list of numbers',
-    { db: { properties: { role: ['1', 2] } } },
-    'wrong_type: an item of the list must be a string, and not 2 (write it in quotes: "2")',
-  ],
-  ['properties that are none', { db: { properties: 'x' } }, 'wrong_type: properties must be a map, and not "x"'],
-  [
-    'properties of nothing',
-    { db: { properties: null } },
-    'wrong_type: properties must be a map, and not null (to take something away, name it in stackTemplateSubstractions)',
-  ],
-  ['a resource that is none', { new: ['x'] }, 'wrong_type: new must be a map, and not ["x"]'],
-  [
-    'an unknown kind',
-    { new: { type: 'Platform::Sever' } },
-    'unknown_kind: "Platform::Sever" is no kind of resource (did you mean "Platform::Server"?)',
+    { resources: { db: { properties: { x: ['1', 2] } } } },
+    '2:25 wrong_type: item 2 of "x" is the number 2, but has to be a text (put it in quotes: "2")',
   ],
   [
-    'a kind that is no text',
-    { new: { type: 1 } },
-    'unknown_kind: 1 is no kind of resource (a resource is of type Platform::Server or Platform::ResourceGroup)',
+    'an unknown type',
+    { resources: { new: { type: 'Platform::Sever' } } },
+    '2:25 wrong_value: "type" is the text "Platform::Sever", but has to be one of "Platform::ResourceGroup", "Platform::Server" (did you mean "Platform::Server"?)',
   ],
   [
-    'a count that is a number',
-    { new: { type: 'Platform::ResourceGroup', properties: { count: 2, resource_def: {} } } },
-    'wrong_type: count must be a string, and not 2 (write it in quotes: "2")',
+    'an unknown field',
+    { resources: { db: { propertys: {} } } },
+    '2:1 unknown_field: the field "propertys" is not known here (did you mean "properties"?)',
   ],
   [
-    'a resource_def that is none',
-    { new: { type: 'Platform::ResourceGroup', properties: { count: '2', resource_def: 'x' } } },
-    'wrong_type: resource_def must be a map, and not "x"',
+    'a parameter that is a number',
+    { parameters: { a: 1 } },
+    '2:25 wrong_type: "a" is the number 1, but has to be a text (put it in quotes: "1")',
   ],
   [
-    'group properties that are none',
-    { new: { type: 'Platform::ResourceGroup', properties: 'x' } },
-    'wrong_type: properties must be a map, and not "x"',
+    'a parameter with a placeholder',
+    { parameters: { a: '<<b>>' } },
+    '2:25 placeholder_in_parameter: the placeholder in "<<b>>" would never be replaced (parameters hold plain text; put the placeholder into the property)',
   ],
   [
-    'properties of members that are none',
-    { new: { type: 'Platform::ResourceGroup', properties: { count: '2', resource_def: { properties: [] } } } },
-    'wrong_type: properties must be a map, and not []',
+    'a section that is not a map',
+    { resources: ['x'] },
+    '2:25 bad_amendment: resources must be a map, and not ["x"] (name each of the resources that is meant)',
   ],
-])('%s', (_what, resources, problem) => {
-  expect(problemsOf({ resources })).toEqual([`shop.yaml:2:25 ${problem} [shop]`]);
-});
-
-test.each<[what: string, resources: JsonMap, problem: string]>([
-  ['of a resource', { db: { propertys: {} } }, 'unknown field "propertys" (did you mean "properties"?)'],
-  ['of a resource, like none', { db: { x: {} } }, 'unknown field "x" (a resource has "type" and "properties")'],
-  [
-    'of resource_def',
-    { new: { type: 'Platform::ResourceGroup', properties: { count: '2', resource_def: { type: 'x' } } } },
-    'unknown field "type" (resource_def has "properties")',
-  ],
-])('an unknown field %s', (_what, resources, problem) => {
-  expect(problemsOf({ resources })).toEqual([`shop.yaml:2:1 unknown_field: ${problem} [shop]`]);
-});
-
-test.each<[what: string, parameters: JsonMap, problem: string]>([
-  ['a number', { a: 1 }, 'wrong_type: the value of a parameter must be a string, and not 1 (write it in quotes: "1")'],
-  ['a list', { a: [] }, 'wrong_type: the value of a parameter must be a string, and not [] (write "" for no default)'],
-  [
-    'a placeholder',
-    { a: '<<b>>' },
-    'placeholder_in_parameter: the placeholder in "<<b>>" would never be replaced (parameters hold plain text; put the placeholder into the property)',
-  ],
-])('a parameter that is %s', (_what, parameters, problem) => {
-  expect(problemsOf({ parameters })).toEqual([`shop.yaml:2:25 ${problem} [shop]`]);
-});
-
-test('a section that is no map', () => {
-  expect(problemsOf({ resources: ['x'] })).toEqual([
-    'shop.yaml:2:25 bad_amendment: resources must be a map, and not ["x"] (name each of the resources that is meant) [shop]',
-  ]);
+])('readBlueprints reports %s in additions', (_what, additions, problem) => {
+  expect(problemsOf(additions)).toEqual([`shop.yaml:${problem} [shop]`]);
 });
