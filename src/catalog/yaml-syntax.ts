@@ -1,5 +1,5 @@
-// Explains YAML syntax errors to the author of the file. The parser's own words and places often name what it expected
-// next, and not what to change.
+// Explains the YAML syntax errors that people make most to the author of the file: there the parser names what it expected
+// next, and not what to change. Every other error is reported in the parser's words.
 
 import { quote } from '../base/wording.ts';
 import type { Fault } from '../model/entry.ts';
@@ -26,38 +26,34 @@ const CONFLICT_HINT = 'merge the two versions, and remove the lines that begin w
 
 /** Tried in turn; the first that recognises the mistake explains it. */
 const EXPLANATIONS: readonly Explain[] = [
-  explainTooDeep,
-  explainUnclosed,
   explainRunOn,
   explainTab,
-  explainControlCharacter,
   explainMissingSpace,
-  explainOpeningCharacter,
-  explainEscape,
   explainSecondColon,
-  explainAfterClosing,
-  explainListOnKeyLine,
-  explainDeeperKey,
   explainMissingColon,
 ];
 
 /** The time of explanations that look at a line grows with the square of its length. */
 const LINE_LENGTH_MAX = 2000;
 
-/** Those that look at no line as a whole. */
-const EXPLANATIONS_OF_LONG_LINES: readonly Explain[] = [explainTooDeep, explainUnclosed, explainControlCharacter];
+const OTHER_HINT =
+  'check the indentation and the quotes here and in the line above; a text needs quotes if it begins with a special character or contains ": "';
 
-/** Returns the fault and where it stands, from the parser's offset and reason. In a long line it says less. */
+/** Returns the fault and its place, from the parser's offset and reason. In a long line it says less. */
 export function explainSyntax(text: string, offset: number, reason: string): SyntaxFault {
   const conflict = /^(?:<{7}|>{7}|={7}|\|{7})(?= |\r?$)/m.exec(text);
   if (conflict !== null) return fault(conflict.index, 'a git conflict marker stands here', CONFLICT_HINT);
+  if (reason.startsWith('nesting exceeded')) {
+    const message = 'the file is nested deeper than 64 levels';
+    return { offset, fault: { code: 'yaml_depth', message, hint: 'flatten it' } };
+  }
   const spot = spotAt(text, offset, reason);
   const isLong = spot.before.length + spot.after.length > LINE_LENGTH_MAX || spot.above.length > LINE_LENGTH_MAX;
-  for (const explain of isLong ? EXPLANATIONS_OF_LONG_LINES : EXPLANATIONS) {
+  for (const explain of isLong ? [explainUnclosed] : [explainUnclosed, ...EXPLANATIONS]) {
     const explained = explain(spot);
     if (explained !== undefined) return explained;
   }
-  return fault(offset, `this is no YAML: ${reason}`, 'check the indentation and the quotes here and in the line above');
+  return fault(offset, `this is no YAML: ${reason}`, OTHER_HINT);
 }
 
 function spotAt(text: string, offset: number, reason: string): FaultSpot {
@@ -70,14 +66,6 @@ function spotAt(text: string, offset: number, reason: string): FaultSpot {
 
 function fault(offset: number, message: string, hint: string): SyntaxFault {
   return { offset, fault: { code: 'yaml_syntax', message, hint } };
-}
-
-function explainTooDeep({ offset, reason }: FaultSpot): SyntaxFault | undefined {
-  if (!reason.startsWith('nesting exceeded')) return undefined;
-  return {
-    offset,
-    fault: { code: 'yaml_depth', message: 'the file is nested deeper than 64 levels', hint: 'flatten it' },
-  };
 }
 
 function explainUnclosed({ offset, reason }: FaultSpot): SyntaxFault | undefined {
@@ -106,12 +94,6 @@ function explainTab({ offset, before, after }: FaultSpot): SyntaxFault | undefin
   return fault(offset - before.length + tab, 'a tab stands in the indentation', 'indent with spaces');
 }
 
-function explainControlCharacter({ offset, after, reason }: FaultSpot): SyntaxFault | undefined {
-  if (!/non-printable|valid JSON character|null byte/.test(reason)) return undefined;
-  const code = after.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
-  return fault(offset, `the control character U+${code} cannot stand in YAML`, 'remove it');
-}
-
 /** `key:value` reads as one text, which the parser notices only at the next key. */
 function explainMissingSpace(spot: FaultSpot): SyntaxFault | undefined {
   const own = missingSpaceIn(spot.before + spot.after, spot.offset - spot.before.length);
@@ -127,26 +109,6 @@ function missingSpaceIn(line: string, lineStart: number): SyntaxFault | undefine
   return fault(at, `${quoted(`${key}:${value}`)} needs a space after the colon`, `write ${key}: ${value.slice(0, 80)}`);
 }
 
-function explainOpeningCharacter({ offset, before, after, reason }: FaultSpot): SyntaxFault | undefined {
-  // After these the parser has gone one step on, in search of a name or a line break; after "%" to the end of the line.
-  const mark = /[|>*&]\s*$|^%.*$/.exec(before)?.[0];
-  if (mark !== undefined && /^name of an|line break is expected|directive/.test(reason)) {
-    return unquoted(offset - mark.length, mark + after);
-  }
-  const begins = /^[@`%\]},]/.test(after) && /^\s*$|[:\-?,[{]\s+$/.test(before);
-  return begins ? unquoted(offset, after) : undefined;
-}
-
-function unquoted(offset: number, text: string): SyntaxFault {
-  return fault(offset, `a text cannot begin with "${text[0]}"`, `put it in quotes: ${quoted(text)}`);
-}
-
-function explainEscape({ offset, after, reason }: FaultSpot): SyntaxFault | undefined {
-  if (reason !== 'unknown escape sequence') return undefined;
-  const hint = 'write a backslash as "\\\\", or use single quotes, where it is a plain character';
-  return fault(offset - 1, `"\\${after.charAt(0)}" is no escape`, hint);
-}
-
 function explainSecondColon({ offset, before, after }: FaultSpot): SyntaxFault | undefined {
   const isFlow = /[{[]/.test(before);
   const match = (isFlow ? /^.*[{[,]\s*[^\s:][^:]*:\s+/ : /^\s*(?:- +)*[^\s:][^:]*:\s+/).exec(before);
@@ -155,38 +117,6 @@ function explainSecondColon({ offset, before, after }: FaultSpot): SyntaxFault |
   const value = quoted(isFlow ? rest.replace(/\s*[,}\]].*$/, '') : rest);
   const start = offset - before.length + match[0].length;
   return fault(start, `the value ${value} holds a colon before a space`, `put it in quotes: ${value}`);
-}
-
-function explainAfterClosing({ offset, before, after }: FaultSpot): SyntaxFault | undefined {
-  const closing = /(["'}\]])\s*$/.exec(before)?.[1];
-  if (closing === undefined || after === '') return undefined;
-  return fault(offset, `text follows the closing ${closing}`, closingHint(closing));
-}
-
-function closingHint(closing: string): string {
-  if (closing === "'") return "inside '…' write a quote twice: 'it''s'; or quote the whole value";
-  if (closing === '"') return 'inside "…" write a quote as \\"; or quote the whole value';
-  return `a text that begins with "${closing === '}' ? '{' : '['}" needs quotes`;
-}
-
-function explainListOnKeyLine({ offset, before, after }: FaultSpot): SyntaxFault | undefined {
-  if (!/:\s+$/.test(before) || !/^-(?:\s|$)/.test(after)) return undefined;
-  return fault(
-    offset,
-    'a list cannot begin in the line of its key',
-    `begin it in the next line, or put the text in quotes: ${quoted(after)}`,
-  );
-}
-
-function explainDeeperKey({ offset, before, after, above }: FaultSpot): SyntaxFault | undefined {
-  const indentation = indentOf(before);
-  if (after[0] !== ':' || indentation === 0) return undefined;
-  const key = before.trim();
-  return fault(
-    offset - before.length + indentation,
-    `${quote(key)} is indented deeper than ${quoted(above)}, which has a value already`,
-    'indent it like the line above',
-  );
 }
 
 function explainMissingColon({ offset, before, after, reason, above, aboveAt }: FaultSpot): SyntaxFault | undefined {

@@ -3,23 +3,14 @@ import { parseYaml } from '../../src/catalog/yaml.ts';
 
 const MERGE = 'merge the two versions, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>';
 const CONFLICT = 'a git conflict marker stands here';
+const OTHER =
+  'check the indentation and the quotes here and in the line above; a text needs quotes if it begins with a special character or contains ": "';
 
 test.each([
   ['a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> x\n', '2:1', CONFLICT, MERGE],
   ['<<<<<<< HEAD\r\nb: 1\r\n=======\r\nb: 2\r\n>>>>>>> x\r\n', '1:1', CONFLICT, MERGE],
   ['a: x\n=======\nb: 2\n>>>>>>> x\n', '2:1', CONFLICT, MERGE],
   ['a:\n  - x\n<<<<<<< HEAD\n  - b\n=======\n  - c\n>>>>>>> x\n', '3:1', CONFLICT, MERGE],
-  ['a: @x # why', '1:4', 'a text cannot begin with "@"', 'put it in quotes: "@x"'],
-  ['a: `x`', '1:4', 'a text cannot begin with "`"', 'put it in quotes: "`x`"'],
-  ['a: %x', '1:4', 'a text cannot begin with "%"', 'put it in quotes: "%x"'],
-  ['- %x', '1:3', 'a text cannot begin with "%"', 'put it in quotes: "%x"'],
-  ['@x: 1', '1:1', 'a text cannot begin with "@"', 'put it in quotes: "@x: 1"'],
-  ['%x: 1', '1:1', 'a text cannot begin with "%"', 'put it in quotes: "%x: 1"'],
-  ['a: ]x', '1:4', 'a text cannot begin with "]"', 'put it in quotes: "]x"'],
-  ['a: |x', '1:4', 'a text cannot begin with "|"', 'put it in quotes: "|x"'],
-  ['a: > 5', '1:4', 'a text cannot begin with ">"', 'put it in quotes: "> 5"'],
-  ['a: * x', '1:4', 'a text cannot begin with "*"', 'put it in quotes: "* x"'],
-  ['a: & x', '1:4', 'a text cannot begin with "&"', 'put it in quotes: "& x"'],
   ['a: b: c', '1:4', 'the value "b: c" holds a colon before a space', 'put it in quotes: "b: c"'],
   ['- x: echo a: b # c', '1:6', 'the value "echo a: b" holds a colon before a space', 'put it in quotes: "echo a: b"'],
   ['a: { b: [c, d], e: ^f: }', '1:20', 'the value "^f:" holds a colon before a space', 'put it in quotes: "^f:"'],
@@ -28,39 +19,12 @@ test.each([
   ['\ta: 1', '1:1', 'a tab stands in the indentation', 'indent with spaces'],
   ['a:1\nb: 2', '1:1', '"a:1" needs a space after the colon', 'write a: 1'],
   ['a: 1\nb:2\nc: 3', '2:1', '"b:2" needs a space after the colon', 'write b: 2'],
-  [
-    'a: 1\n b: 2',
-    '2:2',
-    '"b" is indented deeper than "a: 1", which has a value already',
-    'indent it like the line above',
-  ],
-  [
-    'k:v: 1\n  z: 2',
-    '2:3',
-    '"z" is indented deeper than "k:v: 1", which has a value already',
-    'indent it like the line above',
-  ],
   ['-\ta: 1\n\tb: 2', '1:2', 'a tab stands in the indentation', 'indent with spaces'],
   ['- \ta: 1\n', '1:3', 'a tab stands in the indentation', 'indent with spaces'],
   ['a: 1\nb', '2:1', '"b" has no colon', 'write it as "key: value"'],
   ['a: 1\nb\n', '2:1', '"b" has no colon', 'write it as "key: value"'],
   ['a:\n  b: 1\n  c\n\n# d\n', '3:3', '"c" has no colon', 'write it as "key: value"'],
   ['a: 1\r\nb # c\r\n', '2:1', '"b" has no colon', 'write it as "key: value"'],
-  [
-    'a: - b',
-    '1:4',
-    'a list cannot begin in the line of its key',
-    'begin it in the next line, or put the text in quotes: "- b"',
-  ],
-  [
-    "a: 'it's'",
-    '1:8',
-    "text follows the closing '",
-    "inside '…' write a quote twice: 'it''s'; or quote the whole value",
-  ],
-  ['a: "x" y', '1:8', 'text follows the closing "', 'inside "…" write a quote as \\"; or quote the whole value'],
-  ['a: {{ x }}-b', '1:11', 'text follows the closing }', 'a text that begins with "{" needs quotes'],
-  ['a: [x] y', '1:8', 'text follows the closing ]', 'a text that begins with "[" needs quotes'],
   ['a: [1, 2', '1:9', 'the file ends inside a "[" or "{" that is not closed', 'add the missing "]" or "}"'],
   ['a: "x', '1:6', 'the file ends inside a text in " that is not closed', 'add the missing "'],
   ["a: 'x", '1:6', "the file ends inside a text in ' that is not closed", "add the missing '"],
@@ -88,19 +52,9 @@ test.each([
     'a text or list that begins above is not closed before this line',
     'close it; where it goes on over several lines, indent them deeper than its key',
   ],
-  [
-    'a: "\\q"',
-    '1:5',
-    '"\\q" is no escape',
-    'write a backslash as "\\\\", or use single quotes, where it is a plain character',
-  ],
-  ['a: x\x07', '1:5', 'the control character U+0007 cannot stand in YAML', 'remove it'],
-  [
-    '- a\nb: 1',
-    '2:1',
-    'this is no YAML: end of the stream or a document separator is expected',
-    'check the indentation and the quotes here and in the line above',
-  ],
+  ['a: @x', '1:4', 'this is no YAML: bad indentation of a mapping entry', OTHER],
+  ['a: "\\q"', '1:6', 'this is no YAML: unknown escape sequence', OTHER],
+  ['a: x\x07', '1:5', 'this is no YAML: the stream contains non-printable characters', OTHER],
 ])('%j', (text, place, message, hint) => {
   const { value, problems } = parseYaml('a.yaml', text);
   expect(value).toBeUndefined();

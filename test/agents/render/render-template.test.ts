@@ -59,7 +59,7 @@ describe('it is told where a template is wrong', () => {
   });
 
   it('also where it is no text', () => {
-    expect(() => render(Uint8Array.of(0x61, 0xff))).toThrow('app.conf.liquid: the byte 0xff here is no UTF-8');
+    expect(() => render(Uint8Array.of(0x61, 0xff))).toThrow('app.conf.liquid: the file is not UTF-8 from here on');
   });
 });
 
