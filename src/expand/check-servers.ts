@@ -8,7 +8,7 @@ import { compareNames, nameFault } from '../model/names.ts';
 import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate } from './amend-template.ts';
 import type { Blueprint } from './blueprint.ts';
-import type { ResourceValues, ServerValues, WrittenName } from './compute-values.ts';
+import type { ResourceValues, ServerValues, WrittenName } from './evaluate.ts';
 import { MISTAKES_MAX } from './limits.ts';
 import type { Parameters } from './resolve-parameters.ts';
 

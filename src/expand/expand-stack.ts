@@ -10,7 +10,7 @@ import { type AmendedTemplate, amendTemplate } from './amend-template.ts';
 import { type Blueprint, readBlueprints } from './blueprint.ts';
 import { checkConfigurationOnly, checkServerNames, configurationOnlyOf } from './check-servers.ts';
 import { checkAmended } from './check-template.ts';
-import { computeValues } from './compute-values.ts';
+import { evaluate } from './evaluate.ts';
 import { listMembers, type Members } from './group-members.ts';
 import { SERVERS_MAX } from './limits.ts';
 import { type ResolvedResource, resolveDependencies } from './resolve-dependencies.ts';
@@ -102,7 +102,7 @@ function countServers(
 
 function expandMembers(members: readonly Members[], input: Read & { readonly instance: string }): Stage {
   const { instance, amended, parameters } = input;
-  const values = computeValues({ instance, amended, parameters: parameters.values, members });
+  const values = evaluate({ instance, amended, parameters: parameters.values, members });
   const named = [...values.problems, ...checkServerNames(values.resources, input)];
   // Servers that share a name cannot be told apart by what they depend on.
   if (!hasNoErrors(named)) return { servers: [], problems: named };

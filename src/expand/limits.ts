@@ -5,8 +5,8 @@ export const MEMBERS_MAX = 10_000;
 /** The maximum number of servers of one stack. */
 export const SERVERS_MAX = 50_000;
 
-/** The weight of all values of all servers together; a list that servers share is counted for each of them. */
-export const STACK_WEIGHT_MAX = 64 * 1024 * 1024;
+/** The characters of all values of all servers together; a list that servers share is counted for each of them. */
+export const STACK_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 /** Dependencies of all servers together. */
 export const DEPENDENCIES_MAX = 1_000_000;

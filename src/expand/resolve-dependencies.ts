@@ -7,8 +7,8 @@ import type { Problem } from '../model/problem.ts';
 import { type AmendedTemplate, problemInTemplate, subtractedButUsed } from './amend-template.ts';
 import type { Blueprint, Text } from './blueprint.ts';
 import { type CycleStep, dependencyCycle, dependsOnPointer } from './check-cycles.ts';
-import type { ResourceValues, ServerValues, WrittenName } from './compute-values.ts';
 import { dependencyOrder } from './dependency-order.ts';
+import type { ResourceValues, ServerValues, WrittenName } from './evaluate.ts';
 import { DEPENDENCIES_MAX } from './limits.ts';
 import type { Parameters } from './resolve-parameters.ts';
 
