@@ -214,7 +214,9 @@ describe.each(Object.entries(ENDINGS))('a client that %s', (name, ending) => {
 
     // Whatever takes time: the work in a queue or at judgement, a wait, a list that is made.
     const working = await play(asked, role, { body });
-    if (working.isWaiting) expectRefusal(working.answer, ending);
+    // A proxy that has waited is known anew, and offered what it sees then.
+    const isKnownAnew = route === 'GET /agent/actions' && name === 'sees less';
+    if (working.isWaiting && !isKnownAnew) expectRefusal(working.answer, ending);
     else expect(working.answer.status).toBe(row.statuses[ROLES.indexOf(role)]);
     if (!isRead && !AT_ONCE.includes(route)) {
       expect(working.isWaiting).toBe(true);
