@@ -77,14 +77,6 @@ describe('treeline settings check', () => {
     expect(stdout).toMatch(/^treeline\.yaml:2:\d+: error: pki\/server\.crt: .* \[wrong_file\]\n/);
   });
 
-  it('tells of the certificate of the authority in the place of the one of the server', async () => {
-    const { code, stdout } = await check(RIGHT.replaceAll('pki/server', 'pki/ca'));
-    expect(code).toBe(1);
-    expect(stdout).toMatch(
-      /^treeline\.yaml:2:\d+: error: pki\/ca\.crt: it was not made for servers: its key usage lacks .*; name the server's own, .* \[wrong_file\]\n/,
-    );
-  });
-
   it('tells of a directory that others may enter, and of a repository that is not there', async () => {
     const settings = `${RIGHT.replace('https://git.example/stacks.git', 'stakcs.git')}store: { directory: kept }\n`;
     const { code, stdout } = await check(settings.replace('  passwordFile: password\n', ''), (cwd) => {
