@@ -227,7 +227,7 @@ class Evaluation {
         texts.push(pieces);
       }
     }
-    return { isList: text?.isList ?? false, texts };
+    return { isList: text?.isList === true, texts };
   }
 
   /** Returns a text with everything in it that is known; null if that is too large. */
@@ -254,7 +254,7 @@ class Evaluation {
     const node = this.#graph.get(resource)?.get('name');
     invariant(node !== undefined, 'a placeholder that names nothing was refused before');
     const { items } = this.#valuesOf(node);
-    return node.blueprint.group === null ? (items[0] ?? '') : items;
+    return node.blueprint.group === null ? String(items[0]) : items;
   }
 
   #scopeOf(index: string | null): Parameters<typeof substitute>[1] {
@@ -328,7 +328,7 @@ function valuesAt<Value>(columns: readonly NamedColumn<Value>[], position: numbe
 }
 
 function tooLong(node: ValueNode): Parameters<typeof problemInTemplate>[2] {
-  const isJoined = (node.text?.texts ?? []).some(({ tokens }) => tokens.some(({ kind }) => kind === 'array'));
+  const isJoined = node.text?.texts.some(({ tokens }) => tokens.some(({ kind }) => kind === 'array')) === true;
   const most = `${TEXT_LENGTH_MAX.toLocaleString('en-US')} characters or ${MEMBERS_MAX.toLocaleString('en-US')} items`;
   const hint = 'let the Array placeholder be the whole value: a list may be longer than a text';
   return {

@@ -156,7 +156,7 @@ class Editor {
     visit(root as Node, {
       Pair: (_key, { key, value }) => {
         if (!isNode(key) || !isCollection(value) || value.flow === true) return;
-        const by = this.#column(value.range?.[0] ?? 0) - this.#column(key.range?.[0] ?? 0);
+        const by = this.#column(startOf(value)) - this.#column(startOf(key));
         if (isSeq(value)) indentSeq ??= by > 0;
         if (by > 0) indent ??= by;
       },
@@ -190,7 +190,7 @@ class Editor {
       const head = (isPair(item) ? item.key : item) as Node;
       const node = (isPair(item) ? item.value : item) as Node | null;
       const value = isScalar(node) && node.range?.[0] === node.range?.[1] ? undefined : (node ?? undefined);
-      const start = isPair(item) || sign === undefined ? (head.range?.[0] ?? 0) : sign.offset;
+      const start = isPair(item) || sign === undefined ? startOf(head) : sign.offset;
       const end = value === undefined ? (lead ?? head.range?.[1] ?? 0) : this.#endOf(value);
       const isBehind = this.#text.slice(this.#lineStart(start), start).trim() !== '';
       const above = entries.at(-1)?.below ?? 0;
@@ -230,7 +230,7 @@ class Editor {
     for (;;) {
       comment.lastIndex = below;
       const found = comment.exec(this.#text);
-      if (found === null || (found[1] ?? '').length <= column) return below;
+      if (found === null || String(found[1]).length <= column) return below;
       below = comment.lastIndex;
     }
   }
@@ -271,7 +271,7 @@ class Editor {
       const [first] = entries;
       this.#replace(first?.isBehind ? first.below : this.#nextLine(lead), undefined, body);
     } else if (isBlockScalar(node)) {
-      const header = /^[|>][-+\d]*/.exec(this.#text.slice(start))?.[0].length ?? 0;
+      const header = Number(/^[|>][-+\d]*/.exec(this.#text.slice(start))?.[0].length);
       const below = this.#nextLine(start);
       this.#replace(lead, start + header, padded);
       this.#replace(below, Math.max(below, this.#nextLine(end)), body);
@@ -310,7 +310,7 @@ class Editor {
 
   /** Removes an entry from the line of its dash. The next one takes its place, unless comments or blank lines are between. */
   #removeBehind({ start, below }: Entry, next: Entry | undefined, news = ''): void {
-    const blanks = / *$/.exec(this.#text.slice(this.#lineStart(start), start))?.[0].length ?? 0;
+    const blanks = Number(/ *$/.exec(this.#text.slice(this.#lineStart(start), start))?.[0].length);
     if (next !== undefined && next.from === this.#lineStart(next.start) && next.from === below) {
       this.#replace(start, next.start);
     } else {
@@ -390,10 +390,15 @@ function planOfMap(map: YAMLMap, { old, wanted }: Change<JsonMap>): Plan {
   return { kept, added };
 }
 
+/** Returns the offset of the first character of a node that was parsed. */
+function startOf(node: Node): number {
+  return Number(node.range?.[0]);
+}
+
 /** Returns a key as js-yaml reads it: a number or null as it is written. */
 function nameOf(key: unknown): string {
   if (!isScalar(key)) return '';
-  return typeof key.value === 'string' ? key.value : (key.source ?? '');
+  return typeof key.value === 'string' ? key.value : String(key.source);
 }
 
 function planOfList({ old, wanted }: Change<readonly Json[]>): Plan {

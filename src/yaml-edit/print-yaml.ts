@@ -100,6 +100,6 @@ function quote(scalar: Scalar): void {
 
 function escaped(text: string): string {
   return text.replace(new RegExp(UNPRINTABLE, 'gu'), (sign) =>
-    sign === '\r' ? sign : `\\u${(sign.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+    sign === '\r' ? sign : `\\u${Number(sign.codePointAt(0)).toString(16).padStart(4, '0')}`,
   );
 }
