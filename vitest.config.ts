@@ -23,7 +23,6 @@ const STATELESS = [
   'test/catalog/**/*.test.ts',
   'test/derive*.test.ts',
   'test/desired/**/*.test.ts',
-  'test/execute/**/*.test.ts',
   'test/expand/**/*.test.ts',
   'test/follow/**/*.test.ts',
   'test/golden.test.ts',

@@ -84,15 +84,6 @@ export class ServedController {
     return this.#port('api');
   }
 
-  /** Returns a function that asks `/livez` and resolves to the status of the answer. */
-  livez(): () => Promise<number> {
-    return async () => {
-      const response = await fetch(`http://127.0.0.1:${await this.#port('management')}/livez`);
-      await response.body?.cancel();
-      return response.status;
-    };
-  }
-
   /** Returns the status of every instance, as the REST interface tells it. */
   async statuses(): Promise<ReadonlyMap<string, unknown>> {
     const client = await this.client();

@@ -102,7 +102,7 @@ export class ProxyWork {
     return this.#row(server) !== undefined && fitsProxy(this.#options.reconciler.proxyTagsFor(server), own);
   }
 
-  /** Returns at most `limit` calls that a proxy with these tags may claim now, those that wait longest first; only of servers that it sees. */
+  /** Returns at most `limit` calls that a proxy with these tags may claim now, longest waiting first; only of servers that it sees. */
   offered(tags: readonly string[], limit: number, sees: SeesServer): readonly OfferedCall[] {
     const found = this.#find(tags, limit, sees);
     for (const { call } of found) this.#options.reconciler.offers.rotate(call.resource, tags);

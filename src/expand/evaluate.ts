@@ -254,7 +254,10 @@ class Evaluation {
     const node = this.#graph.get(resource)?.get('name');
     invariant(node !== undefined, 'a placeholder that names nothing was refused before');
     const { items } = this.#valuesOf(node);
-    return node.blueprint.group === null ? String(items[0]) : items;
+    if (node.blueprint.group !== null) return items;
+    const [name] = items;
+    invariant(name !== undefined, 'a server has a name');
+    return name;
   }
 
   #scopeOf(index: string | null): Parameters<typeof substitute>[1] {

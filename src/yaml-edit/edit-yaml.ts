@@ -14,6 +14,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { invariant } from '../base/invariant.ts';
 import { fieldOf, isMap, isSame, type Json, type JsonMap } from '../model/json.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import { matchItems } from './match-items.ts';
@@ -230,7 +231,7 @@ class Editor {
     for (;;) {
       comment.lastIndex = below;
       const found = comment.exec(this.#text);
-      if (found === null || String(found[1]).length <= column) return below;
+      if (found === null || (found[1] as string).length <= column) return below;
       below = comment.lastIndex;
     }
   }
@@ -271,7 +272,7 @@ class Editor {
       const [first] = entries;
       this.#replace(first?.isBehind ? first.below : this.#nextLine(lead), undefined, body);
     } else if (isBlockScalar(node)) {
-      const header = Number(/^[|>][-+\d]*/.exec(this.#text.slice(start))?.[0].length);
+      const header = this.#text.slice(start).search(/[^|>+\d-]/);
       const below = this.#nextLine(start);
       this.#replace(lead, start + header, padded);
       this.#replace(below, Math.max(below, this.#nextLine(end)), body);
@@ -310,12 +311,12 @@ class Editor {
 
   /** Removes an entry from the line of its dash. The next one takes its place, unless comments or blank lines are between. */
   #removeBehind({ start, below }: Entry, next: Entry | undefined, news = ''): void {
-    const blanks = Number(/ *$/.exec(this.#text.slice(this.#lineStart(start), start))?.[0].length);
+    const blanks = / *$/.exec(this.#text.slice(this.#lineStart(start), start)) as RegExpExecArray;
     if (next !== undefined && next.from === this.#lineStart(next.start) && next.from === below) {
       this.#replace(start, next.start);
     } else {
       this.#replace(
-        start - blanks,
+        start - blanks[0].length,
         below - this.#eol.length,
         next === undefined && news !== '' ? ` ${news.trim()}` : '',
       );
@@ -392,7 +393,8 @@ function planOfMap(map: YAMLMap, { old, wanted }: Change<JsonMap>): Plan {
 
 /** Returns the offset of the first character of a node that was parsed. */
 function startOf(node: Node): number {
-  return Number(node.range?.[0]);
+  invariant(node.range != null, 'a node that was parsed has a range');
+  return node.range[0];
 }
 
 /** Returns a key as js-yaml reads it: a number or null as it is written. */

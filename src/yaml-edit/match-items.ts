@@ -31,7 +31,7 @@ function identityOf(item: Json): string {
 function commonItems(before: readonly string[], after: readonly string[]): readonly (readonly [number, number])[] {
   if (before.length * after.length > PRODUCT_MAX) return [];
   const lengths = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
-  const at = (row: number, column: number): number => Number(lengths[row]?.[column]);
+  const at = (row: number, column: number): number => (lengths[row] as Uint16Array)[column] as number;
   for (let row = before.length - 1; row >= 0; row--) {
     for (let column = after.length - 1; column >= 0; column--) {
       const isCommon = before[row] === after[column];
@@ -53,7 +53,7 @@ function matchInOrder(matched: number[], length: number): void {
   let start = 0;
   for (const [index, at] of [...matched, length].entries()) {
     if (at === -1) continue;
-    let from = start === 0 ? 0 : Number(matched[start - 1]) + 1;
+    let from = start === 0 ? 0 : (matched[start - 1] as number) + 1;
     for (; start < index && from < at; start++) matched[start] = from++;
     start = index + 1;
   }

@@ -1,5 +1,6 @@
 // The loop of `treeline render`: waits for another record of its node, makes the files right by it, runs the commands of those that
-// changed, and tells the controller. It goes on with the last record while there is no other. docs/render.md; ARCHITECTURE.md, "Delivered and render".
+// changed, and reports that to the controller. Without a new record it continues with the last one. docs/render.md;
+// ARCHITECTURE.md, "Delivered and render".
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -27,7 +28,7 @@ const GRACE_MS = 5_000;
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 const COMPLAINT_LENGTH_MAX = 1_000;
 const MESSAGE_LENGTH_MAX = 300;
-/** What was confirmed is confirmed again after this: the controller has forgotten it where it was set back to a backup, or has made the server anew. */
+/** A confirmation is repeated after this time: the controller loses it if a backup is restored or the server is created anew. */
 const CONFIRMED_MS = 300_000;
 const SEARCH_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
