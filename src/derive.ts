@@ -13,8 +13,9 @@ import {
   type Safety,
 } from './desired/admit.ts';
 import { buildClientcerts, type Candidates, checkTemplates, InstanceBuilder } from './desired/candidates.ts';
-import { type Baseline, type DesiredState, EMPTY_BASELINE } from './desired/desired-state.ts';
+import { type Baseline, type DesiredState, EMPTY_BASELINE, type LossPolicies } from './desired/desired-state.ts';
 import { withHints } from './desired/hints.ts';
+import { policiesOf, searchesFor } from './desired/loss-policy.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
 import { problemsAndRemarks } from './desired/remarks.ts';
 import { newlyUndetermined, undeterminedIn } from './desired/undetermined.ts';
@@ -143,28 +144,45 @@ function admitProposed(proposed: ProposedCommit, snapshot: Snapshot, before: Bef
   const { baseline, earlier, safety, recorded, reappearing } = before;
   if (!proposed.isFollowed) return proposed;
   const { candidates } = proposed;
-  const built = { ...proposed, baseline, earlier, blobsRead: snapshot.blobs.size };
+  const losses = recorded?.losses ?? safety?.losses ?? lossesUpon(proposed, before);
+  const built = { ...proposed, baseline, earlier, losses, blobsRead: snapshot.blobs.size };
   const isNew = recorded === undefined;
   const undetermined = isNew ? newlyUndetermined({ ...proposed, reappearing }, baseline) : [];
   const proposal = { candidates, undetermined };
-  const admission = isNew ? admitInstances(proposal, baseline, safety) : admitAsRecorded(proposal, baseline, recorded);
+  const admission = isNew
+    ? admitInstances(proposal, baseline, safety && { ...safety, losses })
+    : admitAsRecorded(proposal, baseline, recorded);
   return { isFollowed: true, desired: buildDesiredState(built, admission), judged: { built, proposal } };
 }
 
 /** Returns the desired state as other facts judge it, without reading files again. */
 export function judge({ judged: { built, proposal } }: FollowedDerivation, safety: Safety): DesiredState {
-  return buildDesiredState(built, admitInstances(proposal, built.baseline, safety));
+  const { losses = built.losses } = safety;
+  return buildDesiredState({ ...built, losses }, admitInstances(proposal, built.baseline, { ...safety, losses }));
+}
+
+/** Returns the policies for a commit that comes right after the active state. */
+function lossesUpon({ candidates, catalog }: Reusable, { baseline, earlier }: Before): LossPolicies {
+  const followed = isSameState(baseline, earlier) ? baseline : undefined;
+  if (followed?.commit === catalog.commit) return followed.losses;
+  return policiesOf(searchesFor(candidates, baseline), baseline, followed);
+}
+
+/** Returns true if the baseline is the whole desired state that may be reused. */
+function isSameState(baseline: Baseline, earlier: object | undefined): baseline is DesiredState {
+  return baseline === earlier;
 }
 
 /**
  * Returns the desired state of the same commit as other facts judge it, such as an approval that is not given yet. What
  * is active now is the baseline, as in a review of what is held. Reads no files.
  */
-export function judgeAgain(desired: DesiredState, safety: Safety): DesiredState {
-  const { catalog, templateProblems } = desired;
+export function judgeAgain(desired: DesiredState, facts: Safety): DesiredState {
+  const { catalog, templateProblems, losses } = desired;
+  const safety = { ...facts, losses };
   const units = new Map([...desired.candidates].filter(([, { type }]) => type === 'stack-instance'));
   const stacks = { units, built: 0, recordsMerged: 0 };
-  const built = { catalog, baseline: desired, earlier: desired, stacks, templateProblems, blobsRead: 0 };
+  const built = { catalog, baseline: desired, earlier: desired, losses, stacks, templateProblems, blobsRead: 0 };
   const undetermined = newlyUndetermined({ candidates: units, catalog }, desired);
   return buildDesiredState(built, admitInstances({ candidates: units, undetermined }, desired, safety));
 }
@@ -172,13 +190,14 @@ export function judgeAgain(desired: DesiredState, safety: Safety): DesiredState 
 interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
   readonly baseline: Baseline;
   readonly earlier: Reusable | undefined;
+  readonly losses: LossPolicies;
   readonly stacks: Candidates;
   readonly blobsRead: number;
 }
 
 /** Returns the desired state for the admitted versions. */
 function buildDesiredState(
-  { catalog, baseline, earlier, stacks, templateProblems, blobsRead }: Built,
+  { catalog, baseline, earlier, losses, stacks, templateProblems, blobsRead }: Built,
   instances: AdmittedInstances,
 ): DesiredState {
   const clientcerts = buildClientcerts(catalog, instances.owners, earlier);
@@ -209,6 +228,7 @@ function buildDesiredState(
     places: catalog.places,
     invalid: new Set([...instances.refused].map(nameAt)),
     held: instances.held,
+    losses,
     awaited: instances.awaited,
     approved: instances.approved,
     spent: instances.spent,

@@ -10,7 +10,6 @@ import type { RecordedState } from '../service/answers.ts';
 import { DELETE_BUDGET } from '../settings/load-settings.ts';
 import { CommandFailure, EXIT_PROBLEMS, expecting } from './command-failure.ts';
 import { print } from './output.ts';
-import { tellLifts } from './plan/lifted-protection.ts';
 import { markdownWithoutPlan } from './plan/markdown-report.ts';
 import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
 import { readMerge } from './plan/read-merge.ts';
@@ -120,8 +119,7 @@ async function readPlan(
   }
   if (server === undefined && base === undefined) throw new CommandFailure(NO_BASE);
   if (server === undefined) {
-    const merge = await readMerge(repository, { base: base ?? '', head, budget });
-    return await tellLifts(repository, merge, planMerge(merge));
+    return planMerge(await readMerge(repository, { base: base ?? '', head, budget }));
   }
   const recorded = await recordedState(server, { repository, base });
   const problems = (await getFrom(server, '/operations/problems')) as RecordedOrder['problems'];

@@ -4,7 +4,7 @@
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import type { Consequences } from './deletions.ts';
-import type { Baseline } from './desired-state.ts';
+import type { Baseline, LossPolicies } from './desired-state.ts';
 import { MissingServers, missingRefusals } from './missing-servers.ts';
 import {
   cycleRefusals,
@@ -35,8 +35,8 @@ export interface AdmissionInput {
   readonly waiting: ReadonlySet<string>;
   /** Servers that no commit wants and that still have a row. */
   readonly going: ReadonlySet<string>;
-  /** Addresses of instances whose protection was lifted; undefined: protection is not checked. */
-  readonly unprotected: ReadonlySet<string> | undefined;
+  /** What counts for instances that lose servers; undefined: protection is not checked. */
+  readonly losses: LossPolicies | undefined;
   /** The last check: a version that is refused for another reason needs no capacity. */
   readonly capacity: (versions: Versions) => readonly Refusal[];
 }
@@ -54,7 +54,7 @@ export class Admission {
 
   constructor(input: AdmissionInput) {
     this.#input = input;
-    this.#versions = new Versions(input.baseline);
+    this.#versions = new Versions(input.baseline, input.losses ?? new Map());
     this.#propose();
     for (const key of input.waiting) this.#hold(key);
     // Each round pins an instance or removes one, so there are at most twice as many rounds as instances.
@@ -74,10 +74,10 @@ export class Admission {
   consequences(): Omit<Consequences, 'undetermined'> {
     return {
       removed: this.losses(),
-      handedOver: this.#versions.handedOver(),
       specOf: (server) => this.#versions.makerOf(server)?.servers.get(server)?.spec,
       retains: (instance) => this.#versions.retains(instance),
       isPinned: (instance) => this.isPinned(instanceAddress(instance)),
+      holdOf: (instance) => this.#versions.policyFor(instanceAddress(instance))?.hold,
     };
   }
 
@@ -126,11 +126,11 @@ export class Admission {
   /** Returns the refusals of the first check that refuses an instance. Protected instances are pinned before others miss their servers. */
   #refusals(): readonly Refusal[] {
     const [versions, missing] = [this.#versions, this.#missing];
-    const { unprotected } = this.#input;
+    const { losses } = this.#input;
     return firstOf(
       () => nameRefusals(versions),
       () => handOverRefusals(versions, missing),
-      () => (unprotected === undefined ? [] : protectedRefusals(versions, unprotected)),
+      () => (losses === undefined ? [] : protectedRefusals(versions)),
       () => missingRefusals(versions, missing, { isFinal: false }),
       () => cycleRefusals(versions),
       () => missingRefusals(versions, missing, { isFinal: true }),

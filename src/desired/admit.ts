@@ -5,8 +5,8 @@
 import { instanceAddress } from '../model/address.ts';
 import type { Problem } from '../model/problem.ts';
 import { Admission, type AdmissionInput, type AdmittedSet } from './admission.ts';
-import { type Consequences, type DeleteJudgement, type DeletionFacts, findLifts, judgeDeletions } from './deletions.ts';
-import type { Baseline } from './desired-state.ts';
+import { type Consequences, type DeleteJudgement, type DeletionFacts, judgeDeletions } from './deletions.ts';
+import type { Baseline, LossPolicies } from './desired-state.ts';
 import { capacityRefusals, noCapacity } from './store-capacity.ts';
 import type { Refusal, Unit } from './unit.ts';
 import type { Versions } from './versions.ts';
@@ -25,14 +25,15 @@ export interface AdmittedInstances extends AdmittedSet {
 /** The facts that limit which deletes may happen; without them, all may. */
 export interface Safety {
   readonly deletions: DeletionFacts;
-  /** Keys of units whose protection was lifted by a commit after the active one, up to this one. */
-  readonly unprotected: ReadonlySet<string>;
+  /** What counts for instances that lose servers; omitted: what their active versions say. */
+  readonly losses?: LossPolicies;
   /** Servers that no commit wants and that still have a row; none if omitted. */
   readonly going?: ReadonlySet<string>;
 }
 
 /** What was judged when a commit was activated, as the rows have it. */
-export interface RecordedJudgement extends Pick<Safety, 'unprotected' | 'going'> {
+export interface RecordedJudgement extends Pick<Safety, 'going'> {
+  readonly losses: LossPolicies;
   /** The instances that are held whole, by name. */
   readonly held: DeleteJudgement['held'];
   /** Keys of the other instances that are not at their newest version, for whatever reason. */
@@ -54,10 +55,11 @@ export function admitInstances(
   safety?: Safety,
 ): AdmittedInstances {
   const waiting = new Set<string>();
-  const { unprotected, going = NONE } = safety ?? {};
+  const going = safety?.going ?? NONE;
+  const losses = safety && (safety.losses ?? NO_LOSSES);
   const capacity = (versions: Versions): readonly Refusal[] =>
     capacityRefusals(versions.all(), { baseline, going: going.size });
-  const input = { candidates, baseline, waiting, going, unprotected, capacity };
+  const input = { candidates, baseline, waiting, going, losses, capacity };
   const first = attempt(input);
   if (safety === undefined) return { ...first.admitted, ...UNJUDGED };
   const intended = { ...first.admission.consequences(), undetermined };
@@ -69,7 +71,7 @@ export function admitInstances(
     const more = [...judgement.held.keys()].filter((name) => !admission.isPinned(instanceAddress(name)));
     // Each iteration holds at least one more instance, so there are at most as many iterations as instances; usually
     // one.
-    if (more.length === 0) return { ...admitted, ...withLifts(judgement, consequences, safety) };
+    if (more.length === 0) return { ...admitted, ...judgement };
     for (const name of more) waiting.add(instanceAddress(name));
     settled = attempt(input);
     // Held instances keep their servers, so a version that lacked one may be admitted now, and lose servers that are
@@ -89,12 +91,12 @@ export function admitAsRecorded(
   recorded: RecordedJudgement,
 ): AdmittedInstances {
   const waiting = new Set<string>();
-  const { going = NONE, unprotected } = recorded;
+  const { going = NONE, losses } = recorded;
   // Those that other refusals and the held ones do not explain were refused for want of capacity, so they come last.
   for (let pinned = NONE; ; ) {
     const capacity = ({ newest }: Versions): readonly Refusal[] =>
       [...newest].flatMap(([key, unit]) => (pinned.has(key) ? [noCapacity(key, unit)] : []));
-    const { admission, admitted } = attempt({ candidates, baseline, waiting, going, unprotected, capacity });
+    const { admission, admitted } = attempt({ candidates, baseline, waiting, going, losses, capacity });
     const isPinned = (key: string): boolean => admission.isPinned(key);
     const more = [...recorded.held.keys()].map(instanceAddress).filter((key) => !isPinned(key));
     for (const key of more) waiting.add(key);
@@ -106,6 +108,7 @@ export function admitAsRecorded(
 }
 
 const NONE: ReadonlySet<string> = new Set();
+const NO_LOSSES: LossPolicies = new Map();
 /** The judgement of deletes where nothing limits them. */
 const UNJUDGED = { held: new Map(), approved: NONE, spent: NONE, unused: NONE };
 
@@ -141,19 +144,10 @@ function findConsequences({
     waiting.has(instanceAddress(instance)) ? intended : actual;
   return {
     removed,
-    handedOver: intended.handedOver,
     specOf: (server, instance) => of(instance).specOf(server, instance),
     retains: (instance) => of(instance).retains(instance),
     isPinned: (instance) => of(instance).isPinned(instance),
+    holdOf: intended.holdOf,
     undetermined: intended.undetermined,
   };
-}
-
-/** Records a lift of protection while the deletes that it allows are held, or wait for held ones. */
-function withLifts(judgement: DeleteJudgement, { isPinned }: Consequences, { unprotected }: Safety): DeleteJudgement {
-  const waits = (name: string): boolean => isPinned(name) && !judgement.held.has(name);
-  const held = [...judgement.held].map(
-    ([name, item]) => [name, { ...item, ...findLifts(name, unprotected, waits) }] as const,
-  );
-  return { ...judgement, held: new Map(held) };
 }

@@ -1,9 +1,7 @@
 // Judges which deletes of a commit wait for a person's approval. docs/concepts.md, wrong commits. Pure: the caller
 // passes rows and limits.
-// Lifted protections that take effect only later are recorded with the deletes that are held until then.
 import { deletesDigest } from '../machine/hold-digests.ts';
 import type { Removal } from '../machine/removals.ts';
-import { instanceAddress, nameAt } from '../model/address.ts';
 import { compareNames } from '../model/names.ts';
 import type { HeldRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
@@ -27,8 +25,6 @@ export interface DeletionFacts {
   readonly incarnationOf: (server: string) => number | undefined;
   /** Returns true if a person approved a held set with this digest. */
   readonly isApproved: (digest: string) => boolean;
-  /** The servers that wait as a commit that a merge brings from elsewhere protects or retains them, by name. */
-  readonly guarded?: ReadonlyMap<string, Guard>;
   /** The previous holds, by instance: a hold stays while one of its servers would go, however much time passes. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
   /**
@@ -37,26 +33,17 @@ export interface DeletionFacts {
   readonly approvedCount: number;
 }
 
-/** Why a server waits that a commit from elsewhere would have kept. */
-export interface Guard {
-  readonly reason: string;
-  /** That commit protects it: it may not go to an instance either that is not protected. */
-  readonly isProtected: boolean;
-}
-
 /** The recorded facts of held deletes. */
-export type HeldBefore = Pick<HeldRow, 'digest' | 'servers' | 'reason' | 'isHandOver' | 'isGuarded'>;
+export type HeldBefore = Pick<HeldRow, 'digest' | 'servers' | 'reason' | 'isHandOver'>;
 
 /** The deletes of an instance that wait for approval. */
-export interface HeldDeletes extends Lifts {
+export interface HeldDeletes {
   readonly digest: string;
   /** Sorted by name. */
   readonly removals: readonly Removal[];
   readonly reason: string;
-  /** They may be meant for an invalid instance, or a merge guards them: they wait even if the budget would allow them. */
+  /** They wait even if the budget would allow them: they may be meant for an invalid instance, or to be protected or retained. */
   readonly isHandOver?: boolean;
-  /** See HeldRow. */
-  readonly isGuarded?: boolean;
 }
 
 /** The result of judging the deletes of a commit. */
@@ -77,28 +64,27 @@ export interface DeleteJudgement {
 export interface Consequences {
   /** The servers that it takes away, by instance. */
   readonly removed: ReadonlyMap<string, readonly string[]>;
-  /** Those that it hands over to instances without protection, by the instance that had them: no deletes, unless these are guarded. */
-  readonly handedOver: ReadonlyMap<string, readonly string[]>;
   /** Returns the spec it wants of a server that an instance owned before; undefined: the server is unwanted. */
   readonly specOf: (server: string, instance: string) => Spec | undefined;
   /** Returns true if an instance leaves unwanted servers as they are. */
   readonly retains: (instance: string) => boolean;
   /** Returns true if an instance is pinned for another reason than its deletes. */
   readonly isPinned: (instance: string) => boolean;
+  /** Returns why the deletes of an instance wait whatever the budget and a trailer say; undefined if they do not. */
+  readonly holdOf: (instance: string) => string | undefined;
   /** Instances and files of this commit that may be meant to take over removed servers; see undetermined.ts. */
   readonly undetermined: readonly string[];
 }
 
 /** Returns the judgement of the deletes: which are held, approved, or allowed. */
-export function judgeDeletions(wanted: Consequences, facts: DeletionFacts): DeleteJudgement {
-  const consequences = { ...wanted, removed: withGuarded(wanted, facts) };
+export function judgeDeletions(consequences: Consequences, facts: DeletionFacts): DeleteJudgement {
   const all = removalsByInstance(consequences, facts);
-  const guardOf = (instance: string): Guard | undefined => guardAmong(consequences.removed.get(instance), facts);
   const asked = new Map([...all].filter(([, removals]) => !facts.isApproved(deletesDigest(removals))));
   const count = sum(asked);
-  // The author of a trailer has not seen what another one protects meanwhile.
-  const open =
-    count > facts.approvedCount ? asked : new Map([...asked].filter(([instance]) => guardOf(instance) !== undefined));
+  const holdOf = (instance: string): string | undefined =>
+    consequences.removed.has(instance) ? consequences.holdOf(instance) : undefined;
+  const isOpen = (instance: string): boolean => count > facts.approvedCount || holdOf(instance) !== undefined;
+  const open = new Map([...asked].filter(([instance]) => isOpen(instance)));
   const isApproved = (instance: string): boolean => all.has(instance) && !open.has(instance);
   // Deletes that have begun count once, and not at all if they are approved by now.
   const begun = [...all.values()].flat().filter(facts.isRecent).length;
@@ -110,40 +96,14 @@ export function judgeDeletions(wanted: Consequences, facts: DeletionFacts): Dele
     const digest = deletesDigest(removals);
     const before = facts.heldBefore.get(instance);
     const loss = { removals, lost: consequences.removed.get(instance), before };
-    const guard = guardOf(instance);
-    const handOver = guard?.reason ?? handOverReason(loss, consequences);
-    const isGuarded = guard?.isProtected === true || before?.isGuarded === true;
-    const flags = { isHandOver: true, ...(isGuarded ? { isGuarded } : {}) };
-    if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, ...flags });
+    const handOver = handOverReason(loss, consequences) ?? holdOf(instance);
+    if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
     else if (isOver) held.set(instance, { digest, removals, reason });
     // What a person was asked about does not go silently, because a commit asks for less or time has passed.
     else if (before !== undefined && isAnyOf(removals, before.servers))
       held.set(instance, { digest, removals, reason: ASKED });
   }
   return { ...judgeApproval(new Map([...all].filter(([instance]) => isApproved(instance))), consequences), held };
-}
-
-/** Returns a guard of one of these servers, if there is one: rather one by a protection. */
-function guardAmong(lost: readonly string[] = [], { guarded = NO_GUARDS }: DeletionFacts): Guard | undefined {
-  const guards = guarded.size === 0 ? [] : lost.flatMap((server) => guarded.get(server) ?? []);
-  return guards.find(({ isProtected }) => isProtected) ?? guards[0];
-}
-
-const NO_GUARDS: ReadonlyMap<string, Guard> = new Map();
-
-/** Returns what is removed, and what is handed over although it is guarded, or was held for that before. */
-function withGuarded(
-  { removed, handedOver }: Consequences,
-  { guarded = NO_GUARDS, heldBefore }: DeletionFacts,
-): Consequences['removed'] {
-  const all = new Map(removed);
-  for (const [instance, servers] of handedOver) {
-    const before = heldBefore.get(instance);
-    const held = new Set(before?.isGuarded === true ? before.servers : []);
-    const kept = servers.filter((server) => guarded.get(server)?.isProtected === true || held.has(server));
-    if (kept.length > 0) all.set(instance, [...(removed.get(instance) ?? []), ...kept]);
-  }
-  return all;
 }
 
 interface Loss {
@@ -215,35 +175,4 @@ function removalsByInstance(
 
 function sum(removals: ReadonlyMap<string, readonly Removal[]>): number {
   return [...removals.values()].reduce((total, { length }) => total + length, 0);
-}
-
-/** The lifts recorded with held deletes. */
-interface Lifts {
-  /** The instance itself was protected, and a commit has lifted that. */
-  readonly isLifted?: boolean;
-  /** Names of other instances whose protection was lifted too, and that are pinned while this one is held. */
-  readonly lifts?: readonly string[];
-}
-
-/** Returns the keys of the units with a recorded lift, from the holds by instance. */
-export function liftsIn(held: Iterable<readonly [string, Lifts]>): ReadonlySet<string> {
-  const names = [...held].flatMap(([instance, { isLifted = false, lifts = [] }]) => [
-    ...(isLifted ? [instance] : []),
-    ...lifts,
-  ]);
-  return new Set(names.map((name) => instanceAddress(name)));
-}
-
-/**
- * Returns the lifts to record with the held deletes of an instance. `unprotected`: keys of the units whose protection
- * is lifted. `waits`: returns true if an instance is pinned and not held itself.
- */
-export function findLifts(
-  instance: string,
-  unprotected: ReadonlySet<string>,
-  waits: (instance: string) => boolean,
-): Lifts {
-  const names = [...unprotected].map((key) => nameAt(key));
-  const lifts = names.filter((name) => name !== instance && waits(name)).sort();
-  return { ...(names.includes(instance) ? { isLifted: true } : {}), ...(lifts.length > 0 ? { lifts } : {}) };
 }

@@ -6,7 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Client, StackTemplate } from '../model/objects.ts';
 import type { Problem } from '../model/problem.ts';
-import type { HoldKind } from '../model/rows.ts';
+import type { HoldKind, LossPolicy } from '../model/rows.ts';
 import type { HeldDeletes } from './deletions.ts';
 import type { Undetermined } from './undetermined.ts';
 import type { Unit } from './unit.ts';
@@ -20,6 +20,9 @@ export interface ActiveVersion<Value> {
 
 /** Active versions by address, or of clients by canonical serial. */
 export type ActiveVersions<Value> = ReadonlyMap<string, ActiveVersion<Value>>;
+
+/** The policies of instances that lose servers, by unit key. An instance that is left out has that of its active version. */
+export type LossPolicies = ReadonlyMap<string, LossPolicy>;
 
 /** The cost of processing a commit. */
 interface Counts {
@@ -67,6 +70,8 @@ export interface DesiredState extends Baseline {
   readonly spent: ReadonlySet<string>;
   /** The digests of approved deletes that do not happen yet, as their instance cannot become active. */
   readonly unused: ReadonlySet<string>;
+  /** What was judged to count for instances that lose servers; see loss-policy.ts. */
+  readonly losses: LossPolicies;
   readonly problems: readonly Problem[];
   /** Servers that have to be gone before a refused version can become active. */
   readonly awaited: ReadonlySet<string>;

@@ -88,11 +88,11 @@ function nameProblem(unit: Unit, server: string, text: ProblemText): Problem {
 
 /**
  * Returns refusals of instances that were protected before and would lose servers: retained servers too, and servers
- * that move to an instance without protection. `unprotected`: addresses of instances whose protection was lifted.
+ * that move to an instance without protection.
  */
-export function protectedRefusals(versions: Versions, unprotected: ReadonlySet<string>): readonly Refusal[] {
+export function protectedRefusals(versions: Versions): readonly Refusal[] {
   const guarded = [...versions.baseline.units].filter(
-    ([key, unit]) => isProtected(unit) && !unprotected.has(key) && !versions.pinned.has(key),
+    ([key]) => versions.policyFor(key)?.protected === true && !versions.pinned.has(key),
   );
   if (guarded.length === 0) return [];
   const losses = versions.losses({ withRetained: true });
@@ -124,7 +124,7 @@ export function handOverRefusals(versions: Versions, missing: MissingServers): r
     const key = versions.baseline.owners.get(server);
     if (key === undefined || versions.claims.ownerOf(server) !== undefined) continue;
     const unit = versions.baseline.units.get(key);
-    if (unit === undefined || versions.isRetained(key, server) || versions.pinned.has(key)) continue;
+    if (unit === undefined || versions.isRetained(key) || versions.pinned.has(key)) continue;
     const file = versions.newest.get(key)?.entry ?? unit.entry;
     const text = handOverText(server, receiver.name);
     refused.set(key, { key, problem: problemAt(file, '/stackTemplate', { ...text, instances: [unit.name] }) });

@@ -62,12 +62,12 @@ export function isSameVersion(a: Unit, b: Unit): boolean {
 }
 
 /** Returns true if no commit may remove a server of the instance, nor replace one. */
-export function isProtected({ entry: { object } }: Unit): boolean {
+export function isProtected({ entry: { object } }: Pick<Unit, 'entry'>): boolean {
   return object !== null && 'protected' in object && object.protected === true;
 }
 
 /** Returns true if the instance leaves unwanted servers as they are. */
-export function isRetaining(unit: Unit | undefined): boolean {
+export function isRetaining(unit: Pick<Unit, 'entry'> | undefined): boolean {
   const object = unit?.entry.object ?? null;
   return object !== null && 'deletion' in object && object.deletion === 'retain';
 }

@@ -1,12 +1,15 @@
 // Tracks the version of each instance while an admission pins those that are not compatible. It does not know the
 // reasons.
 import { instanceAddress, nameAt } from '../model/address.ts';
-import type { Baseline } from './desired-state.ts';
-import { isProtected, isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
+import type { LossPolicy } from '../model/rows.ts';
+import type { Baseline, LossPolicies } from './desired-state.ts';
+import { policyOf } from './loss-policy.ts';
+import { isRetaining, isSameVersion, type Unit, unitAddress } from './unit.ts';
 
 /** The versions that an admission has selected so far. */
 export class Versions {
   readonly baseline: Baseline;
+  readonly #policies: LossPolicies;
   readonly #newest = new Map<string, Unit>();
   /** Instances at their active version; these were compatible before, and still are. */
   readonly #staying = new Map<string, Unit>();
@@ -14,8 +17,9 @@ export class Versions {
   readonly #pinned = new Set<string>();
   readonly #claims = new NameOwners();
 
-  constructor(baseline: Baseline) {
+  constructor(baseline: Baseline, policies: LossPolicies) {
     this.baseline = baseline;
+    this.#policies = policies;
   }
 
   /** Instances at their newest version, by address. */
@@ -95,7 +99,7 @@ export class Versions {
     const losses = new Map<string, string[]>();
     for (const [server, key] of this.baseline.owners) {
       if (this.#claims.ownerOf(server) !== undefined || this.#isUnreadable(key)) continue;
-      if (!withRetained && this.isRetained(key, server)) continue;
+      if (!withRetained && this.isRetained(key)) continue;
       const instance = nameAt(key);
       const known = losses.get(instance);
       if (known === undefined) losses.set(instance, [server]);
@@ -104,30 +108,20 @@ export class Versions {
     return losses;
   }
 
-  /** Returns the active servers that move to other instances, which are not protected, by the instance that had them. */
-  handedOver(): ReadonlyMap<string, readonly string[]> {
-    const moved = new Map<string, string[]>();
-    for (const [server, key] of this.baseline.owners) {
-      const owner = this.#claims.ownerOf(server);
-      const receiver = owner === undefined || owner === key ? undefined : this.of(owner);
-      if (receiver === undefined || isProtected(receiver)) continue;
-      const instance = nameAt(key);
-      const known = moved.get(instance);
-      if (known === undefined) moved.set(instance, [server]);
-      else known.push(server);
-    }
-    return moved;
-  }
-
   /** Returns true if an instance retains its unwanted servers. */
   retains(instance: string): boolean {
     return isRetaining(this.of(instanceAddress(instance)));
   }
 
-  /** By the active version, or by the one that replaces it. */
-  isRetained(key: string, server: string): boolean {
-    if (this.baseline.units.get(key)?.servers.get(server)?.policy.deletion === 'retain') return true;
-    return isRetaining(this.of(key));
+  /** Returns the policy that counts if an instance loses servers. */
+  policyFor(key: string): LossPolicy | undefined {
+    const active = this.baseline.units.get(key);
+    return this.#policies.get(key) ?? (active && policyOf(active));
+  }
+
+  /** Returns true if the servers that an instance loses stay: by the policy before, or by the version that comes. */
+  isRetained(key: string): boolean {
+    return this.policyFor(key)?.deletion === 'retain' || isRetaining(this.of(key));
   }
 
   /** Its file exists, but has no valid version: nothing shows that its servers are unwanted. */

@@ -40,23 +40,15 @@ interface Activation extends Poll {
   readonly clientOf?: (instance: string) => string | null;
 }
 
-/** A desired state as it was judged. */
-interface JudgedState {
-  readonly desired: DesiredState;
-  /** The changes of rows that it makes, if they are known already. */
-  readonly changes?: readonly Change[] | undefined;
-}
-
 /**
  * Activates a desired state. Runs in the exclusive section in which its deletes were judged: other work runs
  * meanwhile, but none that writes rows. Readers see the rows and the desired state change at once.
  */
-export async function activate(parts: ActivationParts, judged: JudgedState, activation: Activation): Promise<void> {
+export async function activate(parts: ActivationParts, desired: DesiredState, activation: Activation): Promise<void> {
   const { ledger } = parts;
   const { log } = activation;
   const { savedBytes } = ledger;
-  const { desired } = judged;
-  const changes = await record(parts, judged, activation);
+  const changes = await record(parts, desired, activation);
   enqueueConcerned(parts, activation, { desired, changes });
   const servers = changes.filter(({ kind }) => kind === 'server').length;
   const counts = { ...desired.counts, servers, savedBytes: ledger.savedBytes - savedBytes };
@@ -68,11 +60,11 @@ export async function activate(parts: ActivationParts, judged: JudgedState, acti
 /** Writes the rows that follow from a desired state, shows it, and returns the changes. */
 async function record(
   { ledger, current, clock, breathe }: ActivationParts,
-  { desired, changes: known }: JudgedState,
+  desired: DesiredState,
   { place, before, last = before, newest, clientOf = () => null }: Activation,
 ): Promise<readonly Change[]> {
   const now = clock.now();
-  const synced = known ?? (await syncChanges(ledger, { desired, place, before, last, newest, now, breathe }));
+  const synced = await syncChanges(ledger, { desired, place, before, last, newest, now, breathe });
   const changes = [...synced, ...beginningChanges(ledger, now)];
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;

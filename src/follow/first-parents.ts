@@ -4,7 +4,7 @@ import type { Commit, Source } from '../repository/source.ts';
 /** How many commits of a branch are searched, or read because of a merge. */
 export const COMMITS_MAX = 1_000;
 
-/** How many commits that come at once are read, those that merges bring included. */
+/** How many new commits are read, those that merges bring included. */
 export const NEW_COMMITS_MAX = 10_000;
 
 /** Yields a commit and its first parents, newest first, at most `countMax`. Reads a commit only for the one before it. */

@@ -1,6 +1,8 @@
-// Judges the commits that come, one after the other, and activates what they make of the desired state, or says why the newest
-// one is not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
-import { judgeAgain } from '../derive.ts';
+// Judges the newest commit against the active state, and activates the desired state that follows from it, or reports why it is
+// not followed. A commit that cannot be read changes nothing. docs/concepts.md, wrong commits.
+import { invariant } from '../base/invariant.ts';
+import { type FollowedDerivation, judge, judgeAgain } from '../derive.ts';
+import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { unitAddress } from '../desired/unit.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
@@ -8,31 +10,19 @@ import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
 import { isLostStore } from '../reconcile/passes/earlier-controller.ts';
-import type { BadSignature, Signatures, Source } from '../repository/source.ts';
+import type { BadSignature, Commit, Signatures, Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
-import { afterRefused, type CommitStep, type DerivedStep, stepsAfter } from './commit-steps.ts';
 import { type Continuation, judgeContinuation } from './continuation.ts';
 import { firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
-import { OtherCommits } from './merge-guards.ts';
+import { findLosses, SEARCHED_MAX } from './loss-policy.ts';
 import { HEAD } from './object-rows.ts';
 import type { OwnPushes } from './own-pushes.ts';
-import { ReadAhead } from './read-ahead.ts';
+import { deriveAt } from './read-commit.ts';
 import { differenceFromRows, isOfRows, pinnedUnits, recordedBaseline, restoreDesired } from './restore.ts';
-import { readSafety, withoutApprovals } from './safety.ts';
+import { approvedCountOf, readSafety, withoutApprovals } from './safety.ts';
 import { formerServers, searchHistory } from './search-history.ts';
-import {
-  deriveStep,
-  isApproved,
-  type StepReading,
-  type Walk,
-  type Walked,
-  walkAhead,
-  walkSteps,
-} from './walk-steps.ts';
-
-/** How many commits of the branch are taken as one: their rows are written together, and passes wait meanwhile. */
-const STEPS_MAX = 1_000;
 
 /** The source, the delete budget, the lock between passes and commits, and the parts of an activation. */
 export interface CommitFollowerOptions extends ActivationParts {
@@ -67,35 +57,21 @@ interface JudgingPoll extends Poll {
   readonly isReview?: boolean;
 }
 
-/** Steps, oldest first. */
-type NonEmptySteps = readonly [CommitStep, ...CommitStep[]];
-
-/** What became of commits. */
-interface GroupVerdict {
-  /** On the last one. */
-  readonly verdict: CommitVerdict;
-  /** The last one, if it is not followed. */
-  readonly refused: CommitStep | undefined;
-  /** How many were taken. */
-  readonly count: number;
-}
-
-/** The steps from the first one that is followed on, and what is derived of that; of the last one where none is. */
-interface Begun {
-  readonly steps: NonEmptySteps;
-  readonly first: DerivedStep;
-  readonly baseline: Baseline;
-}
-
-interface Continued extends Omit<StepReading, 'parsedFiles'> {
+/** How a commit comes after what is followed. */
+interface Arrival {
   readonly followed: Followed | undefined;
+  /** It continues what is followed. */
+  readonly isNext: boolean;
+  readonly place: FollowedPlace;
+  /** The commits after the followed one, newest first: their trailers count. None of another history do. */
+  readonly commits: readonly Commit[];
+  /** See LosingCommit. */
+  readonly between: readonly string[] | undefined;
 }
 
 /** Follows the commits of the branch. Each method throws where the source or the store fails; then everything stays as it is. */
 export class CommitFollower {
   readonly #options: CommitFollowerOptions;
-  /** Commits that are not followed, by the baseline upon which they were derived: once is enough where others come after them. */
-  readonly #refused = new WeakMap<Baseline, Set<string>>();
   /** See Followed. */
   #difference: string | undefined;
 
@@ -135,7 +111,7 @@ export class CommitFollower {
       const safety = withoutApprovals(readSafety(ledger, { budget, now: clock.now() }));
       const judged = judgeAgain(active, safety);
       const desired = { ...judged, counts: active.counts };
-      await activate(this.#options, { desired }, { ...poll, place, last: active });
+      await activate(this.#options, desired, { ...poll, place, last: active });
     });
   }
 
@@ -146,7 +122,7 @@ export class CommitFollower {
     const desired = await searchHistory(source, commit, breathe);
     if (desired === undefined) return;
     const last = await this.#formerServers(desired, poll);
-    await gate.exclusive(() => activate(this.#options, { desired }, { ...poll, place: source.place, last }));
+    await gate.exclusive(() => activate(this.#options, desired, { ...poll, place: source.place, last }));
   }
 
   /** Returns what the branch made before the store was lost, where something shows that it was. */
@@ -159,10 +135,7 @@ export class CommitFollower {
     return baseline;
   }
 
-  /**
-   * Follows the commits of the branch up to one, if it continues what is followed: each that is valid as a whole, in their
-   * order. The verdict is on the last one.
-   */
+  /** Follows a commit of the branch, if it continues what is followed and can be followed as a whole. */
   async follow(commit: string, poll: JudgingPoll): Promise<CommitVerdict> {
     const { source } = this.#options;
     const followed = this.#followed();
@@ -170,14 +143,14 @@ export class CommitFollower {
       const bad = poll.isReview ? undefined : await this.#firstBad([commit]);
       if (bad !== undefined) return unsigned(commit, bad);
       const place = followed?.place ?? source.place;
-      return await this.#takeOne(commit, poll, { followed, isNext: true, place });
+      return await this.#take(commit, poll, { followed, isNext: true, place, commits: [], between: [] });
     }
     const continued = await judgeContinuation(source, commit, followed);
-    const steps = continued.isNext ? await this.#stepsTo(commit, followed.commit, continued.from) : [];
-    if (steps.length > 0) return await this.#takeSigned(steps, poll, { commit, followed: followed.commit });
+    if (continued.isNext) return await this.#takeNext(commit, poll, followed);
     // Anything else is followed only when a person has accepted that very commit, or one that it comes after.
     if (isApproved(this.#options.ledger, historyDigest(commit))) {
-      return await this.#takeOne(commit, poll, { followed, isNext: false, place: source.place });
+      const arrival = { followed, isNext: false, place: source.place, commits: [], between: undefined };
+      return await this.#take(commit, poll, arrival);
     }
     const accepted = await this.#acceptedBefore(commit);
     const verdict = accepted === undefined ? undefined : await this.follow(accepted, poll);
@@ -185,47 +158,20 @@ export class CommitFollower {
     return broken(commit, continued, await this.#firstBad([commit]));
   }
 
-  /** Returns the commits to follow, oldest first; none where the first of them are not among those that are read. */
-  async #stepsTo(commit: string, followed: string, moved: string | undefined): Promise<readonly CommitStep[]> {
-    const { source } = this.#options;
-    // The layout of the commit that moved it is that of the followed one.
-    if (commit === followed || commit === moved) return [await this.#readStep(commit)];
-    const commits = await source.commitsBetween(followed, commit, NEW_COMMITS_MAX);
-    const steps = stepsAfter(followed, commits, commits.length === NEW_COMMITS_MAX);
-    const at = steps.findIndex((step) => step.commit.oid === moved);
-    return at < 0 ? steps : steps.slice(at);
-  }
-
-  /** A trailer counts when its commit is new, not where the branch is set back to it: there, it was for when it came first. */
-  async #readStep(oid: string): Promise<CommitStep> {
-    const { source, current } = this.#options;
-    const commit = await source.describe(oid);
-    const followed = current.get()?.commit;
-    const isKnown = followed === undefined || (await source.isAncestor(oid, followed));
-    return { commit, brought: isKnown ? [] : [commit], others: new OtherCommits([]).all };
-  }
-
-  async #takeOne(commit: string, poll: JudgingPoll, continued: Continued): Promise<CommitVerdict> {
-    return (await this.#follow([await this.#readStep(commit)], poll, continued)).verdict;
-  }
-
-  /** Takes the steps before the first commit of the branch without a valid signature: it refuses those after it too. */
-  async #takeSigned(
-    steps: readonly CommitStep[],
-    poll: JudgingPoll,
-    { commit, followed }: { readonly commit: string; readonly followed: string },
-  ): Promise<CommitVerdict> {
-    const { signatures, source } = this.#options;
-    if (signatures === undefined) return await this.#takeAll(steps, poll);
-    const commits = await source.commitsBetween(followed, commit, NEW_COMMITS_MAX);
-    const line = firstParentLine(commits, followed)
-      .map(({ oid }) => oid)
-      .reverse();
-    const bad = await this.#firstBad(line);
-    if (bad === undefined) return await this.#takeAll(steps, poll);
-    const signed = new Set(line.slice(0, line.indexOf(bad.commit)));
-    const before = steps.filter((step) => signed.has(step.commit.oid));
-    if (before.length > 0) await this.#takeAll(before, poll);
+  /** Follows a commit that comes after the followed one: up to the last one before the first without a valid signature. */
+  async #takeNext(commit: string, poll: JudgingPoll, followed: Followed): Promise<CommitVerdict> {
+    const { source, signatures } = this.#options;
+    const commits = await source.commitsBetween(followed.commit, commit, NEW_COMMITS_MAX);
+    const line = firstParentLine(commits, followed.commit).map(({ oid }) => oid);
+    const isKnown = commits.length < NEW_COMMITS_MAX;
+    if (signatures !== undefined && !isKnown) return tooMany(commit);
+    const bad = await this.#firstBad(line.toReversed());
+    if (bad === undefined) {
+      const between = isKnown || line.length > SEARCHED_MAX ? line.slice(1) : undefined;
+      return await this.#take(commit, poll, { followed, isNext: true, place: source.place, commits, between });
+    }
+    const signed = line[line.indexOf(bad.commit) + 1];
+    if (signed !== undefined) await this.#takeNext(signed, poll, followed);
     return unsigned(commit, bad);
   }
 
@@ -236,72 +182,46 @@ export class CommitFollower {
     return await signatures?.firstBad(line.slice(accepted + 1));
   }
 
-  async #takeAll(steps: readonly CommitStep[], poll: JudgingPoll): Promise<CommitVerdict> {
-    let group: GroupVerdict = { verdict: FOLLOWED, refused: undefined, count: 0 };
-    for (let at = 0; at < steps.length; at += group.count) {
-      const continued = { followed: this.#followed(), isNext: true, place: this.#options.source.place };
-      const [first, ...others] = steps.slice(at, at + STEPS_MAX) as [CommitStep, ...CommitStep[]];
-      const next = group.refused === undefined ? first : afterRefused(first, group.refused);
-      group = await this.#follow([next, ...others], poll, continued);
-    }
-    return group.verdict;
-  }
-
-  /**
-   * Takes commits one after the other, and writes what follows from all of them: from the first one, as many as can be kept in
-   * memory. What they need is read before the exclusive section, in which they are judged, written and activated.
-   */
-  async #follow(all: NonEmptySteps, poll: JudgingPoll, continued: Continued): Promise<GroupVerdict> {
-    const { source, gate, current, pushes } = this.#options;
+  /** Derives a commit beside other work, and judges and activates it in the exclusive section, in which nothing is read from Git. */
+  async #take(commit: string, poll: JudgingPoll, arrival: Arrival): Promise<CommitVerdict> {
+    const { source, ledger, gate, current, pushes, breathe } = this.#options;
+    const { followed, place, commits, isNext } = arrival;
     const before = current.get();
-    const { steps, first, baseline } = await this.#begin(all, continued);
-    if (!first.isFollowed) return { verdict: wrong(steps[0], first), refused: steps[0], count: all.length };
-    const reads = new ReadAhead(source);
-    const walk: Walk = {
-      ...this.#reading(continued),
-      log: poll.log,
-      newest: poll.newest,
-      before,
-      baseline,
-      first,
-      reads,
-    };
-    const group = steps.slice(0, await walkAhead(this.#options, steps, walk));
-    const clientOf = pushes.findClients(group.toReversed().flatMap(({ brought }) => brought));
-    const activation = { ...poll, place: continued.place, before, last: baseline, clientOf };
-    let refused: Walked['refused'];
-    const takeGroup = (): Promise<void> =>
-      gate.exclusive(async () => {
-        const walked = await walkSteps(this.#options, group, walk);
-        await activate(this.#options, walked, activation);
-        refused = walked.refused;
-      });
-    await reads.sealed(takeGroup, () => walkAhead(this.#options, group, walk));
-    const verdict = refused === undefined ? FOLLOWED : wrong(refused.step, refused.derivation);
-    return { verdict, refused: refused?.step, count: all.length - steps.length + group.length };
+    const baseline = await this.#baseline(followed, commit);
+    const derived = await deriveAt(source, commit, {
+      ...{ baseline, earlier: before, directory: place.directory, parsedFiles: pushes.parsedFiles, breathe },
+      // What is followed was accepted once.
+      isAccepted: (isNext && commit === before?.commit) || isApproved(ledger, nothingLeftDigest(commit)),
+      addedSince: (order) => source.added({ ...order, to: commit, directory: place.directory }),
+    });
+    if (!derived.isFollowed) return wrong(commit, derived);
+    const losses = await this.#lossesOf(derived, baseline, arrival);
+    const activation = { ...poll, place, before, last: baseline, clientOf: pushes.findClients(commits) };
+    await gate.exclusive(async () => {
+      invariant(current.get() === before, 'only this part activates commits');
+      const desired = judge(derived, { ...this.#safety(commits), ...losses });
+      await activate(this.#options, desired, activation);
+    });
+    return FOLLOWED;
   }
 
-  #reading({ isNext, place }: Continued): StepReading {
-    return { isNext, place, parsedFiles: this.#options.pushes.parsedFiles };
+  #safety(commits: readonly Commit[]): Safety {
+    const { ledger, deleteBudget: budget, clock } = this.#options;
+    // The numbers of trailers are for servers of which a store that is behind may know nothing.
+    const approvedCount = ledger.read('head', HEAD)?.isBehind === true ? 0 : approvedCountOf(commits);
+    return readSafety(ledger, { budget, now: clock.now(), approvedCount });
   }
 
-  /** Derives the first step that is followed, beside other work: mostly it is the only one. Else the last one is returned. */
-  async #begin(all: NonEmptySteps, continued: Continued): Promise<Begun> {
-    const { source, ledger, current } = this.#options;
-    const [earlier, reading] = [current.get(), { ...this.#reading(continued), reader: source }];
-    let steps = all;
-    for (;;) {
-      const [step, next, ...others] = steps;
-      const { oid } = step.commit;
-      const baseline = await this.#baseline(continued.followed, oid);
-      const refused = this.#refused.get(baseline) ?? new Set();
-      if (next === undefined || !refused.has(oid) || isApproved(ledger, nothingLeftDigest(oid))) {
-        const first = await deriveStep(this.#options, step, { baseline, earlier, rows: ledger }, reading);
-        if (!first.isFollowed && refused.size < NEW_COMMITS_MAX) this.#refused.set(baseline, refused.add(oid));
-        if (first.isFollowed || next === undefined) return { steps, first, baseline };
-      }
-      steps = [afterRefused(next, step), ...others];
-    }
+  /** Reads the commits between, if there are any: else the active state has all that counts. */
+  async #lossesOf(
+    { desired }: FollowedDerivation,
+    baseline: Baseline,
+    { followed, place: { directory }, between }: Arrival,
+  ): Promise<Pick<Safety, 'losses'>> {
+    const { source, breathe, current } = this.#options;
+    if (followed === undefined || between?.length === 0) return {};
+    const losing = { ...desired, baseline, followed: current.get(), between };
+    return { losses: await findLosses({ source, breathe, directory }, losing) };
   }
 
   /** Returns a commit whose history a person has accepted, and that a commit comes after; undefined if there is none. */
@@ -348,9 +268,9 @@ export class CommitFollower {
 }
 
 const FOLLOWED: CommitVerdict = { kind: 'followed' };
-const TOO_MANY = `more than ${NEW_COMMITS_MAX} commits came at once: once accepted, the newest is followed, and those before it are not`;
+const TOO_MANY = `more than ${NEW_COMMITS_MAX} commits came at once, whose signatures are not checked`;
 
-function broken(commit: string, continued: Continuation, bad: BadSignature | undefined): CommitVerdict {
+function broken(commit: string, continued: Broken, bad: BadSignature | undefined): CommitVerdict {
   const refused = refusal(commit, continued);
   const reason = bad === undefined ? refused.reason : `${refused.reason}; ${bad.reason}`;
   return { kind: 'refused', refused: { ...refused, reason } };
@@ -362,10 +282,20 @@ function unsigned(commit: string, { reason }: BadSignature): CommitVerdict {
   return { kind: 'refused', refused: { commit, reason, signature: reason, problems: [], hold } };
 }
 
-function refusal(commit: string, continued: Continuation): Omit<RefusedCommit, 'since'> {
-  const { reason, check } = continued.isNext ? { reason: TOO_MANY, check: undefined } : continued;
+function tooMany(commit: string): CommitVerdict {
+  const hold = { kind: 'history', digest: historyDigest(commit) } as const;
+  return { kind: 'refused', refused: { commit, reason: TOO_MANY, problems: [], hold } };
+}
+
+type Broken = Extract<Continuation, { isNext: false }>;
+
+function refusal(commit: string, { reason, check }: Broken): Omit<RefusedCommit, 'since'> {
   const hold = { kind: 'history', digest: historyDigest(commit), check } as const;
   return { commit, reason, problems: [], hold };
+}
+
+function isApproved(ledger: Pick<Ledger, 'read'>, digest: string): boolean {
+  return ledger.read('approval', digest) !== undefined;
 }
 
 /** Returns the refusal of the newest commit where nothing is active, since the followed one is lost or does not make what is recorded. */
@@ -375,7 +305,9 @@ export async function refusalOfLost(
   followed: Pick<Followed, 'commit' | 'difference'> & { readonly place?: FollowedPlace },
 ): Promise<Omit<RefusedCommit, 'since'>> {
   const { commit, difference, place } = followed;
-  return refusal(newest, await judgeContinuation(source, newest, { commit, difference, place, isLost: true }));
+  const continued = await judgeContinuation(source, newest, { commit, difference, place, isLost: true });
+  invariant(!continued.isNext, 'nothing continues a lost commit');
+  return refusal(newest, continued);
 }
 
 interface Wrong {
@@ -383,7 +315,7 @@ interface Wrong {
   readonly nothingLeft: Problem | undefined;
 }
 
-function wrong({ commit: { oid: commit } }: CommitStep, { problems, nothingLeft }: Wrong): CommitVerdict {
+function wrong(commit: string, { problems, nothingLeft }: Wrong): CommitVerdict {
   const first = problems.find(({ severity }) => severity === 'error');
   // What is left is no matter of a place in a file.
   const reason = nothingLeft?.message ?? (first === undefined ? 'it is wrong' : textOf(first));

@@ -29,12 +29,10 @@ export function heldRows(
   return rows;
 }
 
-type Flags = Pick<HeldRow, 'isLifted' | 'lifts' | 'isHandOver' | 'isGuarded'>;
+type Flags = Pick<HeldRow, 'isHandOver'>;
 
 function isSameHold(a: Flags, b: Flags): boolean {
-  const isSameLifts = a.lifts?.join() === b.lifts?.join();
-  const isSameKind = !a.isHandOver === !b.isHandOver && !a.isGuarded === !b.isGuarded;
-  return isSameLifts && !a.isLifted === !b.isLifted && isSameKind;
+  return !a.isHandOver === !b.isHandOver;
 }
 
 /** How long an administrator's request to delete waits for the commit that it becomes. */

@@ -43,8 +43,9 @@ export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow
     const newest = desired.candidates.get(address);
     // Also where its file is gone and it stays all the same: held, protected, or waiting to hand a server over. Not one that is held at
     // the version of files that a later commit has brought back.
-    if (newest === undefined || !isValidUnit(newest) || !isSameVersion(newest, unit))
-      rows.set(address, { commit: unit.commit, ...documentOf(unit.entry) });
+    if (newest !== undefined && isValidUnit(newest) && isSameVersion(newest, unit)) continue;
+    const loss = desired.losses.get(address);
+    rows.set(address, { commit: unit.commit, ...documentOf(unit.entry), ...(loss === undefined ? {} : { loss }) });
   }
   for (const [address, candidate] of desired.candidates) {
     if (desired.units.has(address) || candidate.type === 'clientcert') continue;

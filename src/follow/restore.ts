@@ -9,7 +9,7 @@ import { isObjectPath, placePath } from '../catalog/paths.ts';
 import { deriveInTurns, proposeInTurns, type Reusable } from '../derive.ts';
 import type { RecordedJudgement } from '../desired/admit.ts';
 import { buildClientcert } from '../desired/build-unit.ts';
-import { type HeldDeletes, liftsIn } from '../desired/deletions.ts';
+import type { HeldDeletes } from '../desired/deletions.ts';
 import { type ActiveVersion, type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
 import { isValidUnit, type Unit, unitAddress, unitOfServers } from '../desired/unit.ts';
 import { isWantedAs } from '../machine/want.ts';
@@ -122,8 +122,11 @@ function recordedJudgement(rows: RecordedRows): RecordedJudgement {
     const [type, name] = splitAddress(address);
     return type === 'stack-instance' && !held.has(name);
   });
+  const losses = [...rows.list('pinned')].flatMap(([address, { loss }]) =>
+    loss === undefined ? [] : [[address, loss] as const],
+  );
   const going = [...rows.list('server')].filter(([, { wanted }]) => wanted === null).map(([name]) => name);
-  return { held, unprotected: liftsIn(rows.list('held')), pinned: new Set(pinned), going: new Set(going) };
+  return { held, losses: new Map(losses), pinned: new Set(pinned), going: new Set(going) };
 }
 
 function heldDeletes({ servers, since: _since, ...held }: HeldRow, rows: RecordedRows): HeldDeletes {

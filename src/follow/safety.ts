@@ -1,23 +1,21 @@
 // Collects the facts that decide which deletes a commit may bring: budget, approvals and trailers.
 import type { Safety } from '../desired/admit.ts';
-import { liftsIn } from '../desired/deletions.ts';
 import { isMade, wantsTheSame } from '../machine/existence.ts';
 import { recentRemovals, removalName, removalsMax, removalsUnderWay, serverCount } from '../machine/removals.ts';
 import type { ApprovalRow, ServerRow } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
+import type { Ledger } from '../reconcile/ledger.ts';
 import type { Commit } from '../repository/source.ts';
-import type { RowView } from './draft-rows.ts';
 import { isApprovalOpen } from './hold-rows.ts';
 
 const TRAILER = /^Treeline-Approve-Deletes:[ \t]*(\d{1,6})[ \t]*$/gim;
 
 /**
  * Returns the facts by the rows of one moment: rows change while other work runs during a judgement, and an approval that came meanwhile
- * would be used up for an instance that stays held. `approvedCount` comes from the commits that are being followed. Protection is
- * lifted where that is remembered with what is held.
+ * would be used up for an instance that stays held. `approvedCount` comes from the commits that are being followed.
  */
 export function readSafety(
-  ledger: RowView,
+  ledger: Pick<Ledger, 'read' | 'list' | 'server' | 'index'>,
   {
     budget,
     now,
@@ -28,7 +26,6 @@ export function readSafety(
   const [approvals, heldBefore] = [new Map(ledger.list('approval')), new Map(ledger.list('held'))];
   const serverAt = remembered((name) => ledger.server(name));
   return {
-    unprotected: liftsIn(heldBefore),
     going: new Set([...ledger.index.unwanted().values()].flatMap((names) => [...names])),
     deletions: {
       limit: removalsMax(budget, serverCount(ledger, now)),

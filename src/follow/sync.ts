@@ -3,7 +3,7 @@
 import type { Breathe } from '../base/breathe.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { factsOf, nodeOf } from '../desired/node-records.ts';
-import { isRetaining, type Unit } from '../desired/unit.ts';
+import { isRetaining } from '../desired/unit.ts';
 import { buildRecord, explainRecord } from '../hiera/record.ts';
 import { isLetGo } from '../machine/decide.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
@@ -36,11 +36,6 @@ interface Sync {
   readonly last?: Baseline | undefined;
   /** The newest commit of the branch, followed or not; undefined before the first poll. */
   readonly newest?: string | undefined;
-  /**
-   * The commit that changed rows name: the last of those that come at once, of which this is a step, and whose rollouts are
-   * those of the sum. Left out: that of the desired state.
-   */
-  readonly as?: Pick<DesiredState, 'commit' | 'time'> | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly breathe: Breathe;
@@ -57,11 +52,13 @@ type Read = Pick<Ledger, 'read' | 'list' | 'index'>;
  * at the rows of servers of the units that changed, and of servers that are going, and at no others.
  */
 export async function syncChanges(store: Read, sync: Sync): Promise<readonly Change[]> {
-  const { desired, place, before, last = before, newest, now, as = desired } = sync;
+  const { desired, place, before, last = before, newest, now } = sync;
+  const { commit, time } = desired;
   const servers = await serverChanges(store, sync);
   const recorded = instancesAfter(store.index, servers);
   const rowOf = (name: string): ServerRow | undefined => servers.get(name)?.value ?? store.read('server', name);
-  const rollouts = as === desired ? rolloutsAfter(store, servers, as.commit) : store.list('rollout');
+  const rollouts = rolloutRows(store.list('rollout'), openRollouts(store.index, [...servers.values()]), commit);
+  const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
   const terminating = terminatingRows(store, { desired, before: last }, recorded);
   const staying = recorded.difference(endingInstances(store, rowOf));
   const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying });
@@ -70,46 +67,15 @@ export async function syncChanges(store: Read, sync: Sync): Promise<readonly Cha
     ...tableChanges(store, 'head', headRow(desired, { place, newest, recorded: store.read('head', HEAD) })),
     ...tableChanges(store, 'pinned', pinnedRows(desired)),
     ...tableChanges(store, 'active', activeRows(desired, store.list('active'))),
-    ...tableChanges(store, 'node', nodeRows({ units: desired.units, time: as.time }, store.list('node'))),
-    ...tableChanges(store, 'held', heldRows({ held: desired.held, commit: as.commit }, store.list('held'), now)),
+    ...tableChanges(store, 'node', nodeRows({ units: desired.units, time }, store.list('node'))),
+    ...tableChanges(store, 'held', heldRows({ held: desired.held, commit }, store.list('held'), now)),
     ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now })),
-    ...rolloutChanges(store, sync, rollouts),
+    ...tableChanges(store, 'approval', approvals),
+    ...tableChanges(store, 'rollout', rollouts),
     ...tableChanges(store, 'terminating', terminating),
     ...tableChanges(store, 'suspension', suspended),
     ...tableChanges(store, 'acknowledgement', acknowledgementRows(store, { desired, terminating, now })),
   ];
-}
-
-/** The facts by which the changes of several steps become those of one commit. */
-export interface Sum extends Pick<Sync, 'desired' | 'newest' | 'now'> {
-  readonly as: NonNullable<Sync['as']>;
-}
-
-/**
- * Returns the changes of servers, rollouts and approvals of several steps as if one commit made them: `changes` are those of
- * servers, from what the store has to what the draft has.
- */
-export function sumChanges(
-  { store, draft }: { readonly store: Read; readonly draft: Read },
-  changes: readonly ServerRowChange[],
-  sum: Sum,
-): readonly Change[] {
-  const servers: ServerChanges = new Map(changes.map((change) => [change.name, change]));
-  const rollouts = rolloutsAfter(store, servers, sum.as.commit);
-  return [...servers.values(), ...rolloutChanges(draft, sum, rollouts)];
-}
-
-type Rollouts = ReadonlyMap<string, Rows['rollout']>;
-
-function rolloutsAfter(store: Read, servers: ServerChanges, commit: string): Rollouts {
-  const open = openRollouts(store.index, [...servers.values()]);
-  return rolloutRows(store.list('rollout'), open, commit);
-}
-
-/** Returns the changes of rollouts, and of approvals, of which some are for a rollout. */
-function rolloutChanges(store: Read, { desired, newest, now }: Omit<Sum, 'as'>, rollouts: Rollouts): readonly Change[] {
-  const approvals = keptApprovals(store.list('approval'), { desired, newest, rollouts, now });
-  return [...tableChanges(store, 'approval', approvals), ...tableChanges(store, 'rollout', rollouts)];
 }
 
 /** By name. */
@@ -164,7 +130,7 @@ function acknowledgementRows(
 async function addWanted(
   changes: ServerChanges,
   store: Read,
-  { desired, before, last, now, breathe, as = desired }: Sync,
+  { desired, before, last, now, breathe }: Sync,
 ): Promise<void> {
   const rules = secretRulesOf(desired) ?? {};
   const facts: OutputFacts = {
@@ -174,7 +140,7 @@ async function addWanted(
   for (const [key, unit] of desired.units) {
     if (before !== undefined && before.units.get(key) === unit) continue;
     const isRestored = before === undefined && last?.units.get(key) === unit;
-    const stamp: CommitStamp = { commit: as.commit, time: as.time, now, isRestored };
+    const stamp: CommitStamp = { commit: desired.commit, time: desired.time, now, isRestored };
     for (const server of unit.servers.values()) {
       const row = store.read('server', server.name);
       const resolved = withOutputs(server, row, facts);
@@ -186,15 +152,15 @@ async function addWanted(
 }
 
 async function addUnwanted(changes: ServerChanges, store: Read, sync: SyncWithRecords): Promise<void> {
-  const { desired, before, now, lastRecord, breathe, as = desired } = sync;
+  const { desired, before, now, lastRecord, breathe } = sync;
   const former = before === undefined ? store.list('server').keys() : formerServers(desired, before);
   const unwanted = [...store.index.unwanted().values()].flatMap((names) => [...names]);
   for (const name of new Set([...former, ...unwanted])) {
     const row = desired.owners.has(name) ? undefined : store.read('server', name);
     if (row === undefined || isUnreadable(row.instance, desired)) continue;
     const last = row.lastRecord ?? lastRecord(name, row);
-    const unwantedRow = unwantRow(row, { lastRecord: last, commit: as.commit, now });
-    const value = withRetention(unwantedRow, desired.units.get(instanceAddress(row.instance)));
+    const unwantedRow = unwantRow(row, { lastRecord: last, commit: desired.commit, now });
+    const value = withDeletion(unwantedRow, deletionOf(row, desired));
     if (value !== row) changes.set(name, { kind: 'server', name, value, expected: row });
     await breathe();
   }
@@ -228,10 +194,15 @@ function addApprovals(changes: ServerChanges, store: Read, { approved }: Desired
   }
 }
 
-/** Retains a server whose delete has not begun, where the active version of its instance retains servers by now. */
-function withRetention(row: ServerRow, unit: Unit | undefined): ServerRow {
-  if (row.policy.deletion === 'retain' || !isRetaining(unit)) return row;
-  return { ...row, policy: { ...row.policy, deletion: 'retain' } };
+/** A server that was wanted until now goes by the policy that was judged, and any is retained once its instance retains servers. */
+function deletionOf({ instance, wanted, policy }: ServerRow, { units, losses }: DesiredState): 'delete' | 'retain' {
+  const key = instanceAddress(instance);
+  if (isRetaining(units.get(key))) return 'retain';
+  return (wanted === null ? undefined : losses.get(key))?.deletion ?? policy.deletion;
+}
+
+function withDeletion(row: ServerRow, deletion: 'delete' | 'retain'): ServerRow {
+  return row.policy.deletion === deletion ? row : { ...row, policy: { ...row.policy, deletion } };
 }
 
 /** Returns true where the file is there and no valid version of it was found: its servers may still be wanted. */

@@ -2,7 +2,7 @@
 // does not hold.
 import type { JsonMap } from './json.ts';
 import type { ExplainedRecord } from './record.ts';
-import type { ServerPosition, Spec } from './spec.ts';
+import type { ServerPolicy, ServerPosition, Spec } from './spec.ts';
 import type { Operation, State } from './state.ts';
 
 /** The followed commit. One row, named `head`. */
@@ -54,6 +54,14 @@ export interface BeginningRow {
 export interface PinnedRow extends Document {
   /** Null: a new object without a valid version, so that none is active. */
   readonly commit: string | null;
+  /** What counts if the instance loses servers; omitted: what its active version says. */
+  readonly loss?: LossPolicy;
+}
+
+/** The protection and the retention that count if an instance loses servers. */
+export interface LossPolicy extends Pick<ServerPolicy, 'protected' | 'deletion'> {
+  /** Why its deletes wait for approval whatever the budget; omitted: they do not. */
+  readonly hold?: string;
 }
 
 /**
@@ -80,17 +88,8 @@ export interface HeldRow {
   readonly since: string;
   /** The followed commit with which it began to be held; omitted by former versions. */
   readonly commit?: string;
-  /** It was protected until a commit lifted that; omitted otherwise. */
-  readonly isLifted?: boolean;
-  /**
-   * Names of other instances that were protected until a commit lifted that, and that wait for this one; omitted if
-   * there are none.
-   */
-  readonly lifts?: readonly string[];
-  /** The servers may be meant for an invalid instance, or a merge guards them; omitted if only the budget holds them. */
+  /** The servers may be meant for an invalid instance, or to be protected or retained; omitted if only the budget holds them. */
   readonly isHandOver?: boolean;
-  /** A merge guards them by a protection: they are not handed over either to an instance that is not protected. Omitted otherwise. */
-  readonly isGuarded?: boolean;
 }
 
 /** A person's approval of a hold, named after its digest. Removed once it is used. */

@@ -96,7 +96,8 @@ function compareEffects({ before, recorded, safety }: Merge, { desired, units }:
   const changed = changedUnits(base.units, units);
   const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy);
   const writtenBefore = before?.candidates ?? new Map();
-  const compared = { before: base.units, after: units, writtenBefore, isSecret };
+  const { losses } = desired;
+  const compared = { before: base.units, after: units, writtenBefore, losses, isSecret };
   const ofMerge = compareServers(changedServers(changed), compared);
   const { changes, retained } =
     recorded === undefined ? ofMerge : recordedChanges({ recorded, after: units, merge: ofMerge, isSecret });

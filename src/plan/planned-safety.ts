@@ -2,7 +2,7 @@
 // nobody had approved anything; or from the recorded servers of a running controller. Deletes that are over are not among
 // those, although they count for an hour.
 import type { Safety } from '../desired/admit.ts';
-import type { DeletionFacts, HeldBefore } from '../desired/deletions.ts';
+import type { HeldBefore } from '../desired/deletions.ts';
 import type { Baseline } from '../desired/desired-state.ts';
 import { wantsTheSame } from '../machine/existence.ts';
 import { type Removal, removalsMax } from '../machine/removals.ts';
@@ -15,17 +15,12 @@ interface PlannedLimits {
   readonly budget: DeleteBudget | number;
   /** The largest number in a `Treeline-Approve-Deletes` trailer of the commits that the merge brings; 0 without one. */
   readonly approvedCount?: number;
-  /** Keys of the units whose protection was lifted; left out: none. A merge lifts none: only a commit of the branch itself does, see docs/decisions/0012. */
-  readonly unprotected?: ReadonlySet<string>;
-  /** See DeletionFacts; left out: none is. */
-  readonly guarded?: DeletionFacts['guarded'];
 }
 
 /** Returns the facts. */
 export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: PlannedLimits): Safety {
-  const { budget, approvedCount = 0, unprotected = new Set(), guarded = new Map() } = limits;
+  const { budget, approvedCount = 0 } = limits;
   return {
-    unprotected,
     deletions: {
       limit: typeof budget === 'number' ? budget : removalsMax(budget, owners.size),
       recent: 0,
@@ -33,7 +28,6 @@ export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: Pl
       underWay: new Map(),
       goesOn: () => false,
       incarnationOf: (server) => (owners.has(server) ? 1 : undefined),
-      guarded,
       isApproved: () => false,
       heldBefore: new Map(),
       approvedCount,
@@ -52,18 +46,9 @@ interface RecordedLimits extends PlannedLimits {
 
 /** Returns the facts. */
 export function safetyOfRecorded(limits: RecordedLimits): Safety {
-  const {
-    servers,
-    heldBefore,
-    approval,
-    budget,
-    approvedCount = 0,
-    unprotected = new Set(),
-    guarded = new Map(),
-  } = limits;
+  const { servers, heldBefore, approval, budget, approvedCount = 0 } = limits;
   const byName = new Map(servers.map((server) => [server.name, server]));
   return {
-    unprotected,
     going: new Set(servers.filter(({ wanted }) => wanted === null).map(({ name }) => name)),
     deletions: {
       limit: typeof budget === 'number' ? budget : removalsMax(budget, servers.filter(isMadeServer).length),
@@ -75,7 +60,6 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
         const server = byName.get(name);
         return server !== undefined && isMadeServer(server) ? server.incarnation : undefined;
       },
-      guarded,
       isApproved: (digest) => digest === approval,
       heldBefore,
       approvedCount,

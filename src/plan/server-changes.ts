@@ -1,6 +1,7 @@
 // Compares the servers of two desired states as reconciling compares them: what is created, updated, deleted or left.
 
 import { quote, quoteSome } from '../base/wording.ts';
+import type { LossPolicies } from '../desired/desired-state.ts';
 import { isRetaining, type Unit } from '../desired/unit.ts';
 import { needsNoAction } from '../machine/existence.ts';
 import { instanceAddress } from '../model/address.ts';
@@ -27,6 +28,8 @@ interface ComparedUnits {
   readonly after: Units;
   /** Instances as base's own files define them, valid or not: by address. */
   readonly writtenBefore: Units;
+  /** What counts for instances that lose servers, where it is not what `before` says. */
+  readonly losses: LossPolicies;
   readonly isSecret: IsSecret;
 }
 
@@ -58,9 +61,10 @@ function byServer(a: Pick<ServerChange, 'resource'>, b: Pick<ServerChange, 'reso
   return compareNames(a.resource, b.resource);
 }
 
-/** By the version that is active, and by the one that replaces it. */
-function isRetained({ policy, instance }: WantedServer, { after }: ComparedUnits): boolean {
-  return policy.deletion === 'retain' || isRetaining(after.get(instanceAddress(instance)));
+/** Returns true if a server that no commit wants stays: by the policy before, or by the version that comes. */
+function isRetained({ policy, instance }: WantedServer, { after, losses }: ComparedUnits): boolean {
+  const key = instanceAddress(instance);
+  return (losses.get(key) ?? policy).deletion === 'retain' || isRetaining(after.get(key));
 }
 
 /** A delete waits as long as an active version of another instance depends on the server. */

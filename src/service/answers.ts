@@ -331,8 +331,6 @@ export interface RecordedState {
   readonly held: readonly HeldItem[];
   /** A backup was restored, and the newest commit was not followed since: until it is, no trailer approves anything. Omitted otherwise. */
   readonly isBehind?: true;
-  /** Names of the instances whose protection is lifted for deletes that are held, or that wait for held ones; sorted. */
-  readonly lifted: readonly string[];
   /** Sorted by name. */
   readonly servers: readonly RecordedServer[];
 }

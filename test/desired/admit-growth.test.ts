@@ -22,10 +22,10 @@ describe('judgeDeletions', () => {
       judgeDeletions(
         {
           removed,
-          handedOver: new Map(),
           specOf: () => undefined,
           retains: () => false,
           isPinned: () => false,
+          holdOf: () => undefined,
           undetermined: [],
         },
         deletionFacts({ underWay: new Map([['a', removals]]) }),

@@ -25,8 +25,8 @@ function many(count: number, more = ''): string {
   return `stackTemplate: many\nparameters: { count: "${count}" }\n${more}`;
 }
 
-function safety(facts: Partial<DeletionFacts> = {}, unprotected: readonly string[] = []): Safety {
-  return { deletions: deletionFacts(facts), unprotected: new Set(unprotected) };
+function safety(facts: Partial<DeletionFacts> = {}): Safety {
+  return { deletions: deletionFacts(facts) };
 }
 
 function commit(repository: TextRepository, instances: Instances, judged = safety()): DesiredState {
@@ -103,6 +103,8 @@ describe('an instance that would lose too many servers', () => {
     expect(summaryOf(desired)).toMatchObject({ held: ['shop'], invalid: ['shop'] });
   });
 });
+
+const LIFTED_BEFORE = new Map([['stack-instance/shop', { protected: false, deletion: 'delete' }]] as const);
 
 describe('what is under way', () => {
   const under = new Map([['shop', removalsOf('shop-s-1', 'shop-s-4', 'shop-s-5')]]);
@@ -256,7 +258,7 @@ describe('a protected instance', () => {
 
   it('may give its servers to one that is not, once an earlier commit has lifted it', () => {
     const change = { shop: null, store: store() };
-    const lifted = safety({ limit: 100 }, ['stack-instance/shop']);
+    const lifted = { ...safety({ limit: 100 }), losses: LIFTED_BEFORE };
     expect(summaryOf(commit(started({ shop: many(3, PROTECTED) }), change, lifted))).toEqual({
       ...QUIET,
       owners: handedTo('store'),
@@ -298,7 +300,7 @@ describe('a protected instance', () => {
   });
 
   it('may lose its servers where one of several commits that come at once has lifted it', () => {
-    const lifted = safety({ limit: 100 }, ['stack-instance/shop']);
+    const lifted = { ...safety({ limit: 100 }), losses: LIFTED_BEFORE };
     const desired = commit(started({ shop: many(3, PROTECTED) }), { shop: many(1) }, lifted);
     expect(summaryOf(desired)).toEqual({ ...QUIET, owners: SHOP_3.slice(0, 1) });
   });
@@ -312,9 +314,11 @@ describe('a protected instance', () => {
     expect(summaryOf(desired)).toMatchObject({ owners: ['o: other', ...SHOP_3], codes: ['protected_instance'] });
   });
 
-  it('is protected from its first commit on, and not by a version that is wrong', () => {
+  it('is protected from its first commit on, also by a version that is wrong', () => {
     const repository = started({ shop: many(3) });
     commit(repository, { shop: WRONG + PROTECTED }, all);
+    expect(summaryOf(commit(repository, { shop: many(1) }, all))).toMatchObject({ owners: SHOP_3, invalid: ['shop'] });
+    commit(repository, { shop: many(3) }, all);
     expect(summaryOf(commit(repository, { shop: many(1) }, all))).toEqual({ ...QUIET, owners: SHOP_3.slice(0, 1) });
   });
 

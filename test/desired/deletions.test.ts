@@ -16,13 +16,13 @@ type Removed = Readonly<Record<string, readonly string[]>>;
 function judge(
   removed: Removed,
   facts: Partial<DeletionFacts> = {},
-  undetermined: readonly string[] = [],
+  { undetermined = [], hold }: { readonly undetermined?: readonly string[]; readonly hold?: string | undefined } = {},
 ): DeleteJudgement {
   return judgeDeletions(
     {
-      ...{ removed: new Map(Object.entries(removed)), handedOver: new Map(), specOf: () => undefined },
+      ...{ removed: new Map(Object.entries(removed)), specOf: () => undefined },
       ...{ retains: (instance: string) => instance === 'kept', isPinned: () => false },
-      undetermined,
+      ...{ undetermined, holdOf: () => hold },
     },
     deletionFacts(facts),
   );
@@ -51,6 +51,7 @@ interface Case {
   readonly removed: Removed;
   /** Instances that are wrong in this commit, so that nobody can tell what they make. */
   readonly undetermined?: readonly string[];
+  readonly hold?: string;
   readonly facts?: Partial<DeletionFacts>;
   /** Names of the instances. */
   readonly held?: readonly string[];
@@ -263,11 +264,14 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 describe('what is held of', () => {
-  it.each(Object.entries(CASES))('%s', (_name, { removed, facts, undetermined, held = [], approved = [] }) => {
-    const judgement = judge(removed, facts, undetermined);
-    expect([...judgement.held.keys()].sort()).toEqual(held);
-    expect([...judgement.approved].sort()).toEqual(approved);
-  });
+  it.each(Object.entries(CASES))(
+    '%s',
+    (_name, { removed, facts, undetermined = [], hold, held = [], approved = [] }) => {
+      const judgement = judge(removed, facts, { undetermined, hold });
+      expect([...judgement.held.keys()].sort()).toEqual(held);
+      expect([...judgement.approved].sort()).toEqual(approved);
+    },
+  );
 });
 
 test('a held instance is told with its servers, sorted, the digest of these, and the sum of all', () => {
@@ -332,13 +336,13 @@ describe('a digest', () => {
 
 test('what may be meant for wrong instances is told with these, and keeps being told so', () => {
   const names = ['b', 'c', 'd', 'e', 'f', 'g', 'h'];
-  const { held } = judge({ shop: ['a'] }, {}, names);
+  const { held } = judge({ shop: ['a'] }, {}, { undetermined: names });
   expect(held.get('shop')).toMatchObject({
     reason:
       '"b", "c", "d", "e", "f" and 2 more are wrong in the commit that takes these servers away, and may be what takes them over: correct them, or approve the deletes',
     isHandOver: true,
   });
-  expect(judge({ shop: ['a'] }, {}, ['b']).held.get('shop')?.reason).toBe(
+  expect(judge({ shop: ['a'] }, {}, { undetermined: ['b'] }).held.get('shop')?.reason).toBe(
     '"b" is wrong in the commit that takes these servers away, and may be what takes them over: correct it, or approve the deletes',
   );
   const later = judge({ shop: ['a'] }, { heldBefore: heldForReceiver('shop', 'a') });

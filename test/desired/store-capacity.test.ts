@@ -42,7 +42,7 @@ describe('admission without capacity', () => {
   const going = serversGoing(ALL_SERVERS_MAX);
 
   it('refuses what grows, waits until servers are gone, and deletes all the same', () => {
-    const safety = { deletions: deletionFacts(), unprotected: new Set<string>(), going };
+    const safety = { deletions: deletionFacts(), losses: new Map(), going };
     const admitted = admitInstances({ candidates: next.candidates, undetermined: [] }, baseline, safety);
     expect([...admitted.units.keys()]).toEqual([]);
     expect(admitted.awaited).toEqual(going);
@@ -53,7 +53,7 @@ describe('admission without capacity', () => {
   });
 
   it('stays refused when the recorded commit is restored', () => {
-    const recorded = { unprotected: new Set<string>(), held: new Map(), pinned: new Set(['stack-instance/b']) };
+    const recorded = { losses: new Map(), held: new Map(), pinned: new Set(['stack-instance/b']) };
     const admitted = admitAsRecorded({ candidates: next.candidates }, baseline, recorded);
     expect(admitted.refused).toEqual(new Set(['stack-instance/b', 'stack-instance/c']));
     expect(admitted.problems.map(({ code }) => code)).toEqual(['no_room', 'dependency_waits']);

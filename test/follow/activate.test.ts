@@ -48,7 +48,7 @@ function open() {
   async function activateCommit(desired: DesiredState, before?: DesiredState): Promise<void> {
     const activation = { operation: 'o1', log, before, place: PLACE };
     await gate.exclusive(() =>
-      activate({ ledger, current, reconciler, clock, breathe: withoutPause }, { desired }, activation),
+      activate({ ledger, current, reconciler, clock, breathe: withoutPause }, desired, activation),
     );
     enqueued.push(names.sort());
     names = [];
@@ -161,13 +161,12 @@ describe('while other work runs', () => {
     const log = createLog('silent', { write: () => undefined });
     const activateCommit = (desired: DesiredState, before?: DesiredState): Promise<void> =>
       gate.exclusive(() =>
-        activate(
-          { ledger, current, reconciler, clock: new ManualClock(), breathe },
-          { desired },
-          {
-            ...{ operation: 'o1', log, before, place: PLACE },
-          },
-        ),
+        activate({ ledger, current, reconciler, clock: new ManualClock(), breathe }, desired, {
+          operation: 'o1',
+          log,
+          before,
+          place: PLACE,
+        }),
       );
     return { ...parts, ledger, enqueued, activateCommit, reconciler, breathe };
   }

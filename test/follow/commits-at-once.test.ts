@@ -1,7 +1,7 @@
-// Tests that commits which come at once mean what they mean one by one, each brought to rest: whatever comes together, and
-// whether or not the controller runs meanwhile, no server is deleted, replaced or made twice that is kept one by one.
+// Tests that protection, retention and approvals keep their meaning however many commits arrive together: one by one, each
+// brought to rest, in one poll, in groups, and with restarts.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { stepsAfter } from '../../src/follow/commit-steps.ts';
+import { firstParentLine } from '../../src/follow/first-parents.ts';
 import type { Commit } from '../../src/repository/source.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { Core } from '../reconcile/core.ts';
@@ -34,17 +34,6 @@ function isPushed(change: TextChanges | Pushed): change is Pushed {
 
 function commit({ source }: Core, change: TextChanges | Pushed): string {
   return isPushed(change) ? source.commit(change.files, { message: change.message }) : source.commit(change);
-}
-
-/** Expects a hold to last over a restart and to end once it is approved, and returns the controller after that. */
-async function goneOnceApproved(core: Core, held: { readonly reason: string; readonly digest: string }): Promise<Core> {
-  const after = await core.restart();
-  await after.poll();
-  expect(after.held('a')).toMatchObject(held);
-  await after.approve(held.digest);
-  await after.pass(60_000);
-  expect(after.calls('delete')).not.toEqual([]);
-  return after;
 }
 
 /** What becomes of the servers in the end is the same, however the commits come. */
@@ -81,12 +70,22 @@ const SAME: Readonly<Record<string, Story>> = {
     { [A]: servers('x', 2, PROTECTED) },
     { [A]: servers('x', 1) },
   ],
-  'protection is lifted by a commit that nothing can be taken of': [
+  'protection is lifted by a commit that cannot be followed': [
     { [A]: servers('x', 2, PROTECTED) },
     { [A]: servers('x', 2), 'tree.yaml': 'name: [\n' },
     { [A]: null, 'tree.yaml': TREE },
   ],
-  'servers are retained in a commit that nothing can be taken of': [
+  'protection is set with a mistake, and the instance is removed': [{ [A]: `${WRONG}${PROTECTED}` }, { [A]: null }],
+  'one scales in and retains, and another ends the retention': [
+    { [A]: servers('x', 1, RETAIN) },
+    { [A]: servers('x', 1) },
+  ],
+  'retention ends, and a server goes': [
+    { [A]: servers('x', 2, RETAIN) },
+    { [A]: servers('x', 2) },
+    { [A]: servers('x', 1) },
+  ],
+  'servers are retained in a commit that cannot be followed': [
     { [A]: servers('x', 2, RETAIN), 'tree.yaml': 'name: [\n' },
     { 'tree.yaml': TREE },
     { [A]: null },
@@ -96,49 +95,20 @@ const SAME: Readonly<Record<string, Story>> = {
     { [TOO_MUCH]: null },
     { [A]: null },
   ],
-  'servers are retained, and the last commit can never be read': [
-    { [A]: servers('x', 2, RETAIN) },
-    { [A]: null },
-    { [TOO_MUCH]: '' },
-  ],
-  'servers are retained, and nothing can be taken of the last commit': [
-    { [A]: servers('x', 2, RETAIN) },
-    { [A]: null },
-    { 'tree.yaml': 'name: [\n' },
+  'an instance cannot be read, and is removed': [{ [A]: 'stackTemplate: [\n' }, { [A]: null }],
+  'an instance is renamed and protected, and then removed': [
+    { [A]: null, [B]: servers('x', 2, PROTECTED) },
+    { [B]: null },
   ],
   'retained servers are handed over to an instance that is removed': [
     { [A]: servers('x', 2, RETAIN) },
     { [A]: null, [B]: servers('x', 2, RETAIN) },
     { [B]: null },
   ],
-  'nothing is left for a moment': [
-    { [A]: servers('x', 2, RETAIN) },
-    { [A]: null, [OTHER]: null },
-    { [OTHER]: servers('other', 1) },
-  ],
-  'one instance becomes wrong, and then another loses a server': [{ [B]: WRONG }, { [A]: servers('x', 1) }],
   'an instance is renamed, and loses a server': [
     { [A]: null, [B]: servers('x', 2) },
     { [B]: servers('x', 1, RETAIN) },
     { [B]: servers('x', 1) },
-  ],
-};
-
-/** The same with more servers than may go without a yes. */
-const APPROVED: Readonly<Record<string, Story>> = {
-  'a trailer comes before what it would approve': [
-    approving(3, { 'README.md': 'yes' }),
-    { [A]: servers('x', 2) },
-    { 'README.md': 'no' },
-  ],
-  'two commits take more than the trailer of the second': [
-    { [A]: servers('x', 2) },
-    approving(3, { [OTHER]: servers('other', 2) }),
-  ],
-  'a trailer approves what its commit and the one before take': [
-    { [A]: servers('x', 2) },
-    approving(3, { 'README.md': 'yes' }),
-    { 'README.md': 'no' },
   ],
 };
 
@@ -182,22 +152,80 @@ async function play(start: TextChanges, groups: readonly Story[], isDown = false
   return { states: core.states(), servers: core.provider.servers, deleted: deleted.sort() };
 }
 
-const MANY = { ...START, [A]: servers('x', 5), [OTHER]: servers('other', 5) };
-
-describe.each([
-  ...Object.entries(SAME).map(([name, story]) => ({ name, story, start: START })),
-  ...Object.entries(APPROVED).map(([name, story]) => ({ name, story, start: MANY })),
-])('where $name', ({ story, start }) => {
+describe.each(Object.entries(SAME))('if %s', (_name, story) => {
   let oneByOne: End;
   beforeAll(async () => {
     oneByOne = await play(
-      start,
+      START,
       story.map((changes) => [changes]),
     );
   });
 
   it.each(Object.entries(WAYS))('the end is that of one by one: %s', async (_way, { groups, isDown }) => {
-    expect(await play(start, groups(story), isDown)).toEqual(oneByOne);
+    expect(await play(START, groups(story), isDown)).toEqual(oneByOne);
+  });
+});
+
+/** Stories in which the number of polls decides what is made and managed, and never whether these servers are deleted. */
+const KEPT: Readonly<Record<string, { readonly story: Story; readonly kept: readonly string[] }>> = {
+  'one scales in and protects, and another removes the rest': {
+    story: [{ [A]: servers('x', 1, PROTECTED) }, { [A]: null }],
+    kept: ['x-1'],
+  },
+  'servers are retained and removed, and the last commit can never be read': {
+    story: [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }, { [TOO_MUCH]: '' }],
+    kept: ['x-1', 'x-2'],
+  },
+  'servers are retained and removed, and the last commit cannot be followed': {
+    story: [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }, { 'tree.yaml': 'name: [\n' }],
+    kept: ['x-1', 'x-2'],
+  },
+};
+
+describe.each(Object.entries(KEPT))('if %s', (_name, { story, kept }) => {
+  it.each([
+    ['one by one', { groups: (all: Story) => all.map((changes) => [changes]) }] as const,
+    ...Object.entries<Way>(WAYS),
+  ])('no protected or retained server is deleted: %s', async (_way, { groups, isDown = false }: Way) => {
+    const { servers: left } = await play(START, groups(story), isDown);
+    expect([...left.keys()]).toEqual(expect.arrayContaining([...kept]));
+  });
+});
+
+it.each(['one by one', 'at once'])(
+  'retained servers that another instance wants, and gives up, are not deleted: %s',
+  async (way) => {
+    const story = [{ [A]: servers('x', 2, RETAIN) }, { [A]: null }, { [B]: servers('x', 2) }, { [B]: null }];
+    const groups = way === 'at once' ? [story] : story.map((changes) => [changes]);
+    expect((await play(START, groups)).deleted).toEqual([]);
+  },
+);
+
+describe('a trailer', () => {
+  const MANY = { ...START, [A]: servers('x', 5), [OTHER]: servers('other', 5) };
+  const LESS = { [A]: servers('x', 2) };
+
+  it.each<[name: string, story: Story, deleted: number]>([
+    ['approves what arrives with it', [approving(3, { 'README.md': 'yes' }), LESS], 3],
+    ['of an earlier commit of the same push counts, and the largest does', [approving(3, LESS), approving(1)], 3],
+    ['approves nothing if more would go', [approving(2, LESS)], 0],
+    ['is for all that goes', [LESS, approving(3, { [OTHER]: servers('other', 2) })], 0],
+  ])('%s', async (_name, story, deleted) => {
+    expect((await play(MANY, [story])).deleted).toHaveLength(deleted);
+  });
+
+  it.each<[name: string, isDown: boolean]>([
+    ['and not with a later commit', false],
+    ['and not after a restart', true],
+  ])('counts once, %s', async (_name, isDown) => {
+    const end = await play(MANY, [[approving(3, { 'README.md': 'yes' })], [LESS]], isDown);
+    expect(end.deleted).toEqual([]);
+  });
+
+  it('of a commit that cannot be followed counts with the commit that corrects it', async () => {
+    const story = [approving(3, { ...LESS, 'tree.yaml': 'name: [\n' }), { 'tree.yaml': TREE }];
+    const groups = [[story], story.map((change) => [change])];
+    for (const group of groups) expect((await play(MANY, group)).deleted).toHaveLength(3);
   });
 });
 
@@ -251,15 +279,15 @@ describe('what a later commit of the same poll takes back', () => {
     expect(core.lines.slice(logged).filter(({ level }) => Number(level) > 30)).toEqual([]);
   });
 
-  it('does not hide that the newest commit is wrong: the one before is followed', async () => {
+  it('does not hide that the newest commit cannot be followed: everything stays as it was', async () => {
     const core = await up();
-    const right = core.source.commit({ [A]: servers('x', 3) });
+    const followed = core.current.get()?.commit;
+    core.source.commit({ [A]: servers('x', 3) });
     const wrong = core.source.commit({ [A]: servers('x', 4), 'tree.yaml': 'a: [' });
     await core.poll();
-    expect(core.current.get()?.commit).toBe(right);
+    expect(core.current.get()?.commit).toBe(followed);
     expect(core.current.refused?.commit).toBe(wrong);
-    expect(core.ledger.server('x-3')).toMatchObject({ state: 'done', commit: right });
-    expect(core.ledger.read('head', 'head')?.commit).toBe(right);
+    expect(core.ledger.server('x-3')).toBeUndefined();
   });
 });
 
@@ -365,7 +393,7 @@ describe('a commit that can never be read', () => {
   it('is not taken for a local copy that fails, which nobody passes over', async () => {
     const core = await up();
     const [followed, lost] = [core.current.get()?.commit, core.source.commit({ [A]: servers('x', 3) })];
-    core.source.commit({ [A]: servers('x', 2) });
+    core.source.commit({ [A]: servers('x', 1) });
     core.source.forget(lost);
     await core.poll();
     expect(core.current.get()?.commit).toBe(followed);
@@ -396,192 +424,7 @@ it.each(['one by one', 'at once'])('a retained server that is wanted again is ma
   expect(again.ledger.server('x-1')).toMatchObject({ state: 'done', applied: { properties: { size: 'large' } } });
 });
 
-describe('a merge that takes away what a commit that it brings keeps', () => {
-  interface Merge {
-    /** Commits of others after the followed one, the last of which takes servers away. */
-    readonly theirs: readonly (TextChanges | Pushed)[];
-    /** What the merge changes, after its first parent. */
-    readonly merged: TextChanges;
-    readonly message?: string;
-    /** More commits after it. */
-    readonly later?: readonly TextChanges[];
-  }
-
-  /** Pulls what others have pushed into a commit of one's own, and pushes the merge: all comes in one poll. */
-  async function pulled({ theirs, merged, message, later = [] }: Merge): Promise<Core> {
-    const core = await up();
-    const { source } = core;
-    const own = source.commit({ 'README.md': 'own' });
-    source.reset(core.current.get()?.commit ?? '');
-    const other = theirs.map((change) => commit(core, change)).at(-1) ?? '';
-    source.commit(merged, { parents: [own, other], ...(message === undefined ? {} : { message }) });
-    for (const files of later) source.commit(files);
-    await core.poll();
-    await core.pass(60_000);
-    return core;
-  }
-
-  const GONE = { [A]: null };
-  const MERGES: Readonly<Record<string, Merge>> = {
-    'it is protected': { theirs: [{ [A]: servers('x', 2, PROTECTED) }, GONE], merged: GONE },
-    'its servers are retained': { theirs: [{ [A]: servers('x', 2, RETAIN) }, GONE], merged: GONE },
-    'it is scaled in': {
-      theirs: [{ [A]: servers('x', 2, PROTECTED) }, { [A]: servers('x', 1) }],
-      merged: { [A]: servers('x', 1) },
-    },
-    'it is scaled in, and is protected by the merge too': {
-      theirs: [{ [A]: servers('x', 2, PROTECTED) }, { [A]: servers('x', 1, PROTECTED) }],
-      merged: { [A]: servers('x', 1, PROTECTED) },
-    },
-    'its servers are given to another one that is protected': {
-      theirs: [{ [A]: null, [B]: servers('x', 2, PROTECTED) }, { [B]: null }],
-      merged: GONE,
-    },
-    'a trailer of theirs approves it': {
-      theirs: [{ [A]: servers('x', 2, PROTECTED) }, approving(9, GONE)],
-      merged: GONE,
-    },
-    'a trailer of the merge approves it': {
-      theirs: [{ [A]: servers('x', 2, PROTECTED) }, GONE],
-      merged: GONE,
-      message: approving(9).message,
-    },
-    'nothing can be taken of the merge, but of the commit after it': {
-      theirs: [{ [A]: servers('x', 2, PROTECTED) }, GONE],
-      merged: { ...GONE, 'tree.yaml': 'name: [\n' },
-      later: [{ 'tree.yaml': TREE }],
-    },
-    'commits follow that have nothing to do with it': {
-      theirs: [{ [A]: servers('x', 2, PROTECTED) }, GONE],
-      merged: GONE,
-      later: [{ 'README.md': 'one' }, { [OTHER]: servers('other', 2) }],
-    },
-  };
-
-  it.each(Object.entries(MERGES))('deletes nothing that nobody approves, where %s', async (_, merge) => {
-    const core = await pulled(merge);
-    expect(core.calls('delete')).toEqual([]);
-    const { reason = '', digest = '' } = core.held('a') ?? {};
-    expect(reason).toContain('comes with a merge');
-    const later = core.source.commit({ 'README.md': 'later' });
-    await core.poll();
-    expect(core.current.get()?.commit).toBe(later);
-    expect(core.held('a')).toMatchObject({ reason, digest });
-    const after = await goneOnceApproved(core, { reason, digest });
-    expect(after.held('a')).toBeUndefined();
-  });
-
-  it.each<[name: string, merge: Merge]>([
-    ['what they keep is another one', { theirs: [{ [OTHER]: servers('other', 1, PROTECTED) }, GONE], merged: GONE }],
-    [
-      'they protect it in a commit that nothing can be taken of',
-      {
-        theirs: [
-          { [A]: servers('x', 2, PROTECTED), 'tree.yaml': 'name: [\n' },
-          { ...GONE, 'tree.yaml': TREE },
-        ],
-        merged: GONE,
-      },
-    ],
-    ['they only take it away', { theirs: [GONE], merged: GONE }],
-  ])('deletes it where %s', async (_, merge) => {
-    const core = await pulled(merge);
-    expect(core.calls('delete')).toEqual(['x-1', 'x-2']);
-  });
-
-  it('deletes nothing unasked where it brings more commits than are read', async () => {
-    const theirs = Array.from({ length: 1_001 }, (_, number) => ({ 'README.md': `${number}` }));
-    const core = await pulled({ theirs: [...theirs, GONE], merged: GONE });
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.held('a')?.reason).toContain('more commits than are read');
-  });
-});
-
-describe('a merge that gives servers which a commit that it brings protects to an instance that is not', () => {
-  const GIVEN = { [A]: null, [B]: servers('x', 2) };
-
-  /** They protect, and the merge of that hands over. */
-  async function given(more = '', theirs = servers('x', 2, PROTECTED)): Promise<Core> {
-    const core = await up();
-    const { source } = core;
-    const followed = core.current.get()?.commit ?? '';
-    const other = source.commit({ [A]: theirs });
-    source.reset(followed);
-    const own = source.commit({ 'README.md': 'own' });
-    source.commit({ [A]: null, [B]: servers('x', 2, more) }, { parents: [own, other] });
-    return core;
-  }
-
-  const ownersIn = (core: Core): readonly (string | undefined)[] =>
-    ['x-1', 'x-2'].map((name) => core.ledger.server(name)?.instance);
-
-  const LATER: Readonly<Record<string, readonly TextChanges[]>> = {
-    'nothing follows': [],
-    'that one is removed next': [{ [B]: null }],
-    'that one is removed after another commit': [{ 'README.md': 'later' }, { [B]: null }],
-  };
-
-  it.each(
-    Object.entries(LATER).flatMap(([name, later]) => [
-      { name, later, way: 'at once' },
-      { name, later, way: 'one by one' },
-    ]),
-  )('hands nothing over and deletes nothing before a person approves it, where $name, $way', async ({ later, way }) => {
-    const core = await given();
-    for (const files of later) {
-      if (way === 'one by one') await core.poll();
-      core.source.commit(files);
-    }
-    await core.poll();
-    await core.pass(60_000);
-    expect(core.calls('delete')).toEqual([]);
-    const after = await core.restart();
-    await after.poll();
-    expect([after.calls('delete'), ownersIn(after)]).toEqual([[], ['a', 'a']]);
-    expect(after.held('a')).toMatchObject({ resources: ['x-1', 'x-2'] });
-    expect(after.held('a')?.reason).toContain('are given to "b", which is not');
-    await after.approve(after.held('a')?.digest ?? '');
-    await after.pass(60_000);
-    const isRemoved = later.length > 0;
-    expect(after.calls('delete')).toEqual(isRemoved ? ['x-1', 'x-2'] : []);
-    expect(ownersIn(after)).toEqual(isRemoved ? [undefined, undefined] : ['b', 'b']);
-    expect(after.held('a')).toBeUndefined();
-  });
-
-  it('hands them over once that one is protected too', async () => {
-    const core = await given();
-    await core.poll();
-    expect(ownersIn(core)).toEqual(['a', 'a']);
-    core.source.commit({ [B]: servers('x', 2, PROTECTED) });
-    await core.poll();
-    expect([ownersIn(core), core.held('a')]).toEqual([['b', 'b'], undefined]);
-  });
-
-  it.each([
-    ['that one is protected', PROTECTED, servers('x', 2, PROTECTED)],
-    ['they only retain its servers', '', servers('x', 2, RETAIN)],
-  ])('asks for nothing where %s', async (_, more, theirs) => {
-    const core = await given(more, theirs);
-    await core.poll();
-    expect([ownersIn(core), core.held('a')]).toEqual([['b', 'b'], undefined]);
-  });
-
-  it('asks too where a commit before the merge gives them, and the merge leaves it so', async () => {
-    const core = await up();
-    const { source } = core;
-    const followed = core.current.get()?.commit ?? '';
-    const other = source.commit({ [A]: servers('x', 2, PROTECTED) });
-    source.reset(followed);
-    const own = source.commit(GIVEN);
-    source.commit({}, { parents: [own, other] });
-    source.commit({ [B]: null });
-    await core.poll();
-    await core.pass(60_000);
-    expect([core.calls('delete'), ownersIn(core)]).toEqual([[], ['a', 'a']]);
-  });
-});
-
-describe("one's own commit takes away what others keep, who have pushed before, and reaches the branch with the merge", () => {
+describe('a merge after a followed commit of others whose first parent takes away what that commit keeps', () => {
   const TEMPLATE = 'stacks/templates/t.yaml';
   const ONE_LESS = { [TEMPLATE]: START[TEMPLATE]?.replace('<<count>>', '1') ?? '' };
   const GONE = { [A]: null };
@@ -614,12 +457,12 @@ describe("one's own commit takes away what others keep, who have pushed before, 
     },
   };
 
-  async function pulled({ own, theirs, merged = {}, later = [] }: Pull, isPolledBetween: boolean): Promise<Core> {
+  async function pulled({ own, theirs, merged = {}, later = [] }: Pull): Promise<Core> {
     const core = await up();
     const { source } = core;
     const followed = core.current.get()?.commit ?? '';
     const other = source.commit(theirs);
-    if (isPolledBetween) await core.poll();
+    await core.poll();
     source.reset(followed);
     const mine = commit(core, own);
     source.commit(merged, { parents: [mine, other] });
@@ -629,70 +472,24 @@ describe("one's own commit takes away what others keep, who have pushed before, 
     return core;
   }
 
-  it.each(Object.entries(PULLS))('nothing is deleted where %s', async (_, pull) => {
-    expect((await pulled(pull, true)).calls('delete')).toEqual([]);
-    const core = await pulled(pull, false);
-    expect(core.calls('delete')).toEqual([]);
-    const { reason = '', digest = '' } = core.held('a') ?? {};
-    expect(reason).toContain('comes with a merge');
-    core.source.commit({ 'tree.yaml': TREE, 'README.md': 'last' });
-    await goneOnceApproved(core, { reason, digest });
+  it.each(Object.entries(PULLS))('deletes nothing when %s', async (_, pull) => {
+    expect((await pulled(pull)).calls('delete')).toEqual([]);
   });
 
-  it('it is deleted where they keep another one', async () => {
-    const core = await pulled({ own: GONE, theirs: { [OTHER]: servers('other', 1, PROTECTED) } }, false);
+  it('deletes the servers when the followed commit keeps another instance', async () => {
+    const core = await pulled({ own: GONE, theirs: { [OTHER]: servers('other', 1, PROTECTED) } });
     expect(core.calls('delete')).toEqual(['x-1', 'x-2']);
-  });
-
-  it('it is deleted where an earlier merge has brought the protection, and it was lifted since', async () => {
-    const core = await up();
-    const { source } = core;
-    const followed = core.current.get()?.commit ?? '';
-    const other = source.commit({ [A]: servers('x', 2, PROTECTED) });
-    source.reset(followed);
-    const own = source.commit({ 'README.md': 'own' });
-    source.commit({ [A]: servers('x', 2, PROTECTED) }, { parents: [own, other] });
-    source.commit({ [A]: servers('x', 2) });
-    source.commit(GONE);
-    await core.poll();
-    expect(core.calls('delete')).toEqual(['x-1', 'x-2']);
-  });
-
-  it('reads each commit from elsewhere once, however many commits take something away', async () => {
-    const core = await up();
-    const { source } = core;
-    source.commit({ [A]: servers('x', 30), [OTHER]: servers('other', 2) });
-    await core.poll();
-    const followed = core.current.get()?.commit ?? '';
-    const theirs = Array.from({ length: 5 }, (_, number) => source.commit({ 'README.md': `${number}` }));
-    source.reset(followed);
-    const own = Array.from({ length: 20 }, (_, number) => source.commit({ [A]: servers('x', 29 - number) }));
-    source.commit({}, { parents: [own.at(-1) ?? '', theirs.at(-1) ?? ''] });
-    const read: string[] = [];
-    const snapshot = source.snapshot.bind(source);
-    source.snapshot = (oid, ...options) => {
-      read.push(oid);
-      return snapshot(oid, ...options);
-    };
-    await core.poll();
-    expect(read.filter((oid) => theirs.includes(oid)).sort()).toEqual([...theirs].sort());
   });
 });
 
-describe('the steps', () => {
+describe('the line of first parents', () => {
   function child(oid: string, ...parents: readonly string[]): Commit {
     return { oid, time: '2026-11-20T10:00:00Z', author: '', message: '', parents };
   }
 
-  function stepsIn(commits: readonly Commit[], isCut = false): readonly string[] {
-    const names = (all: readonly Commit[]): string => all.map(({ oid }) => oid).join(' ');
-    return stepsAfter('followed', commits, isCut).map(({ commit: { oid }, brought }) => `${oid}: ${names(brought)}`);
-  }
-
-  it.each<[name: string, commits: readonly Commit[], steps: readonly string[]]>([
-    ['are the commits of a line', [child('b', 'a'), child('a', 'followed')], ['a: a', 'b: b']],
+  it.each<[name: string, commits: readonly Commit[], line: readonly string[]]>([
     [
-      'are first parents, each with what it brings',
+      'has no commits that a merge brings',
       [
         child('c', 'b', 's2'),
         child('b', 'a', 's1'),
@@ -700,48 +497,77 @@ describe('the steps', () => {
         child('a', 'followed'),
         child('s1', 'followed'),
       ],
-      ['a: a', 'b: b s1', 'c: c s2'],
+      ['c', 'b', 'a'],
     ],
     [
-      'begin where the followed commit comes in from the side',
+      'ends at the merge that brings the followed commit',
       [child('c', 'b'), child('b', 'own', 'followed'), child('own', 'older'), child('older')],
-      ['b: b own older', 'c: c'],
+      ['c', 'b'],
     ],
-  ])('%s', (_, commits, steps) => {
-    expect(stepsIn(commits)).toEqual(steps);
-  });
-
-  it('are known where older commits of a merged branch are cut off, and not where the first ones may be', () => {
-    const merge = [child('b', 'followed', 's9'), child('s9', 's8')];
-    expect(stepsIn(merge, true)).toEqual(['b: b s9']);
-    expect(stepsIn([child('c', 'b'), child('b', 'a')], true)).toEqual([]);
+    ['is empty if the first of them are cut off', [child('c', 'b'), child('b', 'a')], []],
+  ])('%s', (_, commits, line) => {
+    expect(firstParentLine(commits, 'followed').map(({ oid }) => oid)).toEqual(line);
   });
 });
 
-describe('many commits', () => {
-  it('are taken in groups, and nothing that one of them sets is lost', async () => {
+describe('an instance whose protection and retention are not known', () => {
+  const IDLE_MAX = 99;
+
+  async function removedAfter(idle: number, more: string): Promise<Core> {
     const core = await up();
-    core.source.commit({ [A]: servers('x', 2, RETAIN) });
-    for (let count = 0; count < 1_100; count += 1) core.source.commit({ 'README.md': `${count}` });
-    const last = core.source.commit({ [A]: null });
+    core.source.commit({ [A]: servers('x', 2, more) });
+    core.source.commit({ [A]: null });
+    for (let count = 0; count < idle; count += 1) core.source.commit({ 'README.md': `${count}` });
     await core.poll();
-    expect(core.current.get()?.commit).toBe(last);
+    await core.pass(60_000);
+    return core;
+  }
+
+  it('is not held if one of the 100 commits before the newest has all its servers', async () => {
+    const core = await removedAfter(IDLE_MAX, RETAIN);
     expect(core.calls('delete')).toEqual([]);
     expect(Object.keys(core.states())).toEqual(['other-1']);
   });
 
-  it('are held like a rewritten history where the first of them are not read, until that is accepted', async () => {
-    const core = await up();
-    const followed = core.current.get()?.commit;
-    core.source.commit({ [A]: servers('x', 2, PROTECTED) });
-    for (let count = 0; count < 10_000; count += 1) core.source.commit({});
-    const last = core.source.commit({ [A]: null });
+  it('is held beyond 100 commits, over later ones and a restart, whatever a trailer says, until a user approves', async () => {
+    const core = await removedAfter(IDLE_MAX + 1, RETAIN);
+    const digest = core.held('a')?.digest;
+    expect(core.held('a')?.reason).toContain('more than 100 commits came at once');
+    const again = await core.restart();
+    again.source.commit({ 'README.md': 'yes' }, { message: approving(9).message });
+    await again.poll();
+    await again.pass(60_000);
+    expect(again.calls('delete')).toEqual([]);
+    expect(again.held('a')?.digest).toBe(digest);
+    await again.approve(digest ?? '');
+    await again.pass(60_000);
+    expect(again.calls('delete')).toEqual(['x-1', 'x-2']);
+  });
+
+  it('stays protected beyond 100 commits if its active version is', async () => {
+    const core = new Core();
+    core.source.commit({ ...START, [A]: servers('x', 2, PROTECTED) });
     await core.poll();
-    expect(core.current.get()?.commit).toBe(followed);
-    expect(core.current.refused).toMatchObject({ commit: last, hold: { kind: 'history' } });
-    expect(core.current.refused?.reason).toContain('commits came at once');
+    core.source.commit({ [A]: null });
+    for (let count = 0; count <= IDLE_MAX + 1; count += 1) core.source.commit({ 'README.md': `${count}` });
+    await core.poll();
+    expect(core.current.get()?.problems.map(({ code }) => code)).toContain('protected_instance');
+    expect(core.held('a')).toBeUndefined();
+  });
+
+  it('is held after a rewritten history was accepted', async () => {
+    const core = await up();
+    const first = core.current.get()?.commit ?? '';
+    core.source.commit({ 'README.md': 'old' });
+    await core.poll();
+    core.source.reset(first);
+    const last = core.source.commit({ [A]: servers('x', 1) });
+    await core.poll();
     await core.operator.acceptHistory(core.order, last);
     await core.settle();
+    await core.pass(60_000);
     expect(core.current.get()?.commit).toBe(last);
+    expect(core.held('a')?.reason).toContain('does not come after the active version');
+    expect(core.calls('delete')).toEqual([]);
   });
 });

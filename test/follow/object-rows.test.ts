@@ -9,7 +9,7 @@ import { Core } from '../reconcile/core.ts';
 
 type Instances = Readonly<Record<string, string | null>>;
 
-const STRICT: Safety = { deletions: deletionFacts({ limit: 0 }), unprotected: new Set() };
+const STRICT: Safety = { deletions: deletionFacts({ limit: 0 }) };
 
 function desiredAfter(...commits: readonly Instances[]): DesiredState {
   const repository = stacksRepository();

@@ -134,7 +134,8 @@ describe('a replica whose copy lacks the followed commit, which the branch has n
       onTestFinished(() => follower.stop());
       await core.settle();
       expect(standby.current.get()?.commit).toBe(rewritten);
-      expect(standby.ledger.server('other-2')?.wanted).toBeNull();
+      expect(standby.current.get()?.owners.get('other-2')).toBe('stack-instance/other');
+      expect(standby.ledger.read('held', 'other')?.servers).toEqual(['other-2']);
     },
   );
 

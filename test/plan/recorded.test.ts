@@ -208,9 +208,9 @@ describe('compared with recorded servers', () => {
 
   it('a protected instance that is only recorded stays', () => {
     const rows = Object.fromEntries(
-      ['shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3'].map((name) => [name, { protected: true }]),
+      ['blog-db', 'blog-web-1'].map((name) => [name, { instance: 'old', protected: true }]),
     );
-    expect(planMerge(mergeOf({ rows, texts: { [SHOP_FILE]: null } }))).toMatchObject({
+    expect(planMerge(mergeOf({ rows, texts: { [BLOG_FILE]: null } }))).toMatchObject({
       changes: [],
       problems: [{ code: 'protected_instance' }],
     });

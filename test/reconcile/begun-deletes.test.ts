@@ -144,11 +144,12 @@ describe('a delete that has begun', () => {
   it.each([
     { number: 2, held: [], words: 'counts no more' },
     { number: 1, held: ['b'], words: 'counts all the same, as more would go,' },
-  ])('$words where a trailer for $number comes with a commit that wants its server again', async ({ number, held }) => {
+  ])('$words where a trailer for $number comes before it is wanted again', async ({ number, held }) => {
     const core = await up();
     slowDeletes(core);
     await commit(core, stack('a', 1));
     core.source.commit({ 'README.md': 'x' }, { message: `Fewer\n\nTreeline-Approve-Deletes: ${number}\n` });
+    await core.poll();
     await commit(core, stack('a', 3));
     await commit(core, stack('b', 1));
     expect(core.operator.held().map(({ instance }) => instance)).toEqual(held);

@@ -126,6 +126,8 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     await accept(scene);
     const { core, rewritten } = scene;
     expect(core.reader.commit()).toBe(rewritten);
+    expect(core.calls('delete')).toEqual([]);
+    await core.approve(core.held('shop')?.digest ?? '');
     expect(core.operator.held()).toEqual([]);
     expect(core.ledger.list('approval').size).toBe(0);
     expect(core.calls('delete')).toEqual(['shop-s-3']);

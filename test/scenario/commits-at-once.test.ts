@@ -1,13 +1,10 @@
 // Commits that come at once, with real git: pushed together, and pushed while the controller is down. Each test ends like the
 // commits one by one; test/follow/commits-at-once.test.ts has many more.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type NewCommit, runGit } from '../support/git-repository.ts';
+import type { NewCommit } from '../support/git-repository.ts';
 import { effectsIn, existing, runController } from '../support/running-controller.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { headOf, pushAtOnce, restart, type Scene, SHOP_FILES, untilHeld, untilStatus, upAndDone } from './scene.ts';
-import { instanceText, OFFICE, SHOP, TEMPLATE, templateText } from './stacks.ts';
+import { instanceText, OFFICE, SHOP } from './stacks.ts';
 
 const RETAIN = 'deletion: retain\n';
 
@@ -78,36 +75,3 @@ describe.each([
     expect(effectsIn(scene.site)).toEqual(effects);
   });
 });
-
-it('one protects and pushes, another scales in by the template and pulls without a conflict: no server goes', async () => {
-  const scene = await upAndDone(SHOP_FILES);
-  const shopServers = (): readonly string[] =>
-    Object.keys(existing(scene.site)).filter((name) => name.startsWith('shop'));
-  const servers = shopServers();
-  await scene.running.stop();
-  const [alice, bob] = [await cloned(scene), await cloned(scene)];
-  await commitIn(alice, SHOP, instanceText('shop', 4, 'protected: true\n'));
-  await runGit(['-C', alice, 'push', '-q']);
-  await commitIn(bob, TEMPLATE, templateText().replace('"<<count>>"', '"3"'));
-  await runGit(['-C', bob, 'pull', '-q', '--no-rebase', '--no-edit']);
-  await runGit(['-C', bob, 'push', '-q']);
-  scene.running = await runController(scene.site, scene.settings);
-  expect(await untilHeld(scene, 'deletes')).toMatchObject({
-    instance: 'shop',
-    resources: ['shop-web-4'],
-    reason: expect.stringContaining('which comes with a merge'),
-  });
-  await scene.running.untilDone(await headOf(scene.site));
-  expect(shopServers()).toEqual(servers);
-});
-
-async function cloned({ site }: Scene): Promise<string> {
-  const path = join(temporaryDirectory(), 'clone');
-  await runGit(['clone', '-q', '-b', 'main', site.repository.path, path]);
-  return path;
-}
-
-async function commitIn(clone: string, file: string, text: string): Promise<void> {
-  writeFileSync(join(clone, file), text);
-  await runGit(['-C', clone, 'commit', '-qam', `Change ${file}`]);
-}

@@ -10,7 +10,7 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
   core.source.commit(shopFiles({ web: 'name: web, size: small', db: 'name: db' }));
   await core.poll();
   const up = core.operator.recorded();
-  expect(up).toMatchObject({ commit: core.reader.commit(), held: [], lifted: [] });
+  expect(up).toMatchObject({ commit: core.reader.commit(), held: [] });
   expect(up.servers.map(({ name }) => name)).toEqual(['db', 'web']);
   const web = up.servers[1];
   expect(web).toMatchObject({

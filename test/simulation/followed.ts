@@ -18,21 +18,12 @@ export interface FollowedCommit {
   readonly invalid: ReadonlySet<string>;
 }
 
-/** A commit, and what the controller says of instances at it. */
-interface TakenCommit {
-  readonly commit: string;
-  readonly invalid: Iterable<string>;
-  readonly held: Iterable<string>;
-}
-
 export class Followed {
   readonly #facts: Facts;
   readonly #onNew: () => void;
   /** Some instance has retained its servers. */
   everRetained = false;
   readonly #commits: FollowedCommit[] = [];
-  /** Commits that were taken on the way to the one that comes into force next. */
-  readonly #passed = new Map<string, FollowedCommit>();
   /** The one in force before the last. */
   #before: FollowedCommit | undefined;
   #desired: unknown;
@@ -43,54 +34,31 @@ export class Followed {
     this.#onNew = onNew;
   }
 
-  /** Notes what the controller made of a commit that came together with later ones. */
-  pass(taken: TakenCommit): void {
-    this.#passed.delete(taken.commit);
-    this.#passed.set(taken.commit, this.#entryOf(taken));
-  }
-
-  #entryOf({ commit, invalid, held }: TakenCommit): FollowedCommit {
-    const { git, scheduler } = this.#facts;
-    const names = { held: new Set(held), invalid: new Set(invalid) };
-    const staying = names.invalid.union(names.held);
-    return { commit, files: git.at(commit).files, since: scheduler.now, staying, ...names };
-  }
-
   /** Notes the desired state in force, if it is another one. */
   note(): void {
     const desired = this.#facts.shown?.current.get();
     if (desired === undefined || desired === this.#desired) return;
     this.#desired = desired;
     this.#before = this.last;
-    const passed = [...this.#passed.values()].filter(({ commit }) => this.#isOnTheWay(commit, desired.commit));
-    this.#passed.clear();
-    const entry = this.#entryOf({ commit: desired.commit, invalid: desired.invalid, held: [...desired.held.keys()] });
-    this.#commits.push(...passed, entry);
-    const { files, staying } = entry;
+    const { git, scheduler } = this.#facts;
+    const names = { held: new Set(desired.held.keys()), invalid: new Set(desired.invalid) };
+    const staying = names.invalid.union(names.held);
+    const { files } = git.at(desired.commit);
+    this.#commits.push({ commit: desired.commit, files, since: scheduler.now, staying, ...names });
     const words = [...staying].length === 0 ? '' : `; stay as they were: ${[...staying].join(', ')}`;
     this.#facts.tell('controller', () => `follows ${desired.commit}${words}`);
-    for (const one of [...passed, { files }])
-      this.everRetained ||= INSTANCES.some((instance) => validShape(one.files, instance)?.retain);
+    this.everRetained ||= git
+      .firstParents(desired.commit)
+      .some((one) => INSTANCES.some((instance) => validShape(one.files, instance)?.retain));
     for (const name of this.#facts.asked.retained) {
       if (desired.owners.has(name)) this.#facts.asked.retained.delete(name);
     }
     this.#onNew();
   }
 
-  /** Whether a commit is one of the branch itself between the two, and none that a merge brings, whatever the controller says. */
-  #isOnTheWay(commit: string, to: string): boolean {
-    const { git } = this.#facts;
-    const from = this.#before?.commit;
-    const isContinued = from !== undefined && git.isAncestor(from, to);
-    // Another replica may take the one in force on its way to the next.
-    if (commit === to || commit === from || (isContinued && !git.isAncestor(from, commit))) return false;
-    return git.firstParents(to).some(({ oid }) => oid === commit);
-  }
-
   /** The store is lost: nobody knows any more what was in force. */
   forget(): void {
     this.#before = undefined;
-    this.#passed.clear();
     this.#commits.length = 0;
   }
 
@@ -103,7 +71,7 @@ export class Followed {
     return this.#before;
   }
 
-  /** Oldest first, also those that came together with later ones and were never in force by themselves. */
+  /** Oldest first. */
   get all(): readonly FollowedCommit[] {
     return this.#commits;
   }

@@ -190,37 +190,35 @@ interface Removed {
 }
 
 function whyKept({ git }: Facts, { from, receiver, owner, resource }: Removed): Violation | undefined {
-  const before = validShape(from.files, owner);
+  const active = validShape(from.files, owner);
+  const before = active && lastWhole(git, { from, receiver, owner }, active);
   const after = validShape(receiver.files, owner);
   const words = `${resource} of ${owner}: in force at ${from.commit}, taken away by ${receiver.commit}`;
-  const isRetained = after === undefined ? before?.retain === true : after.retain;
-  if (isRetained && before?.protected !== true) return { promise: 'no retained server is deleted', facts: words };
-  if (before?.protected !== true) return undefined;
-  return isLifted(git, { from, receiver, owner }, before)
-    ? undefined
-    : { promise: 'no protected server is deleted', facts: words };
+  if (before?.protected === true) return { promise: 'no protected server is deleted', facts: words };
+  const isRetained = before?.retain === true || after?.retain === true;
+  return isRetained ? { promise: 'no retained server is deleted', facts: words } : undefined;
 }
 
 /**
- * Only a commit of the branch itself, before the one that takes away, lifts the protection: by a version that is
- * unprotected and still makes every server.
+ * Returns the version of an instance that decides whether it may lose servers: of the newest commit of the branch itself, before
+ * the one that takes them away, that still makes all of them; else the one in force.
  */
-function isLifted(
+function lastWhole(
   git: SimulatedGit,
   { from, receiver, owner, since = [] }: Omit<Removed, 'resource'> & { readonly since?: readonly FollowedCommit[] },
-  before: Shape,
-): boolean {
+  active: Shape,
+): Shape {
   const isAfter = (commit: string, one: FollowedCommit): boolean =>
     commit !== one.commit && git.isAncestor(one.commit, commit);
   // Where the history was rewritten, what came after a commit that was followed since counts too.
   const isBetween = (commit: string): boolean =>
     commit !== receiver.commit && [from, ...since].some((one) => isAfter(commit, one));
-  const line = git.firstParents(receiver.commit).filter(({ oid }) => isBetween(oid));
-  return line.some(({ files }) => {
-    const shape = validShape(files, owner);
+  for (const { oid, files } of git.firstParents(receiver.commit)) {
+    const shape = isBetween(oid) ? validShape(files, owner) : undefined;
     const servers = shape === undefined ? [] : serversOf(shape);
-    return shape !== undefined && !shape.protected && serversOf(before).every((name) => servers.includes(name));
-  });
+    if (shape !== undefined && serversOf(active).every((name) => servers.includes(name))) return shape;
+  }
+  return active;
 }
 
 /** Returns what the commit that came into force last gives up of a protected instance, or undefined. */
@@ -236,7 +234,7 @@ export function givesUpProtected({ git }: Facts, followed: Followed): string | u
     const since = followed.all.slice(followed.all.indexOf(from) + 1, -1);
     const left = serversOf(before).filter((server) => since.every((commit) => ownerIn(commit, server) === undefined));
     const lost = left.filter((server) => isGivenUp(receiver, owner, server));
-    if (isGone && lost.length > 0 && !isLifted(git, { from, receiver, owner, since }, before)) {
+    if (isGone && lost.length > 0 && lastWhole(git, { from, receiver, owner, since }, before).protected) {
       return `${lost.join(', ')} of ${owner}: in force at ${from.commit}, given up by ${receiver.commit}`;
     }
   }

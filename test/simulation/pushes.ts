@@ -62,21 +62,15 @@ export class Pushes {
   }
 
   /** A commit may say how many deletes are all right; whatever goes with it is approved, if it is no more than that. */
-  followed({ all, last, before }: Followed): void {
-    const { shown, git, approved, calls } = this.#world;
+  followed({ last, before }: Followed): void {
+    const { shown, git, approved } = this.#world;
     if (last === undefined || shown === undefined) return;
-    let old: ReadonlySet<string> = before === undefined ? new Set() : git.historyOf(before.commit);
-    let most = 0;
-    // A later one of those that are followed at once may want again what an earlier one has approved.
-    for (const step of before === undefined ? all : all.slice(all.indexOf(before) + 1)) {
-      const history = git.historyOf(step.commit);
-      const messages = [...history].filter((one) => !old.has(one)).map((one) => git.at(one).message);
-      const counts = messages.flatMap((text) => Number(/^Treeline-Approve-Deletes: (\d+)$/m.exec(text)?.[1] ?? 0));
-      const count = Math.max(0, ...counts);
-      if (count > 0) calls.deletes.approve(step, count);
-      most = Math.max(most, count);
-      old = old.union(history);
-    }
+    const old: ReadonlySet<string> = before === undefined ? new Set() : git.historyOf(before.commit);
+    const messages = [...git.historyOf(last.commit)].filter((one) => !old.has(one)).map((one) => git.at(one).message);
+    const most = Math.max(
+      0,
+      ...messages.map((text) => Number(/^Treeline-Approve-Deletes: (\d+)$/m.exec(text)?.[1] ?? 0)),
+    );
     if (most === 0) return;
     for (const [name, row] of shown.ledger.list('server')) {
       if (row.wanted === null || row.replacing) approved.add(name);

@@ -246,9 +246,7 @@ export function logOf(world: World): Logger {
     error: listen,
     warn: listen,
     info: ignore,
-    debug: (facts: Parameters<World['followed']['pass']>[0], message: string) => {
-      if (message === 'commit taken on the way') world.followed.pass(facts);
-    },
+    debug: ignore,
     trace: ignore,
     fatal: listen,
     child: () => log,

@@ -9,7 +9,6 @@ import { FOREIGN_URL, PARTIAL_DIRECTORY } from './simulated-git.ts';
 import type { SiteServer } from './simulated-site.ts';
 import { GLOBAL, LAB, PLAIN, pathOf, SMALL, TEMPLATE } from './stacks.ts';
 import { anInstance, changeOf, handOver, INSTANCES, SITES, scaleIn, set, unreadName } from './themes/theme.ts';
-import { BUDGET } from './watch-deletes.ts';
 import { World } from './world.ts';
 
 const MINUTE_MS = 60_000;
@@ -50,20 +49,13 @@ export interface Played {
   /** Servers that were there before the history began, and those that are there at its end. */
   readonly first: readonly Found[];
   readonly last: readonly Found[];
-  /**
-   * The names of all servers that a site was asked to make, but those of which nothing is recorded at the end: a restored backup did
-   * not know them, so that they are a stranger's until a person adopts them.
-   */
-  readonly made: ReadonlySet<string>;
-  /** By server that the delete budget alone has held, the names of all that it held when it began to. */
-  readonly heldWith: HeldWith;
+  /** The names of the servers whose deletes have waited for an approval. */
+  readonly held: ReadonlySet<string>;
   /** The names of all servers of which a site was asked a delete: one that is still there has the site to thank, which did not delete it. */
   readonly condemned: ReadonlySet<string>;
   /** When the whole directory of the store was lost, in simulated time. */
   readonly lostAt: readonly number[];
 }
-
-type HeldWith = ReadonlyMap<string, ReadonlySet<string>>;
 
 interface PlayedOnce extends Played {
   readonly broken: string | undefined;
@@ -93,22 +85,14 @@ export function differencesOf(reference: Played, played: Played): readonly strin
   const [last, stayed] = [identitiesIn(played.last), identitiesIn(reference.last)];
   const isLost = (server: Found): boolean =>
     stayed.has(identityOf(server)) && !last.has(identityOf(server)) && !reference.condemned.has(server.name);
-  const lost = reference.first.filter((server) => isLost(server) && !isHeldForUnmade(server, reference, played));
+  // One by one, a commit in between is held for what a later one takes back or corrects. Each way watches its own holds.
+  const lost = reference.first.filter((server) => isLost(server) && !reference.held.has(server.name));
   const known = doublesOf(reference);
   const twice = doublesOf(played).filter((name) => !known.includes(name));
   return [
     ...(lost.length > 0 ? [`deleted or replaced ${lost.map(identityOf).join(', ')}`] : []),
     ...(twice.length > 0 ? [`made twice: ${twice.join(', ')}`] : []),
   ];
-}
-
-/**
- * Returns true if the delete budget alone keeps a server one by one, and leaves it no more once those are not counted which only
- * that way has made: docs/decisions/0013-commits-that-come-at-once.md. The budget itself is watched in each way.
- */
-function isHeldForUnmade({ name }: Found, { heldWith }: Played, { made }: Played): boolean {
-  const counted = heldWith.get(name)?.intersection(made);
-  return counted !== undefined && counted.size <= BUDGET;
 }
 
 interface Playing {
@@ -126,7 +110,7 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
   world.tell('people', () => `play the history ${way}`);
   const drawn = { first: firstEdits(chance), steps: stepsOf(new Chance(seed ^ 0x7c3)) };
   const { first: edits, steps } = history ?? drawn;
-  let heldWith: HeldWith = new Map();
+  let held: ReadonlySet<string> = new Set();
   try {
     act(world, { kind: 'commit', edits });
     act(world, { kind: 'start' });
@@ -142,10 +126,12 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
       else act(world, step);
       await world.settleTurn();
       if (isAllowing(step) || isRequest(step)) await world.run(world.scheduler.now + ANSWERED_MS);
+      // A trailer also approves the deletes of later commits that arrive with it.
+      if (hasTrailer(step)) await rest(world);
       // What was suspended since the backup is not suspended any more where that is restored.
       if (way === 'with other lives' && (step.kind === 'suspend' || chance.is(0.5))) act(world, { kind: 'back up' });
       await pause(world, way, chance);
-      heldWith = heldByBudget(world, heldWith);
+      held = held.union(heldIn(world));
       condemnUnknown(world);
     }
     for (const { options } of world.sites) world.setSite(options.name, 'well');
@@ -153,10 +139,10 @@ async function play(seed: number, { way, history, isTold }: Playing): Promise<Pl
     world.controller.start();
     await rest(world);
     await rest(world);
-    heldWith = heldByBudget(world, heldWith);
+    held = held.union(heldIn(world));
     const { violation } = world;
     return {
-      ...{ first, last: serversIn(world), made: ownIn(world), heldWith },
+      ...{ first, last: serversIn(world), held },
       ...{ condemned: world.calls.condemned, lostAt: world.controller.lostAt },
       broken: violation === undefined ? undefined : `${violation.promise}: ${violation.facts}`,
       story: world.story?.lines ?? [],
@@ -276,11 +262,6 @@ export interface Found extends Pick<SiteServer, 'name' | 'maker' | 'builtAt'> {
   readonly site: string;
 }
 
-function ownIn(world: World): ReadonlySet<string> {
-  const unknown = serversIn(world).filter(({ name }) => world.core?.ledger.server(name) === undefined);
-  return world.calls.made.difference(new Set(unknown.map(({ name }) => name)));
-}
-
 function serversIn(world: World): readonly Found[] {
   return world.sites.flatMap((site) =>
     [...site.servers].map(({ name, maker, builtAt }) => ({ name, maker, builtAt, site: site.options.name })),
@@ -295,11 +276,9 @@ function identityOf({ site, name, builtAt }: Found): string {
   return `${name} at ${site} since ${builtAt}`;
 }
 
-/** Returns the servers that the delete budget alone has held, now or before, each with all that it held when it began to hold this one. */
-function heldByBudget(world: World, before: HeldWith): HeldWith {
-  const rows = [...(world.core?.ledger.list('held').values() ?? [])].filter(({ isHandOver }) => isHandOver !== true);
-  const held = new Set(rows.flatMap(({ servers }) => servers));
-  return new Map([...[...held].map((name) => [name, held] as const), ...before]);
+/** Returns the names of the servers whose deletes wait for an approval. */
+function heldIn(world: World): ReadonlySet<string> {
+  return new Set([...(world.core?.ledger.list('held').values() ?? [])].flatMap(({ servers }) => servers));
 }
 
 /** Notes the servers that are to go and do not, only because a site cannot tell how their last action ended. */

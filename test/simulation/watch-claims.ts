@@ -213,34 +213,10 @@ function watchKnown(facts: Facts, { all }: Followed): void {
   if (before === undefined || last === undefined || mayHaveNewReceiver(last.files, before.files)) return;
   // The rows do not tell what was wrong in a commit that is not in the copy any more.
   if (!facts.isHere(before.commit)) return;
-  for (const [instance, { isHandOver, reason, removals }] of facts.shown?.current.get()?.held ?? []) {
-    if (isHandOver !== true || before.held.has(instance)) continue;
-    const servers = new Set(removals.map(({ server }) => server));
-    const { git } = facts;
-    // What a merge brings counts also where the merge itself is not followed.
-    const to = git.isAncestor(last.commit, git.head) ? git.head : last.commit;
-    if (reason.includes('with a merge') && isKeptAside(git, { from: before.commit, to }, servers)) continue;
+  for (const [instance, { isHandOver, reason }] of facts.shown?.current.get()?.held ?? []) {
+    if (isHandOver !== true || !reason.includes('may be what takes them over') || before.held.has(instance)) continue;
     facts.fail('what was wrong before holds nothing', `${instance} is held at ${last.commit}: ${reason}`);
   }
-}
-
-/** Whether a commit that a merge brings from elsewhere, between two of the branch, protects or retains one of these servers. */
-function isKeptAside(
-  git: Facts['git'],
-  { from, to }: Readonly<Record<'from' | 'to', string>>,
-  servers: ReadonlySet<string>,
-): boolean {
-  const known = git.historyOf(from);
-  const line = git.firstParents(to).filter(({ oid }) => git.isAncestor(from, oid));
-  const own = new Set(line.map(({ oid }) => oid));
-  const aside = [...git.historyOf(to)].filter((oid) => !known.has(oid) && !own.has(oid));
-  return aside.some((oid) =>
-    INSTANCES.some((instance) => {
-      const shape = fileStateOf(git.at(oid).files, instance);
-      const isKept = typeof shape !== 'string' && (shape.protected || shape.retain);
-      return isKept && serversOf(shape).some((server) => servers.has(server));
-    }),
-  );
 }
 
 function watchClientcert(facts: Facts, node: string): void {

@@ -3,8 +3,8 @@ import type { Answer } from '../../src/model/call-result.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Call } from '../../src/providers/provider.ts';
 import type { Facts } from './facts.ts';
-import type { Followed, FollowedCommit } from './followed.ts';
-import { ownerIn, whyNotDeleted } from './judge-delete.ts';
+import type { Followed } from './followed.ts';
+import { whyNotDeleted } from './judge-delete.ts';
 import type { CreateWatch } from './watch-creates.ts';
 
 const HOUR_MS = 3_600_000;
@@ -118,23 +118,6 @@ export class DeleteWatch {
       'no more unapproved deletes in any hour than the budget',
       `${counted.length} of ${BUDGET}: ${names}`,
     );
-  }
-
-  /**
-   * Notes what the trailer of a commit approves and a later one, followed at once, wants again: deletes that run. The
-   * controller says which it has approved; one that the commit itself wants, or more than the number, are none.
-   */
-  approve(commit: FollowedCommit, count: number): void {
-    const rows = this.#facts.shown?.ledger.list('server') ?? [];
-    const again = [...rows].flatMap(([name, { wanted, action, incarnation }]) => {
-      const isClaimed = wanted !== null && action?.operation === 'delete' && action.isApproved === true;
-      const building = `${name}/${incarnation}`;
-      const isKnown = this.#facts.approved.has(name) || this.approvedDeletes.has(building);
-      return isClaimed && !isKnown && ownerIn(commit, name) === undefined ? [building] : [];
-    });
-    if (again.length > count) return;
-    for (const building of again) this.approvedDeletes.add(building);
-    this.#removals = this.#removals.filter(({ building = '' }) => !again.includes(building));
   }
 
   /** Notes how a call has ended. */

@@ -2,7 +2,6 @@
 
 import { quote } from '../../base/wording.ts';
 import type { HeldBefore } from '../../desired/deletions.ts';
-import { instanceAddress } from '../../model/address.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import type { Plan } from '../../plan/plan.ts';
@@ -13,7 +12,6 @@ import { withRecorded } from '../../plan/recorded-facts.ts';
 import type { LocalRepository } from '../../repository/local-repository.ts';
 import type { HeldItem, RecordedState } from '../../service/answers.ts';
 import { CommandFailure } from '../command-failure.ts';
-import { tellLifts } from './lifted-protection.ts';
 import { type ReadMerge, readMerge, readStep } from './read-merge.ts';
 
 /** The recorded facts, and the limit of deletes. */
@@ -30,8 +28,7 @@ export async function planOnRecorded(
   { head, ...order }: RecordedOrder & { readonly head: string },
 ): Promise<Plan> {
   const { recorded, budget } = order;
-  const merge = onRecorded(await readMerge(repository, { base: recorded.commit, head, budget }), order);
-  return await tellLifts(repository, merge, planMerge(merge));
+  return planMerge(onRecorded(await readMerge(repository, { base: recorded.commit, head, budget }), order));
 }
 
 /** Returns the effect of an approval. Throws CommandFailure where nothing is held under the digest. */
@@ -60,19 +57,18 @@ function onRecorded(
   { recorded, problems: newest, budget }: RecordedOrder,
   approval?: string,
 ): Merge {
-  const { servers, held, lifted, commit, isBehind = false } = recorded;
+  const { servers, held, commit, isBehind = false } = recorded;
   if (merge.before === undefined) return merge;
   const problemsBefore = newest.commit === commit ? newest.problems : merge.problemsBefore;
-  const unprotected = new Set([...(merge.safety?.unprotected ?? []), ...lifted.map(instanceAddress)]);
-  const { guarded } = merge.safety?.deletions ?? {};
-  const limits = { servers, heldBefore: heldDeletes(held), approval, budget, unprotected, guarded };
+  const losses = merge.safety?.losses === undefined ? {} : { losses: merge.safety.losses };
+  const limits = { servers, heldBefore: heldDeletes(held), approval, budget };
   const before = withRecorded(merge.before, servers, problemsBefore);
   return {
     ...merge,
     before,
     ...(problemsBefore === undefined ? {} : { problemsBefore }),
     recorded: servers,
-    safety: safetyOfRecorded({ ...limits, approvedCount: isBehind ? 0 : approvedCount }),
+    safety: { ...losses, ...safetyOfRecorded({ ...limits, approvedCount: isBehind ? 0 : approvedCount }) },
   };
 }
 

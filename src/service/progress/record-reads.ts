@@ -2,13 +2,12 @@
 // operations.
 
 import { systemClock } from '../../base/clock.ts';
-import { liftsIn } from '../../desired/deletions.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
-import { nameAt } from '../../model/address.ts';
+import { instanceAddress } from '../../model/address.ts';
 import type { EventRange, InstanceEvent, ListedEvent, ListedPage, ListedRange } from '../../model/instance-event.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
-import type { NotificationRow, ServerRow } from '../../model/rows.ts';
+import type { LossPolicy, NotificationRow, ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type {
   Delivered,
@@ -159,12 +158,12 @@ function listServers(
   const servers: RecordedServer[] = [];
   for (const name of [...rows.list('server').keys()].sort(compareNames)) {
     const row = scope.seesServer(name) ? rows.server(name) : undefined;
-    if (row !== undefined) servers.push(recordedServer(name, row, instances));
+    if (row === undefined) continue;
+    const loss = row.wanted === null ? undefined : rows.list('pinned').get(instanceAddress(row.instance))?.loss;
+    servers.push({ ...recordedServer(name, row, instances), ...(loss && policyIn(loss)) });
   }
-  const all = [...liftsIn(rows.list('held'))].map(nameAt);
-  const lifted = all.filter((name) => scope.seesInstance(name)).sort(compareNames);
   const isBehind = rows.list('head').get('head')?.isBehind === true;
-  return { commit: desired.commit, held, ...(isBehind ? { isBehind } : {}), lifted, servers };
+  return { commit: desired.commit, held, ...(isBehind ? { isBehind } : {}), servers };
 }
 
 function listNotifications(rows: readonly (readonly [id: string, row: NotificationRow])[]): {
@@ -179,6 +178,10 @@ function listNotifications(rows: readonly (readonly [id: string, row: Notificati
     notifications.push({ id: found.id, subscriber: target, ...row });
   }
   return { notifications };
+}
+
+function policyIn({ protected: isProtected, deletion }: LossPolicy): Pick<RecordedServer, 'protected' | 'deletion'> {
+  return { protected: isProtected, deletion };
 }
 
 function recordedServer(name: string, row: ServerRow, held: ReadonlySet<string>): RecordedServer {

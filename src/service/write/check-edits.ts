@@ -6,7 +6,6 @@ import { FILE_BYTES_MAX } from '../../catalog/decode-text.ts';
 import { entryOfDocument } from '../../catalog/parse-entry.ts';
 import { type Before, derive, type FollowedDerivation } from '../../derive.ts';
 import type { Safety } from '../../desired/admit.ts';
-import { liftsIn } from '../../desired/deletions.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import type { Unit } from '../../desired/unit.ts';
 import { splitAddress } from '../../model/address.ts';
@@ -46,7 +45,6 @@ function safetyAt({ held, owners }: DesiredState): Safety {
   const removals = [...held.values()].flatMap((one) => one.removals);
   const incarnations = new Map(removals.map(({ server, incarnation }) => [server, incarnation]));
   return {
-    unprotected: liftsIn(held),
     deletions: {
       limit: Number.POSITIVE_INFINITY,
       recent: 0,

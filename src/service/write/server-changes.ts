@@ -80,7 +80,8 @@ function describeEffect(name: string, { old, now, after }: Owners): Effect | und
 
 /** As the active version says, and the one that comes where there is one. */
 function isRetained({ policy, instance }: WantedServer, after: DesiredState): boolean {
-  return policy.deletion === 'retain' || isRetaining(after.units.get(instanceAddress(instance)));
+  const key = instanceAddress(instance);
+  return (after.losses.get(key) ?? policy).deletion === 'retain' || isRetaining(after.units.get(key));
 }
 
 /** Which outputs a value takes is part of the record; the outputs themselves do not change. */

@@ -1,7 +1,6 @@
 // Plans merges of real commits, in the way of `treeline plan`, without a process.
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { tellLifts } from '../../../src/cli/plan/lifted-protection.ts';
 import { type MergeOrder, readMerge } from '../../../src/cli/plan/read-merge.ts';
 import type { Plan } from '../../../src/plan/plan.ts';
 import { planMerge } from '../../../src/plan/plan-merge.ts';
@@ -18,6 +17,5 @@ export function emptyRepository(options: { readonly bare?: boolean } = {}): Prom
 export async function planAt(path: string, order: Partial<MergeOrder> = {}): Promise<Plan> {
   const repository = await openLocalRepository(path);
   onTestFinished(() => repository.close());
-  const merge = await readMerge(repository, { base: 'main', head: 'branch', budget: 100, ...order });
-  return await tellLifts(repository, merge, planMerge(merge));
+  return planMerge(await readMerge(repository, { base: 'main', head: 'branch', budget: 100, ...order }));
 }
