@@ -4,7 +4,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { momentOf } from '../base/wording.ts';
 import { fitsProxy } from '../machine/responsibility.ts';
 import type { Answer } from '../model/call-result.ts';
@@ -15,7 +14,6 @@ import type { PulledProvider } from '../providers/provider.ts';
 import type { ProxiedEntry } from '../providers/provider-registry.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
 import { stopping } from '../reconcile/passes/claimed-passes.ts';
-import { unknownActionSign } from '../reconcile/passes/earlier-controller.ts';
 import type { OfferedCall, Reconciler } from '../reconcile/reconciler.ts';
 import { digestOf, ProxyReports } from './proxy-reports.ts';
 
@@ -69,7 +67,6 @@ export class ProxyWork {
   readonly #options: ProxyWorkOptions;
   readonly #provider: PulledProvider;
   readonly #reports: ProxyReports;
-  readonly #logOnceAMinute: LogOnceAMinute;
   /** By server. */
   readonly #claims = new Map<string, CurrentClaim>();
   /** When the proxy of the last call of each server was last heard of. */
@@ -80,7 +77,6 @@ export class ProxyWork {
     this.#options = options;
     this.#provider = options.entry.provider;
     this.#reports = new ProxyReports(options.clock);
-    this.#logOnceAMinute = logOnceAMinute(options.clock);
     options.reconciler.watchCalls({
       ended: (server, isAnswered) => this.#ended(server, isAnswered),
       concluded: (server) => this.#reports.passed(server),
@@ -171,7 +167,6 @@ export class ProxyWork {
     const claim = this.#findClaim(server, id);
     const isHeld = claim?.client === client && isSameDigest(claim.lease, digestOf(lease));
     if (isHeld) this.#hear(server, id);
-    else this.#recordUnknown(id);
     return isHeld;
   }
 
@@ -267,18 +262,6 @@ export class ProxyWork {
 
   #hear(server: string, id: string): void {
     this.#heard.set(server, { id, time: momentOf(this.#options.clock.now()) });
-  }
-
-  /** Records that a proxy says it holds an action which is not held here, where that shows an earlier controller. */
-  #recordUnknown(id: string): void {
-    const { reconciler, ledger, log } = this.#options;
-    const signs = unknownActionSign(id, PROXIED, reconciler.earlierSources);
-    if (signs.length === 0) return;
-    ledger.commit(signs).catch((error) => {
-      const repeats = this.#logOnceAMinute(error);
-      const text = 'an action of an earlier controller could not be noted';
-      if (repeats) log.error({ err: error, action: id, ...repeats }, text);
-    });
   }
 }
 

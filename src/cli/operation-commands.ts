@@ -13,6 +13,7 @@ import { spanMs } from './time-span.ts';
 
 type Showing = ServerOptions & { readonly format: Format };
 type Asking = ServerOptions & { readonly reason?: string };
+type Resumption = { readonly recovery?: string; readonly force?: true };
 type Aiming = Asking & { readonly resource?: string; readonly provider?: string; readonly all?: true };
 
 const WHOLE = 'an instance, --all';
@@ -42,11 +43,14 @@ export function addOperationCommands(program: Command): void {
     .action((instance: string | undefined, { until, ...options }: Aiming & { readonly until?: string }) =>
       sendOperation(options, 'suspend', { ...wholeOf(instance, options), until }),
     );
-  asking(program, 'resume [instance]', 'end the suspension of an instance, or the one of all')
+  asking(program, 'resume [instance]', 'end the suspension of an instance, the one of all, or a recovery')
     .option('--all', 'the suspension of every instance')
-    .action((instance: string | undefined, options: Aiming) =>
-      sendOperation(options, 'resume', wholeOf(instance, options)),
-    );
+    .option('--recovery <id>', 'the recovery with that id')
+    .option('--force', 'end a recovery although an action may still run that is not recorded')
+    .action((instance: string | undefined, { recovery, force, ...options }: Aiming & Resumption) => {
+      const isOfRecovery = recovery !== undefined && instance === undefined && options.all === undefined;
+      return sendOperation(options, 'resume', isOfRecovery ? { recovery, force } : wholeOf(instance, options));
+    });
   addAcknowledge(program);
   aiming(
     program,

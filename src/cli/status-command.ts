@@ -1,7 +1,7 @@
 // `treeline status`: prints the status of the stacks and the commit that is followed.
 import { type Command, Option } from 'commander';
 import { visible } from '../base/wording.ts';
-import type { AttentionItem, Overview, Why } from '../service/answers.ts';
+import type { AttentionItem, FoundRecovery, Overview, Why } from '../service/answers.ts';
 import type { InstanceView } from '../service/read/instance-views.ts';
 import { CommandFailure } from './command-failure.ts';
 import { waitUntilDelivered } from './delivered-command.ts';
@@ -16,6 +16,7 @@ import {
   printAs,
   visibleLine,
 } from './output.ts';
+import { formatRecovery } from './recovery-text.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
 import { findCommit } from './short-ids.ts';
 import { waitUntilSettled } from './wait-until-settled.ts';
@@ -125,13 +126,18 @@ async function readAll(options: Options): Promise<Shown> {
   const overview = (await getFrom(options, '/operations/status')) as Overview;
   const { counts, attention, attentionLeftOut = 0 } = overview;
   const instances = overview.instances.filter(({ status }) => options.problems === undefined || status !== 'Done');
+  const isRecovering = attention.some(({ kind }) => kind === 'recovery');
+  const { recovery } = isRecovering ? ((await getFrom(options, '/operations/recovery')) as FoundRecovery) : NONE;
   const lines = [
     ...formatAttention(attention, attentionLeftOut),
+    ...(recovery === null ? [] : formatRecovery(recovery)),
     ...[...instances.map(formatInstance), ...formatCounts(counts), ...formatCommit(overview)],
     ...(await pageLines(options)),
   ];
-  return { value: { ...overview, instances }, text: lines.join('\n'), attention };
+  return { value: { ...overview, ...(recovery && { recovery }), instances }, text: lines.join('\n'), attention };
 }
+
+const NONE: FoundRecovery = { recovery: null };
 
 /** Returns where the page is, and how to see it without a certificate. */
 async function pageLines(options: Options): Promise<readonly string[]> {

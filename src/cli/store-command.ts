@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { countOf, whyUnusable } from '../base/wording.ts';
 import { HEAD } from '../follow/object-rows.ts';
-import { renewIncarnations, restoredAt } from '../follow/renew-incarnations.ts';
+import { recoverRows } from '../follow/recover-rows.ts';
+import { longestActionMs } from '../machine/recovery.ts';
 import type { Settings } from '../model/settings.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
 import type { DatabaseOptions } from '../store/postgres/connection.ts';
@@ -68,17 +69,12 @@ async function backUp(target: string, { config, format }: Options): Promise<void
 }
 
 async function restore(backup: string, { config, format, force = false }: RestoreCommandOptions): Promise<void> {
-  const { store } = await readStoreSettings(config);
+  const { store, execution } = await readStoreSettings(config);
   const { directory } = store;
   const now = Date.now();
-  const options = {
-    force,
-    now,
-    renew: (rows: Parameters<typeof renewIncarnations>[0]) => [
-      ...renewIncarnations(rows, now),
-      ...restoredAt(rows, now),
-    ],
-  };
+  const lost = { reason: 'the store was restored from a backup', now, runsMs: longestActionMs(execution) };
+  const renew = (rows: Parameters<typeof recoverRows>[0]) => recoverRows(rows, lost);
+  const options = { force, now, renew };
   const { document, former, place } = await expecting([StoreError], async () => {
     if (store.kind === 'lowdb') {
       const restored = await restoreStore(directory, backup, options);

@@ -16,8 +16,9 @@ import {
   registeredProxies,
 } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
-import { renewIncarnations } from '../follow/renew-incarnations.ts';
+import { recoverRows } from '../follow/recover-rows.ts';
 import { readSafety, withApproval } from '../follow/safety.ts';
+import { longestActionMs } from '../machine/recovery.ts';
 import { toldWait } from '../machine/wait.ts';
 import type { Client } from '../model/objects.ts';
 import type { Settings } from '../model/settings.ts';
@@ -26,7 +27,6 @@ import { auditDeletes } from '../reconcile/audit-deletes.ts';
 import { watchClock } from '../reconcile/clock-watch.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
-import { beginningChanges } from '../reconcile/passes/earlier-controller.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { Reviews } from '../reconcile/reviews.ts';
 import { RowRequests } from '../reconcile/row-requests.ts';
@@ -92,10 +92,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly seen?: ClientsSeen;
   /** Which records nodes have, where that lives longer than the core; left out: the core's own. */
   readonly deliveries?: Deliveries;
-  /** What shows an earlier controller of which the store knows nothing, in words; left out: nothing does. */
-  readonly sign?: string | undefined;
-  /** With a sign: the store has rows, of an earlier time. */
-  readonly isBehind?: boolean | undefined;
+  /** How rows were lost, in words; left out: none were. */
+  readonly lostRows?: string | undefined;
   /** Returns who leads where several replicas share the store; left out: one process alone. */
   readonly leader?: (() => LeadingReplica | null) | undefined;
   /** Counts what happens; left out: nothing does. */
@@ -117,7 +115,7 @@ export interface WiredCore extends Core, ShownStore {
   readonly reconciler: Reconciler;
   /** Answers proxies; undefined if the registry has no entry for them. */
   readonly agent: Agent | undefined;
-  /** Resolves once the sign of an earlier controller and corrected times are recorded; rejects if they cannot be. */
+  /** Resolves once a recovery and corrected times are recorded; rejects if they cannot be. */
   readonly started: Promise<unknown>;
 }
 
@@ -136,7 +134,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const { store, registry, source, triggers, clock, log, leads, breathe = breatheBy(clock) } = outside;
   const { ledger, current } = outside.shown ?? showStore(store, breathe);
   const gate = new CommitGate();
-  const signed = gate.exclusive(() => recordSign(ledger, clock.now(), outside));
+  const recovered = gate.exclusive(() => beginRecovery(ledger, outside));
   const reviews = new Reviews(ledger.list('approval').size > 0);
   reviews.watch(ledger);
   const review = (): void => reviews.request();
@@ -188,7 +186,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const isBusy = (): boolean => follower.isBusy || wired.isBusy();
   const core = { reader, operator, explainer, writer, commits, follower, requests, isBusy, stopWaiting };
-  return { ...core, ledger, current, reconciler, agent, started: Promise.all([signed, corrected]) };
+  return { ...core, ledger, current, reconciler, agent, started: Promise.all([recovered, corrected]) };
 }
 
 /**
@@ -265,16 +263,16 @@ function outagesIn(all: PossibleOutages): Outages {
   return Object.fromEntries(Object.entries(all).filter(([, outage]) => outage !== undefined));
 }
 
-/** Records what shows an earlier controller of which the store knows nothing. */
-async function recordSign(
+/** Begins a recovery if rows were lost. */
+async function beginRecovery(
   ledger: Ledger,
-  now: number,
-  { sign, isBehind = false }: Pick<OutsideParts, 'sign' | 'isBehind'>,
+  { lostRows: reason, execution, clock, log }: Pick<OutsideParts, 'lostRows' | 'execution' | 'clock' | 'log'>,
 ): Promise<void> {
-  if (sign === undefined) return;
-  // As after a restored backup: no action may have an id of one that was carried out and is not known any more.
-  const renewed = isBehind ? renewIncarnations(ledger, now) : [];
-  await ledger.commit([...renewed, ...beginningChanges(ledger, now, sign)]);
+  if (reason === undefined) return;
+  const now = clock.now();
+  const changes = recoverRows(ledger, { reason, now, runsMs: longestActionMs(execution) });
+  await ledger.commit(changes, { kind: 'pass', now });
+  log.warn({ reason }, 'a recovery begins: no action starts until a person resumes it');
 }
 
 /** Returns the part that drives the servers. */

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import { reasonOf } from '../base/wording.ts';
+import { RECOVERY } from '../machine/recovery.ts';
 import type { DatabaseSettings, Settings } from '../model/settings.ts';
 import { refuseNetwork } from '../store/database.ts';
 import { makeDirectory } from '../store/files.ts';
@@ -39,20 +40,12 @@ export interface OpenedStore {
   readonly earlier: EarlierState;
 }
 
-/** What shows an earlier controller of which the store knows nothing, for the first role that leads. */
+/** What shows that rows were lost, for the first role that leads. */
 export interface EarlierState {
-  /** Undefined: nothing does, or it was recorded. */
-  sign(): EarlierSign | undefined;
+  /** In words; undefined: nothing does, or it was recorded. */
+  sign(): string | undefined;
   /** The sign was recorded, if there was one. */
   accept(): void;
-}
-
-/** What shows that an earlier controller has done more than the store knows. */
-export interface EarlierSign {
-  /** In words. */
-  readonly sign: string;
-  /** The store has rows, of an earlier time. */
-  readonly isBehind: boolean;
 }
 
 /** What follows where this process begins or ceases to lead. */
@@ -82,7 +75,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
     return {
       store,
       database: undefined,
-      earlier: untilAccepted(() => (isThere ? undefined : { sign, isBehind: false })),
+      earlier: untilAccepted(() => (isThere ? undefined : sign)),
     };
   }
   const place = settings.store;
@@ -95,7 +88,7 @@ export async function openConfiguredStore(settings: Settings, parts: OpeningPart
     store,
     database,
     earlier: untilAccepted(
-      () => signIn(store, { left, lost: seen.lost }),
+      () => signIn(store, { left, seen }),
       () => seen.accept(),
     ),
   };
@@ -133,17 +126,14 @@ async function openDatabase(
 /** Returns what shows that a database knows less than was done. */
 function signIn(
   store: LowdbStore,
-  { left, lost }: { readonly left: string | undefined; readonly lost: SeenFile['lost'] },
-): EarlierSign | undefined {
-  const began = store.read('beginning', 'store')?.began;
-  // Another replica may have recorded it.
-  if (lost !== undefined && !(began !== undefined && Date.parse(began) > Date.parse(lost.at))) {
-    const sign = `the database was set back: this replica had seen its commit ${lost.revision} at ${lost.at}`;
-    return { sign, isBehind: true };
-  }
-  if (store.revision > 0 || left === undefined) return undefined;
-  const sign = `the database is empty, and the directory of the store has "${left}" of an earlier one`;
-  return { sign, isBehind: false };
+  { left, seen: { lost, isFirst } }: { readonly left: string | undefined; readonly seen: SeenFile },
+): string | undefined {
+  // Another replica may have recorded it, or may have worked with that database since.
+  const isRecorded = lost !== undefined && (store.read('recovery', RECOVERY)?.since ?? '') > lost.at;
+  if (lost !== undefined && !isRecorded && store.revision < lost.revision)
+    return `the database was set back: this replica had seen its commit ${lost.revision} at ${lost.at}`;
+  if (store.revision > 0 || left === undefined || !isFirst) return undefined;
+  return `the database is empty, and the directory of the store has "${left}" of an earlier one`;
 }
 
 function untilAccepted(sign: EarlierState['sign'], accept: () => void = () => undefined): EarlierState {

@@ -43,11 +43,10 @@ export async function openReplica(
   parts: SharedParts & Leadership & { readonly waitsFor?: (reason: string) => void },
 ): Promise<Replica> {
   const { log, clock, opened } = parts;
-  // Before the store is read: git starts meanwhile, and a start takes longer in a process that is large already. The local
-  // copy is only read until then, since the lock of the directory keeps other controllers from it.
   const left = await findEarlierFile(settings.store.directory);
-  const repository = await openRepository(settings, { log, clock, opened });
+  // The store first: other files without a store show that it was lost.
   const store = await openConfiguredStore(settings, { ...parts, left });
+  const repository = await openRepository(settings, { log, clock, opened });
   const breathe = breatheBy(clock);
   const shown = showStore(store.store, breathe);
   const streams = new EventStreams({ ledger: shown.ledger, commit: () => shown.current.get()?.commit, clock });

@@ -31,6 +31,8 @@ export interface DeletionFacts {
    * The largest number in a `Treeline-Approve-Deletes` trailer of the commits that are being activated; 0 without one.
    */
   readonly approvedCount: number;
+  /** What is recorded may not be what was done: all wait that are not approved. Omitted: no recovery. */
+  readonly isRecovering?: boolean;
 }
 
 /** The recorded facts of held deletes. */
@@ -89,8 +91,9 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   // Deletes that have begun count once, and not at all if they are approved by now.
   const begun = [...all.values()].flat().filter(facts.isRecent).length;
   const recent = facts.recent - begun;
-  const isOver = recent + count > facts.limit;
-  const reason = `over all instances, ${count} servers would be deleted or replaced without approval, and ${recent} were within the last hour; the limit is ${facts.limit}`;
+  const isOver = facts.isRecovering === true || recent + count > facts.limit;
+  const overLimit = `over all instances, ${count} servers would be deleted or replaced without approval, and ${recent} were within the last hour; the limit is ${facts.limit}`;
+  const reason = facts.isRecovering === true ? RECOVERING : overLimit;
   const held = new Map<string, HeldDeletes>();
   for (const [instance, removals] of open) {
     const digest = deletesDigest(removals);
@@ -125,6 +128,7 @@ function handOverReason(
   return before?.isHandOver === true && isAnyOf(removals, before.servers) ? before.reason : undefined;
 }
 
+const RECOVERING = 'these servers would be deleted or replaced after a recovery';
 const ASKED = 'some of these servers were held before, and their removal is not approved';
 
 function isAnyOf(removals: readonly Removal[], servers: readonly string[]): boolean {

@@ -7,7 +7,6 @@ import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { isError, type Problem, placeAndCode, placeOf } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import { beginningChanges } from '../reconcile/passes/earlier-controller.ts';
 import type { Reconciler } from '../reconcile/reconciler.ts';
 import { type CurrentState, proxiesIn } from './current-state.ts';
 import { syncChanges } from './sync.ts';
@@ -64,8 +63,7 @@ async function record(
   { place, before, last = before, newest, clientOf = () => null }: Activation,
 ): Promise<readonly Change[]> {
   const now = clock.now();
-  const synced = await syncChanges(ledger, { desired, place, before, last, newest, now, breathe });
-  const changes = [...synced, ...beginningChanges(ledger, now)];
+  const changes = await syncChanges(ledger, { desired, place, before, last, newest, now, breathe });
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
   await ledger.commit(changes, cause, () => current.set(desired, now));

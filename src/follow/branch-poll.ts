@@ -132,7 +132,7 @@ export class BranchPoll {
   async #judge(commit: string, { isReview, poll }: { readonly isReview: boolean; readonly poll: Poll }): Promise<void> {
     const { current, ledger, source } = this.#options;
     const recorded = ledger.read('head', HEAD);
-    const isElse = recorded !== undefined && (isElsewhere(recorded, source.place) || recorded.isBehind === true);
+    const isElse = recorded !== undefined && isElsewhere(recorded, source.place);
     const isNews = isReview || isElse || current.get()?.commit !== commit;
     const isFollowed = !isNews || (await this.#follow(commit, { ...poll, newest: commit }));
     const followed = current.get()?.commit;

@@ -6,12 +6,12 @@ import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
 import { unitAddress } from '../desired/unit.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
+import { RECOVERY } from '../machine/recovery.ts';
 import type { Problem } from '../model/problem.ts';
 import type { FollowedPlace } from '../model/rows.ts';
 import type { DeleteBudget } from '../model/settings.ts';
 import type { CommitGate } from '../reconcile/commit-gate.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import { isLostStore } from '../reconcile/passes/earlier-controller.ts';
 import type { BadSignature, Commit, Signatures, Source } from '../repository/source.ts';
 import { type ActivationParts, activate, type Poll, textOf } from './activate.ts';
 import { type Continuation, judgeContinuation } from './continuation.ts';
@@ -22,7 +22,7 @@ import type { OwnPushes } from './own-pushes.ts';
 import { deriveAt } from './read-commit.ts';
 import { differenceFromRows, isOfRows, pinnedUnits, recordedBaseline, restoreDesired } from './restore.ts';
 import { approvedCountOf, readSafety, withoutApprovals } from './safety.ts';
-import { formerServers, searchHistory } from './search-history.ts';
+import { searchHistory } from './search-history.ts';
 
 /** The source, the delete budget, the lock between passes and commits, and the parts of an activation. */
 export interface CommitFollowerOptions extends ActivationParts {
@@ -121,18 +121,7 @@ export class CommitFollower {
     if ((await this.#firstBad([commit])) !== undefined) return;
     const desired = await searchHistory(source, commit, breathe);
     if (desired === undefined) return;
-    const last = await this.#formerServers(desired, poll);
-    await gate.exclusive(() => activate(this.#options, desired, { ...poll, place: source.place, last }));
-  }
-
-  /** Returns what the branch made before the store was lost, where something shows that it was. */
-  async #formerServers(desired: DesiredState, { log }: Poll): Promise<Baseline | undefined> {
-    const { ledger } = this.#options;
-    if (!isLostStore(ledger)) return undefined;
-    const { baseline, commitsRead } = await formerServers(desired, this.#options);
-    const counts = { commits: commitsRead, servers: baseline.owners.size };
-    log.warn(counts, 'the store was lost; servers that earlier commits made, and the newest does not, are looked for');
-    return baseline;
+    await gate.exclusive(() => activate(this.#options, desired, { ...poll, place: source.place }));
   }
 
   /** Follows a commit of the branch, if it continues what is followed and can be followed as a whole. */
@@ -208,7 +197,7 @@ export class CommitFollower {
   #safety(commits: readonly Commit[]): Safety {
     const { ledger, deleteBudget: budget, clock } = this.#options;
     // The numbers of trailers are for servers of which a store that is behind may know nothing.
-    const approvedCount = ledger.read('head', HEAD)?.isBehind === true ? 0 : approvedCountOf(commits);
+    const approvedCount = ledger.read('recovery', RECOVERY) === undefined ? approvedCountOf(commits) : 0;
     return readSafety(ledger, { budget, now: clock.now(), approvedCount });
   }
 

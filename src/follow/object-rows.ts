@@ -13,20 +13,12 @@ import type { Store } from '../store/store.ts';
 /** The name of the one row of the kind `head`. */
 export const HEAD = 'head';
 
-interface FollowedHead {
-  readonly place: FollowedPlace;
-  /** The newest commit of the branch, followed or not; undefined before the first poll. */
-  readonly newest: string | undefined;
-  readonly recorded: HeadRow | undefined;
-}
-
-/** Returns the one row of the followed commit. A store that is behind catches up with the newest one. */
+/** Returns the one row of the followed commit. */
 export function headRow(
   { commit, time }: Pick<DesiredState, 'commit' | 'time'>,
-  { place, newest, recorded }: FollowedHead,
+  place: FollowedPlace,
 ): ReadonlyMap<string, HeadRow> {
-  const isBehind = recorded?.isBehind === true && commit !== newest;
-  return new Map([[HEAD, { commit, time, place, ...(isBehind ? { isBehind } : {}) }]]);
+  return new Map([[HEAD, { commit, time, place }]]);
 }
 
 /** Returns the objects that are not at the version of the followed commit, by `<type>/<name>`. */

@@ -37,6 +37,7 @@ export function readSafety(
       isApproved: (digest) => isApproved(approvals.get(digest), now),
       heldBefore,
       approvedCount,
+      isRecovering: ledger.list('recovery').size > 0,
     },
   };
 }

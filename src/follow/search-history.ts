@@ -2,20 +2,14 @@
 // valid that is not valid now. Versions are activated in the order of their commits, so only compatible ones are joined.
 
 import type { Breathe } from '../base/breathe.ts';
-import type { Clock } from '../base/clock.ts';
 import { type Stray, straysIn, straysLeft } from '../catalog/strays.ts';
-import type { Derivation, Reusable } from '../derive.ts';
+import type { Derivation } from '../derive.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE } from '../desired/desired-state.ts';
-import { isValidUnit, type Unit } from '../desired/unit.ts';
+import { isValidUnit } from '../desired/unit.ts';
 import { orContentError } from '../model/snapshot.ts';
-import type { WantedServer } from '../model/spec.ts';
 import type { Source } from '../repository/source.ts';
 import { COMMITS_MAX, firstParents } from './first-parents.ts';
-import { deriveAt, proposeAt } from './read-commit.ts';
-
-/** How many commits are searched for servers that the branch made once, and how long at most. */
-const FORMER_COMMITS_MAX = 300;
-const FORMER_MS = 30_000;
+import { deriveAt } from './read-commit.ts';
 
 /** Reads commits. */
 type CommitReader = Pick<Source, 'snapshot' | 'describe'>;
@@ -58,76 +52,6 @@ async function commitsToFollow(
   }
   return { commits: commits.slice(0, found).reverse(), known: search.known };
 }
-
-/** The former servers, and how far they were looked for. */
-export interface FormerServers {
-  /** Each instance as its newest version was that made one of them, with all of them that it made, and no others. */
-  readonly baseline: Baseline;
-  readonly commitsRead: number;
-}
-
-/** What the search for former servers reads. */
-interface FormerParts {
-  readonly source: CommitReader;
-  readonly breathe: Breathe;
-  readonly clock: Clock;
-}
-
-/**
- * Returns the servers that versions before the desired state made, along first parents, and that it does not make. Whether a
- * version was ever active, the rows would know. A commit is read as far as it differs from the one after it.
- */
-export async function formerServers(
-  desired: DesiredState,
-  { source, breathe, clock }: FormerParts,
-): Promise<FormerServers> {
-  const units = new Map<string, Unit>();
-  const owners = new Map<string, string>();
-  const until = clock.now() + FORMER_MS;
-  let commitsRead = 0;
-  let earlier: Reusable = desired;
-  for await (const next of firstParents(source, desired.commit, FORMER_COMMITS_MAX + 1)) {
-    if (next === desired.commit) continue;
-    if (clock.now() >= until) break;
-    const proposed = await proposeAt(source, next, { earlier, breathe });
-    commitsRead += 1;
-    // A commit that can never be read was never active.
-    if (proposed !== undefined) {
-      addFormer({ units, owners }, { proposed, after: earlier, desired });
-      earlier = proposed;
-    }
-  }
-  return { baseline: { ...EMPTY_BASELINE, units, owners }, commitsRead };
-}
-
-interface OlderVersions {
-  readonly proposed: Reusable;
-  /** What was read of the commit after it. */
-  readonly after: Reusable;
-  readonly desired: DesiredState;
-}
-
-/** Adds what an older commit makes in another version than the one after it. */
-function addFormer(
-  found: { readonly units: Map<string, Unit>; readonly owners: Map<string, string> },
-  { proposed, after, desired }: OlderVersions,
-): void {
-  for (const [key, unit] of proposed.candidates) {
-    if (unit.type !== 'stack-instance' || after.candidates.get(key) === unit || !isValidUnit(unit)) continue;
-    const servers = new Map<string, WantedServer>();
-    for (const [name, server] of unit.servers) {
-      if (!desired.owners.has(name) && !found.owners.has(name)) servers.set(name, server);
-    }
-    if (servers.size === 0) continue;
-    for (const name of servers.keys()) found.owners.set(name, key);
-    const newest = found.units.get(key) ?? { ...unit, servers: NONE, nodes: NO_NODES };
-    const nodes = new Map([...newest.nodes, ...[...unit.nodes].filter(([name]) => servers.has(name))]);
-    found.units.set(key, { ...newest, servers: new Map([...newest.servers, ...servers]), nodes });
-  }
-}
-
-const NONE: Unit['servers'] = new Map();
-const NO_NODES: Unit['nodes'] = new Map();
 
 /** Goes back from the newest commit that can be followed, until nothing is missing. */
 class Search {

@@ -10,7 +10,7 @@ import { isBeingRemoved } from '../machine/existence.ts';
 import type { OutputFacts } from '../machine/read-outputs.ts';
 import { keptRemovals } from '../machine/removals.ts';
 import { isPlainSecret } from '../machine/secret-values.ts';
-import { type CommitStamp, firstRow, formerRow, unwantRow, wantRow, withOutputs } from '../machine/want.ts';
+import { type CommitStamp, firstRow, unwantRow, wantRow, withOutputs } from '../machine/want.ts';
 import { instanceAddress } from '../model/address.ts';
 import type { ExplainedRecord } from '../model/record.ts';
 import type { Change, FollowedPlace, RowKind, Rows, ServerRow } from '../model/rows.ts';
@@ -24,7 +24,7 @@ import {
   type ServerRowChange,
   suspensionRows,
 } from './hold-rows.ts';
-import { activeRows, HEAD, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
+import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
 
 interface Sync {
   readonly desired: DesiredState;
@@ -64,7 +64,7 @@ export async function syncChanges(store: Read, sync: Sync): Promise<readonly Cha
   const suspended = suspensionRows(store.list('suspension'), { desired, recorded: staying });
   return [
     ...servers.values(),
-    ...tableChanges(store, 'head', headRow(desired, { place, newest, recorded: store.read('head', HEAD) })),
+    ...tableChanges(store, 'head', headRow(desired, place)),
     ...tableChanges(store, 'pinned', pinnedRows(desired)),
     ...tableChanges(store, 'active', activeRows(desired, store.list('active'))),
     ...tableChanges(store, 'node', nodeRows({ units: desired.units, time }, store.list('node'))),
@@ -86,7 +86,6 @@ async function serverChanges(store: Read, sync: Sync): Promise<ServerChanges> {
   const { last = sync.before, lastRecord = recallRecords(last) } = sync;
   await addWanted(changes, store, sync);
   await addUnwanted(changes, store, { ...sync, lastRecord });
-  addFormer(changes, store, { ...sync, lastRecord });
   addApprovals(changes, store, sync.desired);
   return changes;
 }
@@ -163,22 +162,6 @@ async function addUnwanted(changes: ServerChanges, store: Read, sync: SyncWithRe
     const value = withDeletion(unwantedRow, deletionOf(row, desired));
     if (value !== row) changes.set(name, { kind: 'server', name, value, expected: row });
     await breathe();
-  }
-}
-
-/** Where no commit was followed yet, servers of the last versions were made before the store was lost: what becomes of them is asked. */
-function addFormer(changes: ServerChanges, store: Read, sync: SyncWithRecords): void {
-  const { desired, last, now, lastRecord } = sync;
-  if (last === undefined || store.read('head', HEAD) !== undefined) return;
-  const { commit, time } = desired;
-  for (const [key, unit] of last.units) {
-    if (isRetaining(unit) || isRetaining(desired.units.get(key)) || isUnreadable(unit.name, desired)) continue;
-    for (const server of unit.servers.values()) {
-      if (desired.owners.has(server.name)) continue;
-      const row = formerRow(server, { commit, time, now, lastRecord: null });
-      const value = { ...row, lastRecord: lastRecord(server.name, row) };
-      changes.set(server.name, { kind: 'server', name: server.name, value, expected: undefined });
-    }
   }
 }
 

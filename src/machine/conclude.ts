@@ -135,10 +135,6 @@ function concludeDelete(row: ServerRow, { answer, at }: Ending): ServerRow | nul
   return advance(row, 'succeed', { ...moment(at), ...gone(row), checked, attempt: 0 });
 }
 
-const LEFT: Reason = {
-  code: 'exists_already',
-  text: 'before the store was lost, this branch made it; no commit wants it any more, and it is still there',
-};
 const EXISTS: Reason = { code: 'exists_already', text: 'it is already there; adopt it, or remove it by hand' };
 
 /** Returns the row after a check has ended, or null if the row is to be removed. */
@@ -229,9 +225,6 @@ function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): Serv
     const learned = advance(row, 'learn', { ...moment(at), ...next });
     return action?.operation === 'delete' ? learned : waitAfterLoss(learned, action, at);
   }
-  // Nothing of it may be deleted that this store has not made.
-  if (row.former !== undefined)
-    return advance(advance(row, 'learn', moment(at)), 'hold', { ...moment(at, LEFT), checked: true });
   const known = action === null ? {} : knownAfter(row, action, answer.observed);
   const learned = advance(row, 'learn', { ...moment(at), action: null, checked: true, ...known });
   return waitAfterLoss(catchUp(learned, at), action, at);

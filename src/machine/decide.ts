@@ -11,7 +11,7 @@ import { missingOutput } from './read-outputs.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced, silentProxyReason } from './responsibility.ts';
 import { advance, requeue } from './transitions.ts';
-import type { Wait, WaitOfKind } from './wait.ts';
+import type { WaitOfKind } from './wait.ts';
 import { rereadRow } from './want.ts';
 
 /** A replacement that exceeds the delete budget is judged again after this time; it is usually held by then. */
@@ -58,12 +58,7 @@ export function isLetGo(row: ServerRow): boolean {
   // A server that is to be left as it is need not be looked at.
   if (policy.deletion === 'retain' && (state === 'unknown' || state === 'marked for delete')) return true;
   // Whatever exists under this name does not belong to Treeline.
-  return state !== 'unknown' && !mayBeThere(row) && !isLeft(row);
-}
-
-/** Returns true for a server of before the store was lost that was found: a person or a commit decides what becomes of it. */
-function isLeft({ former, state, policy }: ServerRow): boolean {
-  return former !== undefined && state === 'blocked' && policy.deletion === 'delete';
+  return state !== 'unknown' && !mayBeThere(row);
 }
 
 function isSettled(state: State): boolean {
@@ -284,8 +279,6 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   if (stop !== undefined) return { row, next: stop };
   const provider = context.providerFor(row);
   if (provider.name === null) return hold(row, provider.reason, context);
-  const earlier = waitForEarlier(row, { entry: provider, operation }, context);
-  if (earlier !== undefined) return { row, next: earlier };
   if (!context.hasCapacity(provider.name)) {
     const next = capacityWait(row, provider, operation === 'create' && context.lastCheck === 'answered');
     return { row: heldBySilence(row, provider, context) ?? row, next };
@@ -320,17 +313,6 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
     }),
     next: { kind: 'run', provider: provider.name },
   };
-}
-
-/** Returns the wait for what an earlier controller did: an action which this store does not know, or servers of the instance. */
-function waitForEarlier(
-  row: ServerRow,
-  { entry, operation }: { readonly entry: ResponsibleEntry; readonly operation: Operation },
-  context: DecisionContext,
-): Wait | undefined {
-  const earlier = context.earlierWait?.(entry);
-  if (earlier !== undefined || operation !== 'create') return earlier;
-  return firstWait('former', context.formerServers(row)) ?? context.firstCheckWait?.(entry);
 }
 
 function hold(row: ServerRow, reason: Reason, context: DecisionContext): Step & { readonly row: ServerRow } {

@@ -3,7 +3,7 @@
 import type { LostActionEnds, ProxyClaim, Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Needs } from './needs.ts';
 import type { OutputFacts } from './read-outputs.ts';
-import type { Wait, WaitOfKind } from './wait.ts';
+import type { Wait } from './wait.ts';
 
 /** `answered`: the check determined whether the server exists. `failed`: it did not. */
 export type CheckEnd = 'answered' | 'failed';
@@ -66,10 +66,6 @@ export interface DecisionContext extends Needs {
   readonly providerFor: (row: ServerRow) => ResponsibleProvider;
   /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */
   readonly lostActionEnds: (action: RunningAction) => number;
-  /** Returns the wait for actions of an earlier controller at that provider entry, if there may be any. */
-  readonly earlierWait?: (entry: ResponsibleEntry) => WaitOfKind<'earlier'> | undefined;
-  /** Returns the wait for the first check of another server of the same entry, if one was not checked yet. */
-  readonly firstCheckWait?: (entry: ResponsibleEntry) => WaitOfKind<'first check'> | undefined;
   /** The outputs of others as they are recorded. Left out: no server takes any. */
   readonly outputs?: RecordedOutputs;
   /** Why the row's action ended without an answer, if this process knows it. */

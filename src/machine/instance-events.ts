@@ -94,6 +94,8 @@ function collectFacts(change: Change, cause: Cause): Facts[] {
       return holdFacts(change, cause);
     case 'suspension':
       return suspensionFacts(change, cause);
+    case 'recovery':
+      return recoveryFacts(change, cause);
     case 'acknowledgement':
       return acknowledgementFacts(change, cause);
     case 'terminating':
@@ -141,6 +143,16 @@ function suspensionFacts({ name, expected, value }: ChangeOf<'suspension'>, caus
   if (value === null) return [{ ...facts, reason: 'its actions start again' }];
   const end = value.until === null ? 'until it is resumed' : `until ${value.until}`;
   return [{ ...facts, to: 'Suspended', reason: end }];
+}
+
+function recoveryFacts({ expected, value }: ChangeOf<'recovery'>, cause: Cause): Facts[] {
+  const facts = {
+    instance: EVERY_INSTANCE,
+    commit: commitOf(cause),
+    from: expected === undefined ? null : 'Suspended',
+  };
+  if (value === null) return [{ ...facts, reason: `the recovery ${expected?.id} is over` }];
+  return [{ ...facts, to: 'Suspended', reason: `the recovery ${value.id} begins: ${value.reason}` }];
 }
 
 function acknowledgementFacts({ name, value }: ChangeOf<'acknowledgement'>, cause: Cause): Facts[] {
@@ -224,7 +236,7 @@ function stepText({ before, after }: RowStep): string {
 
 /** Returns the text of a change without a recorded reason. */
 function plainText(before: ServerRow | undefined, after: ServerRow): string {
-  if (before === undefined) return after.former === undefined ? 'a commit wants it' : 'made before the store was lost';
+  if (before === undefined) return 'a commit wants it';
   if (after.action !== null && after.action.started !== before.action?.started) return startText(after);
   if (before.wanted !== null && after.wanted === null) return 'no commit wants it any more';
   if (before.wanted === null && after.wanted !== null) return 'a commit wants it again';
@@ -251,8 +263,7 @@ function outcomeText({ action }: ServerRow, { state, applied, wanted, replacing 
 }
 
 function endText(before: ServerRow | undefined): string {
-  const isLeft = before?.former !== undefined && before.policy.deletion === 'retain';
-  if (before === undefined || (before.applied === null && !before.mayExist && !isLeft)) return 'nothing of it is left';
+  if (before === undefined || (before.applied === null && !before.mayExist)) return 'nothing of it is left';
   return before.policy.deletion === 'retain' && before.state !== 'deleting'
     ? 'forgotten; the server is left as it is'
     : 'deleted';

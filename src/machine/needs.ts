@@ -5,7 +5,7 @@ import { groupOf } from './rollout.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
 
 /** A wait for the row of another server. */
-type ServerWait = WaitOfKind<'dependency' | 'holder' | 'former'>;
+type ServerWait = WaitOfKind<'dependency' | 'holder'>;
 
 /** Servers that are looked at one after the other; undefined for each that is not in the way. */
 export type ServersInTheWay = Iterable<string | undefined>;
@@ -18,8 +18,6 @@ export interface Needs {
   readonly unmetDependencies: (row: ServerRow) => ServersInTheWay;
   /** Returns the servers that still need this one, which is to be deleted. */
   readonly holders: () => ServersInTheWay;
-  /** Returns the servers that the branch made in its instance before the store was lost, and that may still be there. */
-  readonly formerServers: (row: ServerRow) => ServersInTheWay;
   /** Returns true if too many updates of the row's commit have failed, so that no further one starts. */
   readonly updatesAreHeld: (row: ServerRow) => boolean;
   /**
@@ -58,7 +56,6 @@ export function* neededServers(row: ServerRow, needs: Needs): Generator<string |
     yield* needs.holders();
     return;
   }
-  yield* needs.formerServers(row);
   yield* needs.unmetDependencies(row);
 }
 

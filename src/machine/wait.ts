@@ -13,8 +13,6 @@ export type Wait =
   | { readonly kind: 'output'; readonly server: string; readonly output: string; readonly until?: number }
   /** It is to be deleted, and that server still needs it. */
   | { readonly kind: 'holder'; readonly server: string }
-  /** The branch made that server in its instance before the store was lost, and it may be meant in its place. */
-  | { readonly kind: 'former'; readonly server: string }
   /** Its group has no free slot, or rests until a time. */
   | { readonly kind: 'slot'; readonly group: string; readonly until: number | undefined }
   /** It is away itself and needs no slot, and another member of its group is failed. */
@@ -37,10 +35,6 @@ export type Wait =
   | { readonly kind: 'instance'; readonly instance: string; readonly until: number }
   /** Its replacement exceeds the delete budget, which is judged again at that time. */
   | { readonly kind: 'budget'; readonly until: number }
-  /** An earlier controller may have begun an action at its site; `sign` shows that there was one. */
-  | { readonly kind: 'earlier'; readonly until: number; readonly sign: string }
-  /** That server of the same provider entry was not checked yet. */
-  | { readonly kind: 'first check'; readonly server: string; readonly until: number }
   /** It is gone, and it is not known yet whether its whole site is: others of it are checked, at that time once more. */
   | { readonly kind: 'witness'; readonly until: number }
   | { readonly kind: 'time'; readonly until: number };
@@ -62,8 +56,6 @@ export function waitReason(wait: Wait): string {
       return `waits for the output "${wait.output}" of ${wait.server}, which its provider has not reported yet`;
     case 'holder':
       return `waits until ${wait.server} does not need it any more`;
-    case 'former':
-      return `waits until ${wait.server} is let go: before the store was lost, this branch made it in the same instance, and it may still be there`;
     case 'slot':
       if (wait.until !== undefined) return `waits until ${momentOf(wait.until)}: the group ${wait.group} rests`;
       return `waits for a slot of the group ${wait.group}: a member is failed, or as many are away as may be`;
@@ -78,10 +70,6 @@ export function waitReason(wait: Wait): string {
       return `waits until ${wait.instance} is not suspended or held${untilWords(wait.until)}`;
     case 'budget':
       return `waits until ${momentOf(wait.until)}: its replacement is beyond the delete budget`;
-    case 'earlier':
-      return `waits until ${momentOf(wait.until)}: an earlier controller may have begun an action there that still runs (${wait.sign})`;
-    case 'first check':
-      return `waits until ${wait.server} was checked: what is there already would show an earlier controller`;
     case 'witness':
       return `waits until another server of its site is found, for the whole site may be gone; others are checked again ${momentOf(wait.until)}`;
     case 'time':
@@ -120,8 +108,6 @@ export function waitLine(wait: Wait): string {
     case 'dependency':
     case 'output':
     case 'holder':
-    case 'former':
-    case 'first check':
       return wait.server;
     case 'slot':
     case 'failed member':

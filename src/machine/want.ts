@@ -63,24 +63,8 @@ export function firstRow(server: WantedServer, { commit, time, now }: CommitStam
   };
 }
 
-/**
- * Returns the row of a server that the branch made before the store was lost, and wants no more. It is not known whether it is
- * there, so it is checked before anything else.
- */
-export function formerRow(
-  server: WantedServer,
-  { lastRecord, ...stamp }: CommitStamp & Pick<ServerRow, 'lastRecord'>,
-): ServerRow {
-  return { ...firstRow(server, stamp), state: 'unknown', wanted: null, former: server.spec, lastRecord };
-}
-
-/**
- * Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. A server
- * that was made before the store was lost starts as one that was never seen.
- */
+/** Returns the row after a commit that wants the server; the same object if the commit changes nothing about it. */
 export function wantRow(before: ServerRow, server: WantedServer, stamp: CommitStamp): ServerRow {
-  if (before.wanted === null && before.former !== undefined)
-    return { ...firstRow(server, stamp), incarnation: Math.max(before.incarnation + 1, stamp.now) };
   const row = withFirstValues(before, server.spec, stamp);
   const { isRestored = false } = stamp;
   const isOld = row.wanted !== null && isSameSpec(row.wanted, server.spec) && isSamePlace(row, server);

@@ -37,12 +37,12 @@ const [counter, gauge, histogram] = [define('counter'), define('gauge'), define(
 const open = (...known: readonly string[]) => ({ known });
 const OPERATIONS = ['check', 'create', 'update', 'delete'] as const;
 const WAITS = [
-  ...['dependency', 'holder', 'former', 'slot', 'failed member', 'capacity', 'failures', 'instance'],
-  ...['output', 'budget', 'earlier', 'first check', 'witness', 'time'],
+  ...['dependency', 'holder', 'slot', 'failed member', 'capacity', 'failures', 'instance'],
+  ...['output', 'budget', 'witness', 'time'],
 ] as const;
 
 const ATTENTION = [
-  ...['store', 'leader', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
+  ...['store', 'leader', 'recovery', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
   ...['programs', 'invalid', 'failed', 'lost', 'blocked'],
   ...['drifted', 'unchecked', 'unapplied', 'entry', 'certificate', 'statuses', 'notifications', 'audit'],
 ] as const;

@@ -12,11 +12,6 @@ export interface HeadRow {
   readonly time: string;
   /** Where it was followed; omitted by former versions. */
   readonly place?: FollowedPlace;
-  /**
-   * A backup was restored, or the store is a copy, and no newest commit of the branch was followed since: of what earlier
-   * controllers did upon the commits that come now, the store knows nothing. Omitted otherwise.
-   */
-  readonly isBehind?: true;
 }
 
 /** What the settings name as `repository`: what is recorded belongs to it. */
@@ -37,14 +32,19 @@ export interface Document {
 }
 
 /**
- * When the record of this store begins, and what shows that an earlier controller was at work, which may have begun actions of
- * which the store knows nothing. One row, named `store`; a store of an older version has none.
+ * What is recorded may not be what was done, so no action starts until a person resumes. There is at most one, named `recovery`.
+ * docs/decisions/0006-recovery.md.
  */
-export interface BeginningRow {
-  /** RFC 3339, with milliseconds: after this, no earlier controller has begun an action. */
-  readonly began: string;
-  /** In words, by provider entry; under `*` for every one. */
-  readonly signs: Readonly<Record<string, string>>;
+export interface RecoveryRow {
+  /** Names it when it is resumed. */
+  readonly id: string;
+  /** `store`: rows were lost. `repository`: the followed commit cannot be derived, or the settings name another place. */
+  readonly cause: 'store' | 'repository';
+  readonly reason: string;
+  /** RFC 3339, with milliseconds. */
+  readonly since: string;
+  /** Until then, an action may run that is not recorded; RFC 3339, with milliseconds. */
+  readonly notBefore: string;
 }
 
 /**
@@ -313,8 +313,6 @@ export interface ServerRow extends ServerPosition {
   readonly incarnation: number;
   /** Null: unwanted. */
   readonly wanted: Spec | null;
-  /** What the branch wanted of it before the store was lost, if no commit does any more; docs/decisions/0007-a-lost-store.md. Omitted otherwise. */
-  readonly former?: Spec;
   /** The spec that the last success applied. Null: no server exists that Treeline created or adopted. */
   readonly applied: Spec | null;
   /** A person approved its delete or replacement: it does not count against the budget. */
@@ -407,7 +405,7 @@ export interface NotificationRow {
 /** The kinds of rows, and the value of each. */
 export interface Rows {
   readonly head: HeadRow;
-  readonly beginning: BeginningRow;
+  readonly recovery: RecoveryRow;
   readonly pinned: PinnedRow;
   readonly active: ActiveRow;
   readonly terminating: TerminatingRow;

@@ -38,6 +38,8 @@ export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: Pl
 /** The recorded facts, and the approvals of a person. */
 interface RecordedLimits extends PlannedLimits {
   readonly servers: readonly RecordedFacts[];
+  /** See DeletionFacts. */
+  readonly isRecovering?: boolean;
   /** The held deletes, by instance. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
   /** The digest of deletes that count as approved. */
@@ -46,7 +48,7 @@ interface RecordedLimits extends PlannedLimits {
 
 /** Returns the facts. */
 export function safetyOfRecorded(limits: RecordedLimits): Safety {
-  const { servers, heldBefore, approval, budget, approvedCount = 0 } = limits;
+  const { servers, heldBefore, approval, budget, approvedCount = 0, isRecovering = false } = limits;
   const byName = new Map(servers.map((server) => [server.name, server]));
   return {
     going: new Set(servers.filter(({ wanted }) => wanted === null).map(({ name }) => name)),
@@ -63,6 +65,7 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
       isApproved: (digest) => digest === approval,
       heldBefore,
       approvedCount,
+      isRecovering,
     },
   };
 }

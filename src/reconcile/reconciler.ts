@@ -25,7 +25,6 @@ import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
 import { type CallClaim, ClaimedPasses, claimedId } from './passes/claimed-passes.ts';
 import { type ContextSources, decisionContextOf } from './passes/decision-context.ts';
-import type { EarlierSources } from './passes/earlier-controller.ts';
 import { KeyedQueue } from './passes/keyed-queue.ts';
 import { knownRecords, proxyTagsFor } from './passes/responsible-provider.ts';
 import { ServerPass } from './passes/server-pass.ts';
@@ -203,11 +202,6 @@ export class Reconciler {
     return decisionContextOf(server, this.#sources).lostActionEnds(action);
   }
 
-  /** What tells how long an action of an earlier controller may run. */
-  get earlierSources(): EarlierSources {
-    return this.#sources;
-  }
-
   /**
    * Returns the call that a pass over a server would give to a proxy with these tags now. Undefined if it would give none, and
    * while a pass has to conclude its last call.
@@ -337,7 +331,6 @@ export class Reconciler {
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),
       witnessAwaitedUntil: (server, row) => this.#sites.awaitedUntil(server, row),
-      waitOf: (server) => this.#wakeUps.waitOf(server),
       groupViewOf: (server, row) => this.#wakeUps.slots.groupViewOf(server, row),
       exemptionOf: (server, row) => this.#wakeUps.exemptionOf(server, row),
     };

@@ -10,7 +10,7 @@ import { siteKeyOfRow } from '../machine/responsibility.ts';
 import { type GroupView, groupOf, openUpdateOf } from '../machine/rollout.ts';
 import { compareNames, PROXIED } from '../model/names.ts';
 import { allServersRead } from '../model/outputs.ts';
-import type { HeadRow, ServerRow } from '../model/rows.ts';
+import type { ServerRow } from '../model/rows.ts';
 import { GroupCounts } from './group-counts.ts';
 
 type OptionalRow = ServerRow | undefined;
@@ -34,16 +34,9 @@ export class RowIndex {
   readonly #removals = new NameSets();
   /** By instance, names of the servers that no commit wants. */
   readonly #unwanted = new NameSets();
-  /** By instance, names of the servers that were made before the store was lost, and that no commit wants. */
-  readonly #former = new NameSets();
   /** By cause, the names of the servers that need a person. */
   readonly #attention = new NameSets();
   #madeCount = 0;
-  /** Names of the wanted servers that are not checked yet. */
-  readonly #unseen = new Set<string>();
-  /** By site, those of them that are of it, in order; as of a commit, and until one more is added. */
-  readonly #unseenAt = new Map<string, string[]>();
-  #unseenCommit: HeadRow | undefined;
   /** By commit, names of the servers that wait for its update or are in it, and of those that it heals. */
   readonly #openUpdates = new NameSets();
   readonly #queuedHeals = new NameSets();
@@ -63,8 +56,6 @@ export class RowIndex {
       );
     }
     this.#unwanted.moveOne(name, before && unwantedOf(before), after && unwantedOf(after));
-    this.#former.moveOne(name, before && formerOf(before), after && formerOf(after));
-    this.#noteUnseen(name, after !== undefined && isUnseen(after));
     this.#openUpdates.moveOne(name, before && openUpdateOf(before), after && openUpdateOf(after));
     this.#queuedHeals.moveOne(name, before && queuedHealOf(before), after && queuedHealOf(after));
     this.#attention.moveOne(name, before && attentionKeyOf(before), after && attentionKeyOf(after));
@@ -103,26 +94,6 @@ export class RowIndex {
     return this.#readers.of(server);
   }
 
-  /**
-   * Returns the last of the wanted servers of a site that no check has looked at yet, and whose first check has not failed;
-   * undefined if there is none. `isOfSite` is asked once of each such server of any site, while the followed commit is the same.
-   */
-  lastUnseen(site: string, isOfSite: (server: string) => boolean, commit: HeadRow | undefined): string | undefined {
-    if (commit !== this.#unseenCommit) this.#unseenAt.clear();
-    this.#unseenCommit = commit;
-    const names = this.#unseenAt.get(site) ?? [...this.#unseen].filter(isOfSite);
-    this.#unseenAt.set(site, names);
-    while (names.length > 0 && !this.#unseen.has(names.at(-1) ?? '')) names.pop();
-    return names.at(-1);
-  }
-
-  #noteUnseen(name: string, isOne: boolean): void {
-    if (isOne === this.#unseen.has(name)) return;
-    if (isOne) this.#unseen.add(name);
-    else this.#unseen.delete(name);
-    if (isOne || this.#unseen.size === 0) this.#unseenAt.clear();
-  }
-
   /** Notes whether a call for a server is claimed: its group counts it as away. */
   setInFlight(server: string, isInFlight: boolean): void {
     this.#counts.setInFlight(server, isInFlight);
@@ -156,11 +127,6 @@ export class RowIndex {
   /** Returns the names of the servers that no commit wants, by instance. */
   unwanted(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#unwanted.all();
-  }
-
-  /** Returns the names of the servers of an instance that were made before the store was lost, and that no commit wants. */
-  formerOf(instance: string): ReadonlySet<string> {
-    return this.#former.of(instance);
   }
 
   /** Returns the names of the servers that wait for the update of a commit or are in it, by commit. */
@@ -283,10 +249,6 @@ function unwantedOf({ instance, wanted }: ServerRow): string | undefined {
   return wanted === null ? instance : undefined;
 }
 
-function formerOf({ instance, former }: ServerRow): string | undefined {
-  return former === undefined ? undefined : instance;
-}
-
 function queuedHealOf(row: ServerRow): string | undefined {
   return isHealQueued(row) ? row.commit : undefined;
 }
@@ -294,9 +256,4 @@ function queuedHealOf(row: ServerRow): string | undefined {
 function neededBy(row: OptionalRow): Set<string> {
   const specs = row === undefined ? [] : specsInUse(row);
   return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));
-}
-
-function isUnseen({ state, wanted, applied, checked, mayExist, provider, attempt }: ServerRow): boolean {
-  const isUnknown = !checked && !mayExist && applied === null && provider === null;
-  return isUnknown && state === 'pending' && wanted !== null && attempt === 0;
 }

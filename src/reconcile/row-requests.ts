@@ -6,6 +6,7 @@ import { momentOf } from '../base/wording.ts';
 import { isMade } from '../machine/existence.ts';
 import { deletesDigest } from '../machine/hold-digests.ts';
 import { type Cause, type OperationTarget, operationEvent } from '../machine/instance-events.ts';
+import { RECOVERY } from '../machine/recovery.ts';
 import type { Removal } from '../machine/removals.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import type { Change, HoldKind, ServerRow } from '../model/rows.ts';
@@ -125,6 +126,15 @@ export class RowRequests {
       { kind: 'suspension', name, value: null, expected: ledger.read('suspension', name) },
     ]);
     this.#enqueueOf(instance);
+  }
+
+  /** Ends a recovery. `check` is called while nothing else is written; it may throw. */
+  async endRecovery(check: () => void, asked: Asked): Promise<void> {
+    await this.#write(asked, this.#cause(asked, 'resume', null), (ledger) => {
+      check();
+      return [{ kind: 'recovery', name: RECOVERY, value: null, expected: ledger.read('recovery', RECOVERY) }];
+    });
+    this.#enqueueOf(null);
   }
 
   /** Acknowledges causes of an instance until a time (RFC 3339); null ends the acknowledgement. */

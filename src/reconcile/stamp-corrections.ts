@@ -3,7 +3,7 @@
 // long, however far the clock is set forward. Pure.
 
 import { momentOf } from '../base/wording.ts';
-import type { Change, RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
+import type { Change, RecoveryRow, RowKind, Rows, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 
 interface Correction {
@@ -33,8 +33,14 @@ export function stampCorrections(store: Read, correction: Correction): readonly 
     ...correctRows(store, 'removal', (row) => ({ time: asOldAsBefore(row.time, correction) })),
     ...correctRows(store, 'suspension', (row) => ({ since: notAfter(row.since, now) })),
     ...correctRows(store, 'acknowledgement', (row) => ({ since: notAfter(row.since, now) })),
-    ...correctRows(store, 'beginning', (row) => ({ began: asOldAsBefore(row.began, correction) })),
+    ...correctRows(store, 'recovery', (row) => correctedRecovery(row, correction)),
   ];
+}
+
+/** What may still run, runs as long as before, however the clock is set. */
+function correctedRecovery({ since, notBefore }: RecoveryRow, correction: Correction): Partial<RecoveryRow> {
+  const began = asOldAsBefore(since, correction);
+  return { since: began, notBefore: momentOf(Date.parse(notBefore) + Date.parse(began) - Date.parse(since)) };
 }
 
 function correctedServer({ since, due, action, healing }: ServerRow, correction: Correction): Partial<ServerRow> {

@@ -3,7 +3,7 @@ import type { DeliveryJudgement } from '../machine/delivery.ts';
 import type { InstanceEvent } from '../model/instance-event.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
-import type { HoldKind, NotificationRow, Reason } from '../model/rows.ts';
+import type { HoldKind, NotificationRow, Reason, RecoveryRow } from '../model/rows.ts';
 import type { DeliveryState, InstanceStatus, State } from '../model/state.ts';
 import type { RecordedFacts } from '../plan/recorded-facts.ts';
 import type { Caller } from './caller.ts';
@@ -111,10 +111,47 @@ export interface Outage extends Since {
   readonly reason: string;
 }
 
+/** Servers of an instance during a recovery, by what is known of them: names, sorted. Each is in one list. */
+export interface RecoveredServers {
+  /** Recorded, and as wanted. */
+  readonly found: readonly string[];
+  /** A check found another value, or nothing. */
+  readonly drifted: readonly string[];
+  /** A person decides: adopt it, retain it, or correct what its reason says. */
+  readonly waiting: readonly string[];
+  /** No check has answered yet. */
+  readonly unchecked: readonly string[];
+  /** Absent: a resume creates it. */
+  readonly create: readonly string[];
+  /** A resume updates, replaces or deletes it, unless its instance is held. */
+  readonly update: readonly string[];
+  readonly replace: readonly string[];
+  readonly delete: readonly string[];
+}
+
+/** What a recovery found of an instance. */
+export interface RecoveredInstance extends RecoveredServers {
+  readonly instance: string;
+  /** Its deletes and replacements wait for an approval, also after a resume. */
+  readonly isHeld: boolean;
+}
+
+/** What is recorded may not be what was done: no action starts until a person resumes. */
+export interface Recovery extends RecoveryRow {
+  /** Sorted by name. */
+  readonly instances: readonly RecoveredInstance[];
+}
+
+/** The recovery that is not over; null: there is none. */
+export interface FoundRecovery {
+  readonly recovery: Recovery | null;
+}
+
 /** The kinds of causes that need a person, in the order in which they are listed. */
 export const ATTENTION_KINDS = [
   'store',
   'leader',
+  'recovery',
   'repository',
   'commit',
   'held',
@@ -329,8 +366,8 @@ export interface RecordedState {
   /** The followed commit. */
   readonly commit: string;
   readonly held: readonly HeldItem[];
-  /** A backup was restored, and the newest commit was not followed since: until it is, no trailer approves anything. Omitted otherwise. */
-  readonly isBehind?: true;
+  /** A recovery is not over: no trailer approves anything, and all deletes are held. Omitted otherwise. */
+  readonly isRecovering?: true;
   /** Sorted by name. */
   readonly servers: readonly RecordedServer[];
 }

@@ -32,7 +32,7 @@ export function keptRows({ kind, name, value }: Row, before: Rows[RowKind] | und
 /** The fields that rows have in every version that is read: none that a later one has added. */
 const FIELDS: Readonly<Record<RowKind, string>> = {
   head: 'commit time',
-  beginning: 'began signs',
+  recovery: 'id cause reason since notBefore',
   pinned: 'path oid object commit',
   active: 'path oid object',
   terminating: 'path oid object',

@@ -224,7 +224,7 @@ const RARE = {
     ],
   } satisfies Required<Overview>,
   RecordedState: {
-    ...{ commit: COMMIT, held: [], isBehind: true },
+    ...{ commit: COMMIT, held: [], isRecovering: true },
     servers: [
       {
         ...{ name: 'web-1', instance: 'shop', key: 'web', index: '01', state: 'retrying', since: NOW, commit: COMMIT },

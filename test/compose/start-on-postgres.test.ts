@@ -155,11 +155,10 @@ it('takes an empty database beside files of an earlier controller for a lost sto
   await vi.waitFor(() => expect(controller.ready()).toBe(true), PATIENCE);
   await controller.stop();
   const store = await openPostgresStore({ url });
-  const beginning = store.read('beginning', 'store');
+  const recovery = store.read('recovery', 'recovery');
   await store.close();
-  expect(Object.values(beginning?.signs ?? {})).toEqual([
-    'the database is empty, and the directory of the store has "running" of an earlier one',
-  ]);
+  const reason = 'the database is empty, and the directory of the store has "running" of an earlier one';
+  expect(recovery).toMatchObject({ cause: 'store', reason });
 });
 
 describe('what a replica remembers of its database', () => {
@@ -175,7 +174,7 @@ describe('what a replica remembers of its database', () => {
 
   async function rowsIn(url: string) {
     const { tables } = await readDatabase({ url });
-    return { signs: tables.beginning.get('store')?.signs ?? {}, servers: [...tables.server.values()] };
+    return { recovery: tables.recovery.get('recovery'), servers: [...tables.server.values()] };
   }
 
   it('tells that it was set back to an earlier backup: what was done since is not repeated under the same ids', async () => {
@@ -190,19 +189,21 @@ describe('what a replica remembers of its database', () => {
     await serveUntilDone(settings);
     await server.run(`DROP DATABASE ${name}`);
     await server.run(`ALTER DATABASE ${name}_before RENAME TO ${name}`);
-    await serveUntilDone(settings);
+    const suspended = await start(settings);
+    const begins = 'a recovery begins: no action starts until a person resumes it';
+    await vi.waitFor(() => expect(lines.map(({ msg }) => msg)).toContain(begins), PATIENCE);
+    await suspended.stop();
     const after = await rowsIn(url);
-    expect(before.signs).toEqual({});
-    expect(after.signs).toEqual({
-      '*': expect.stringMatching(/^the database was set back: this replica had seen its commit \d+ at /),
-    });
+    expect(before.recovery).toBeUndefined();
+    expect(after.recovery?.reason).toMatch(/^the database was set back: this replica had seen its commit \d+ at /);
     const incarnations = ({ servers }: typeof after) => servers.map(({ incarnation }) => incarnation);
     expect(Math.min(...incarnations(after))).toBeGreaterThan(Math.max(...incarnations(before)));
     // Once.
     const again = await start(settings);
     await vi.waitFor(() => expect(again.ready()).toBe(true), PATIENCE);
     await again.stop();
-    expect(incarnations(await rowsIn(url))).toEqual(incarnations(after));
+    const last = await rowsIn(url);
+    expect([last.recovery, incarnations(last)]).toEqual([after.recovery, incarnations(after)]);
   });
 
   it('refuses the rows of another installation, and the embedded store that it has left', async () => {

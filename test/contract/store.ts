@@ -28,7 +28,10 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
     ...{ until: '2026-11-21T10:13:56.000Z', causes: ['failed:shop'] },
   },
   rollout: { updates: 40 },
-  beginning: { began: '2026-11-20T10:00:00.000Z', signs: { '*': 'files' } },
+  recovery: {
+    ...{ id: 'r1', cause: 'store', reason: 'files', since: '2026-11-20T10:00:00.000Z' },
+    notBefore: '2026-11-20T10:10:00.000Z',
+  },
   seen: {
     lastSeen: '2026-11-20T10:13:56.000Z',
     notBefore: '2026-01-01T00:00:00.000Z',

@@ -1,10 +1,8 @@
 // A first start derives the newest commit once, where nothing is wrong in it.
 import { expect, test } from 'vitest';
-import { withoutPause } from '../../src/base/breathe.ts';
 import { EMPTY_BASELINE } from '../../src/desired/desired-state.ts';
 import { deriveAt } from '../../src/follow/read-commit.ts';
-import { formerServers, searchHistory } from '../../src/follow/search-history.ts';
-import { ManualClock } from '../support/manual-clock.ts';
+import { searchHistory } from '../../src/follow/search-history.ts';
 import { TextSource } from '../support/text-source.ts';
 
 const FILES = {
@@ -71,47 +69,3 @@ test('a hidden copy is followed from the commit with the object, although someth
 function factsOf(desired: object): unknown {
   return JSON.parse(JSON.stringify(desired, (_key, value) => (value instanceof Map ? [...value] : value)));
 }
-
-/** Searches for former servers of the newest commit; `files`: the paths that were read, by commit. */
-async function former(source: TextSource, commit: string, clock = new ManualClock()) {
-  const files = new Map<string, readonly string[]>();
-  const reader = {
-    describe: (oid: string) => source.describe(oid),
-    async snapshot(...[oid, wants]: Parameters<TextSource['snapshot']>) {
-      const snapshot = await source.snapshot(oid, wants);
-      const read = [...snapshot.files].filter(([, { oid: blob }]) => snapshot.blobs.has(blob)).map(([path]) => path);
-      files.set(oid, read);
-      clock.advance(1_000);
-      return snapshot;
-    },
-  };
-  const desired = await searchHistory(source, commit);
-  if (desired === undefined) throw new Error('nothing is followed');
-  const found = await formerServers(desired, { source: reader, breathe: withoutPause, clock });
-  return { files, found, owners: Object.fromEntries(found.baseline.owners) };
-}
-
-test('former servers are looked for in what differs from the commit after it, and in no other file', async () => {
-  const source = new TextSource();
-  const oldest = source.commit(FILES);
-  const other = source.commit({ 'types/role/web.yaml': 'port: 81\n' });
-  const smaller = source.commit({ [SHOP]: 'stackTemplate: t\n' });
-  const { files, owners } = await former(source, source.commit({ [SHOP]: null, 'README.md': 'text\n' }));
-  expect(owners).toEqual({ 'shop-s-1': 'stack-instance/shop', 'shop-s-2': 'stack-instance/shop' });
-  expect([...files]).toEqual([
-    [smaller, [SHOP]],
-    [other, [SHOP]],
-    [oldest, ['types/role/web.yaml']],
-  ]);
-});
-
-test('former servers are looked for in 300 commits, and for 30 seconds', async () => {
-  const source = new TextSource();
-  source.commit(FILES);
-  let head = source.commit({ [SHOP]: null });
-  for (let number = 0; number < 301; number += 1) head = source.commit({ 'types/role/web.yaml': `port: ${number}\n` });
-  const still = Object.assign(new ManualClock(), { advance: () => undefined });
-  const all = await former(source, head, still);
-  expect([all.found.commitsRead, all.owners]).toEqual([300, {}]);
-  expect((await former(source, head)).found.commitsRead).toBe(30);
-});

@@ -65,7 +65,6 @@ export function openContext(fields: Partial<DecisionContext> = {}): DecisionCont
     mayReplace: () => true,
     unmetDependencies: () => [],
     holders: () => [],
-    formerServers: () => [],
     hasSlot: () => true,
     ...fields,
   };

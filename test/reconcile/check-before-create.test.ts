@@ -1,6 +1,6 @@
 // A server is created only where a check has just found nothing there: what somebody else built meanwhile is not taken over.
 import { describe, expect, it } from 'vitest';
-import { renewIncarnations } from '../../src/follow/renew-incarnations.ts';
+import { recoverRows } from '../../src/follow/recover-rows.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 import { answering, buildByHand, SHOP, shopFiles } from './shop.ts';
@@ -132,8 +132,10 @@ describe('a create that failed', () => {
 
   it('and has made the server is tried again after a restored backup, under the id of the new incarnation', async () => {
     const first = await failed(true);
-    await first.ledger.commit(renewIncarnations(first.ledger, first.clock.now() + MINUTE));
+    const lost = { reason: 'restored', now: first.clock.now() + MINUTE, runsMs: 0 };
+    await first.ledger.commit(recoverRows(first.ledger, lost));
     const core = await first.restart();
+    await core.endRecovery();
     await core.pass(60 * MINUTE);
     expect(core.states()).toEqual({ web: 'done' });
     const creates = core.provider.calls.filter(({ operation }) => operation === 'create');

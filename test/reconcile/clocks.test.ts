@@ -1,6 +1,5 @@
 // The wall clock is wrong, and somebody sets it right: nothing waits for the future, and nothing begins before its time.
 import { describe, expect, it } from 'vitest';
-import { restoredAt } from '../../src/follow/renew-incarnations.ts';
 import { answerOf, at } from './build.ts';
 import { Core } from './core.ts';
 import { answering, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
@@ -18,24 +17,6 @@ async function set(core: Core, byMs: number): Promise<void> {
 function groupText(size: string): string {
   const properties = `count: "2", pause_seconds: "0", resource_def: { properties: { size: ${size} } }`;
   return `resources:\n  web: { type: Platform::ResourceGroup, properties: { ${properties} } }\n`;
-}
-
-/** Returns a core of which the clock was wrong by so much when its store was restored; what began before that may run. */
-async function restored(byMs: number): Promise<Core> {
-  const core = new Core();
-  core.provider.lostActionEnds = 'after its deadline';
-  await set(core, byMs);
-  core.source.commit(shopFiles({ web: 'name: web' }));
-  await core.poll();
-  await core.ledger.commit(restoredAt(core.ledger, core.clock.now()));
-  return core;
-}
-
-/** Returns the updates after a commit that changes a server. */
-async function updatesAfterCommit(core: Core): Promise<readonly string[]> {
-  core.source.commit({ [TEMPLATE]: templateText({ web: 'name: web, size: large' }) });
-  await core.poll();
-  return core.calls('update');
 }
 
 describe('a clock that was ahead and is set right', () => {
@@ -107,18 +88,6 @@ describe('a clock that was ahead and is set right', () => {
     expect(next.states()).toEqual({ web: 'done' });
   });
 
-  it.each([false, true])(
-    'makes nothing wait longer for an earlier controller; after a restart: %s',
-    async (isAfterRestart) => {
-      const before = await restored(DAY);
-      if (isAfterRestart) before.clock.setWall(before.clock.now() - DAY);
-      else await set(before, -DAY);
-      const core = isAfterRestart ? await before.restart() : before;
-      await core.pass(HOUR);
-      expect(await updatesAfterCommit(core)).toEqual(['web']);
-    },
-  );
-
   it('is corrected once the store can be written again', async () => {
     const core = new Core();
     await set(core, DAY);
@@ -162,14 +131,6 @@ describe('a clock that jumps forward', () => {
     core.source.commit({ [TEMPLATE]: templateText({ c: 'name: c' }) });
     await core.poll();
     expect(core.states()).toEqual({ c: 'done' });
-  });
-
-  it('begins no action while one of an earlier controller may run', async () => {
-    const core = await restored(-DAY);
-    await set(core, DAY);
-    expect(await updatesAfterCommit(core)).toEqual([]);
-    await core.pass(HOUR);
-    expect(core.calls('update')).toEqual(['web']);
   });
 
   it('ends a suspension whose time has come', async () => {

@@ -120,8 +120,8 @@ export class Core {
   /** In which states servers stood, and with which reasons. */
   readonly #exits = new Set<string>();
 
-  /** Begins to follow at once. `sign`: what shows an earlier controller, whose store is lost. */
-  constructor(options: CoreOptions = {}, outside?: Outside, sign?: string) {
+  /** Begins to follow at once. `lostRows`: how rows were lost. */
+  constructor(options: CoreOptions = {}, outside?: Outside, lostRows?: string) {
     this.#options = { ...DEFAULTS, ...options };
     this.#outside = outside ?? {
       ...{ rows: new Map(), servers: new Map(), source: new TextSource(), clock: new ManualClock() },
@@ -134,7 +134,7 @@ export class Core {
     const execution = this.#execution();
     const proxied = this.#options.hasProxied ? execution.proxied : undefined;
     const core = wireCore({
-      ...{ store: this.store, source, clock, execution, sign, opened: this.#opened },
+      ...{ store: this.store, source, clock, execution, lostRows, opened: this.#opened },
       ...{ publisher: NO_PUBLISHER, triggers: [], writes: 'off' },
       registry: createProviderRegistry(execution.providers, () => this.provider, proxied),
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
@@ -209,13 +209,20 @@ export class Core {
     return next;
   }
 
-  /** Stops, and returns another one at the same sites and branch whose store is lost; without a sign, nothing shows that. */
-  async lose(sign: string | undefined, options: CoreOptions = {}): Promise<Core> {
+  /** Stops, and returns another one at the same sites and branch whose store is lost; without a reason, nothing shows that. */
+  async lose(lostRows: string | undefined, options: CoreOptions = {}): Promise<Core> {
     await this.stop();
-    const next = new Core({ ...this.#options, ...options }, { ...this.#outside, rows: new Map() }, sign);
+    const next = new Core({ ...this.#options, ...options }, { ...this.#outside, rows: new Map() }, lostRows);
     await next.settle();
     await next.poll();
     return next;
+  }
+
+  /** Somebody resumes, whatever may still run. */
+  async endRecovery(): Promise<void> {
+    const { recovery } = this.operator.recovery(this.order.by);
+    await this.operator.endRecovery(this.order, { recovery: recovery?.id ?? '', force: true });
+    await this.settle();
   }
 
   async stop(): Promise<void> {

@@ -19,7 +19,6 @@ const HOUR = 3_600_000;
 const ANY = { kind: null, properties: {} };
 const SMALL = { kind: null, properties: { size: 'small' } };
 /** The other servers. */
-const COLORED = { kind: null, properties: { color: 'small' } };
 const PROXY = { 'clients/B1.yaml': 'role: proxy\n' };
 const PROXY_CLIENT: Client = {
   ...{
@@ -195,16 +194,6 @@ class Scene {
     return this;
   }
 
-  /** The store is lost, and a commit takes `web` out before the next controller begins. */
-  async loseStore(options: CoreOptions = {}): Promise<this> {
-    this.#web = null;
-    this.core.source.commit({ [TEMPLATE]: templateText(sparesOf('small')) });
-    this.core = await this.core.lose('the store is empty, and its directory is not', options);
-    await this.core.operator.adopt(this.core.order, { all: true });
-    await this.core.settle();
-    return this;
-  }
-
   /** Somebody changes the server by hand. */
   changeByHand(size: string | null): this {
     if (size === null) this.core.provider.forget('web');
@@ -360,10 +349,6 @@ const PLAYS: Readonly<Record<keyof typeof EXITS, Play>> = {
     into: async () => await (await start({ entries: TWO_ENTRIES })).wants('size: large'),
     out: (scene) => scene.asks('adopt').then(() => (scene.row?.state === 'drifted' ? scene.asks('retry') : undefined)),
   },
-  'blocked/exists_already/unwanted': {
-    into: async () => await (await start()).loseStore(),
-    out: async (scene) => await (await scene.wants('size: small')).asks('adopt'),
-  },
   'blocked/no_proxy/unwanted': {
     into: async () => {
       const scene = new Scene({ hasProxied: true, entries: [{ name: 'lab', match: SMALL }] });
@@ -505,11 +490,6 @@ const PLAYS: Readonly<Record<keyof typeof EXITS, Play>> = {
     out: async (scene) => {
       await (await scene.restart({ entries: [{ name: 'lab', match: ANY }] })).mend().until(isIn(scene, 'done'));
     },
-  },
-  'unknown/no_provider/unwanted': {
-    into: async () => await (await start()).loseStore({ entries: [{ name: 'field', match: COLORED }] }),
-    out: (scene) => scene.retain(),
-    end: 'left',
   },
   'unknown/no_proxy/wanted': {
     into: lostByProxy,

@@ -417,6 +417,7 @@ describe('a lost store', () => {
     report(core, addresses);
     await core.operator.adopt(core.order, { all: true });
     await core.settle();
+    await core.endRecovery();
     for (let minute = 0; minute < 10; minute += 1) await core.pass(MINUTE);
     expect(core.states()).toEqual({ db: 'done', web: 'done' });
     expect(core.calls('update')).toEqual([]);
@@ -460,6 +461,7 @@ describe('an adopted server whose output is not known yet', () => {
     }
     if (way !== 'adopt: true') await core.operator.adopt(core.order, { all: true });
     await core.settle();
+    if (way === 'treeline adopt after a lost store') await core.endRecovery();
     return { core, addresses };
   }
 

@@ -9,8 +9,6 @@ import { rowIn, running, SMALL, specOf } from './build.ts';
 const NEEDS_DB = specOf('small', { dependsOn: ['db'] });
 const LISTS_DB = specOf('small', { lists: ['db'] });
 
-const HEAD = { commit: 'c1', time: '2026-11-20T10:00:00Z' };
-
 describe('the index', () => {
   function follow(index: RowIndex, name: string, rows: readonly (ServerRow | undefined)[]): void {
     let before: ServerRow | undefined;
@@ -45,33 +43,6 @@ describe('the index', () => {
     expect([...index.dependentsOf('db')]).toEqual([]);
     follow(index, 'web-2', [needing, undefined]);
     expect([...index.dependentsOf('db')]).toEqual([]);
-  });
-
-  it('knows the last server of a site that was not checked, and asks once of each of any site', () => {
-    const index = new RowIndex();
-    const unseen = rowIn('pending', { checked: false, provider: null });
-    const names = (site: string): string[] => Array.from({ length: 100 }, (_, number) => `${site}-${number}`);
-    for (const name of [...names('lab'), ...names('edge')]) index.follow(name, undefined, unseen);
-    let asked = 0;
-    const last = (site: string, commit = HEAD): string | undefined => {
-      const isOfSite = (server: string): boolean => {
-        asked += 1;
-        return server.startsWith(site);
-      };
-      return index.lastUnseen(site, isOfSite, commit);
-    };
-    for (const name of names('lab').reverse()) {
-      expect(last('lab')).toBe(name);
-      index.follow(name, unseen, { ...unseen, checked: true });
-    }
-    for (const _ of names('lab')) expect(last('lab')).toBeUndefined();
-    expect(asked).toBe(200);
-    // A server that comes later, and one that another commit moves, are found.
-    index.follow('lab-new', undefined, unseen);
-    expect(last('lab')).toBe('lab-new');
-    expect(last('edge-99', { ...HEAD })).toBe('edge-99');
-    index.follow('lab-new', unseen, undefined);
-    expect(last('lab')).toBeUndefined();
   });
 
   it('knows groups and instances, and follows a server that moves', () => {

@@ -59,9 +59,16 @@ it('what counts for some time counts as long after a step forward', async () => 
   expect((await corrected(rowIn('done', { healing }), step))?.healing).toEqual({ size: [at(NOW - HOUR), at(NOW)] });
   const store = await storeWith([{ kind: 'removal', name: 'web/1', value: { time: at(NOW - 11 * HOUR) } }]);
   expect(stampCorrections(store, step)).toMatchObject([{ kind: 'removal', value: { time: at(NOW - HOUR) } }]);
-  const beginning = { began: at(NOW - 11 * HOUR), signs: { '*': 'the store was restored from a backup' } };
-  const begun = await storeWith([{ kind: 'beginning', name: 'store', value: beginning }]);
-  expect(stampCorrections(begun, step)).toMatchObject([{ value: { ...beginning, began: at(NOW - HOUR) } }]);
+  const recovery = {
+    id: 'r1',
+    cause: 'store',
+    reason: '',
+    since: at(NOW - 11 * HOUR),
+    notBefore: at(NOW - 9 * HOUR),
+  } as const;
+  const begun = await storeWith([{ kind: 'recovery', name: 'recovery', value: recovery }]);
+  const since = { since: at(NOW - HOUR), notBefore: at(NOW + HOUR) };
+  expect(stampCorrections(begun, step)).toMatchObject([{ value: { ...recovery, ...since } }]);
   expect(await corrected(rowIn('failed', { since: at(NOW - HOUR), due: at(NOW + HOUR) }), step)).toBeUndefined();
 });
 

@@ -1,6 +1,5 @@
 // Tests how long approvals stand, and what they count for, if their deletes have to wait or come at another time.
 import { expect, it } from 'vitest';
-import { renewIncarnations, restoredAt } from '../../src/follow/renew-incarnations.ts';
 import { Core, type CoreOptions } from './core.ts';
 
 const TEMPLATE = `parameters: { count: "1" }
@@ -67,38 +66,6 @@ it('the trailer of a commit that was followed before approves nothing where the 
   await core.operator.acceptHistory(core.order, close);
   await core.settle();
   expect(heldNames(core)).toEqual(['a']);
-  expect(core.calls('delete')).toHaveLength(3);
-});
-
-it('the trailers of the commits that come first after a restored backup approve nothing, and those of later ones do', async () => {
-  const first = await up();
-  await first.ledger.commit([
-    ...renewIncarnations(first.ledger, first.clock.now()),
-    ...restoredAt(first.ledger, first.clock.now()),
-  ]);
-  await first.stop();
-  // The controller before followed these: it held `a`, and had made `d`, for which the trailer was.
-  first.source.commit(stack('d', 3));
-  first.source.commit(stack('a', 0));
-  first.source.commit({ 'stacks/instances/d.yaml': null }, { message: 'Close d\n\nTreeline-Approve-Deletes: 3\n' });
-  const core = await first.restart();
-  await core.poll();
-  expect(heldNames(core)).toEqual(['a']);
-  expect(core.calls('delete')).toEqual([]);
-  core.source.commit(stack('b', 4), { message: 'Close a\n\nTreeline-Approve-Deletes: 3\n' });
-  await core.poll();
-  expect(heldNames(core)).toEqual([]);
-  expect(core.calls('delete')).toEqual(['a-s-1', 'a-s-2', 'a-s-3']);
-});
-
-it('a restored backup that is at the newest commit is not behind: the trailer of the next one counts', async () => {
-  const first = await up();
-  await first.ledger.commit(restoredAt(first.ledger, first.clock.now()));
-  const core = await first.restart();
-  await core.poll();
-  core.source.commit(stack('a', 0), { message: 'Close a\n\nTreeline-Approve-Deletes: 3\n' });
-  await core.poll();
-  expect(heldNames(core)).toEqual([]);
   expect(core.calls('delete')).toHaveLength(3);
 });
 

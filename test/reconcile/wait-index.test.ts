@@ -140,13 +140,11 @@ describe('a change of rows', () => {
     const commit = waiting({
       web: { kind: 'dependency', ...other },
       old: { kind: 'holder', ...other },
-      next: { kind: 'former', ...other },
-      first: { kind: 'first check', ...other, until: NOW },
       late: { kind: 'dependency', server: 'cache' },
     });
     const creating = rowIn('creating');
     const done = rowIn('done');
-    expect(await commit(server('db', creating))).toEqual(['first', 'next', 'old']);
+    expect(await commit(server('db', creating))).toEqual(['old']);
     expect(await commit(server('db', done, creating))).toEqual(['web']);
     expect(await commit(server('db', null, done))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 // The files of the store are gone, and the rest of its directory is there: the whole controller beside a service that carries
 // out what it was asked before.
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { TEMPLATE, templateText } from '../reconcile/shop.ts';
@@ -50,49 +50,36 @@ it('makes no server a second time that a service still makes for the controller 
   const second = await runController(site);
   await expect
     .poll(() => whyShop(second), PATIENCE)
-    .toMatch(/waits until \S+Z: an earlier controller may have begun .*the store is empty.*repository/);
+    .toMatch(/a recovery suspends every instance: the store is empty.*repository/);
   service.servers.set('web', { name: 'web' });
+  const recovery = await second.recovery();
+  const early = await second.post('/operations/resume', { recovery: recovery.id });
+  expect([early.status, JSON.stringify(early.body)]).toEqual([409, expect.stringContaining(recovery.notBefore)]);
+  await second.endRecovery();
   await expect.poll(() => second.states('shop'), PATIENCE).toEqual({ web: 'blocked' });
   expect(creates(service)).toBe(1);
 });
 
-it('takes the files of a former store, which a restore or the first start of a version keeps aside, for a sign of one', async () => {
-  const { service, site } = await siteWithService();
-  mkdirSync(join(site.state, 'former-2026-11-20T10-13-56-789Z'), { recursive: true });
-  const controller = await runController(site);
-  await expect.poll(() => whyShop(controller), PATIENCE).toMatch(/may have begun .*the store is empty.*former-2026/);
-  expect(creates(service)).toBe(0);
-});
-
-it('makes no servers under new names beside those that a held commit was to replace, and deletes none', {
+it('creates and deletes nothing before a person has looked, also of what a held commit asks for', {
   timeout: 60_000,
 }, async () => {
-  const site = await createSite({ ...FILES, [TEMPLATE]: templateText(SIX) });
+  const site = await createSite({ ...FILES, [TEMPLATE]: templateText(SEVEN) });
   const first = await runController(site);
   await expect.poll(() => first.status('shop'), PATIENCE).toBe('Done');
-  await site.repository.commit({ [TEMPLATE]: templateText({ y: '', z: '' }) });
+  await site.repository.commit({ [TEMPLATE]: templateText({ a: '', y: '', z: '' }) });
   await expect.poll(() => first.status('shop'), PATIENCE).toBe('Awaiting approval');
   await first.stop();
   rmSync(join(site.state, 'store.sqlite'));
 
   const second = await runController(site);
-  const names = Object.keys(SIX).map((key) => `shop-${key}`);
-  const blocked = Object.fromEntries(names.map((name) => [name, 'blocked']));
-  const waiting = { 'shop-y': 'pending', 'shop-z': 'pending' };
-  await expect.poll(() => recordedStates(second), PATIENCE).toEqual({ ...blocked, ...waiting });
-  expect(await second.status('shop')).toBe('Blocked');
-  expect(JSON.stringify((await second.get('/stacks/instances/shop/why')).body)).toContain('treeline retain shop-a');
+  const found = { instance: 'shop', waiting: ['shop-a'], create: ['shop-y', 'shop-z'] };
+  await expect.poll(async () => (await second.recovery()).instances, PATIENCE).toMatchObject([found]);
+  const names = Object.keys(SEVEN).map((key) => `shop-${key}`);
   expect(Object.keys(existing(site))).toEqual(names);
-  for (const resource of names) expect((await second.post('/operations/retain', { resource })).status).toBe(200);
+  expect((await second.post('/operations/adopt', { all: true })).status).toBe(200);
+  await second.endRecovery();
   await expect.poll(() => second.status('shop'), PATIENCE).toBe('Done');
   expect(Object.keys(existing(site))).toEqual([...names, 'shop-y', 'shop-z']);
 });
 
-const SIX = { a: '', b: '', c: '', d: '', e: '', f: '' };
-
-async function recordedStates(running: RunningController): Promise<Readonly<Record<string, string>>> {
-  const { servers } = (await running.get('/operations/recorded')).body as {
-    servers: { name: string; state: string }[];
-  };
-  return Object.fromEntries(servers.map(({ name, state }) => [name, state]));
-}
+const SEVEN = { a: '', b: '', c: '', d: '', e: '', f: '', g: '' };

@@ -539,7 +539,7 @@ describe('a certificate that ends', () => {
     ending: readonly Pick<EndingCertificate, 'begins' | 'ends'>[],
     client: Client = by,
   ): readonly AttentionItem[] {
-    const view = { now: NOW, rows: { list: () => [] } } as unknown as AttentionFacts['view'];
+    const view = { now: NOW, rows: { list: () => [], read: () => undefined } } as unknown as AttentionFacts['view'];
     const named = ending.map((dates) => ({ id: 'crl', name: 'the list', action: 'renew it', ...dates }));
     const facts = {
       ...{

@@ -1,7 +1,6 @@
 // The recorded servers, as programs read them that compare a desired state with them.
 
 import { expect, it } from 'vitest';
-import { restoredAt } from '../../src/follow/renew-incarnations.ts';
 import { Core } from '../reconcile/core.ts';
 import { SHOP, shopFiles } from '../reconcile/shop.ts';
 
@@ -29,14 +28,11 @@ it('tells where each server belongs, what is wanted and applied, and what keeps 
   expect(held.servers.map((server) => server.held)).toEqual([true, true]);
 });
 
-it('says that a restored backup is behind, until the newest commit is followed', async () => {
-  const first = new Core();
-  first.source.commit(shopFiles({ web: 'name: web' }));
-  await first.poll();
-  expect(first.operator.recorded()).not.toHaveProperty('isBehind');
-  await first.ledger.commit(restoredAt(first.ledger, first.clock.now()));
-  expect(first.operator.recorded()).toMatchObject({ isBehind: true });
-  const core = await first.restart();
+it('says that a recovery is not over', async () => {
+  const core = new Core({}, undefined, 'the directory was lost');
+  core.source.commit(shopFiles({ web: 'name: web' }));
   await core.poll();
-  expect(core.operator.recorded()).not.toHaveProperty('isBehind');
+  expect(core.operator.recorded()).toMatchObject({ isRecovering: true });
+  await core.endRecovery();
+  expect(core.operator.recorded()).not.toHaveProperty('isRecovering');
 });

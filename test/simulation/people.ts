@@ -25,7 +25,8 @@ import type { World } from './world.ts';
 const ADMINISTRATOR: Client = {
   ...{ name: 'A1', type: 'client', description: '', role: 'administrator', fingerprint: '', serial: 'A1', tenant: '' },
 };
-const ORDER: Order = { ...allowed(ADMINISTRATOR), reason: '' };
+/** Who asks for operations. */
+export const ORDER: Order = { ...allowed(ADMINISTRATOR), reason: '' };
 
 /** How long a disk stays full at most: somebody sees to it. */
 const FULL_MS = 60_000;

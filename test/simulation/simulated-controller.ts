@@ -5,7 +5,8 @@ import type { Agent } from '../../src/agents/agent.ts';
 import type { Breathe } from '../../src/base/breathe.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { type WiredCore, wireCore } from '../../src/compose/core.ts';
-import { renewIncarnations, restoredAt } from '../../src/follow/renew-incarnations.ts';
+import { recoverRows } from '../../src/follow/recover-rows.ts';
+import { longestActionMs, RECOVERY } from '../../src/machine/recovery.ts';
 import type { ExecutionSettings } from '../../src/model/settings.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createProviderRegistry } from '../../src/providers/provider-registry.ts';
@@ -14,6 +15,7 @@ import { createPollTimer } from '../../src/repository/triggers.ts';
 import { openStore } from '../../src/store/lowdb-store.ts';
 import type { Changes, Loses } from './actions.ts';
 import { drawn } from './chance.ts';
+import { ORDER } from './people.ts';
 import type { Life } from './scheduler.ts';
 import { clockOf } from './simulated-clock.ts';
 import type { Image } from './simulated-disk.ts';
@@ -143,10 +145,11 @@ export class SimulatedController {
     const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
     const breathe = this.#breatheOf(life);
     const opened = await openStore('/store', { adapter: disk.adapter(life), lock, breathe });
-    const sign = this.#lost === 'rows' ? 'the store is empty, and its directory is not' : undefined;
+    const lostRows = this.#lost === 'rows' ? 'the store is empty, and its directory is not' : undefined;
     if (this.#lost === 'since backup') {
       restores.restored(opened);
-      await opened.commit([...renewIncarnations(opened, wall.now()), ...restoredAt(opened, wall.now())]);
+      const runsMs = longestActionMs(this.#options.execution);
+      await opened.commit(recoverRows(opened, { reason: 'the store was restored', now: wall.now(), runsMs }));
       calls.restored(opened);
     }
     this.#lost = undefined;
@@ -154,7 +157,7 @@ export class SimulatedController {
     this.#compareImages();
     restores.opened(store);
     const parts = partsOfCore(this.#world, this.#options, {
-      ...{ store, sign, clock, breathe, life, opened: new AsyncDisposableStack() },
+      ...{ store, lostRows, clock, breathe, life, opened: new AsyncDisposableStack() },
       source: git.source(life, this.#here),
       here: this.#here,
       trigger: triggerOf((poll) => {
@@ -167,6 +170,7 @@ export class SimulatedController {
     this.core = core;
     this.agent = core.agent;
     core.follower.start();
+    endRecoveries(this.#world, core, life);
   }
 
   /** Fails where a row that was shown is not there after a crash, unless the very commit under way changed it. */
@@ -195,10 +199,24 @@ export class SimulatedController {
   }
 }
 
+const RESUME_MS = 60_000;
+
+/** Somebody looks from time to time, and resumes as soon as that is not refused. */
+function endRecoveries(world: World, core: WiredCore, life: Life): void {
+  world.scheduler.after(RESUME_MS, life, () => {
+    endRecoveries(world, core, life);
+    const row = core.ledger.read('recovery', RECOVERY);
+    if (row === undefined || Date.parse(row.notBefore) > world.wall.now()) return;
+    world.disturb();
+    world.tell('people', () => `resume after a recovery: ${row.reason}`);
+    core.operator.endRecovery(ORDER, { recovery: row.id, force: false }).catch(() => undefined);
+  });
+}
+
 /** What differs between controllers: their store, and the life that their parts end with. */
 type OwnParts = Pick<
   Parameters<typeof wireCore>[0],
-  'store' | 'shown' | 'leads' | 'sign' | 'clock' | 'breathe' | 'opened' | 'source'
+  'store' | 'shown' | 'leads' | 'lostRows' | 'clock' | 'breathe' | 'opened' | 'source'
 > & {
   readonly life: Life;
   /** The commits in its local copy. */

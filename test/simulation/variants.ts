@@ -292,7 +292,7 @@ function condemnUnknown({ core, calls }: World): void {
 /**
  * Returns the names, without regard to case, under which controllers have made several servers. One that was made before the
  * whole directory of the store was lost is known to none that comes later and looks for it elsewhere, or under another
- * spelling: docs/decisions/0007-a-lost-store.md.
+ * spelling: docs/decisions/0006-recovery.md.
  */
 function doublesOf({ last, lostAt }: Played): readonly string[] {
   const made = last.filter(({ maker }) => maker === 'controller').sort((a, b) => a.builtAt - b.builtAt);

@@ -74,6 +74,7 @@ export const ROUTES: Readonly<Record<string, Row>> = {
   },
   'GET /operations/servers/:server': { statuses: READ, paths: ['/operations/servers/shop-web'] },
   'GET /operations/held': { statuses: READ },
+  'GET /operations/recovery': { statuses: READ },
   'GET /operations/delivered': {
     statuses: READ,
     paths: ['/operations/delivered', `/operations/delivered?instance=shop&state=outdated&commit=${'c'.repeat(40)}`],

@@ -2,7 +2,7 @@
 
 import type { InstanceEvent } from '../../src/model/instance-event.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { Delivered, ListedServer, Overview, Why } from '../../src/service/answers.ts';
+import type { Delivered, ListedServer, Overview, Recovery, Why } from '../../src/service/answers.ts';
 import type { Operator } from '../../src/service/operate/operator.ts';
 import { COMMIT } from './sample-reader.ts';
 
@@ -25,6 +25,17 @@ export const EVENTS: readonly InstanceEvent[] = [3, 4, 5, 6, 7].map((id) => ({
 }));
 
 const MARK = { time: '2026-11-20T10:13:56.000Z', client: '0A', clientName: 'agent of shop-web' };
+
+const RECOVERY: Recovery = {
+  ...{ id: 'r1', cause: 'store', reason: 'the directory was lost' },
+  ...{ since: '2026-11-20T10:13:56.000Z', notBefore: '2026-11-20T10:23:56.000Z' },
+  instances: [
+    {
+      ...{ instance: 'shop', isHeld: false, found: ['shop-db'], drifted: [], waiting: ['shop-web'], unchecked: [] },
+      ...{ create: [], update: [], replace: [], delete: [] },
+    },
+  ],
+};
 
 const OVERVIEW: Overview = {
   ...{ commit: COMMIT, newest: null, held: [], attention: [], counts: WHY.counts },
@@ -98,6 +109,8 @@ export function createSampleOperator(): SampleOperator {
     acknowledge: ({ reason }, what) => note('acknowledge', reason, what),
     attention: () => [],
     resume: ({ reason }, instance) => note('resume', reason, instance),
+    endRecovery: ({ reason }, { recovery, force }) => note('resume', reason, recovery, force),
+    recovery: () => ({ recovery: RECOVERY }),
     retry: ({ reason }, target) => note('retry', reason, target),
     adopt: ({ reason }, target) => note('adopt', reason, target),
     retain: ({ reason }, server) => note('retain', reason, server),

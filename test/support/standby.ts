@@ -20,7 +20,7 @@ import type { PrepareOthers, Store } from '../../src/store/store.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const KINDS: readonly RowKind[] = [
-  ...(['head', 'beginning', 'pinned', 'active', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
+  ...(['head', 'recovery', 'pinned', 'active', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
   ...([
     'suspension',
     'acknowledgement',

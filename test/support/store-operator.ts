@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { FoundRecovery } from '../../src/service/answers.ts';
 import { type ProcessResult, treeline } from './command-line.ts';
 import { createHttpsClient, keepAll } from './https-client.ts';
 import { ServingProcess } from './serving-process.ts';
@@ -20,6 +21,10 @@ export async function serveUntilDone(site: Site): Promise<ServingProcess> {
   const agent = keepAll();
   const { request } = createHttpsClient({ port: await controller.port(), ca: site.ca }, site.administrator, agent);
   const commit = await site.repository.head();
+  await expect.poll(async () => (await request('/operations/recovery')).status, WAIT).toBe(200);
+  const { recovery } = (await request('/operations/recovery')).body as FoundRecovery;
+  const body = JSON.stringify({ recovery: recovery?.id, force: true });
+  if (recovery !== null) await request('/operations/resume', { method: 'POST', headers: JSON_TYPE, body });
   async function poll(): Promise<unknown> {
     const { headers, body } = await request('/stacks/instances/shop/status');
     return { commit: headers['x-treeline-commit'], status: body };
@@ -28,6 +33,8 @@ export async function serveUntilDone(site: Site): Promise<ServingProcess> {
   agent.destroy();
   return controller;
 }
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** Returns the release of every server that was made and not removed. */
 export function releasesIn({ servers }: Site): Record<string, string | undefined> {

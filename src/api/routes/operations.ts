@@ -65,7 +65,11 @@ export function operationRoutes({ reader, operator, explainer, shares }: RoutePa
     return operator.suspend(order, { instance, until });
   });
   operation('resume', 'operate', (order, body) => {
-    return operator.resume(order, readFields(body, { instance: TEXT, reason: REASON }).instance ?? null);
+    const fields = readFields(body, { instance: TEXT, recovery: TEXT, force: TRUE, reason: REASON });
+    const { instance = null, recovery, force = false } = fields;
+    if (recovery === undefined ? force : instance !== null)
+      throw new ServiceError('invalid_input', 'Name either "instance", or "recovery", which may have "force"');
+    return recovery === undefined ? operator.resume(order, instance) : operator.endRecovery(order, { recovery, force });
   });
   operation('acknowledge', 'operate', (order, body) => operator.acknowledge(order, readAcknowledgement(body)));
   operation('retry', 'retry', (order, body) => {
@@ -101,6 +105,7 @@ function addLists(router: Router, { operator, lists }: ListParts): void {
   };
   add('status', byRole, (request) => operator.overview(clientOf(request), readLag(request)));
   add('servers', byRole, (request) => operator.servers(clientOf(request), readServerQuery(request)));
+  add('recovery', lists, (request) => operator.recovery(clientOf(request)));
   add('recorded', lists, (request) => operator.recorded(clientOf(request)));
   add('notifications', lists, () => operator.notifications(), 'read notifications');
 }

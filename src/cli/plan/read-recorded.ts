@@ -57,7 +57,7 @@ function onRecorded(
   { recorded, problems: newest, budget }: RecordedOrder,
   approval?: string,
 ): Merge {
-  const { servers, held, commit, isBehind = false } = recorded;
+  const { servers, held, commit, isRecovering = false } = recorded;
   if (merge.before === undefined) return merge;
   const problemsBefore = newest.commit === commit ? newest.problems : merge.problemsBefore;
   const losses = merge.safety?.losses === undefined ? {} : { losses: merge.safety.losses };
@@ -68,7 +68,10 @@ function onRecorded(
     before,
     ...(problemsBefore === undefined ? {} : { problemsBefore }),
     recorded: servers,
-    safety: { ...losses, ...safetyOfRecorded({ ...limits, approvedCount: isBehind ? 0 : approvedCount }) },
+    safety: {
+      ...losses,
+      ...safetyOfRecorded({ ...limits, approvedCount: isRecovering ? 0 : approvedCount, isRecovering }),
+    },
   };
 }
 

@@ -5,24 +5,21 @@ import type {
   Claimant,
   DecisionContext,
   RecordedOutputs,
-  ResponsibleEntry,
   ResponsibleProvider,
 } from '../../machine/decision.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { isHolding } from '../../machine/holders.ts';
-import type { Needs, ServersInTheWay } from '../../machine/needs.ts';
+import type { Needs } from '../../machine/needs.ts';
+import { RECOVERY } from '../../machine/recovery.ts';
 import { openRemovals } from '../../machine/removals.ts';
-import { fitsProxy } from '../../machine/responsibility.ts';
 import { failuresMax, type GroupView, hasSlot } from '../../machine/rollout.ts';
 import { isPlainSecret } from '../../machine/secret-values.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
-import type { Wait, WaitOfKind } from '../../machine/wait.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { Reason, RunningAction, ServerRow } from '../../model/rows.ts';
 import { actionIdOf } from '../calls/executor.ts';
 import type { Ledger } from '../ledger.ts';
 import type { WaitExemption } from '../waits/circle-watch.ts';
-import { earlierWait, firstCheckWait } from './earlier-controller.ts';
 import { type ProviderSources, providerFor } from './responsible-provider.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
@@ -53,8 +50,6 @@ export interface ContextSources extends ProviderSources, SecretRules {
   readonly claimantOf?: (server: string) => Claimant | undefined;
   /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
   readonly witnessAwaitedUntil?: (server: string, row: ServerRow) => number | undefined;
-  /** Returns what a server waits for since its last pass; undefined: nothing. Left out: it is not known. */
-  readonly waitOf?: (server: string) => Wait | undefined;
   /** Returns the group of the server's row, as that server sees it. */
   readonly groupViewOf?: (server: string, row: ServerRow) => GroupView;
   /** Returns the permission of a server to go first, since its wait was part of a circle. */
@@ -78,9 +73,10 @@ export class RecordedNeeds implements Needs {
     this.now = now;
   }
 
-  /** Infinity for a held instance, or the end of its suspension. */
+  /** Infinity for a held instance and during a recovery, or the end of its suspension. */
   get stoppedUntil(): number | undefined {
     const instance = this.#ledger.server(this.#name)?.instance ?? '';
+    if (this.#ledger.read('recovery', RECOVERY) !== undefined) return Number.POSITIVE_INFINITY;
     if (this.#ledger.read('held', instance) !== undefined) return Number.POSITIVE_INFINITY;
     const ends = [instance, EVERY_INSTANCE].map((key) =>
       suspendedUntil(this.#ledger.read('suspension', key), this.now),
@@ -104,11 +100,6 @@ export class RecordedNeeds implements Needs {
       const row = dependent === name ? undefined : this.#ledger.server(dependent);
       yield isHolding(name, row) ? dependent : undefined;
     }
-  }
-
-  /** The last one first, as of dependencies. One that this store has made or adopted is made again without waiting. */
-  formerServers({ provider, instance }: ServerRow): ServersInTheWay {
-    return provider === null ? [...this.#ledger.index.formerOf(instance)].reverse() : [];
   }
 
   /** A failed server is retried all the same; so the hold can end by itself. */
@@ -178,22 +169,6 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
 
   lostActionEnds(action: RunningAction): number {
     return lostActionEnds(this.#name, action, this.#around);
-  }
-
-  earlierWait(entry: ResponsibleEntry): WaitOfKind<'earlier'> | undefined {
-    return earlierWait(entry, this.#around);
-  }
-
-  firstCheckWait(entry: ResponsibleEntry): WaitOfKind<'first check'> | undefined {
-    const isOfSite = (server: string, row: ServerRow): boolean => {
-      const wait = this.#around.waitOf?.(server);
-      // What a server waits for tells its site: otherwise the record of each would be merged, again and again.
-      const isOffered = wait?.kind === 'capacity' && wait.tags !== undefined;
-      const other = isOffered ? { name: wait.provider, tags: wait.tags } : providerFor(server, row, this.#around);
-      if (other.name === null || other.name !== entry.name) return false;
-      return entry.tags === undefined || fitsProxy(other.tags ?? [], entry.tags);
-    };
-    return firstCheckWait(entry, { ...this.#around, now: this.now, isOfSite });
   }
 
   get lostBecause(): string | undefined {

@@ -90,8 +90,7 @@ export function responsibleProvider(
   registry: Pick<ProviderRegistry, 'byName' | 'match'>,
   row: ServerRow,
 ): ResponsibleProvider {
-  const spec = row.wanted ?? row.former;
-  const match = spec && registry.match(spec);
+  const match = row.wanted === null ? undefined : registry.match(row.wanted);
   const isAssigned = row.provider !== null && !isHandedOn(row) && !(match !== undefined && isBeingAdopted(row));
   const entry = isAssigned ? registry.byName(row.provider ?? '') : match;
   // Only the entry whose action was lost can tell how that ended, whatever entry the settings select now.

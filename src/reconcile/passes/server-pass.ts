@@ -21,7 +21,6 @@ import type { SiteWitness } from '../checks/site-witness.ts';
 import type { Ledger } from '../ledger.ts';
 import type { WakeUps } from '../waits/wake-ups.ts';
 import type { ClaimedPasses } from './claimed-passes.ts';
-import { presenceSign } from './earlier-controller.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 
 /** The parts that a pass reads, writes and calls. */
@@ -165,8 +164,7 @@ export class ServerPass {
     const change: Change = { kind: 'server', name, value: after, expected: row };
     try {
       const now = clock.now();
-      const found = this.#presenceSign(name, row);
-      await ledger.commit([change, ...removalChanges(ledger, { server: name, row, after, now }), ...found], {
+      await ledger.commit([change, ...removalChanges(ledger, { server: name, row, after, now })], {
         kind: 'pass',
         now,
       });
@@ -178,19 +176,11 @@ export class ServerPass {
     }
   }
 
-  /** What a check has found and this store has not made shows an earlier controller. */
-  #presenceSign(name: string, row: ServerRow): readonly Change[] {
-    const { ledger, registry, clock, graceMs } = this.#options;
-    const result = this.#results.get(name);
-    if (result?.kind !== 'check' || result.answer.outcome !== 'done') return [];
-    return presenceSign({ name, row, provider: result.provider }, { ledger, registry, graceMs, now: clock.now() });
-  }
-
   #carryOut(name: string, row: ServerRow, next: Next): void {
     const { executor, queue, checks, review, clock, sites } = this.#options;
     if (next.kind === 'check') executor.check(name, row, next.provider);
-    // No create may rely on a check from before an action, nor from before one of an earlier controller is over.
-    if (next.kind === 'run' || next.kind === 'earlier') checks.forget(name);
+    // No create may rely on a check from before an action.
+    if (next.kind === 'run') checks.forget(name);
     if (next.kind === 'run') executor.run(name, row);
     if (next.kind === 'again') queue.add(name);
     if (next.kind === 'budget') review();

@@ -18,7 +18,7 @@ import { RolloutSlots } from './rollout-slots.ts';
 import { WaitIndex } from './wait-index.ts';
 
 /** The waits for another server that any change of its row may end. */
-const ENDED_BY_CHANGE = ['output', 'holder', 'former', 'first check'] as const;
+const ENDED_BY_CHANGE = ['output', 'holder'] as const;
 
 interface WakeUpsOptions {
   readonly ledger: Ledger;
@@ -150,8 +150,9 @@ export class WakeUps {
 
   #onChange(change: Change): void {
     if (change.kind === 'server') this.#onServer(change);
-    else if (change.kind === 'held' || change.kind === 'suspension') {
-      const instances = change.name === EVERY_INSTANCE ? this.#waits.lines('instance') : [change.name];
+    else if (change.kind === 'held' || change.kind === 'suspension' || change.kind === 'recovery') {
+      const instances =
+        change.name === EVERY_INSTANCE || change.kind === 'recovery' ? this.#waits.lines('instance') : [change.name];
       for (const instance of instances) this.#wakeLine('instance', instance);
     } else if (change.kind === 'rollout' || change.kind === 'approval') this.#wakeReleasedCommits();
   }

@@ -3,6 +3,7 @@
 
 import { problemsAndRemarks } from '../../desired/remarks.ts';
 import { historyDigest } from '../../machine/hold-digests.ts';
+import { RECOVERY } from '../../machine/recovery.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import type { Client } from '../../model/objects.ts';
 import type { Problem } from '../../model/problem.ts';
@@ -149,6 +150,11 @@ function heldHead({ refused }: OperatorOptions): string | undefined {
   return newest?.hold?.kind === 'history' ? newest.commit : undefined;
 }
 
+interface EndedRecovery {
+  readonly recovery: string;
+  readonly force: boolean;
+}
+
 interface Suspended {
   readonly instance: string | null;
   readonly until: string | null;
@@ -182,6 +188,20 @@ function suspensions(options: OperatorOptions) {
       }
       await requests.resume(instance, askedBy(order));
       return `${instance ?? 'Every instance'} is resumed`;
+    },
+    /** Ends a recovery. What may still run has to be over, unless `force` is set. */
+    async endRecovery(order: Order, { recovery: id, force }: EndedRecovery): Promise<string> {
+      requireOwn(new Scope(order.by, options), { instance: null });
+      const check = (): void => {
+        const row = rows.read('recovery', RECOVERY);
+        if (row?.id !== id) throw new ServiceError('not_found', `There is no recovery "${id}"`);
+        if (force || Date.parse(row.notBefore) <= now()) return;
+        const advice = 'ask again then, or use force if nothing of it can run any more';
+        const message = `Until ${row.notBefore}, an action may run that is not recorded; ${advice}`;
+        throw new ServiceError('conflict', message);
+      };
+      await requests.endRecovery(check, askedBy(order));
+      return `The recovery ${id} is over; every instance is resumed that is not suspended or held`;
     },
   };
 }

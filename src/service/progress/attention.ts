@@ -3,6 +3,7 @@ import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
 import { judgeDelivery } from '../../machine/delivery.ts';
 import { isStuck, reasonText, stateWithReason } from '../../machine/reasons.ts';
+import { RECOVERY } from '../../machine/recovery.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Problem } from '../../model/problem.ts';
 import type { DeliveryRow, ServerRow } from '../../model/rows.ts';
@@ -18,6 +19,7 @@ import type { ProgressFacts, RowsAtMoment, View } from '../views.ts';
 import { dueFrom } from './clients-seen.ts';
 import { isApprovedAlready, withDeleted } from './held-items.ts';
 import { reasonSince, type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
+import { resuming } from './recovery.ts';
 import { answering, retrying, unblocking, uncheckedWords } from './server-items.ts';
 import {
   correcting,
@@ -64,7 +66,9 @@ export function attentionIn(by: Viewer, facts: AttentionFacts): readonly Attenti
   const found = new Map<string, AttentionItem>();
   const add = (item: NewItem): unknown => found.set(item.id, acknowledgedIn(item, by, facts.view));
   const isProxy = by.role === 'proxy';
-  const outside = isProxy ? [] : [...tellOutages(facts.outages).map(outsideItem), ...leaderItems(facts)];
+  const outside = isProxy
+    ? []
+    : [...[...tellOutages(facts.outages).map(outsideItem), ...leaderItems(facts)], ...recoveryItems(facts)];
   for (const item of [...outside, ...commitItems(by, facts)]) add(item);
   for (const item of facts.held) {
     if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
@@ -138,6 +142,15 @@ function leaderItems({ leader, lag }: AttentionFacts): NewItem[] {
   const reason = `no replica is known to lead, so nothing happens${lag === undefined ? '' : `: ${lag.reason}`}`;
   const action = 'start a replica, or have it reach the database';
   return [outsideItem({ id: 'leader:none', reason, since: lag?.since ?? null, action })];
+}
+
+function recoveryItems({ view: { rows }, scope }: AttentionFacts): NewItem[] {
+  const row = rows.read('recovery', RECOVERY);
+  if (row === undefined || !scope.isWhole) return [];
+  const { id, reason, since, notBefore } = row;
+  const text = `no action starts until a person resumes: ${reason}`;
+  const action = `look at what was found (treeline status), adopt or retain what waits; then, from ${notBefore} on: ${resuming(row)}`;
+  return [outsideItem({ id: `recovery:${id}`, reason: text, since, action })];
 }
 
 /** Several commits that are not followed one after the other, for causes of one kind, are one item: the branch stands still. */

@@ -7,6 +7,7 @@ import { compareNames } from '../../model/names.ts';
 import type { Client, Hierarchy } from '../../model/objects.ts';
 import type {
   AttentionItem,
+  FoundRecovery,
   LeadingReplica,
   Outage,
   Outages,
@@ -20,6 +21,7 @@ import { EVERYTHING, Scope } from '../scope.ts';
 import { activeView, heldView, type ViewSources } from '../views.ts';
 import { attentionIn, firstOf } from './attention.ts';
 import { heldItems } from './held-items.ts';
+import { recoveryIn } from './recovery.ts';
 import { StateCounter, type WaitFacts } from './server-items.ts';
 import { describeOne, findServers, type ServerListFacts, type ServerQuery } from './server-list.ts';
 import {
@@ -71,6 +73,10 @@ export function progressReads(options: ProgressOptions) {
     /** Returns work that finds the progress of all instances, and the followed commit. A proxy is told as little as by `why`. */
     overview: (by: Client, lag = options.lag?.()): Overview =>
       buildOverview(by, overviewFacts(options, new Scope(by, options), lag)),
+    /** Returns what a recovery found of the servers that a client sees; null where there is none. */
+    recovery(by: Client): FoundRecovery {
+      return { recovery: recoveryIn(options.rows, new Scope(by, options)) };
+    },
     /** Returns work that finds a page of servers. */
     servers(by: Client, query: ServerQuery): ServerPage {
       const facts = whyFacts(options, new Scope(by, options));

@@ -162,8 +162,8 @@ function listServers(
     const loss = row.wanted === null ? undefined : rows.list('pinned').get(instanceAddress(row.instance))?.loss;
     servers.push({ ...recordedServer(name, row, instances), ...(loss && policyIn(loss)) });
   }
-  const isBehind = rows.list('head').get('head')?.isBehind === true;
-  return { commit: desired.commit, held, ...(isBehind ? { isBehind } : {}), servers };
+  const isRecovering = rows.list('recovery').size > 0;
+  return { commit: desired.commit, held, ...(isRecovering ? { isRecovering } : {}), servers };
 }
 
 function listNotifications(rows: readonly (readonly [id: string, row: NotificationRow])[]): {

@@ -313,8 +313,6 @@ export function answering(resource: string): string {
 export function unblocking(resource: string, row: ServerRow): string | null {
   switch (row.reason?.code) {
     case 'exists_already':
-      if (row.wanted === null)
-        return `to leave it as it is: treeline retain ${resource}; to keep or delete it, bring it back with a commit and adopt it first`;
       return `treeline adopt --resource ${resource}`;
     case 'protected':
       return `take the change back, or push "protected: false" for ${row.instance} first; where it is not to be built again: treeline retry --resource ${resource}`;

@@ -2,6 +2,7 @@
 
 import type { RefusedCommit } from '../../desired/desired-state.ts';
 import { stateWithReason } from '../../machine/reasons.ts';
+import { RECOVERY } from '../../machine/recovery.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import { isNarrow } from '../../model/least-rights.ts';
 import { PROXIED } from '../../model/names.ts';
@@ -25,6 +26,7 @@ import type { Scope } from '../scope.ts';
 import type { PresentView, ProgressFacts, View } from '../views.ts';
 import { heldReason, isApprovedAlready, withDeleted } from './held-items.ts';
 import { type ToldOutage, tellOutages, tellSilent, tellUnheard } from './outages.ts';
+import { resuming } from './recovery.ts';
 import { type CallFacts, countStates, rootItem, serverItems, type WaitFacts } from './server-items.ts';
 
 /** The sources of the answers. */
@@ -118,7 +120,10 @@ export function replicaFacts({ role }: Client, { leader, lag }: KnownReplicas): 
 export function explainWaits(name: string, by: Client, facts: WhyFacts, itemsMax = ITEMS_MAX): Why {
   const { rows } = facts.view;
   const servers = rows.index.serversOf(name);
-  const whole = [...suspensions(name, by, facts.view), ...hold(name, facts.view), ...mistakes(name, by, facts)];
+  const whole = [
+    ...[...recovery(facts.view), ...suspensions(name, by, facts.view)],
+    ...[...hold(name, facts.view), ...mistakes(name, by, facts)],
+  ];
   const newest = unfollowed(by, facts.refused);
   if (newest !== null) whole.push(notFollowed(newest));
   if (by.role !== 'proxy') whole.push(...outagesOf(servers, facts));
@@ -158,6 +163,13 @@ export function mistakesByInstance({ problems }: ProgressFacts): (instance: stri
     }
   }
   return (instance) => found.get(instance) ?? [];
+}
+
+function recovery({ rows }: View<ProgressFacts>): WaitingItem[] {
+  const row = rows.read('recovery', RECOVERY);
+  if (row === undefined) return [];
+  const reason = `a recovery suspends every instance: ${row.reason}`;
+  return [{ resource: null, state: 'Suspended', reason, since: row.since, until: null, action: resuming(row) }];
 }
 
 function suspensions(name: string, by: Client, { desired, rows, now }: View<ProgressFacts>): WaitingItem[] {

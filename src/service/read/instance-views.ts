@@ -4,6 +4,7 @@
 import { withSuggestion } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { effectiveState } from '../../machine/reasons.ts';
+import { RECOVERY } from '../../machine/recovery.ts';
 import { rollUp } from '../../machine/roll-up.ts';
 import { isWaiting, type Stall } from '../../machine/stall.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
@@ -129,9 +130,9 @@ export function rollUpInstance(
   stallsOf: StallsOf,
 ): InstanceStatus {
   const isTerminating = !desired.invalid.has(name) && !desired.units.has(instanceAddress(name));
-  const isSuspended = [name, EVERY_INSTANCE].some(
-    (key) => suspendedUntil(rows.read('suspension', key), now) !== undefined,
-  );
+  const isSuspended =
+    rows.read('recovery', RECOVERY) !== undefined ||
+    [name, EVERY_INSTANCE].some((key) => suspendedUntil(rows.read('suspension', key), now) !== undefined);
   const awaitsApproval = rows.read('held', name) !== undefined;
   const facts = { isTerminating, isSuspended, isInvalid: desired.invalid.has(name), awaitsApproval };
   const status = rollUp(facts, begun);

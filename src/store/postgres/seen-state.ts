@@ -1,5 +1,5 @@
 // Remembers in a replica's own directory how far it has seen a database: one that was set back to an earlier backup, or a promoted
-// standby without the last transactions, is told by that. docs/decisions/0006-backups.md.
+// standby without the last transactions, is told by that. docs/decisions/0006-recovery.md.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -79,6 +79,8 @@ interface SeenOptions {
 export class SeenFile {
   /** What was seen before, where the database is behind that; undefined: it is not. */
   readonly lost: SeenState | undefined;
+  /** This replica has not seen that database before. */
+  readonly isFirst: boolean;
   readonly #options: SeenOptions;
   readonly #place: Pick<SeenState, 'database' | 'installation'>;
   #written: number | undefined;
@@ -93,6 +95,7 @@ export class SeenFile {
     }
     const isBehind = seen?.installation === place.installation && options.store.revision < seen.revision;
     this.lost = isBehind ? seen : undefined;
+    this.isFirst = seen?.installation !== place.installation;
     // What is lost stays remembered until it was accounted for.
     if (!isBehind) this.accept();
   }

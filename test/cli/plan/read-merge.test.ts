@@ -204,7 +204,7 @@ describe('deletes', () => {
 
   it.each([
     ['that a trailer of the branch allows are not held by the controller', {}, null],
-    ['are held by a controller whose backup was restored, whatever the trailer', { isBehind: true }, { deletes: 2 }],
+    ['are held during a recovery, whatever the trailer', { isRecovering: true }, { deletes: 2 }],
   ] as const)('%s', async (_what, behind, held) => {
     const { repository, first } = await branched();
     const message = 'Remove\n\nTreeline-Approve-Deletes: 2\n';

@@ -1,0 +1,159 @@
+// What is recorded may not be what was done: everything is suspended, checks tell what is there, and a person resumes.
+import { describe, expect, it } from 'vitest';
+import { recoverRows } from '../../src/follow/recover-rows.ts';
+import { longestActionMs } from '../../src/machine/recovery.ts';
+import type { ServiceError } from '../../src/model/service-error.ts';
+import { answerOf, at } from './build.ts';
+import { Core } from './core.ts';
+import { answering, SHOP, shopFiles, TEMPLATE, templateText } from './shop.ts';
+
+const LOST = 'the store is empty, and its directory has "repository" of an earlier one';
+const OLD = { a: 'size: small', b: 'size: small', c: 'size: small' };
+const RUNS_MS = 60_000;
+
+/** A shop with three servers, which are there. */
+async function shop(more: Readonly<Record<string, string>> = {}): Promise<Core> {
+  const core = new Core({ budget: { percent: 100, least: 100, most: 100 } });
+  core.source.commit({ ...shopFiles(OLD), ...more });
+  await core.poll();
+  return core;
+}
+
+/** Restores a backup of just now. */
+async function restore(core: Core): Promise<Core> {
+  const lost = { reason: 'the store was restored from a backup', now: core.clock.now(), runsMs: RUNS_MS };
+  await core.ledger.commit(recoverRows(core.ledger, lost));
+  return await core.restart();
+}
+
+function found(core: Core, instance = 'shop') {
+  const { recovery } = core.operator.recovery(core.order.by);
+  const [one] = recovery?.instances.filter((each) => each.instance === instance) ?? [];
+  return Object.fromEntries(
+    Object.entries(one ?? {}).filter(([, names]) => names !== instance && names !== false && String(names) !== ''),
+  );
+}
+
+function actions(core: Core): readonly string[] {
+  return (['create', 'update', 'delete'] as const).flatMap((operation) => core.calls(operation));
+}
+
+async function refusal(resuming: Promise<string>): Promise<Pick<ServiceError, 'code' | 'message'>> {
+  return await resuming.then(
+    (text) => ({ code: 'conflict' as const, message: text }),
+    (error: ServiceError) => error,
+  );
+}
+
+describe('after a lost store', () => {
+  it('nothing is created, and what is there waits for a person', async () => {
+    const first = await shop();
+    first.source.commit({ [TEMPLATE]: templateText({ a: OLD.a, d: 'size: small' }) });
+    const core = await first.lose(LOST);
+    expect(actions(core)).toEqual([]);
+    expect(found(core)).toEqual({ waiting: ['shop-a'], create: ['shop-d'] });
+    expect(core.reader.status('shop')).toBe('Suspended');
+    const [item] = core.operator.attention() ?? [];
+    expect(item).toMatchObject({ kind: 'recovery', action: expect.stringContaining('treeline resume --recovery ') });
+    const [why] = core.operator.why(core.order.by, 'shop').waiting;
+    expect(why).toMatchObject({ state: 'Suspended', reason: `a recovery suspends every instance: ${LOST}` });
+    await core.endRecovery();
+    expect(actions(core)).toEqual(['shop-d']);
+    expect(core.operator.recovery(core.order.by)).toEqual({ recovery: null });
+  });
+
+  it('the whole estate is adopted without one action', async () => {
+    const core = await (await shop()).lose(LOST);
+    await core.operator.adopt(core.order, { all: true });
+    await core.settle();
+    expect(found(core)).toEqual({ found: ['shop-a', 'shop-b', 'shop-c'] });
+    await core.endRecovery();
+    await core.pass(600_000);
+    expect(actions(core)).toEqual([]);
+    expect(core.states()).toEqual({ 'shop-a': 'done', 'shop-b': 'done', 'shop-c': 'done' });
+  });
+
+  it('a brand-new directory is not suspended', async () => {
+    const core = await (await shop()).lose(undefined);
+    expect(core.operator.recovery(core.order.by)).toEqual({ recovery: null });
+    expect(core.states()).toEqual({ 'shop-a': 'blocked', 'shop-b': 'blocked', 'shop-c': 'blocked' });
+  });
+});
+
+describe('after a restored backup', () => {
+  it('every delete that comes is held, whatever the budget and the trailers, also once somebody has resumed', async () => {
+    const first = await shop();
+    const core = await restore(first);
+    core.source.commit({ [SHOP]: null }, { message: 'Close\n\nTreeline-Approve-Deletes: 3\n' });
+    await core.poll();
+    expect(core.held('shop')).toMatchObject({ resources: ['shop-a', 'shop-b', 'shop-c'] });
+    expect(found(core)).toMatchObject({ isHeld: true });
+    await core.endRecovery();
+    await core.pass(600_000);
+    expect(actions(core)).toEqual([]);
+    await core.approve(core.held('shop')?.digest ?? '');
+    expect(core.calls('delete')).toEqual(['shop-a', 'shop-b', 'shop-c']);
+  });
+
+  it('a delete that was under way is held, and what was approved is not any more', async () => {
+    const first = await shop();
+    answering(first, 'delete', async () => answerOf('retryable'));
+    first.source.commit({ [SHOP]: null });
+    await first.approveDeletes('shop');
+    await first.poll();
+    const core = await restore(first);
+    expect(core.ledger.list('approval').size).toBe(0);
+    expect(core.calls('delete')).toEqual([]);
+  });
+
+  it('nothing is updated, and every server has another incarnation', async () => {
+    const first = await shop();
+    const before = first.ledger.server('shop-a')?.incarnation ?? 0;
+    const core = await restore(first);
+    core.source.commit({ [TEMPLATE]: templateText({ ...OLD, a: 'size: large' }) });
+    await core.poll();
+    expect(actions(core)).toEqual([]);
+    expect(found(core)).toEqual({ found: ['shop-b', 'shop-c'], update: ['shop-a'] });
+    expect(core.ledger.server('shop-a')?.incarnation).toBeGreaterThan(before);
+    await core.endRecovery();
+    expect(actions(core)).toEqual(['shop-a']);
+  });
+});
+
+describe('a recovery ends', () => {
+  it('only once nothing can run that is not recorded, or by force', async () => {
+    const core = await restore(await shop());
+    const { recovery } = core.operator.recovery(core.order.by);
+    const id = recovery?.id ?? '';
+    const until = at(core.clock.now() + RUNS_MS);
+    expect(await refusal(core.operator.endRecovery(core.order, { recovery: id, force: false }))).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining(`Until ${until}, an action may run`),
+    });
+    await core.pass(RUNS_MS);
+    await core.operator.endRecovery(core.order, { recovery: id, force: false });
+    expect(core.reader.status('shop')).toBe('Done');
+  });
+
+  it('by its id, and not with a suspension', async () => {
+    const core = await restore(await shop());
+    await core.operator.suspend(core.order, { instance: null, until: null });
+    await core.operator.resume(core.order, null);
+    expect(await refusal(core.operator.endRecovery(core.order, { recovery: 'x', force: true }))).toMatchObject({
+      code: 'not_found',
+    });
+    expect(core.reader.status('shop')).toBe('Suspended');
+  });
+
+  it('not with a restart', async () => {
+    const core = await (await restore(await shop())).restart();
+    await core.pass(600_000);
+    expect(core.reader.status('shop')).toBe('Suspended');
+  });
+});
+
+it('an action runs for the longest time of all entries and the grace', () => {
+  const timeouts = (timeoutSeconds: number) => ({ timeoutSeconds }) as never;
+  const settings = { providers: [timeouts(60), timeouts(3_600)], proxied: timeouts(900), graceSeconds: 30 };
+  expect(longestActionMs(settings)).toBe(3_630_000);
+});
