@@ -4,6 +4,8 @@ import type { Breathe } from '../base/breathe.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
+import { historyDigest } from '../machine/hold-digests.ts';
+import { RECOVERY } from '../machine/recovery.ts';
 import { isError, type Problem, placeAndCode, placeOf } from '../model/problem.ts';
 import type { Change, FollowedPlace } from '../model/rows.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -66,8 +68,16 @@ async function record(
   const changes = await syncChanges(ledger, { desired, place, before, last, newest, now, breathe });
   const { commit } = desired;
   const cause = { kind: 'commit', now, commit, clientOf, mistakeOf: mistakesIn(desired) } as const;
-  await ledger.commit(changes, cause, () => current.set(desired, now));
+  await ledger.commit([...changes, ...acceptedRecovery(ledger, commit)], cause, () => current.set(desired, now));
   return changes;
+}
+
+/** Returns the change that ends the recovery whose commit a person has accepted. */
+function acceptedRecovery(ledger: Pick<Ledger, 'read'>, commit: string): readonly Change[] {
+  const expected = ledger.read('recovery', RECOVERY);
+  const isAccepted = ledger.read('approval', historyDigest(commit)) !== undefined;
+  if (expected?.cause !== 'repository' || !isAccepted) return [];
+  return [{ kind: 'recovery', name: RECOVERY, value: null, expected }];
 }
 
 /** Enqueues the servers that a commit concerns: those whose rows changed, and those that may go on without such a change. */

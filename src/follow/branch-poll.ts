@@ -5,6 +5,7 @@ import type { Metrics } from '../base/metrics.ts';
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { refusalEvent } from '../machine/instance-events.ts';
+import { RECOVERY, recoveryChange } from '../machine/recovery.ts';
 import { EVERY_INSTANCE } from '../machine/suspension.ts';
 import { isError, placeAndCode } from '../model/problem.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
@@ -178,6 +179,20 @@ export class BranchPoll {
     logProblems(problems, log);
     log.error({ commit, reason }, 'the commit is not followed; everything stays as it is');
     await tellRefusal(ledger, refused, clock.now());
+    if (refused.hold?.kind === 'history') await this.#beginRecovery(reason);
+  }
+
+  /** The followed commit cannot be derived, or the settings name another place: a person decides before anything happens. */
+  async #beginRecovery(reason: string): Promise<void> {
+    const { current, clock, ledger, gate, source, reviews } = this.#options;
+    const recorded = ledger.read('head', HEAD);
+    const isLost = recorded !== undefined && (current.get() === undefined || isElsewhere(recorded, source.place));
+    if (!isLost || ledger.read('recovery', RECOVERY) !== undefined) return;
+    const now = clock.now();
+    const change = recoveryChange(ledger, { cause: 'repository', reason, now, runsMs: 0 });
+    await gate.exclusive(() => ledger.commit([change], { kind: 'pass', now }));
+    // What is under way is held from now on.
+    if (current.get() !== undefined) reviews.request();
   }
 }
 

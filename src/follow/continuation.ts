@@ -1,10 +1,7 @@
-// Tells whether a commit of the branch continues what is followed: it comes after the followed commit, and the layout is
-// where it was, or was moved there whole. The history decides, and not how a URL is written. docs/decisions/0008.
-import { placePath, TREE_FILE } from '../catalog/paths.ts';
+// Tells whether a commit of the branch continues what is followed: it comes after the followed commit, and is read at the same
+// place. docs/decisions/0008.
 import type { FollowedPlace, HeadRow } from '../model/rows.ts';
-import { orContentError, type Snapshot } from '../model/snapshot.ts';
 import type { Source } from '../repository/source.ts';
-import { COMMITS_MAX, firstParentLine, NEW_COMMITS_MAX } from './first-parents.ts';
 
 /** What is followed, and what is in the way of going on from it. */
 interface Followed {
@@ -18,8 +15,7 @@ interface Followed {
 
 /** Whether a commit continues what is followed. */
 export type Continuation =
-  /** `from`: the first commit to be read in the directory that is followed now; undefined: any. */
-  | { readonly isNext: true; readonly from?: string | undefined }
+  | { readonly isNext: true }
   /** `check`: what to do first, before the commit is accepted; undefined: nothing but that. */
   | { readonly isNext: false; readonly reason: string; readonly check: string | undefined };
 
@@ -43,13 +39,7 @@ export async function judgeContinuation(source: Source, commit: string, followed
     const { reason, isShared } = await whyNotAfter(source, commit, followed);
     return broken(reason, isShared ? undefined : 'check repository.url and repository.branch');
   }
-  if (place.directory === now.directory) return { isNext: true };
-  const from = await movedAt(source, commit, { commit: followed.commit, directory: place.directory });
-  if (from !== undefined) return { isNext: true, from };
-  return broken(
-    `the layout was not moved: no commit since the followed one, ${followed.commit}, has in "${now.directory}" what that ` +
-      `one has in "${place.directory}", and no layout there any more`,
-  );
+  return keys.length === 0 ? { isNext: true } : broken('the settings name another place than the followed one');
 }
 
 function changedKeys(was: FollowedPlace, is: FollowedPlace): readonly (keyof FollowedPlace)[] {
@@ -74,41 +64,4 @@ async function whyNotAfter(
     `nothing is shared with what is followed: this is another repository, or all of the history was rewritten; ${commit} and ` +
     `the followed commit ${followed} have no commit in common`;
   return { reason, isShared: false };
-}
-
-/**
- * Returns the first commit of the branch since the followed one whose layout, in the directory that is followed now, equals
- * that of the followed one in `directory`, and that has none there any more: an equal one beside it is another layout.
- * Undefined where there is none.
- */
-async function movedAt(
-  source: Source,
-  newest: string,
-  followed: { readonly commit: string; readonly directory: string },
-): Promise<string | undefined> {
-  const wanted = layoutOf(await source.snapshot(followed.commit, () => false, followed.directory));
-  const commits = await source.commitsBetween(followed.commit, newest, NEW_COMMITS_MAX);
-  const line = firstParentLine(commits, followed.commit).slice(0, COMMITS_MAX);
-  for (const { oid } of line.reverse()) {
-    const there = await orContentError(source.snapshot(oid, () => false));
-    if (there instanceof Error || !isSameLayout(wanted, layoutOf(there))) continue;
-    const left = await orContentError(source.snapshot(oid, () => false, followed.directory));
-    if (!(left instanceof Error) && !left.files.has(TREE_FILE)) return oid;
-  }
-  return undefined;
-}
-
-/** The content of each file of the layout, by path. */
-type Layout = ReadonlyMap<string, string>;
-
-function layoutOf({ files }: Snapshot): Layout {
-  const layout = new Map<string, string>();
-  for (const [path, { oid, mode }] of files) {
-    if (placePath(path, mode) !== undefined) layout.set(path, `${mode} ${oid}`);
-  }
-  return layout;
-}
-
-function isSameLayout(a: Layout, b: Layout): boolean {
-  return a.size > 0 && a.size === b.size && [...a].every(([path, content]) => b.get(path) === content);
 }

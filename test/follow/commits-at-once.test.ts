@@ -366,20 +366,6 @@ describe('a commit that can never be read', () => {
     expect(Object.keys(core.states()).sort()).toEqual(['other-1', 'other-2', 'x-1', 'x-2', 'x-3', 'x-4']);
   });
 
-  it('is passed over on the way to where the layout was moved', async () => {
-    const core = await up();
-    core.source.commit({ [TOO_MUCH]: '', [`ops/${TOO_MUCH}`]: '' });
-    const moved = Object.entries(START).flatMap(([path, text]) => [
-      [path, null] as const,
-      [`ops/${path}`, text] as const,
-    ]);
-    const last = core.source.commit({ ...Object.fromEntries(moved), [TOO_MUCH]: null, [`ops/${TOO_MUCH}`]: null });
-    core.source.place = { ...core.source.place, directory: 'ops' };
-    await core.poll();
-    expect(core.current.get()?.commit).toBe(last);
-    expect(core.calls('delete')).toEqual([]);
-  });
-
   it('is passed over where the rows are lost and its history is searched', async () => {
     const core = new Core();
     const right = core.source.commit(START);

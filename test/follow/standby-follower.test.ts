@@ -350,7 +350,8 @@ describe('a standby', () => {
     );
     core.source.place = { ...core.source.place, directory: 'sub' };
     const moved = await core.restart();
-    await moved.poll();
+    await moved.operator.acceptHistory(moved.order, 'commit-3');
+    await moved.settle();
     expect(moved.current.get()?.commit).toBe('commit-3');
     const again = await moved.restart();
     const standby = new Standby(new MirrorStore(() => again.store), { source: again.source, clock: again.clock });

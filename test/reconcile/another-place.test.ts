@@ -31,7 +31,6 @@ function without(files: Files): Readonly<Record<string, null>> {
 }
 
 const PROTECTED = 'protected: true\n';
-const NAMES = ['shop-s-1', 'shop-s-2', 'shop-s-3'];
 const DONE = ['done', 'done', 'done', 'done'];
 
 /** All servers are done, at the first commit. */
@@ -64,8 +63,7 @@ describe('another directory', () => {
     for (let poll = 0; poll < 3; poll += 1) await core.poll();
     expectUntouched(core);
     const reason =
-      `the layout was not moved: no commit since the followed one, ${followed}, has in "test" what that one has in "prod", ` +
-      'and no layout there any more; repository.directory was "prod" and is "test"';
+      'the settings name another place than the followed one; repository.directory was "prod" and is "test"';
     const check = 'set repository.directory back in the settings';
     expect(core.operator.held()).toMatchObject([{ kind: 'history', digest: `history-${followed}`, reason, check }]);
     expect(core.operator.overview(core.order.by).newest).toMatchObject({
@@ -129,6 +127,7 @@ describe('another directory', () => {
     const held = await moved(before, { directory: 'test' });
     const core = await moved(held, { directory: 'prod' });
     expect(core.operator.held()).toEqual([]);
+    await core.endRecovery();
     core.source.commit(below('prod', layout(4, PROTECTED)));
     await core.poll();
     expect(core.calls('create')).toEqual(['shop-s-4']);
@@ -144,6 +143,7 @@ describe('another directory', () => {
       await core.operator.acceptHistory(core.order, newest);
       await core.settle();
       expect(core.operator.held()).toEqual([]);
+      expect(core.operator.recovery(core.order.by)).toEqual({ recovery: null });
       expect(core.reader.status('shop')).toBe('Invalid');
       expect(core.operator.problems().problems).toMatchObject([{ code: 'protected_instance' }]);
       expectUntouched(core);
@@ -163,15 +163,16 @@ describe('another directory', () => {
     expect(core.follower.notReadyReason).toContain('is not followed');
   });
 
-  it('does not keep approved deletes of what is followed from happening', async () => {
+  it('suspends everything, and holds what is under way', async () => {
     const { core: before } = await up(below('prod', layout()), 'prod');
-    before.source.commit(below('prod', layout(0)));
+    before.provider.script = ({ operation }) => (operation === 'delete' ? new Promise(() => undefined) : undefined);
+    before.source.commit(below('prod', layout(2)));
     await before.poll();
-    expect(before.held('shop')).toMatchObject({ kind: 'deletes', resources: NAMES });
     const core = await moved(before, { directory: 'test' });
-    await core.approve(core.held('shop')?.digest ?? '');
-    expect([...core.calls('delete')].sort()).toEqual(NAMES);
-    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
+    await core.poll();
+    expect(core.operator.recovery(core.order.by).recovery).toMatchObject({ cause: 'repository' });
+    expect(core.held('shop')).toMatchObject({ kind: 'deletes', resources: ['shop-s-3'] });
+    expect(core.calls('delete')).toEqual([]);
   });
 
   it('is held where the copy is lost too', async () => {
@@ -181,73 +182,22 @@ describe('another directory', () => {
     const core = await moved(before, { directory: 'test' });
     expectUntouched(core);
     expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
-    expect(core.reader.status('shop')).toBe('Done');
-  });
-});
-
-describe('a directory to which the layout was moved', () => {
-  it.each([
-    ['from the root', '.', 'infra'],
-    ['to the root', 'infra', '.'],
-    ['to another', 'infra', 'stacks/live'],
-  ])('goes on, %s', async (_name, from, to) => {
-    const place = (directory: string, files: Files): Files => (directory === '.' ? files : below(directory, files));
-    const { core: before } = await up({ 'README.md': 'stacks\n', ...place(from, layout(3, PROTECTED)) }, from);
-    await before.stop();
-    before.source.commit({ ...without(place(from, layout())), ...place(to, layout(3, PROTECTED)) });
-    const head = before.source.commit({ ...place(to, layout(4, PROTECTED)) });
-    const core = await moved(before, { directory: to });
-    expect(core.operator.held()).toEqual([]);
-    expect(core.reader.commit()).toBe(head);
-    expect(core.calls('create')).toEqual(['shop-s-4']);
-    expect(core.calls('delete')).toEqual([]);
-    const again = await core.restart();
-    expect(again.reader.commit()).toBe(head);
-    expect(again.operator.held()).toEqual([]);
-  });
-
-  it('goes on where it was copied first, from the commit that takes the former one away', async () => {
-    const { core: before } = await up(below('prod', layout(3, PROTECTED)), 'prod');
-    await before.stop();
-    before.source.commit(below('test', layout(3, PROTECTED)));
-    const head = before.source.commit(without(below('prod', layout())));
-    const core = await moved(before, { directory: 'test' });
-    expect(core.operator.held()).toEqual([]);
-    expect(core.reader.commit()).toBe(head);
-    expectUntouched(core);
-  });
-
-  it('is waited for where the settings come first', async () => {
-    const { core: before } = await up(layout());
-    const core = await moved(before, { directory: 'infra' });
-    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
-    const head = core.source.commit({ ...without(layout()), ...below('infra', layout()) });
-    await core.poll();
-    expect(core.operator.held()).toEqual([]);
-    expect(core.reader.commit()).toBe(head);
-    expectUntouched(core);
-  });
-
-  it('is held where the move has changed something', async () => {
-    const { core: before } = await up(layout());
-    before.source.commit({ ...without(layout()), ...below('infra', layout(1)) });
-    const core = await moved(before, { directory: 'infra' });
-    expect(core.operator.held()).toMatchObject([{ kind: 'history' }]);
-    expectUntouched(core);
+    expect(core.reader.status('shop')).toBe('Suspended');
   });
 });
 
 describe('another URL or branch', () => {
-  it('goes on where its history has the followed commit', async () => {
-    const { core: before } = await up(layout());
-    const core = await moved(before, { url: 'https://git.example/stacks.git', branch: 'live' });
-    expect(core.operator.held()).toEqual([]);
+  it('is held, also where its history has the followed commit', async () => {
+    const { core: before, followed } = await up(layout());
+    const core = await moved(before, { url: 'https://git.example/stacks.git' });
+    expect(core.held(null)).toMatchObject({ digest: `history-${followed}` });
     expectUntouched(core);
-    const rewritten = core.source.commit(layout(1), { parents: [] });
-    await core.poll();
-    // What it was before is no news any more.
-    expect(core.held(null)?.reason).not.toContain('repository.url');
-    expect(core.held(null)?.digest).toBe(`history-${rewritten}`);
+    await core.operator.acceptHistory(core.order, followed);
+    await core.settle();
+    expect(core.operator.held()).toEqual([]);
+    expect(core.operator.recovery(core.order.by)).toEqual({ recovery: null });
+    expect(core.ledger.read('head', 'head')).toMatchObject({ place: core.source.place });
+    expectUntouched(core);
   });
 
   it('is held where it has not, and says first that nothing is shared', async () => {

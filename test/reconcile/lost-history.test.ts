@@ -86,11 +86,14 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
       held: [{ kind: 'history' }],
       counts: { done: 4 },
       instances: [
-        { name: 'other', status: 'Done', summary: expect.stringContaining('is not followed') },
-        { name: 'shop', status: 'Done' },
+        { name: 'other', status: 'Suspended', summary: expect.stringContaining('the history was rewritten') },
+        { name: 'shop', status: 'Suspended' },
       ],
     });
-    expect(core.operator.why(core.order.by, 'shop').waiting).toMatchObject([{ state: 'Not followed', action }]);
+    expect(core.operator.why(core.order.by, 'shop').waiting).toMatchObject([
+      { state: 'Suspended' },
+      { state: 'Not followed', action },
+    ]);
     expect(() => core.reader.commit()).toThrow(/the history was rewritten/);
     expect(() => core.reader.record('shop-s-1')).toThrow(/the history was rewritten/);
     await expect(core.operator.suspend(core.order, { instance: 'shop', until: null })).rejects.toThrow(
@@ -126,10 +129,10 @@ describe('a rewritten history whose recorded head is in no copy any more', () =>
     await accept(scene);
     const { core, rewritten } = scene;
     expect(core.reader.commit()).toBe(rewritten);
+    expect(core.operator.recovery(core.order.by)).toEqual({ recovery: null });
+    expect(core.ledger.list('approval').size).toBe(0);
     expect(core.calls('delete')).toEqual([]);
     await core.approve(core.held('shop')?.digest ?? '');
-    expect(core.operator.held()).toEqual([]);
-    expect(core.ledger.list('approval').size).toBe(0);
     expect(core.calls('delete')).toEqual(['shop-s-3']);
     expect(core.calls('create')).toEqual([]);
     expect(core.reader.status('shop')).toBe('Done');

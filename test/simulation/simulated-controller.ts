@@ -200,6 +200,9 @@ export class SimulatedController {
 }
 
 const RESUME_MS = 60_000;
+/** Places to which somebody moves the repository on purpose. */
+const MOVED_DIRECTORY = 'platform';
+const MOVED_URL = 'simulated, by another protocol';
 
 /** Somebody looks from time to time, and resumes as soon as that is not refused. */
 function endRecoveries(world: World, core: WiredCore, life: Life): void {
@@ -207,6 +210,13 @@ function endRecoveries(world: World, core: WiredCore, life: Life): void {
     endRecoveries(world, core, life);
     const row = core.ledger.read('recovery', RECOVERY);
     if (row === undefined || Date.parse(row.notBefore) > world.wall.now()) return;
+    const held = core.operator.held().find(({ kind }) => kind === 'history');
+    if (row.cause === 'repository' && held !== undefined) {
+      const { directory, url } = world.git.place;
+      const isMeant = directory === MOVED_DIRECTORY || url === MOVED_URL;
+      if (isMeant) core.operator.acceptHistory(ORDER, held.digest.slice('history-'.length)).catch(() => undefined);
+      return;
+    }
     world.disturb();
     world.tell('people', () => `resume after a recovery: ${row.reason}`);
     core.operator.endRecovery(ORDER, { recovery: row.id, force: false }).catch(() => undefined);
