@@ -101,7 +101,7 @@ export class ProxyWork {
   /** Returns at most `limit` calls that a proxy with these tags may claim now, longest waiting first; only of servers that it sees. */
   offered(tags: readonly string[], limit: number, sees: SeesServer): readonly OfferedCall[] {
     const found = this.#find(tags, limit, sees);
-    for (const { call } of found) this.#options.reconciler.offers.rotate(call.resource, tags);
+    for (const { call } of found) this.#options.reconciler.offers.rotate(call.resource);
     return found;
   }
 

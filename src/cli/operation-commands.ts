@@ -58,8 +58,9 @@ export function addOperationCommands(program: Command): void {
     'try again at once what has failed; of an instance or a server also bring back what has drifted',
   )
     .option('--provider <name>', 'all servers of a provider entry')
-    .action((instance: string | undefined, options: Aiming) =>
-      sendOperation(options, 'retry', readTarget(instance, options, TARGETS)),
+    .option('--ignore-order', 'with --resource: it does not wait for other servers any more; breaks a cycle of waits')
+    .action((instance: string | undefined, { ignoreOrder, ...options }: Aiming & { readonly ignoreOrder?: true }) =>
+      sendOperation(options, 'retry', { ...readTarget(instance, options, TARGETS), ignoreOrder }),
     );
   aiming(program, 'adopt [instance]', 'take over servers that were there before, or that another entry made')
     .option('--provider <name>', 'all servers of a provider entry, also where it answers from another place now')

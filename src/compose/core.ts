@@ -30,7 +30,7 @@ import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
 import { Reviews } from '../reconcile/reviews.ts';
 import { RowRequests } from '../reconcile/row-requests.ts';
-import { stallsIn } from '../reconcile/waits/stall-graph.ts';
+import { cycleWords, findCycles, stallsIn } from '../reconcile/waits/wait-graph.ts';
 import type { Publisher } from '../repository/publisher.ts';
 import { type Signatures, type Source, SourceError, type Trigger } from '../repository/source.ts';
 import type { LeadingReplica, Outage, OutageName, Outages } from '../service/answers.ts';
@@ -164,7 +164,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const authorOf = keepAuthors(source);
   const operator = createOperator({
     ...{ ...views, stallsOf, breathe },
-    waitOf: (server) => toldWait(reconciler.waitsOf(server), (tags) => reconciler.presence.requestWords(tags)),
+    waitOf: waitsIn(reconciler, { ledger, clock }),
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },
@@ -187,6 +187,13 @@ export function wireCore(outside: OutsideParts): WiredCore {
   const isBusy = (): boolean => follower.isBusy || wired.isBusy();
   const core = { reader, operator, explainer, writer, commits, follower, requests, isBusy, stopWaiting };
   return { ...core, ledger, current, reconciler, agent, started: Promise.all([recovered, corrected]) };
+}
+
+/** Returns a function that returns what a server waits for, in the form of the interface. */
+function waitsIn(reconciler: Reconciler, { ledger, clock }: Pick<ShownStore, 'ledger'> & Pick<OutsideParts, 'clock'>) {
+  const requestWords = (tags: readonly string[]): string => reconciler.presence.requestWords(tags);
+  return (server: string) =>
+    toldWait(reconciler.waitsOf(server), requestWords, cycleWords(server, ledger, clock.now()));
 }
 
 /**
@@ -238,7 +245,7 @@ interface OutsideTellers extends ShownStore {
 
 /** Returns what the operator asks about the outside: what fails there, and what is noticed of it. */
 function tellOutside(
-  { store, audit, outages, certificates, seen }: OutsideParts,
+  { store, clock, audit, outages, certificates, seen }: OutsideParts,
   { ledger, current, follower, reconciler }: OutsideTellers,
 ): Pick<Parameters<typeof createOperator>[0], 'outages' | 'noticed'> {
   return {
@@ -247,6 +254,7 @@ function tellOutside(
     noticed: () => ({
       silent: reconciler.answers.silent(),
       slow: reconciler.slowEntries(),
+      cycles: findCycles(ledger, clock.now()),
       unchecked: reconciler.checks.schedule.failing,
       callOf: (server) => reconciler.callOf(server),
       unansweredOf: (entry) => reconciler.answers.unansweredOf(entry),

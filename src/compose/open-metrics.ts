@@ -6,7 +6,7 @@ import { registeredProxies } from '../follow/current-state.ts';
 import { METRICS } from '../model/metrics.ts';
 import type { Settings } from '../model/settings.ts';
 import type { RegisteredProxy } from '../reconcile/waits/proxy-presence.ts';
-import { stallsIn } from '../reconcile/waits/stall-graph.ts';
+import { stallsIn } from '../reconcile/waits/wait-graph.ts';
 import type { AttentionItem } from '../service/answers.ts';
 import type { AttentionWatch } from '../service/progress/attention-watch.ts';
 import { countDrift, measureRecorded, secondsSince } from '../service/progress/measure.ts';

@@ -14,7 +14,7 @@ import type { Provider } from '../providers/provider.ts';
 import { createProviderRegistry, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { createSimulatedProvider } from '../providers/simulated.ts';
 import type { Ledger } from '../reconcile/ledger.ts';
-import { stallsIn } from '../reconcile/waits/stall-graph.ts';
+import { stallsIn } from '../reconcile/waits/wait-graph.ts';
 import { createGitPublisher } from '../repository/git-publisher.ts';
 import { createGitSource, type GitSource } from '../repository/git-source.ts';
 import type { Publisher } from '../repository/publisher.ts';

@@ -7,7 +7,7 @@ import { momentOf, reasonOf } from '../base/wording.ts';
 import type { ParsedFiles } from '../catalog/load-catalog.ts';
 import type { DesiredState } from '../desired/desired-state.ts';
 import type { Writings } from '../model/writing.ts';
-import { KeyedQueue } from '../reconcile/passes/keyed-queue.ts';
+import { Queue } from '../reconcile/queue.ts';
 import type { PreparedCommits } from '../repository/publisher.ts';
 import type { Trigger } from '../repository/source.ts';
 import type { Poll } from './activate.ts';
@@ -33,7 +33,7 @@ interface FollowerOptions extends Omit<BranchPollOptions, 'pushes' | 'signal'> {
 /** Polls the branch, and has each new commit followed. */
 export class Follower {
   readonly #options: FollowerOptions;
-  readonly #queue: KeyedQueue;
+  readonly #queue: Queue;
   readonly #branch: BranchPoll;
   readonly #logOnceAMinute: LogOnceAMinute;
   /** Those of pushed commits: a poll follows, and tells by itself what is wrong. */
@@ -58,7 +58,7 @@ export class Follower {
     this.#logOnceAMinute = logOnceAMinute(clock);
     this.#logPushOnceAMinute = logOnceAMinute(clock);
     this.#arrivals = new Arrivals(current, (ancestor, descendant) => source.isAncestor(ancestor, descendant));
-    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: (name) => this.#handle(name) });
+    this.#queue = new Queue({ clock, concurrency: 1, handle: (name) => this.#handle(name) });
     reviews.listen(() => this.poll());
   }
 

@@ -12,7 +12,7 @@ import { compareNames } from '../model/names.ts';
 import type { Change, HeadRow, RowKind, Rows, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { desiredChanges, type Ledger, type PrepareMoment } from '../reconcile/ledger.ts';
-import { KeyedQueue } from '../reconcile/passes/keyed-queue.ts';
+import { Queue } from '../reconcile/queue.ts';
 import type { Source } from '../repository/source.ts';
 import type { CurrentState } from './current-state.ts';
 import { refusalOfLost } from './follow-commit.ts';
@@ -88,7 +88,7 @@ export async function showAllWritten(options: StandbyFollowerOptions, leaderless
 /** Shows what the leader shows. */
 export class StandbyFollower {
   readonly #options: StandbyFollowerOptions;
-  readonly #queue: KeyedQueue;
+  readonly #queue: Queue;
   readonly #logOnceAMinute: LogOnceAMinute;
   readonly #stopping = new AbortController();
   #first: Promise<void> | undefined;
@@ -104,7 +104,7 @@ export class StandbyFollower {
     this.#options = options;
     const { clock } = options;
     this.#logOnceAMinute = logOnceAMinute(clock);
-    this.#queue = new KeyedQueue({ clock, concurrency: 1, handle: () => this.#handle() });
+    this.#queue = new Queue({ clock, concurrency: 1, handle: () => this.#handle() });
   }
 
   /** Why the newest moment is not shown, and since when; undefined where it is. */

@@ -6,7 +6,7 @@ import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
 import { isAtRest, isToBeConfirmed, tooManyRereads, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
-import { firstWait, rolloutWait, stopWait } from './needs.ts';
+import { rolloutWait, serverWait, stopWait } from './needs.ts';
 import { missingOutput } from './read-outputs.ts';
 import { isBlockedFor, isSameReason, isStuck, lostText } from './reasons.ts';
 import { isLeftoverReplaced, silentProxyReason } from './responsibility.ts';
@@ -164,7 +164,7 @@ function capacityWait(
 
 function decideUnwanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state !== 'marked for delete') return decideQueued(row, context);
-  const holder = firstWait('holder', context.holders());
+  const holder = serverWait(row, context);
   if (holder !== undefined) return { row, next: holder };
   return start(row, 'delete', context);
 }
@@ -173,7 +173,7 @@ function decideWanted(row: ServerRow, context: DecisionContext): Step {
   if (row.state === 'drifted') return decideRest(row, context);
   if (isConverged(row)) return settle(row, context);
   if (row.state !== 'pending') return decideQueued(row, context);
-  const unmet = firstWait('dependency', context.unmetDependencies(row));
+  const unmet = serverWait(row, context);
   if (unmet !== undefined) return { row, next: unmet };
   const current = reread(row, context);
   if (current !== row) return decide(current, context);
@@ -304,7 +304,7 @@ function start(row: ServerRow, operation: Exclude<Operation, 'check'>, context: 
   const tags = site === undefined ? {} : { proxyTags: site };
   const facts = { action, incarnation, provider: provider.name, ...tags, ...begun };
   // The reason of an action that heals is the drift.
-  const reason = context.goesFirst ?? (row.reason?.code === 'drifted' ? row.reason : null);
+  const reason = row.reason?.code === 'drifted' ? row.reason : null;
   return {
     row: advance(withoutObserved(row), `start ${operation}`, {
       now: action.started,

@@ -76,8 +76,6 @@ export interface DecisionContext extends Needs {
   readonly hasCapacity: (provider: string, isRoutine?: boolean) => boolean;
   /** The proxy that asks for the next call; undefined if none does. */
   readonly claimant?: Claimant | undefined;
-  /** The reason for which it does not wait for others: its wait was part of a circle. */
-  readonly goesFirst: Reason | undefined;
   /**
    * Returns true if its replacement, which is not approved, fits the budget. Undefined if its recorded row does not
    * show the replacement yet, so that others do not count it.

@@ -1,7 +1,8 @@
 // Finds what keeps a server from its next action, apart from time and capacity: other servers, the rollout of its commit and
-// group, a person. decide.ts waits for the first of these; a stall looks at all of them. Pure.
+// group, a person. decide.ts decides by it, and chain.ts follows it from server to server. Pure.
 import type { ServerRow } from '../model/rows.ts';
-import { groupOf } from './rollout.ts';
+import type { State } from '../model/state.ts';
+import { groupOf, ignoresOrder } from './rollout.ts';
 import type { Wait, WaitOfKind } from './wait.ts';
 
 /** A wait for the row of another server. */
@@ -27,10 +28,24 @@ export interface Needs {
   readonly hasSlot: (row: ServerRow) => boolean | number;
 }
 
+const WAITING: ReadonlySet<State> = new Set(['pending', 'marked for delete']);
+
+/** Returns true if a server in this state has not begun and waits for something. */
+export function isWaiting(state: State): boolean {
+  return WAITING.has(state);
+}
+
 /** Returns the wait for the first of these servers; undefined if none is in the way. */
-export function firstWait(kind: ServerWait['kind'], servers: ServersInTheWay): ServerWait | undefined {
+function firstWait(kind: ServerWait['kind'], servers: ServersInTheWay): ServerWait | undefined {
   for (const server of servers) if (server !== undefined) return { kind, server };
   return undefined;
+}
+
+/** Returns the wait of a server for one that it depends on, or of an unwanted one for one that still needs it. */
+export function serverWait(row: ServerRow, needs: Needs): ServerWait | undefined {
+  if (ignoresOrder(row)) return undefined;
+  if (row.wanted === null) return firstWait('holder', needs.holders());
+  return firstWait('dependency', needs.unmetDependencies(row));
 }
 
 /** Returns the wait of an update or a replacement for the rollout of its commit, or for a slot of its group. */
@@ -49,23 +64,14 @@ export function stopWait({ instance }: ServerRow, { stoppedUntil }: Needs): Wait
   return stoppedUntil === undefined ? undefined : { kind: 'instance', instance, until: stoppedUntil };
 }
 
-/** Yields all servers that have to change before a waiting server goes on. One that was never checked is checked next. */
-export function* neededServers(row: ServerRow, needs: Needs): Generator<string | undefined> {
-  if (!row.checked) return;
-  if (row.wanted === null) {
-    yield* needs.holders();
-    return;
-  }
-  yield* needs.unmetDependencies(row);
-}
-
 /**
- * Returns the wait of a waiting server that is for no other server and that only a person or the end of a failure ends: the
- * rules of rollouts concern servers that exist.
+ * Returns what a server waits for that has not begun, as far as the rows say: another server, a person, or its rollout. The rules of rollouts
+ * concern servers that exist.
  */
-export function ownWait(row: ServerRow, needs: Needs): Wait | undefined {
-  const stop = stopWait(row, needs);
-  if (stop?.until === Number.POSITIVE_INFINITY) return stop;
-  const isChanged = row.checked && row.wanted !== null && row.applied !== null;
-  return isChanged ? rolloutWait(row, needs) : undefined;
+export function orderWait(row: ServerRow, needs: Needs): Wait | undefined {
+  const { state, checked, wanted, applied } = row;
+  if (!checked || !isWaiting(state)) return undefined;
+  const other = serverWait(row, needs) ?? stopWait(row, needs);
+  if (other !== undefined) return other;
+  return wanted === null || applied === null ? undefined : rolloutWait(row, needs);
 }

@@ -3,6 +3,7 @@
 import type { ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 import { corrected, withoutHealing } from './drift.ts';
+import { isWaiting } from './needs.ts';
 import { isBlockedFor, isStuck } from './reasons.ts';
 import { requeue } from './transitions.ts';
 
@@ -14,6 +15,11 @@ export function retriedRow(row: ServerRow, now: string): ServerRow | undefined {
   if (isBlockedFor(row, 'output_fight')) return requeue(withoutHealing(row), { now, attempt: 0 });
   const waits = row.state === 'failed' || row.state === 'retrying' || (row.state === 'unknown' && row.due !== null);
   return waits ? requeue(row, { now, attempt: 0 }) : undefined;
+}
+
+/** Returns the row of a waiting server that goes on without waiting for others; undefined for any other. */
+export function unorderedRow(row: ServerRow): ServerRow | undefined {
+  return isWaiting(row.state) ? { ...row, ignoresOrder: row.generation } : undefined;
 }
 
 /**

@@ -8,6 +8,11 @@ export function groupOf(row: ServerRow): string {
   return `${row.instance}/${row.key}`;
 }
 
+/** Returns true if a person has a server go on without waiting for others, for the spec that it wants now. */
+export function ignoresOrder({ ignoresOrder, generation }: ServerRow): boolean {
+  return ignoresOrder === generation;
+}
+
 /** A group as seen by one member. New members and members to be deleted count for the size only. */
 export interface GroupView {
   /** All members, this one included. */
@@ -20,25 +25,20 @@ export interface GroupView {
   readonly lastBack: number;
 }
 
-interface SlotOptions {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** It has a slot beyond `max_unavailable`; see circles.ts. */
-  readonly isBeyond: boolean;
-}
-
 /**
- * Returns true if one more member may go away, the time (milliseconds since 1970) from which on it may, or false if
- * another member has to change first.
+ * Returns true if one more member may go away at `now`, the time from which on it may, or false if another member has to change
+ * first. Milliseconds since 1970.
  */
-export function hasSlot(row: ServerRow, group: GroupView, { now, isBeyond }: SlotOptions): boolean | number {
+export function hasSlot(row: ServerRow, group: GroupView, now: number): boolean | number {
   // A member that gave up stops the others, whatever `max_unavailable` allows: the change itself is likely to be bad.
   if (group.hasFailed) return false;
   // A member that is away already makes the group no smaller; if two such members waited for each other, neither would
   // come back.
-  if (row.dirty || isBeyond) return true;
+  if (row.dirty || ignoresOrder(row)) return true;
   if (group.away >= awayMax(row.policy.maxUnavailable, group.size)) return false;
-  const from = group.lastBack + row.policy.pauseSeconds * 1000;
+  const { pauseSeconds } = row.policy;
+  if (pauseSeconds === 0) return true;
+  const from = group.lastBack + pauseSeconds * 1000;
   return from <= now || from;
 }
 

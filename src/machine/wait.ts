@@ -79,50 +79,24 @@ export function waitReason(wait: Wait): string {
 
 /**
  * Returns a wait in the form that the interface shows; undefined if there is none. `requestWords` returns when a proxy with these tags
- * last asked for work.
+ * last asked for work. `cycle`: that in which the server waits.
  */
 export function toldWait(
   wait: Wait | undefined,
   requestWords: (tags: readonly string[]) => string,
+  cycle?: { readonly reason: string; readonly action: string },
 ): ToldWait | undefined {
   if (wait === undefined) return undefined;
+  const cycleText = cycle === undefined ? '' : `; ${cycle.reason}`;
   const until = latestEnd(wait);
   const tags = wait.kind === 'capacity' ? wait.tags : undefined;
   return {
-    reason: tags === undefined ? waitReason(wait) : `${waitReason(wait)}; ${requestWords(tags)}`,
+    reason: tags === undefined ? `${waitReason(wait)}${cycleText}` : `${waitReason(wait)}; ${requestWords(tags)}`,
     server: 'server' in wait ? wait.server : null,
     provider: wait.kind === 'capacity' ? wait.provider : null,
     until: until === undefined ? null : momentOf(until),
-    action: wait.kind === 'failures' ? `treeline approve ${failuresDigest(wait.commit)}` : null,
+    action: wait.kind === 'failures' ? `treeline approve ${failuresDigest(wait.commit)}` : (cycle?.action ?? null),
   };
-}
-
-/** Returns true if both wait in the same line, so that the second keeps the place of the first. */
-export function isSameWait(a: Wait, b: Wait): boolean {
-  return a.kind === b.kind && waitLine(a) === waitLine(b);
-}
-
-/** Returns the line, of those of its kind, in which a wait stands: what ends one wait of a line may end all of it. */
-export function waitLine(wait: Wait): string {
-  switch (wait.kind) {
-    case 'dependency':
-    case 'output':
-    case 'holder':
-      return wait.server;
-    case 'slot':
-    case 'failed member':
-      return wait.group;
-    case 'capacity': {
-      const rank = wait.isRoutine ? 'routine' : wait.isChecked ? 'checked' : 'action';
-      return [wait.provider, wait.instance, rank, ...(wait.tags ?? [])].join('\n');
-    }
-    case 'failures':
-      return wait.commit;
-    case 'instance':
-      return wait.instance;
-    default:
-      return '';
-  }
 }
 
 function untilWords(until: number): string {

@@ -43,7 +43,7 @@ const WAITS = [
 
 const ATTENTION = [
   ...['store', 'leader', 'recovery', 'repository', 'commit', 'held', 'gone', 'provider', 'proxies'],
-  ...['programs', 'invalid', 'failed', 'lost', 'blocked'],
+  ...['programs', 'invalid', 'cycle', 'failed', 'lost', 'blocked'],
   ...['drifted', 'unchecked', 'unapplied', 'entry', 'certificate', 'statuses', 'notifications', 'audit'],
 ] as const;
 
@@ -102,6 +102,10 @@ export const METRICS = {
     'How long calls of providers took, from their begin to their answer',
     { entry: open(), operation: OPERATIONS },
     { seriesMax: 80, buckets: [0.1, 1, 5, 30, 60, 300, 900, 3600] },
+  ),
+  treeline_resync_woken_total: counter(
+    'Servers that could go on and were not enqueued until the resync found them; more than 0 is a defect',
+    {},
   ),
   treeline_waits: gauge('Servers that wait, by what they wait for', { kind: WAITS }),
   treeline_held: gauge('What waits for an approval, by kind', {

@@ -236,7 +236,6 @@ export const REASON_CODES = [
   'outcome_lost',
   'action_failed',
   'check_failed',
-  'circle_broken',
   'must_replace',
   'drifted',
   'drift_fight',
@@ -346,6 +345,8 @@ export interface ServerRow extends ServerPosition {
    * failed.
    */
   readonly gaveUp: boolean;
+  /** The generation for which a person has it go on without waiting for other servers. Omitted: for none. */
+  readonly ignoresOrder?: number;
   /** When its wait ends: the next try, RFC 3339 with milliseconds. Null: it waits for no time. */
   readonly due: string | null;
   /** The provider entry that was asked to create it and is responsible for it since. Null: none was asked. */

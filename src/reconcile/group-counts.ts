@@ -4,21 +4,22 @@
 import { isToBeConfirmed } from '../machine/drift.ts';
 import type { GroupView } from '../machine/rollout.ts';
 import type { ServerRow } from '../model/rows.ts';
-import { IndexedHeap } from './indexed-heap.ts';
 
 /** The contribution of one member to the counts of its group. */
 interface Share {
   readonly group: string;
   readonly row: ServerRow;
-  readonly kind: 'new or unwanted' | 'failed' | 'away' | 'done' | 'there';
+  readonly kind: 'new or unwanted' | 'failed' | 'away' | 'queued' | 'done' | 'there';
 }
 
 interface Group {
   size: number;
   readonly failed: Set<string>;
   readonly away: Set<string>;
-  /** When each done member came back. */
-  readonly back: IndexedHeap;
+  /** Members that are there, and that wait for an update. */
+  readonly queued: Set<string>;
+  /** When each done member came back: milliseconds since 1970. */
+  readonly back: Map<string, number>;
 }
 
 const NO_SERVERS: ReadonlySet<string> = new Set();
@@ -66,7 +67,9 @@ export class GroupCounts {
       size: group.size + (isMember ? 0 : 1),
       hasFailed: group.failed.size > (group.failed.has(name) ? 1 : 0),
       away: group.away.size - (group.away.has(name) ? 1 : 0),
-      lastBack: group.back.besides(name) ?? 0,
+      get lastBack() {
+        return group.back.entries().reduce((last, [other, time]) => (other === name ? last : Math.max(last, time)), 0);
+      },
     };
   }
 
@@ -75,13 +78,19 @@ export class GroupCounts {
     return this.#groups.get(group)?.away ?? NO_SERVERS;
   }
 
+  /** Returns the members that are there and wait for an update, those that wait longest first. */
+  queuedOf(group: string): ReadonlySet<string> {
+    return this.#groups.get(group)?.queued ?? NO_SERVERS;
+  }
+
   #join(name: string, { group: key, kind, row }: Share): void {
-    const group = this.#groups.get(key) ?? { size: 0, failed: new Set(), away: new Set(), back: new IndexedHeap() };
+    const group = this.#groups.get(key) ?? newGroup();
     this.#groups.set(key, group);
     group.size += 1;
     if (kind === 'failed') group.failed.add(name);
     else if (kind === 'away') group.away.add(name);
     else if (kind === 'done') group.back.set(name, Date.parse(row.since));
+    else if (kind === 'queued') group.queued.add(name);
   }
 
   #leave(name: string, { group: key, kind }: Share): void {
@@ -91,8 +100,13 @@ export class GroupCounts {
     if (group.size === 0) this.#groups.delete(key);
     else if (kind === 'failed') group.failed.delete(name);
     else if (kind === 'away') group.away.delete(name);
-    else if (kind === 'done') group.back.set(name, undefined);
+    else if (kind === 'queued') group.queued.delete(name);
+    else if (kind === 'done') group.back.delete(name);
   }
+}
+
+function newGroup(): Group {
+  return { size: 0, failed: new Set(), away: new Set(), queued: new Set(), back: new Map() };
 }
 
 function classifyRow(row: ServerRow, isInFlight: boolean): Share['kind'] {
@@ -101,5 +115,6 @@ function classifyRow(row: ServerRow, isInFlight: boolean): Share['kind'] {
   // A member does not serve, or may not, from the start of its change until the change has succeeded, or until it is
   // created again.
   if (isInFlight || row.dirty || row.applied === null || isToBeConfirmed(row)) return 'away';
+  if (row.state === 'pending') return 'queued';
   return row.state === 'done' ? 'done' : 'there';
 }

@@ -6,10 +6,12 @@ import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.t
 import type { Metrics } from '../base/metrics.ts';
 import type { SecretRules } from '../machine/call-outcome.ts';
 import { decide } from '../machine/decide.ts';
+import { type Next, waitIn } from '../machine/decision.ts';
+import { isAtRest } from '../machine/drift.ts';
 import { removalsMax, serverCount } from '../machine/removals.ts';
+import { groupOf } from '../machine/rollout.ts';
 import type { Wait } from '../machine/wait.ts';
 import type { CallResult } from '../model/call-result.ts';
-import { PROXIED } from '../model/names.ts';
 import type { NodeRecord } from '../model/record.ts';
 import type { RunningAction, ServerRow } from '../model/rows.ts';
 import { ServiceError } from '../model/service-error.ts';
@@ -25,12 +27,12 @@ import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
 import { type CallClaim, ClaimedPasses, claimedId } from './passes/claimed-passes.ts';
 import { type ContextSources, decisionContextOf } from './passes/decision-context.ts';
-import { KeyedQueue } from './passes/keyed-queue.ts';
 import { knownRecords, proxyTagsFor } from './passes/responsible-provider.ts';
 import { ServerPass } from './passes/server-pass.ts';
-import type { ProxyOffers } from './waits/proxy-offers.ts';
+import { Queue } from './queue.ts';
+import { ProxyOffers } from './waits/proxy-offers.ts';
 import { ProxyPresence, type RegisteredProxy } from './waits/proxy-presence.ts';
-import { Sweep } from './waits/sweep.ts';
+import { Resync } from './waits/resync.ts';
 import { WakeUps } from './waits/wake-ups.ts';
 
 /** Concurrent passes. They mostly wait for the disk, which serves many at once. */
@@ -83,7 +85,9 @@ const ANY_CLAIM = { lease: '', client: '' };
 /** Brings every server to its wanted spec. */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
-  readonly #queue: KeyedQueue;
+  readonly #queue: Queue;
+  /** The servers that wait for a proxy. */
+  readonly offers = new ProxyOffers();
   readonly #executor: Executor;
   readonly checks: ServerChecks;
   /** Which provider entries answer. */
@@ -94,7 +98,7 @@ export class Reconciler {
   readonly #pass: ServerPass;
   readonly #sites: SiteWitness;
   readonly #sources: ContextSources;
-  readonly #sweep: Sweep;
+  readonly #resync: Resync;
   readonly #claims: ClaimedPasses;
   #watcher: CallWatcher | undefined;
   readonly #logOnceAMinute: LogOnceAMinute;
@@ -102,25 +106,25 @@ export class Reconciler {
   readonly #failed = new Set<string>();
 
   constructor(options: ReconcilerOptions) {
-    const { clock, log, registry, ledger } = options;
+    const { clock, registry, ledger } = options;
     this.#options = options;
     this.#logOnceAMinute = logOnceAMinute(clock);
     this.answers = new EntryAnswers(clock);
-    this.#queue = new KeyedQueue({ ...options, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
+    this.#queue = new Queue({ ...options, concurrency: PASSES_MAX, handle: (name) => this.#handle(name) });
     this.#executor = new Executor({
       ...options,
       entryOf: (name) => registry.byName(name),
       mayBegin: options.leads,
       onResult: (server, result, call) => this.#onResult(server, result, call),
     });
-    const wake = (server: string): void => this.#queue.add(server);
+    const wake = (server: string): void => this.#add(server);
     const { capacity } = this.#executor;
-    this.#wakeUps = new WakeUps({ ledger, clock, log, wake, capacity });
-    this.#claims = new ClaimedPasses({
-      clock,
-      grant: (server) => this.#wakeUps.grant(server, PROXIED),
-      isInFlight: (server) => capacity.isInFlight(server),
+    this.#wakeUps = new WakeUps({
+      ledger,
+      wake: (server) => this.wake(server),
+      hasSlot: (server) => this.#hasSlot(server),
     });
+    this.#claims = new ClaimedPasses({ clock, wake, isInFlight: (server) => capacity.isInFlight(server) });
     this.presence = new ProxyPresence({
       ...{ clock, registered: () => options.proxies?.() },
       changed: (tags) => [...this.offers.for(tags)].forEach(wake),
@@ -131,37 +135,33 @@ export class Reconciler {
     this.#sites = new SiteWitness({ ledger, registry, clock, capacity, requestCheck, wake });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
-      ...{ ...options, executor: this.#executor, wakeUps: this.#wakeUps, queue: this.#queue },
+      ...{ ...options, executor: this.#executor, offers: this.offers, queue: this.#queue },
+      freed: () => this.#wakeForCapacity(),
       contextOf: (server) => decisionContextOf(server, this.#sources),
       ...{ checks: this.checks, sites: this.#sites, claims: this.#claims },
     });
-    this.#sweep = new Sweep({
-      ...{ ...options, wake, servers: () => (options.isActive() ? ledger.list('server').keys() : []) },
-      idleRow: (server) => this.#idleRow(server),
-    });
+    this.#resync = new Resync({ ...options, queue: this.#queue });
   }
 
-  /** The servers that wait for a proxy. */
-  get offers(): ProxyOffers {
-    return this.#wakeUps.offers;
-  }
-
-  /** Returns the wait of a server after its last pass; undefined if it does not wait. `waitReason` returns its text. */
+  /** Returns what a server waits for now; undefined if it does not wait. `waitReason` returns its text. */
   waitsOf(server: string): Wait | undefined {
-    const wait = this.#wakeUps.waitOf(server);
-    // The rest of its group is over by then, and other members are away.
-    const isOver = wait?.kind === 'slot' && wait.until !== undefined && wait.until <= this.#options.clock.now();
-    return isOver ? { ...wait, until: undefined } : wait;
+    const next = this.#nextOf(server)?.next;
+    return next && waitIn(next);
   }
 
-  /** Returns how many servers wait, by the kind of their wait; kinds of which none does may be left out. */
+  /** Returns how many servers wait now, by the kind of their wait; kinds of which none does are left out. */
   countWaits(): ReadonlyMap<Wait['kind'], number> {
-    return this.#wakeUps.countWaits();
+    const counts = new Map<Wait['kind'], number>();
+    for (const [server, row] of this.#options.ledger.list('server')) {
+      const wait = isAtRest(row) ? undefined : this.waitsOf(server);
+      if (wait !== undefined) counts.set(wait.kind, (counts.get(wait.kind) ?? 0) + 1);
+    }
+    return counts;
   }
 
-  /** Number of servers that could continue and were not enqueued until the sweep found them. Each is a defect. */
+  /** Number of servers that could go on and were not enqueued until the resync found them. Each is a defect. */
   get missedWakeUps(): number {
-    return this.#sweep.missed;
+    return this.#resync.missed;
   }
 
   /**
@@ -172,19 +172,19 @@ export class Reconciler {
     if (!this.#options.isActive()) return;
     for (const name of names) {
       this.#pass.noteOperation(name, operation);
-      this.#queue.add(name);
+      this.#add(name);
     }
   }
 
   /** Has a pass over a server decide once more. One that has failed is tried again after its pause, and not before. */
   wake(server: string): void {
-    if (!this.#failed.has(server)) this.#queue.add(server);
+    if (this.#options.isActive() && !this.#failed.has(server)) this.#add(server);
   }
 
   /** Returns true if a server waits for a proxy, or has none. */
   isAwaitingProxy(server: string): boolean {
     const reason = this.#options.ledger.server(server)?.reason?.code;
-    return this.#awaitedTags(server) !== undefined || reason === 'no_proxy' || reason === 'provider_changed';
+    return this.offers.tagsOf(server) !== undefined || reason === 'no_proxy' || reason === 'provider_changed';
   }
 
   /** Returns the tags of the proxies that are responsible for a server. */
@@ -238,7 +238,7 @@ export class Reconciler {
   /** Has the next pass conclude a call that this process did not begin. */
   conclude(server: string, result: CallResult): void {
     this.#pass.noteResult(server, this.#pass.judged(server, result));
-    this.#queue.add(server);
+    this.#add(server);
   }
 
   /** Has a watcher told of calls, in place of an earlier one. */
@@ -266,10 +266,9 @@ export class Reconciler {
 
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */
   async stop(ms: number): Promise<void> {
-    this.#sweep.stop();
+    this.#resync.stop();
     this.presence.stop();
     this.#claims.stop();
-    this.#wakeUps.stop();
     await this.#executor.stop(ms);
     await this.#queue.stop();
   }
@@ -280,15 +279,28 @@ export class Reconciler {
     if (this.checks.ended(server, result, call) && result !== undefined) this.#pass.noteResult(server, result, call);
     this.#watcher?.ended(server, result !== undefined);
     this.#options.ledger.index.setInFlight(server, false);
+    this.#add(server);
+    this.#wakeGroupOf(server);
+  }
+
+  /** Adds the members of its group that may go on, since its call has ended or does not begin. */
+  #wakeGroupOf(server: string): void {
+    const row = this.#options.ledger.server(server);
+    if (row !== undefined) this.#wakeUps.wakeGroup(groupOf(row));
+  }
+
+  #add(server: string): void {
+    this.#resync.enqueued(server);
     this.#queue.add(server);
-    this.#wakeUps.called(server);
   }
 
   /** Never throws: the one place that catches a failed pass. */
   async #handle(name: string): Promise<void> {
+    const isResync = this.#resync.begins(name);
     try {
       this.#failed.delete(name);
-      await this.#options.gate.shared(() => this.#pass.run(name));
+      const hasActed = await this.#options.gate.shared(() => this.#pass.run(name));
+      if (isResync && hasActed) this.#resync.found(name);
       this.#options.metrics?.count('treeline_passes_total', { outcome: 'succeeded' });
     } catch (error) {
       this.#options.metrics?.count('treeline_passes_total', { outcome: 'failed' });
@@ -298,19 +310,40 @@ export class Reconciler {
       const repeats = isKnown ? undefined : this.#logOnceAMinute(error);
       if (repeats) this.#options.log.error({ server: name, err: error, ...repeats }, 'pass failed; it is tried again');
       this.#failed.add(name);
+      this.#executor.capacity.leave(name);
+      this.#executor.capacity.release(name);
+      this.#wakeForCapacity();
+      this.#wakeGroupOf(name);
       this.#queue.addAfter(name, isConflict ? 0 : RETRY_PASS_MS);
     }
     this.#claims.passed(name);
     if (!this.#pass.hasResult(name)) this.#watcher?.concluded(name);
-    const tags = this.#awaitedTags(name);
+    const tags = this.offers.tagsOf(name);
     if (tags !== undefined) this.offers.wake(tags);
-    this.#wakeUps.passed(name);
   }
 
-  /** Returns the tags of a server that waits for a proxy; undefined if it does not. */
-  #awaitedTags(server: string): readonly string[] | undefined {
-    const wait = this.#wakeUps.waitOf(server);
-    return wait?.kind === 'capacity' ? wait.tags : undefined;
+  /** Adds the servers whose turn for capacity it is. */
+  #wakeForCapacity(): void {
+    for (const server of this.#executor.capacity.next()) this.wake(server);
+  }
+
+  #nextOf(
+    server: string,
+  ): { readonly row: ServerRow; readonly after: ServerRow | null; readonly next: Next } | undefined {
+    const row = this.#options.ledger.server(server);
+    if (row === undefined) return undefined;
+    const { row: after, next } = decide(row, decisionContextOf(server, this.#sources));
+    return { row, after, next };
+  }
+
+  /** Returns whether a waiting member of a group has a slot, now or once its group has rested; undefined if it waits for something else. */
+  #hasSlot(server: string): boolean | undefined {
+    const isInLine = this.#executor.capacity.isWaiting(server) || this.offers.tagsOf(server) !== undefined;
+    const step = isInLine ? undefined : this.#nextOf(server);
+    if (step === undefined) return undefined;
+    const { row, after, next } = step;
+    if (next.kind === 'slot') return next.until !== undefined;
+    return after !== row || ['again', 'check', 'run', 'capacity'].includes(next.kind) || undefined;
   }
 
   #contextSources(): ContextSources {
@@ -325,26 +358,12 @@ export class Reconciler {
       },
       removalsMax: () => removalsMax(deleteBudget, serverCount(ledger, clock.now())),
       isInFlight: (server) => this.#executor.capacity.isInFlight(server),
-      hasCapacity: (server, provider, isRoutine) => this.#wakeUps.hasCapacity(server, provider, isRoutine),
+      hasCapacity: (server, provider, isRoutine) => this.#executor.capacity.mayClaim(server, provider, isRoutine),
       lastCheckOf: (server, own) => this.checks.lastOf(server, own),
       isCheckDue: (server) => this.checks.schedule.isDue(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),
       witnessAwaitedUntil: (server, row) => this.#sites.awaitedUntil(server, row),
-      groupViewOf: (server, row) => this.#wakeUps.slots.groupViewOf(server, row),
-      exemptionOf: (server, row) => this.#wakeUps.exemptionOf(server, row),
     };
-  }
-
-  /** Returns the row of a server that could continue although it is not in the queue. */
-  #idleRow(name: string): ServerRow | undefined {
-    const row = this.#options.ledger.server(name);
-    // A server whose pass is retried, or whose budget is to be judged again, is enqueued without the sweep.
-    const isPlanned = this.#failed.has(name) || this.waitsOf(name)?.kind === 'budget';
-    if (row?.due != null && Date.parse(row.due) > this.#options.clock.now()) return undefined;
-    const isDue = this.#queue.has(name) || this.#wakeUps.isDue(name);
-    if (row === undefined || isPlanned || isDue || this.#pass.hasResult(name)) return undefined;
-    const { row: after, next } = decide(row, decisionContextOf(name, this.#sources));
-    return after !== row || next.kind === 'check' || next.kind === 'run' ? row : undefined;
   }
 }

@@ -19,8 +19,8 @@ type OptionalRow = ServerRow | undefined;
 export class RowIndex {
   /** By server, the names of the servers that depend on it or list it, by their applied spec or a running action's. */
   readonly #dependents = new NameSets();
-  /** By server, the names of the servers that take outputs of it, by their wanted spec. */
-  readonly #readers = new NameSets();
+  /** By server, the names of the servers that depend on it or take outputs of it, by their wanted spec. */
+  readonly #users = new NameSets();
   readonly #counts = new GroupCounts();
   readonly #instances = new NameSets();
   /** By followed commit, the names of the servers that gave up on its update. */
@@ -64,9 +64,9 @@ export class RowIndex {
       const [needed, needs] = [neededBy(before), neededBy(after)];
       this.#dependents.move(name, needed.difference(needs), needs.difference(needed));
     }
-    if (before?.wanted?.reads !== after?.wanted?.reads) {
-      const [old, now] = [allServersRead(before?.wanted?.reads), allServersRead(after?.wanted?.reads)];
-      this.#readers.move(name, old.difference(now), now.difference(old));
+    if (before?.wanted !== after?.wanted) {
+      const [old, now] = [usedBy(before), usedBy(after)];
+      this.#users.move(name, old.difference(now), now.difference(old));
     }
     if (before?.instance !== after?.instance) {
       this.#instances.move(
@@ -89,9 +89,9 @@ export class RowIndex {
     return this.#dependents.of(server);
   }
 
-  /** Returns the names of the servers that take outputs of `server`, by their wanted spec. */
-  readersOf(server: string): ReadonlySet<string> {
-    return this.#readers.of(server);
+  /** Returns the names of the servers that depend on `server` or take outputs of it, by their wanted spec. */
+  usersOf(server: string): ReadonlySet<string> {
+    return this.#users.of(server);
   }
 
   /** Notes whether a call for a server is claimed: its group counts it as away. */
@@ -112,6 +112,11 @@ export class RowIndex {
   /** Returns the names of the members that occupy the slots of a group: they do not serve, or may not. */
   awayOf(group: string): ReadonlySet<string> {
     return this.#counts.awayOf(group);
+  }
+
+  /** Returns the members of a group that are there and wait for an update, those that wait longest first. */
+  queuedOf(group: string): ReadonlySet<string> {
+    return this.#counts.queuedOf(group);
   }
 
   /** Returns the names of the servers that gave up on the update of a commit, and have not succeeded since. */
@@ -253,7 +258,13 @@ function queuedHealOf(row: ServerRow): string | undefined {
   return isHealQueued(row) ? row.commit : undefined;
 }
 
-function neededBy(row: OptionalRow): Set<string> {
+function usedBy(row: OptionalRow): Set<string> {
+  const wanted = row?.wanted;
+  return allServersRead(wanted?.reads).union(new Set(wanted?.dependsOn));
+}
+
+/** Returns the names of the servers that a row depends on or lists, by its applied spec or a running action's. */
+export function neededBy(row: OptionalRow): Set<string> {
   const specs = row === undefined ? [] : specsInUse(row);
   return new Set(specs.flatMap(({ dependsOn, lists }) => [...dependsOn, ...lists]));
 }

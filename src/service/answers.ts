@@ -160,6 +160,7 @@ export const ATTENTION_KINDS = [
   'proxies',
   'programs',
   'invalid',
+  'cycle',
   'failed',
   'lost',
   'blocked',
@@ -378,6 +379,9 @@ export type Target =
   | { readonly resource: string }
   | { readonly provider: string }
   | { readonly all: true };
+
+/** The servers of a retry; with `ignoreOrder`, one that is not to wait for others any more. */
+export type RetryTarget = Target | { readonly resource: string; readonly ignoreOrder: true };
 
 /** The client that asks for an operation, and its reason. */
 export interface Order extends Caller {

@@ -3,7 +3,8 @@
 import type { Clock } from '../base/clock.ts';
 import { momentOf } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
-import { isWaiting, type Stall } from '../machine/stall.ts';
+import type { Stall } from '../machine/chain.ts';
+import { isWaiting } from '../machine/needs.ts';
 import type { Change, CommitStatus, CommitStatusRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 import { CommitProgress, type Progress } from './commit-progress.ts';
@@ -86,7 +87,7 @@ interface FactSources {
     watch(watcher: () => void): void;
   };
   readonly ledger: StatusStore & { readonly isFollowing: boolean; watch(watcher: (change: Change) => void): void };
-  /** Returns the stall of each of these waiting servers, or undefined if one can continue; see machine/stall.ts. */
+  /** Returns the stall of each of these waiting servers, or undefined if one can continue; see machine/chain.ts. */
   readonly stallsOf: (servers: readonly string[]) => readonly Stall[] | undefined;
 }
 

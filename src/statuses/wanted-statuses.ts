@@ -5,7 +5,7 @@
 
 import { countOf, shortOid } from '../base/wording.ts';
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
-import type { Stall } from '../machine/stall.ts';
+import type { Stall } from '../machine/chain.ts';
 import { compareNames } from '../model/names.ts';
 import { isError, type Problem } from '../model/problem.ts';
 import type { CommitStatus, CommitStatusRow } from '../model/rows.ts';

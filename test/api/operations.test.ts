@@ -192,9 +192,10 @@ describe('fields', () => {
     [
       'retry',
       { server: 'x' },
-      'There is no field "server"; the fields are instance, resource, provider, all, reason',
+      'There is no field "server"; the fields are instance, resource, provider, all, reason, ignoreOrder',
       '/server',
     ],
+    ['retry', { instance: 'a', ignoreOrder: true }, '"ignoreOrder" is for one "resource"', null],
     ['retain', {}, '"resource" is missing', '/resource'],
     ['retain', { instance: 'a' }, 'There is no field "instance"; the fields are resource, reason', '/instance'],
     ['replace', { resource: '' }, '"resource" is missing', '/resource'],
@@ -227,7 +228,7 @@ describe('fields', () => {
     expect({ status, body }).toEqual(
       invalid('"all" has to be true', [
         ['/all', '"all" has to be true'],
-        ['/x', 'There is no field "x"; the fields are instance, resource, provider, all, reason'],
+        ['/x', 'There is no field "x"; the fields are instance, resource, provider, all, reason, ignoreOrder'],
         ['/instance', '"instance" has to be a string'],
       ]),
     );

@@ -345,13 +345,12 @@ const CASES: Readonly<Record<string, Case>> = {
     context: { stoppedUntil: Number.POSITIVE_INFINITY },
     next: { kind: 'instance', instance: 'shop', until: Number.POSITIVE_INFINITY },
   },
-  'it goes first, since it waited in a circle': {
-    row: unwanted,
-    context: { goesFirst: { code: 'circle_broken', text: 'web-1 goes first' } },
+  'a person has it go on though another one needs it': {
+    row: { ...unwanted, ignoresOrder: unwanted.generation },
+    context: { holders: () => ['lb-1'] },
     next: RUN,
     changes: {
       state: 'deleting',
-      reason: { code: 'circle_broken', text: 'web-1 goes first' },
       dirty: true,
       action: { id: '7.delete.2', operation: 'delete', spec: null, ...NEW_ACTION },
       ...SINCE_NOW,

@@ -61,7 +61,6 @@ export function openContext(fields: Partial<DecisionContext> = {}): DecisionCont
     isCheckDue: false,
     stoppedUntil: undefined,
     updatesAreHeld: () => false,
-    goesFirst: undefined,
     mayReplace: () => true,
     unmetDependencies: () => [],
     holders: () => [],

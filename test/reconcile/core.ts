@@ -18,7 +18,7 @@ import { createProviderRegistry } from '../../src/providers/provider-registry.ts
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import type { Ledger } from '../../src/reconcile/ledger.ts';
 import { RowRequests } from '../../src/reconcile/row-requests.ts';
-import { SLICE_MS, SWEEP_MS } from '../../src/reconcile/waits/sweep.ts';
+import { RESYNC_MS } from '../../src/reconcile/waits/resync.ts';
 import type { Publisher } from '../../src/repository/publisher.ts';
 import type { HeldItem, Order, Outages } from '../../src/service/answers.ts';
 import type { Explainer } from '../../src/service/explain/explainer.ts';
@@ -186,10 +186,9 @@ export class Core {
     return [...this.#exits].filter((key) => !Object.hasOwn(EXITS, key));
   }
 
-  /** Lets time pass until the sweep has looked twice at all servers, and returns how many nobody had woken. */
+  /** Lets time pass until the resync has added all servers, and returns how many nothing else had enqueued. */
   async missedWakeUps(): Promise<number> {
-    await this.pass(SWEEP_MS);
-    await this.pass(SLICE_MS);
+    await this.pass(RESYNC_MS);
     return this.#reconciler.missedWakeUps;
   }
 

@@ -63,8 +63,6 @@ async function contextIn(
     lastCheckOf: () => undefined,
     isCheckDue: () => false,
     lostMsLeft: () => undefined,
-    groupViewOf: (server, row) => ledger.index.groupViewOf(server, row),
-    exemptionOf: () => undefined,
     ...known,
   });
 }

@@ -304,70 +304,87 @@ it('has no answer where the settings have no such provider any more', async () =
 });
 
 describe('capacity', () => {
-  it('is what a provider has left, from claim to end', async () => {
+  /** Whether the next call of a server that waits in no line may begin. */
+  function room({ capacity }: Executor, provider: string, isRoutine = false): boolean {
+    return capacity.mayClaim('another', provider, isRoutine);
+  }
+  function giveBack({ capacity }: Executor, server: string): void {
+    capacity.end(server);
+    capacity.release(server);
+  }
+
+  it('is what a provider has left, from the claim until the pass after the call', async () => {
     const { executor, provider, run } = open();
     const answers: (() => void)[] = [];
     provider.script = () => new Promise((resolve) => answers.push(() => resolve(answerOf('done'))));
     executor.capacity.claim('web-1', 'lab');
     executor.capacity.claim('web-2', 'lab');
-    expect(executor.capacity.hasCapacity('lab')).toBe(true);
+    expect(room(executor, 'lab')).toBe(true);
     await run('web-3');
-    expect([executor.capacity.hasCapacity('lab'), executor.capacity.hasCapacity('other')]).toEqual([false, true]);
-    executor.capacity.unclaim('web-1');
-    expect(executor.capacity.hasCapacity('lab')).toBe(true);
-    executor.capacity.claim('web-1', 'lab');
+    expect([room(executor, 'lab'), room(executor, 'other')]).toEqual([false, true]);
     answers[0]?.();
     await settle();
-    expect(executor.capacity.hasCapacity('lab')).toBe(true);
+    // The create that follows a check needs no other slot.
+    expect([room(executor, 'lab'), executor.capacity.mayClaim('web-3', 'lab')]).toEqual([false, true]);
+    executor.capacity.release('web-3');
+    expect(room(executor, 'lab')).toBe(true);
   });
 
   it('is what all together have left', () => {
     const { executor } = open();
     for (const server of ['a', 'b', 'c']) executor.capacity.claim(server, 'lab');
     executor.capacity.claim('d', 'other');
-    executor.capacity.unclaim('a');
-    expect([executor.capacity.hasCapacity('lab'), executor.capacity.hasCapacity('other')]).toEqual([true, false]);
+    giveBack(executor, 'a');
+    expect([room(executor, 'lab'), room(executor, 'other')]).toEqual([true, false]);
     executor.capacity.claim('a', 'lab');
-    executor.capacity.unclaim('d');
-    expect([executor.capacity.hasCapacity('lab'), executor.capacity.hasCapacity('other')]).toEqual([false, true]);
+    giveBack(executor, 'd');
+    expect([room(executor, 'lab'), room(executor, 'other')]).toEqual([false, true]);
   });
 
-  it('may be reserved for a server until that claims it or does not need it', () => {
+  it('goes to who has waited longest, to actions before routine checks', () => {
     const { executor } = open();
-    executor.capacity.reserve('a', 'other');
-    expect([
-      executor.capacity.hasCapacity('other'),
-      executor.capacity.hasCapacity('other', { server: 'b' }),
-      executor.capacity.hasCapacity('other', { server: 'a' }),
-    ]).toEqual([...[false, false, true]]);
-    executor.capacity.claim('a', 'other');
-    executor.capacity.release('a');
-    expect(executor.capacity.hasCapacity('other')).toBe(false);
-    executor.capacity.unclaim('a');
-    executor.capacity.reserve('b', 'other');
-    executor.capacity.release('b');
-    expect(executor.capacity.hasCapacity('other')).toBe(true);
-    for (const server of ['a', 'b', 'c']) executor.capacity.reserve(server, 'lab');
-    executor.capacity.reserve('d', 'other');
-    expect([
-      executor.capacity.hasCapacity('lab'),
-      executor.capacity.hasCapacity('lab', { server: 'a' }),
-      executor.capacity.hasCapacity('other'),
-    ]).toEqual([...[false, true, false]]);
+    const { capacity } = executor;
+    const wait = (server: string, isRoutine: boolean): void => capacity.wait(server, { provider: 'lab', isRoutine });
+    for (const server of ['a', 'b', 'c']) capacity.claim(server, 'lab');
+    wait('check', true);
+    wait('first', false);
+    wait('second', false);
+    wait('first', false);
+    giveBack(executor, 'a');
+    expect([...capacity.next()]).toEqual(['first']);
+    expect(['first', 'second', 'another'].map((server) => capacity.mayClaim(server, 'lab'))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect(capacity.mayClaim('check', 'lab', true)).toBe(false);
+    // It waits for something else now.
+    capacity.leave('first');
+    expect([...capacity.next()]).toEqual(['second']);
+    capacity.claim('second', 'lab');
+    expect([...capacity.next()]).toEqual([]);
+    giveBack(executor, 'b');
+    expect([...capacity.next()]).toEqual(['check']);
+  });
+
+  it('is given to routine checks up to half of an entry', () => {
+    const { executor } = open();
+    executor.capacity.claim('a', 'lab', { isRoutine: true });
+    expect([room(executor, 'lab', true), room(executor, 'lab')]).toEqual([false, true]);
   });
 
   it('is none at a provider that the settings do not have', () => {
-    expect(open().executor.capacity.hasCapacity('gone')).toBe(false);
+    expect(room(open().executor, 'gone')).toBe(false);
   });
 
   it('is not given back twice', () => {
     const { executor } = open();
     for (const server of ['a', 'b', 'c']) executor.capacity.claim(server, 'lab');
-    executor.capacity.unclaim('a');
-    executor.capacity.unclaim('a');
-    executor.capacity.unclaim('nobody');
+    giveBack(executor, 'a');
+    giveBack(executor, 'a');
+    giveBack(executor, 'nobody');
     executor.capacity.claim('d', 'lab');
-    expect(executor.capacity.hasCapacity('lab')).toBe(false);
+    expect(room(executor, 'lab')).toBe(false);
   });
 });
 
@@ -402,7 +419,7 @@ describe('stop', () => {
       isStopped = true;
     });
     await settle();
-    expect([executor.capacity.hasCapacity('lab'), executor.capacity.hasCapacity('other'), isStopped]).toEqual([
+    expect([executor.capacity.mayClaim('a', 'lab'), executor.capacity.mayClaim('a', 'other'), isStopped]).toEqual([
       false,
       false,
       false,

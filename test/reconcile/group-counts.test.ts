@@ -74,7 +74,7 @@ it('a member has its turn exactly where a walk over its group says so', () => {
           const others = [...rows].filter(([other, it]) => other !== name && groupOf(it) === groupOf(asking));
           const members = others.map(([other, its]) => ({ row: its, isInFlight: inFlight.has(other) }));
           const baseline = index.groupViewOf(name, asking);
-          expect(hasSlot(asking, baseline, { now: NOW, isBeyond: false })).toBe(walkedTurn(asking, members));
+          expect(hasSlot(asking, baseline, NOW)).toBe(walkedTurn(asking, members));
         }
       }
     }),

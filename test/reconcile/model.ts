@@ -190,8 +190,6 @@ export class Model {
         lastCheckOf: (server) => this.#checks.of(server, CHECKER),
         isCheckDue: () => false,
         lostMsLeft: () => undefined,
-        groupViewOf: (server, itsRow) => this.#index.groupViewOf(server, itsRow),
-        exemptionOf: () => undefined,
       }),
     );
   }

@@ -555,6 +555,7 @@ describe('a server with the tags of two sites', () => {
     sites.core.source.commit({ ...shopFiles({ a: both('a'), b: both('b') }), ...CLIENTS });
     await sites.core.poll();
     for (let i = 0; i < 2; i += 1) for (const site of ['lab', 'edge'] as const) await sites.workOnce(site);
+    await sites.core.pass(60_000);
     await sites.work();
     expect(sites.core.states()).toEqual({ a: 'done', b: 'done' });
     expect([...(sites.servers.lab ?? []), ...(sites.servers.edge ?? [])].sort()).toEqual(['a', 'b']);

@@ -553,6 +553,7 @@ describe('a certificate that ends', () => {
       noticed: {
         silent: [],
         slow: [],
+        cycles: [],
         isOfSilent: () => false,
         unheardSince: () => undefined,
         ...{ callOf: () => undefined, unansweredOf: () => undefined, lostTryOf: () => undefined },

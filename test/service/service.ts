@@ -7,7 +7,7 @@ import type { Client } from '../../src/model/objects.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
-import { stallsIn } from '../../src/reconcile/waits/stall-graph.ts';
+import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
 import { createReader, type Reader } from '../../src/service/read/reader.ts';
 import { NOW } from '../reconcile/build.ts';
 import { MemoryStore } from '../support/memory-store.ts';

@@ -3,14 +3,14 @@
 
 import { isMade } from '../../src/machine/existence.ts';
 import { failuresDigest } from '../../src/machine/hold-digests.ts';
+import { isWaiting } from '../../src/machine/needs.ts';
 import { isBlockedFor, isStuck, reasonText } from '../../src/machine/reasons.ts';
-import { isWaiting } from '../../src/machine/stall.ts';
 import { waitReason } from '../../src/machine/wait.ts';
 import type { ServerRow } from '../../src/model/rows.ts';
 import type { Ledger } from '../../src/reconcile/ledger.ts';
 import { siteOfRow } from './build-sites.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
-import { act, adopt, approve } from './people.ts';
+import { act, adopt, approve, breakCycles } from './people.ts';
 import type { SimulatedReplicas } from './simulated-replicas.ts';
 import { COMPARE_MS } from './simulated-settings.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
@@ -42,7 +42,8 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   await pass(world, 40 * MINUTE_MS);
   await sweep(world);
   for (const name of world.core?.ledger.list('suspension').keys() ?? []) judgeSuspension(world, name);
-  for (let round = 0; round < 3 && world.violation === undefined; round += 1) {
+  // Each round may uncover the next cycle of waits.
+  for (let round = 0; round < 5 && world.violation === undefined; round += 1) {
     peopleAct(world, approves);
     await pass(world, 35 * MINUTE_MS);
     judgeApprovals(world);
@@ -93,6 +94,7 @@ function peopleAct(world: World, approves: boolean): void {
   for (const name of core.ledger.list('suspension').keys()) {
     act(world, { kind: 'resume', instance: name === '*' ? null : name });
   }
+  breakCycles(world);
   if (!approves) return;
   adopt(world, null);
   for (const { digest } of core.operator.held()) approve(world, digest);

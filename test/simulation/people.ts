@@ -267,6 +267,21 @@ function retry(world: World, instance: string | null): void {
   answered(world, `retry ${instance ?? 'everything'}`, answer);
 }
 
+/** People break every cycle of waits that they are shown. */
+export function breakCycles(world: World): void {
+  const { core } = world;
+  if (core === undefined) return;
+  for (const { id, action } of core.operator.attention() ?? []) {
+    const resource = /^treeline retry --resource (\S+) --ignore-order$/.exec(action ?? '')?.[1];
+    if (!id.startsWith('cycle:') || resource === undefined) continue;
+    answered(
+      world,
+      `retry ${resource} whatever it waits for`,
+      core.operator.retry(ORDER, { resource, ignoreOrder: true }),
+    );
+  }
+}
+
 export function adopt(world: World, instance: string | null): void {
   const { core } = world;
   if (core === undefined) return;

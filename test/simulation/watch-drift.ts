@@ -259,7 +259,7 @@ export class DriftWatch {
 
   /** Whether a commit had a server that takes an output of this one: who waits for that has it checked. */
   #isTaken(name: string): boolean {
-    if ((this.#facts.core?.ledger.index.readersOf(name).size ?? 0) > 0) return true;
+    if ((this.#facts.core?.ledger.index.usersOf(name).size ?? 0) > 0) return true;
     const shapes = this.#followed.all.flatMap(({ files }) => INSTANCES.map((one) => validShape(files, one)));
     return shapes.some((shape) => shape?.takes === true && shape.db && `${shape.prefix}-db` === name);
   }
@@ -310,7 +310,7 @@ export class DriftWatch {
     const { last } = this.#followed;
     if (core === undefined || last === undefined || last.staying.has(row.instance)) return;
     const shape = validShape(last.files, row.instance);
-    if (shape === undefined || row.key !== 'web' || row.reason?.code === 'circle_broken') return;
+    if (shape === undefined || row.key !== 'web') return;
     // One that is away already makes its group no smaller.
     if (this.#wereDirty.has(name)) return;
     const away = [...others].filter(([other, operation]) => {

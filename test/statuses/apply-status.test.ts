@@ -1,6 +1,6 @@
 // The states and words of commit statuses, from numbers alone.
 import { describe, expect, it } from 'vitest';
-import type { Stall } from '../../src/machine/stall.ts';
+import type { Stall } from '../../src/machine/chain.ts';
 import type { State } from '../../src/model/state.ts';
 import type { Progress } from '../../src/statuses/commit-progress.ts';
 import { formerStatus, headStatus } from '../../src/statuses/wanted-statuses.ts';

@@ -2,7 +2,7 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import { stallsIn } from '../../src/reconcile/waits/stall-graph.ts';
+import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
 import type { Delivery } from '../../src/statuses/send-status.ts';
 import { StatusReporter } from '../../src/statuses/status-reporter.ts';
 import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';

@@ -13,7 +13,7 @@ import type { Change, RowKind, Rows } from '../../src/model/rows.ts';
 import { CommitGate } from '../../src/reconcile/commit-gate.ts';
 import { Ledger } from '../../src/reconcile/ledger.ts';
 import { Reviews } from '../../src/reconcile/reviews.ts';
-import { stallsIn } from '../../src/reconcile/waits/stall-graph.ts';
+import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
 import type { Commit, Source } from '../../src/repository/source.ts';
 import { createReader, type Reader } from '../../src/service/read/reader.ts';
 import type { PrepareOthers, Store } from '../../src/store/store.ts';

@@ -73,7 +73,11 @@ export function operationRoutes({ reader, operator, explainer, shares }: RoutePa
   });
   operation('acknowledge', 'operate', (order, body) => operator.acknowledge(order, readAcknowledgement(body)));
   operation('retry', 'retry', (order, body) => {
-    return operator.retry(order, readTarget(readFields(body, TARGET), ['instance', 'resource', 'provider']));
+    const { ignoreOrder, ...fields } = readFields(body, { ...TARGET, ignoreOrder: TRUE });
+    const target = readTarget(fields, ['instance', 'resource', 'provider']);
+    if (ignoreOrder === undefined) return operator.retry(order, target);
+    if ('resource' in target) return operator.retry(order, { ...target, ignoreOrder });
+    throw new ServiceError('invalid_input', '"ignoreOrder" is for one "resource"');
   });
   operation('adopt', 'operate', (order, body) => {
     return operator.adopt(order, readTarget(readFields(body, TARGET), ['instance', 'resource', 'provider']));

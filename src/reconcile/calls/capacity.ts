@@ -1,7 +1,8 @@
-// Counts the calls in flight, in total and by provider entry, and reserves capacity for servers that will claim it.
-// Calls that run elsewhere take no capacity here; for each of them a proxy asks, and reserves it.
+// Counts the calls in flight, in total and by provider entry, and keeps the servers that wait for one in line: actions before
+// routine checks, first come, first served. Calls of proxies run elsewhere, and take no capacity here.
 import { type Clock, type ClockTimes, readClocks } from '../../base/clock.ts';
 import { invariant } from '../../base/invariant.ts';
+import { Line } from '../../base/line.ts';
 
 /** The limits of concurrent calls. */
 export interface CapacityOptions {
@@ -9,22 +10,16 @@ export interface CapacityOptions {
   readonly concurrency: number;
   /** Returns the number of concurrent calls of a provider entry. */
   readonly concurrencyOf: (provider: string) => number;
-  /** Returns true if the calls of a provider entry run elsewhere: it has capacity only where that is reserved. */
+  /** Returns true if the calls of a provider entry run elsewhere. */
   readonly isPulled?: (provider: string) => boolean;
   readonly clock: Clock;
 }
 
-/** What a call, or the reservation for one, takes of the capacity. */
+/** What a call takes of the capacity. */
 interface Use {
   readonly provider: string;
   /** A check of a server at rest: such checks take at most half of the capacity. */
   readonly isRoutine: boolean;
-}
-
-/** The calls that are claimed or reserved, and how many of them are routine checks. */
-interface Count {
-  all: number;
-  routine: number;
 }
 
 /** The call of a server that was claimed and has not ended: all that this process knows about it. */
@@ -38,18 +33,32 @@ export interface CallInFlight extends Use {
   readonly end: AbortController;
 }
 
-/** The claims and reservations of calls. */
+type CheckTraits = Partial<Pick<CallInFlight, 'isRoutine' | 'tags'>>;
+
+/** The slots in use, and how many of them by routine checks. */
+interface Count {
+  all: number;
+  routine: number;
+}
+
+/** One provider entry: its slots in use, and who waits for one. */
+interface Entry {
+  readonly inUse: Count;
+  readonly actions: Line;
+  readonly checks: Line;
+}
+
+/** The slots for calls. A server keeps the slot of its last call until its next pass has decided: the create that follows a check needs no other. */
 export class Capacity {
   readonly #options: CapacityOptions;
   /** By server, the oldest first. */
   readonly #calls = new Map<string, CallInFlight>();
-  /** The reserved capacity of every server without a claimed call. */
-  readonly #reserved = new Map<string, Use>();
-  /** Claims and reservations by provider, and of all whose calls run here. */
-  readonly #busy = new Map<string, Count>();
+  /** By server, the slot that it has. */
+  readonly #slots = new Map<string, Use>();
+  readonly #entries = new Map<string, Entry>();
+  /** By server that waits, its line. */
+  readonly #lines = new Map<string, Line>();
   readonly #total: Count = { all: 0, routine: 0 };
-  /** Number of claimed calls that run here, and of all that were ever claimed. */
-  #running = 0;
   #claims = 0;
   #isClosed = false;
 
@@ -59,7 +68,10 @@ export class Capacity {
 
   /** Number of calls in flight that run here. */
   get inFlight(): number {
-    return this.#running;
+    return this.#calls
+      .values()
+      .filter(({ provider }) => !this.#isPulled(provider))
+      .toArray().length;
   }
 
   /** Returns true if a call for this server was claimed and has not ended. */
@@ -82,79 +94,81 @@ export class Capacity {
     return this.#claims;
   }
 
-  /**
-   * Returns true if one more call of this provider may be claimed now; by `server`, which may have a reservation. Routine
-   * checks take at most half of each limit.
-   */
-  hasCapacity(provider: string, { server = '', without = '', isRoutine = false }: CapacityRequest = {}): boolean {
+  /** Returns true if the next call of a server may be claimed now. Routine checks take at most half of each limit. */
+  mayClaim(server: string, provider: string, isRoutine = false): boolean {
     if (this.#isClosed) return false;
-    const reserved = this.#reserved.get(server);
-    if (reserved?.provider === provider && (reserved.isRoutine || !isRoutine)) return true;
-    if (this.#isPulled(provider)) return false;
-    const { concurrency, concurrencyOf } = this.#options;
-    const released = this.#reserved.get(without)?.provider;
-    const ofAll = released === undefined || this.#isPulled(released) ? 0 : 1;
-    return (
-      isBelow(this.#total, concurrency + ofAll, isRoutine) &&
-      isBelow(this.#busy.get(provider), concurrencyOf(provider) + (released === provider ? 1 : 0), isRoutine)
-    );
+    if (this.#isPulled(provider)) return true;
+    const own = this.#slots.get(server);
+    if (own?.provider === provider && (own.isRoutine || !isRoutine)) return true;
+    const { actions, checks } = this.#entry(provider);
+    if (isRoutine && actions.size > 0) return false;
+    const line = isRoutine ? checks : actions;
+    const free = this.#free(provider, isRoutine);
+    return line.has(server) ? line.first(free).includes(server) : line.size < free;
   }
 
-  /** Reserves capacity of a provider for a server. The provider must have capacity, or its calls run elsewhere. */
-  reserve(server: string, provider: string, isRoutine = false): void {
-    this.release(server);
-    const use = { provider, isRoutine };
-    this.#reserved.set(server, use);
-    this.#count(use, 1);
+  /** Returns true if a server waits in a line. */
+  isWaiting(server: string): boolean {
+    return this.#lines.has(server);
   }
 
-  /** Releases the reservation of a server, if any. */
-  release(server: string): void {
-    const use = this.#reserved.get(server);
-    if (use === undefined) return;
-    this.#reserved.delete(server);
-    this.#count(use, -1);
+  /** Puts a server at the end of the line of a provider, unless it stands there already. */
+  wait(server: string, { provider, isRoutine }: Use): void {
+    const { actions, checks } = this.#entry(provider);
+    const line = isRoutine ? checks : actions;
+    if (this.#lines.get(server) !== line) this.leave(server);
+    this.#lines.set(server, line);
+    line.add(server);
+  }
+
+  /** Takes a server out of its line. */
+  leave(server: string): void {
+    this.#lines.get(server)?.delete(server);
+    this.#lines.delete(server);
+  }
+
+  /** Returns the servers whose turn it is. */
+  *next(): Generator<string> {
+    if (this.#isClosed) return;
+    for (const [provider, { actions, checks }] of this.#entries) {
+      yield* actions.first(this.#free(provider, false));
+      if (actions.size === 0) yield* checks.first(this.#free(provider, true));
+    }
   }
 
   /**
-   * Claims capacity for a call that starts once its intent is durable. No other call for this server may be claimed
+   * Claims a slot for a call that starts once its intent is durable. No other call for this server may be claimed
    * meanwhile.
    */
   claim(server: string, provider: string, { isRoutine = false, tags }: CheckTraits = {}): void {
     invariant(!this.#calls.has(server), `two calls at once for ${server}`);
+    this.leave(server);
     this.release(server);
     this.#claims += 1;
     const { clock } = this.#options;
     const claimed = readClocks(clock);
     const call = { provider, isRoutine, tags, number: this.#claims, claimed, end: new AbortController() };
     this.#calls.set(server, call);
-    if (!this.#isPulled(provider)) this.#running += 1;
+    if (this.#isPulled(provider)) return;
+    this.#slots.set(server, call);
     this.#count(call, 1);
+    // Where only the limit of all entries is reached, it is the turn of the others next.
+    const entry = this.#entry(provider);
+    this.#entries.delete(provider);
+    this.#entries.set(provider, entry);
   }
 
-  /** Returns true for a routine check that runs here: it may be ended for an action. */
-  mayEnd({ provider, isRoutine, end }: CallInFlight): boolean {
-    return isRoutine && !end.signal.aborted && !this.#isPulled(provider);
-  }
-
-  /**
-   * Returns the routine check to end, so that an action of a provider has capacity: the oldest of that provider, or else of
-   * all where only their limit is reached. Undefined if there is none.
-   */
-  checkInTheWay(provider: string): CallInFlight | undefined {
-    const checks = [...this.#calls.values()].filter((call) => this.mayEnd(call));
-    const own = checks.find((call) => call.provider === provider);
-    const isBusy = !isBelow(this.#busy.get(provider), this.#options.concurrencyOf(provider));
-    return own ?? (isBusy ? undefined : checks[0]);
-  }
-
-  /** Releases the claim of a call that has ended, or was not started. */
-  unclaim(server: string): void {
-    const call = this.#calls.get(server);
-    if (call === undefined) return;
+  /** Notes that a call has ended, or was not started. Its server keeps the slot until {@link release}. */
+  end(server: string): void {
     this.#calls.delete(server);
-    if (!this.#isPulled(call.provider)) this.#running -= 1;
-    this.#count(call, -1);
+  }
+
+  /** Gives back the slot of a server, unless a call is in flight. */
+  release(server: string): void {
+    const slot = this.#slots.get(server);
+    if (slot === undefined || this.#calls.has(server)) return;
+    this.#slots.delete(server);
+    this.#count(slot, -1);
   }
 
   /** Accepts no more claims. */
@@ -166,26 +180,34 @@ export class Capacity {
     return this.#options.isPulled?.(provider) ?? false;
   }
 
+  #entry(provider: string): Entry {
+    const known = this.#entries.get(provider);
+    if (known !== undefined) return known;
+    const entry = { inUse: { all: 0, routine: 0 }, actions: new Line(), checks: new Line() };
+    this.#entries.set(provider, entry);
+    return entry;
+  }
+
+  /** Returns how many calls of a provider may be claimed now: the turn of those that began to wait for another entry may come before. */
+  #free(provider: string, isRoutine: boolean): number {
+    const { concurrency, concurrencyOf } = this.#options;
+    let ofAll = leftOf(concurrency, this.#total, isRoutine);
+    for (const [other, { actions, inUse }] of this.#entries) {
+      if (other === provider || ofAll <= 0) break;
+      ofAll -= Math.min(actions.size, leftOf(concurrencyOf(other), inUse, false));
+    }
+    return Math.min(Math.max(0, ofAll), leftOf(concurrencyOf(provider), this.#entry(provider).inUse, isRoutine));
+  }
+
   #count({ provider, isRoutine }: Use, by: number): void {
-    const busy = this.#busy.get(provider) ?? { all: 0, routine: 0 };
-    this.#busy.set(provider, busy);
-    for (const count of this.#isPulled(provider) ? [busy] : [busy, this.#total]) {
+    for (const count of [this.#entry(provider).inUse, this.#total]) {
       count.all += by;
       if (isRoutine) count.routine += by;
     }
   }
 }
 
-/** Who is to have the capacity, and for what. */
-export interface CapacityRequest {
-  readonly server?: string;
-  /** As if this server had no reservation. */
-  readonly without?: string;
-  readonly isRoutine?: boolean;
-}
-
-type CheckTraits = Partial<Pick<CallInFlight, 'isRoutine' | 'tags'>>;
-
-function isBelow({ all, routine }: Count = { all: 0, routine: 0 }, limit: number, isRoutine = false): boolean {
-  return all < limit && (!isRoutine || routine < Math.max(1, Math.floor(limit / 2)));
+function leftOf(limit: number, { all, routine }: Count, isRoutine: boolean): number {
+  const left = limit - all;
+  return Math.max(0, isRoutine ? Math.min(left, Math.max(1, Math.floor(limit / 2)) - routine) : left);
 }

@@ -97,17 +97,6 @@ export class Executor {
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
   }
 
-  /** Ends the routine check of a server, if one is in flight here: the server needs an action, which waits for that. */
-  endCheck(server: string): void {
-    const call = this.capacity.callOf(server);
-    if (call !== undefined && this.capacity.mayEnd(call)) call.end.abort(new CheckEnded());
-  }
-
-  /** Ends one routine check that is in the way of an action of that provider, if there is one. */
-  endCheckFor(provider: string): void {
-    this.capacity.checkInTheWay(provider)?.end.abort(new CheckEnded());
-  }
-
   /** Runs the action in a claimed server's row. The row must be durable before. */
   run(server: string, row: ServerRow): void {
     invariant(row.action !== null, `${server} has no action to carry out`);
@@ -140,7 +129,7 @@ export class Executor {
       this.#measure(job, answer, begin);
       if (job.kind === 'action' && answer?.outcome === 'lost') this.#lose(server, answer.message);
       else if (job.kind === 'action' && answer !== undefined) this.#answered(server);
-      this.capacity.unclaim(server);
+      this.capacity.end(server);
       const { kind, provider } = job;
       this.#options.onResult(server, answer === undefined ? undefined : { kind, provider, answer }, call);
     };
@@ -199,7 +188,6 @@ export class Executor {
       if (this.#options.mayBegin?.() === false) throw new Error('it did not begin: another replica may lead');
       return await Promise.race([entry.provider.perform(call, end.signal), overdue.promise]);
     } catch (error) {
-      if (end.signal.reason instanceof CheckEnded) return undefined;
       logUnanswered(server, job, { log, error });
       if (job.kind === 'check') return noAnswer(error);
       this.#lose(server, reasonOf(error));
@@ -234,9 +222,6 @@ export class Executor {
     return Math.max(0, wholeMs - (this.#options.clock.monotonic() - claimed.monotonic));
   }
 }
-
-/** The reason for which a routine check ends without an answer: it is in the way of an action. */
-class CheckEnded extends Error {}
 
 interface Job {
   readonly row: ServerRow;

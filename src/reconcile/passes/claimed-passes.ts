@@ -25,8 +25,8 @@ interface OpenClaim extends CallClaim {
 
 interface ClaimedPassesOptions {
   readonly clock: Clock;
-  /** Gives a server capacity for its next call, and enqueues it. */
-  readonly grant: (server: string) => void;
+  /** Enqueues a server. */
+  readonly wake: (server: string) => void;
   readonly isInFlight: (server: string) => boolean;
 }
 
@@ -54,7 +54,7 @@ export class ClaimedPasses {
     const cancel = this.#options.clock.after(CLAIM_MS, () => {
       if (!open.isAccepted) this.#refuse(server, open, new ServiceError('not_ready', 'Too busy now; try again'));
     });
-    this.#options.grant(server);
+    this.#options.wake(server);
     await open.begun.promise.finally(cancel);
   }
 

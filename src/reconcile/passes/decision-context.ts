@@ -12,14 +12,13 @@ import { isHolding } from '../../machine/holders.ts';
 import type { Needs } from '../../machine/needs.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
 import { openRemovals } from '../../machine/removals.ts';
-import { failuresMax, type GroupView, hasSlot } from '../../machine/rollout.ts';
+import { failuresMax, hasSlot } from '../../machine/rollout.ts';
 import { isPlainSecret } from '../../machine/secret-values.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import { PROXIED } from '../../model/names.ts';
-import type { Reason, RunningAction, ServerRow } from '../../model/rows.ts';
+import type { RunningAction, ServerRow } from '../../model/rows.ts';
 import { actionIdOf } from '../calls/executor.ts';
 import type { Ledger } from '../ledger.ts';
-import type { WaitExemption } from '../waits/circle-watch.ts';
 import { type ProviderSources, providerFor } from './responsible-provider.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
@@ -50,10 +49,6 @@ export interface ContextSources extends ProviderSources, SecretRules {
   readonly claimantOf?: (server: string) => Claimant | undefined;
   /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
   readonly witnessAwaitedUntil?: (server: string, row: ServerRow) => number | undefined;
-  /** Returns the group of the server's row, as that server sees it. */
-  readonly groupViewOf?: (server: string, row: ServerRow) => GroupView;
-  /** Returns the permission of a server to go first, since its wait was part of a circle. */
-  readonly exemptionOf?: (server: string, row: ServerRow) => WaitExemption | undefined;
 }
 
 /** Returns the decision context of the server `name` now. */
@@ -108,7 +103,7 @@ export class RecordedNeeds implements Needs {
   }
 
   hasSlot(row: ServerRow): boolean | number {
-    return hasSlot(row, this.#ledger.index.groupViewOf(this.#name, row), { now: this.now, isBeyond: false });
+    return hasSlot(row, this.#ledger.index.groupViewOf(this.#name, row), this.now);
   }
 }
 
@@ -117,15 +112,12 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
   readonly isInFlight: boolean;
   readonly #name: string;
   readonly #around: ContextSources;
-  readonly #exemption: WaitExemption | undefined;
 
   constructor(name: string, around: ContextSources) {
     super(name, around);
     this.isInFlight = around.isInFlight?.(name) ?? false;
     this.#name = name;
     this.#around = around;
-    const recorded = around.ledger.server(name);
-    this.#exemption = recorded === undefined ? undefined : around.exemptionOf?.(name, recorded);
   }
 
   get outputs(): RecordedOutputs {
@@ -145,18 +137,14 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
     return this.#around.isCheckDue?.(this.#name) ?? false;
   }
 
-  get goesFirst(): Reason | undefined {
-    return this.#exemption?.reason;
-  }
-
   get claimant(): Claimant | undefined {
     return this.#around.claimantOf?.(this.#name);
   }
 
-  /** Capacity that is reserved for a proxy is of no use to another one, or without it; a routine check takes it like an action. */
+  /** What is for proxies begins when one of them asks for it. */
   hasCapacity(provider: string, isRoutine = false): boolean {
     if (provider === PROXIED && this.claimant === undefined) return false;
-    return this.#around.hasCapacity?.(this.#name, provider, isRoutine && provider !== PROXIED) ?? true;
+    return this.#around.hasCapacity?.(this.#name, provider, isRoutine) ?? true;
   }
 
   witnessAwaitedUntil(row: ServerRow): number | undefined {
@@ -175,22 +163,8 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
     return this.#around.lostBecause?.(this.#name);
   }
 
-  override *unmetDependencies(row: ServerRow): Generator<string | undefined> {
-    if (this.#exemption?.wait !== 'dependency') yield* super.unmetDependencies(row);
-  }
-
-  override *holders(): Generator<string | undefined> {
-    if (this.#exemption?.wait !== 'holder') yield* super.holders();
-  }
-
   mayReplace(): boolean | undefined {
     return mayReplace(this.#name, this.#around);
-  }
-
-  override hasSlot(row: ServerRow): boolean | number {
-    const { groupViewOf, ledger } = this.#around;
-    const group = groupViewOf?.(this.#name, row) ?? ledger.index.groupViewOf(this.#name, row);
-    return hasSlot(row, group, { now: this.now, isBeyond: this.#exemption?.wait === 'slot' });
   }
 }
 

@@ -19,9 +19,11 @@ import type { Executor } from '../calls/executor.ts';
 import type { ServerChecks } from '../checks/server-checks.ts';
 import type { SiteWitness } from '../checks/site-witness.ts';
 import type { Ledger } from '../ledger.ts';
-import type { WakeUps } from '../waits/wake-ups.ts';
+import type { Queue } from '../queue.ts';
+import type { ProxyOffers } from '../waits/proxy-offers.ts';
 import type { ClaimedPasses } from './claimed-passes.ts';
-import type { KeyedQueue } from './keyed-queue.ts';
+
+const LOOK_AGAIN_MS = 300_000;
 
 /** The parts that a pass reads, writes and calls. */
 export interface ServerPassOptions extends SecretRules {
@@ -31,8 +33,11 @@ export interface ServerPassOptions extends SecretRules {
   readonly graceMs: number;
   readonly log: Logger;
   readonly executor: Executor;
-  readonly wakeUps: WakeUps;
-  readonly queue: Pick<KeyedQueue, 'add' | 'addAfter'>;
+  /** The servers that wait for a proxy. */
+  readonly offers: ProxyOffers;
+  /** Is called when there may be capacity for another server. */
+  readonly freed: () => void;
+  readonly queue: Pick<Queue, 'add' | 'addAfter'>;
   readonly contextOf: (server: string) => DecisionContext;
   /** The claims of proxies, each part of the context of one pass. */
   readonly claims: Pick<ClaimedPasses, 'accepts'>;
@@ -95,18 +100,16 @@ export class ServerPass {
     this.#operations.set(name, operation);
   }
 
-  /** Throws if the row cannot be written; then nothing has happened. */
-  async run(name: string): Promise<void> {
-    const { ledger, wakeUps, checks, executor } = this.#options;
-    wakeUps.passing(name);
+  /** Returns whether it has changed the row or begun a call. Throws if the row cannot be written; then nothing has happened. */
+  async run(name: string): Promise<boolean> {
+    const { ledger, checks } = this.#options;
     const row = ledger.server(name);
     if (row === undefined) {
       this.#results.delete(name);
-      wakeUps.begin(name, null, undefined);
-      executor.endCheck(name);
+      this.#standInLine(name, { kind: 'rest' });
       checks.follow(name, null, { kind: 'rest' });
       await this.#forgetEmptied();
-      return;
+      return false;
     }
     const { row: after, next } = this.#step(name, row);
     if (after === null) this.#options.sites.forgets(row, this.#results.get(name));
@@ -114,11 +117,14 @@ export class ServerPass {
     if (after !== row) await this.#write(name, row, after);
     if (this.#results.delete(name)) this.#options.sites.passed(row);
     if (after !== null) this.#carryOut(name, after, next);
+    // What it waits for may have come while its row was written.
+    if (after !== row && waitIn(next) !== undefined && next.kind !== 'time') this.#options.queue.add(name);
     if (after?.state !== row.state) this.#logStep(name, row, after);
-    if (after !== null) return;
+    if (after !== null) return after !== row || isCall(next);
     this.#smaller.add(row.instance);
     // If this fails, the next pass finds no row and tries again.
     await this.#forgetEmptied();
+    return true;
   }
 
   #step(name: string, row: ServerRow): Step {
@@ -141,26 +147,36 @@ export class ServerPass {
     return this.#options.claims.accepts(name, step) ? step : decide(judged, contextOf(name));
   }
 
-  /** Records the wait and the claim before the first await, so that no change of another server is missed. */
+  /** Claims before the first await, so that no other pass takes the same slot. */
   #prepare(name: string, after: ServerRow | null, next: Next): void {
-    const { executor, ledger, wakeUps, checks, queue } = this.#options;
+    const { executor, ledger, checks, queue } = this.#options;
     const isRoutine = next.kind === 'check' && next.isRoutine === true;
-    if (next.kind === 'check' || next.kind === 'run') {
+    if (isCall(next)) {
       executor.capacity.claim(name, next.provider, next.kind === 'check' ? { isRoutine, tags: next.tags } : {});
       // A routine check does not count as a change in its group.
       if (!isRoutine) ledger.index.setInFlight(name, true);
     }
-    if (next.kind === 'capacity' && !next.isRoutine) executor.endCheckFor(next.provider);
+    this.#standInLine(name, next);
     checks.follow(name, after, next);
-    if (!checks.schedule.isPlanned(name)) executor.endCheck(name);
     const checkMs = checks.schedule.msLeft(name);
     if (checkMs !== undefined) queue.addAfter(name, checkMs);
-    wakeUps.begin(name, after, waitIn(next));
+  }
+
+  /** Puts a server into the line that it waits in, and takes it out of every other. */
+  #standInLine(name: string, next: Next): void {
+    const { executor, offers, freed } = this.#options;
+    const wait = next.kind === 'capacity' ? next : undefined;
+    if (wait?.tags === undefined) offers.delete(name);
+    else offers.add(name, wait.tags, wait);
+    if (wait === undefined || wait.tags !== undefined) executor.capacity.leave(name);
+    else executor.capacity.wait(name, { provider: wait.provider, isRoutine: wait.isRoutine === true });
+    executor.capacity.release(name);
+    freed();
   }
 
   /** A delete that begins without approval counts against the budget; its row is written together with the intent. */
   async #write(name: string, row: ServerRow, after: ServerRow | null): Promise<void> {
-    const { ledger, clock, executor, wakeUps } = this.#options;
+    const { ledger, clock, executor } = this.#options;
     const change: Change = { kind: 'server', name, value: after, expected: row };
     try {
       const now = clock.now();
@@ -169,9 +185,9 @@ export class ServerPass {
         now,
       });
     } catch (error) {
-      executor.capacity.unclaim(name);
-      ledger.index.setInFlight(name, executor.capacity.isInFlight(name));
-      wakeUps.called(name);
+      executor.capacity.end(name);
+      executor.capacity.release(name);
+      ledger.index.setInFlight(name, false);
       throw error;
     }
   }
@@ -187,7 +203,7 @@ export class ServerPass {
     if (next.kind === 'output' && next.until !== undefined) checks.schedule.request(next.server, OUTPUT_CHECK_MS);
     if (next.kind === 'witness') sites.summon(name, row);
     const until = passTime(row, next);
-    if (until !== undefined) queue.addAfter(name, until - clock.now());
+    if (until !== undefined) queue.addAfter(name, Math.min(until - clock.now(), passMsMax(next)));
   }
 
   /** Removes the rows of unwanted instances without servers, and their suspensions. */
@@ -210,13 +226,21 @@ export class ServerPass {
   }
 }
 
+function isCall(next: Next): next is Extract<Next, { readonly kind: 'check' | 'run' }> {
+  return next.kind === 'check' || next.kind === 'run';
+}
+
 /** Returns when the next pass over a server follows, whatever happens until then; undefined if only an event enqueues it. */
 function passTime(row: ServerRow, next: Next): number | undefined {
   const wait = waitIn(next);
   // A check may wait longer for capacity than its server waits for the next try.
   if (wait?.kind === 'capacity') return row.due === null ? undefined : Date.parse(row.due);
-  // The end of the rest of a group wakes one of its members.
-  return wait === undefined || wait.kind === 'slot' ? undefined : latestEnd(wait);
+  return wait && latestEnd(wait);
+}
+
+/** The clock may be set: what a person or a row names as a time is looked at again now and then. */
+function passMsMax({ kind }: Next): number {
+  return kind === 'time' || kind === 'instance' ? LOOK_AGAIN_MS : Number.POSITIVE_INFINITY;
 }
 
 /** Returns the changes that remove the rows of an instance which is gone; none if it is wanted. */

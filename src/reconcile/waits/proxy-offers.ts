@@ -1,6 +1,6 @@
 // Lists the servers that wait for a proxy to take their next call, by proxy tag. A server with several tags is in
 // several lines; one without tags is in a line of its own kind.
-import { NameQueues } from './name-queue.ts';
+import { isSameList } from '../../base/lists.ts';
 
 /** What a server waits for decides who comes first: one that was just checked, for its check counts 30 s only. */
 interface Turn {
@@ -18,35 +18,60 @@ type Rank = (typeof RANKS)[number];
 /** The line of servers without tags. No tag is empty. */
 const UNTAGGED = '';
 
+/** A server that waits. */
+interface Offer {
+  readonly tags: readonly string[];
+  rank: Rank;
+  /** As it was added: {@link ProxyOffers.rotate} moves it. */
+  readonly added: Rank;
+}
+
 /** The servers that wait for a proxy. */
 export class ProxyOffers {
+  readonly #offers = new Map<string, Offer>();
   /** By rank and tag. */
-  readonly #lines = new NameQueues();
+  readonly #lines = new Map<string, Set<string>>();
   /** By tag: thousands may wait, and only those of the server's tags have to look. */
   readonly #watchers = new Map<string, Set<() => void>>();
 
+  /** Returns the tags of a server that waits; undefined if it does not wait. */
+  tagsOf(server: string): readonly string[] | undefined {
+    return this.#offers.get(server)?.tags;
+  }
+
   /**
-   * Appends a server to the lines of its tags; `isRoutine`: behind all servers that wait for an action; `isChecked`:
-   * before them, so that its check still counts when a proxy asks, however many others are to be checked.
+   * Appends a server to the lines of its tags, unless it stands there already; `isRoutine`: behind all servers that wait for an action;
+   * `isChecked`: before them, so that its check still counts when a proxy asks, however many others are to be checked.
    */
   add(server: string, tags: readonly string[], { isChecked = false, isRoutine = false }: Turn = {}): void {
     const rank = isChecked ? 'checked' : isRoutine ? 'routine' : 'action';
-    for (const tag of distinctTags(tags)) this.#lines.add(lineAt(rank, tag), server);
+    const known = this.#offers.get(server);
+    if (known?.added === rank && isSameList(known.tags, tags)) return;
+    this.delete(server);
+    this.#offers.set(server, { tags, rank, added: rank });
+    for (const tag of distinctTags(tags)) this.#enter(server, lineAt(rank, tag));
   }
 
   /** Removes a server. */
-  delete(server: string, tags: readonly string[]): void {
-    for (const tag of distinctTags(tags)) this.#leave(server, tag);
+  delete(server: string): void {
+    const offer = this.#offers.get(server);
+    if (offer === undefined) return;
+    this.#offers.delete(server);
+    for (const tag of distinctTags(offer.tags)) this.#leave(server, lineAt(offer.rank, tag));
   }
 
   /**
-   * Moves a server to the end of the lines of the proxy to which it was offered: others come first next time. One that was
-   * just checked goes first once: that proxy may have no program for it.
+   * Moves a server to the end of its lines, since it was offered to a proxy: others come first next time. One that was just checked goes
+   * first once: that proxy may have no program for it.
    */
-  rotate(server: string, tags: readonly string[]): void {
+  rotate(server: string): void {
+    const offer = this.#offers.get(server);
+    if (offer === undefined) return;
+    const { tags, rank } = offer;
+    offer.rank = rank === 'checked' ? 'action' : rank;
     for (const tag of distinctTags(tags)) {
-      const rank = this.#leave(server, tag);
-      if (rank !== undefined) this.#lines.add(lineAt(rank === 'checked' ? 'action' : rank, tag), server);
+      this.#leave(server, lineAt(rank, tag));
+      this.#enter(server, lineAt(offer.rank, tag));
     }
   }
 
@@ -57,7 +82,7 @@ export class ProxyOffers {
   *for(tags: readonly string[]): Generator<string> {
     const seen = new Set<string>();
     for (const rank of RANKS) {
-      const walks = distinctTags(tags).map((tag) => this.#lines.names(lineAt(rank, tag)));
+      const walks = distinctTags(tags).map((tag) => (this.#lines.get(lineAt(rank, tag)) ?? NONE).values());
       for (let walk = walks.shift(); walk !== undefined; walk = walks.shift()) {
         const { value, done } = walk.next();
         if (done) continue;
@@ -87,11 +112,18 @@ export class ProxyOffers {
     };
   }
 
-  /** Removes a server from the line of a tag; returns the rank that it had there. */
-  #leave(server: string, tag: string): Rank | undefined {
-    return RANKS.find((rank) => this.#lines.delete(lineAt(rank, tag), server));
+  #enter(server: string, line: string): void {
+    this.#lines.set(line, (this.#lines.get(line) ?? new Set()).add(server));
+  }
+
+  #leave(server: string, line: string): void {
+    const servers = this.#lines.get(line);
+    servers?.delete(server);
+    if (servers?.size === 0) this.#lines.delete(line);
   }
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 function lineAt(rank: Rank, tag: string): string {
   return `${rank} ${tag}`;

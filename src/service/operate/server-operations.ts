@@ -13,12 +13,13 @@ import {
   retainedRow,
   retainRefusal,
   retriedRow,
+  unorderedRow,
 } from '../../machine/requests.ts';
 import { EVERY_INSTANCE } from '../../machine/suspension.ts';
 import type { ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { Asked, RowChange, RowRequests } from '../../reconcile/row-requests.ts';
-import type { Order, Target } from '../answers.ts';
+import type { Order, RetryTarget, Target } from '../answers.ts';
 import { hasInstance, requireInstance } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
 import { activeView, type PresentRows, type ViewSources } from '../views.ts';
@@ -42,7 +43,8 @@ export function serverOperations(options: ServerOperationsOptions) {
      * Ends the waits of servers that failed, or whose checks fail. Where an instance or a server is named, also brings back what has drifted, and
      * makes again what is gone.
      */
-    async retry(order: Order, target: Target): Promise<string> {
+    async retry(order: Order, target: RetryTarget): Promise<string> {
+      if ('ignoreOrder' in target) return await ignoreOrder(order, target.resource, options);
       // Retrying everything is for what failed: those that drifted, or are not to be replaced, are named.
       const isNamed = 'instance' in target || 'resource' in target;
       const change = isNamed
@@ -83,6 +85,14 @@ export function serverOperations(options: ServerOperationsOptions) {
     /** Has servers checked as soon as there is capacity, whatever their drift policy. */
     check: (order: Order, target: Target): Promise<string> => checkServers(order, target, options),
   };
+}
+
+/** Has a server go on without waiting for others: so a person breaks a cycle of waits. */
+async function ignoreOrder(order: Order, server: string, options: ServerOperationsOptions): Promise<string> {
+  const servers = selectServers(order, options, { resource: server });
+  const count = await options.requests.change(servers, asked(order, 'retry', unorderedRow));
+  if (count > 0) return `${server} goes on without waiting for other servers`;
+  throw new ServiceError('conflict', `${server} does not wait for another server`);
 }
 
 async function adoptServers(order: Order, target: Target, options: ServerOperationsOptions): Promise<string> {

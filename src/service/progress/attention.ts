@@ -1,6 +1,7 @@
 // Lists what needs a person: one item for each cause, whatever the number of servers that it concerns. docs/concepts.md, what needs a person.
 import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
+import { breakingCommand, cycleReason } from '../../machine/chain.ts';
 import { judgeDelivery } from '../../machine/delivery.ts';
 import { isStuck, reasonText, stateWithReason } from '../../machine/reasons.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
@@ -73,7 +74,7 @@ export function attentionIn(by: Viewer, facts: AttentionFacts): readonly Attenti
   for (const item of facts.held) {
     if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
   }
-  for (const item of invalidItems(by, facts)) add(item);
+  for (const item of [...invalidItems(by, facts), ...cycleItems(facts)]) add(item);
   const covered = new Set<string>();
   if (!isProxy) {
     for (const item of entryItems(facts, covered)) add(item);
@@ -208,6 +209,17 @@ function invalidItems(by: Viewer, { view, mistakesOf, invalidSince, scope }: Att
     });
   }
   return items;
+}
+
+/** Servers that wait for one another: nothing but a person has one of them go on. */
+function cycleItems({ view, noticed, scope }: AttentionFacts): readonly NewItem[] {
+  return (noticed?.cycles ?? []).flatMap((cycle): NewItem[] => {
+    const names = cycle.map(({ server }) => server);
+    const item = names.every((name) => scope.seesServer(name))
+      ? serversItem(`cycle:${names[0]}`, names, view)
+      : undefined;
+    return item === undefined ? [] : [{ ...item, reason: cycleReason(cycle), action: breakingCommand(cycle) }];
+  });
 }
 
 /** Returns the items of provider entries that answer nothing, or are gone. Their servers are `covered`: they make no items of their own. */

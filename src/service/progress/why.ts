@@ -1,6 +1,7 @@
 // Explains why an instance is not done. See docs/rest.md, stack instances.
 
 import type { RefusedCommit } from '../../desired/desired-state.ts';
+import type { Cycle } from '../../machine/chain.ts';
 import { stateWithReason } from '../../machine/reasons.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
@@ -58,6 +59,8 @@ export interface Noticed extends CallFacts {
   readonly silent: readonly SilentEntry[];
   /** Provider entries whose calls take more than half of the time that they have. */
   readonly slow: readonly SlowEntry[];
+  /** Servers that wait for one another. */
+  readonly cycles: readonly Cycle[];
   /** Returns true if the last call of a server had no answer for such an entry, one that is about to be, or was one a moment ago. */
   readonly isOfSilent: (server: string) => boolean;
   /** Servers at rest whose checks fail: several in a row, or at once where a person asked for one; see `checkFailureOf`. */

@@ -3,10 +3,11 @@
 
 import { withSuggestion } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
+import type { Stall } from '../../machine/chain.ts';
+import { isWaiting } from '../../machine/needs.ts';
 import { effectiveState } from '../../machine/reasons.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
 import { rollUp } from '../../machine/roll-up.ts';
-import { isWaiting, type Stall } from '../../machine/stall.ts';
 import { EVERY_INSTANCE, suspendedUntil } from '../../machine/suspension.ts';
 import { instanceAddress } from '../../model/address.ts';
 import type { Entry } from '../../model/entry.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { TURN_MS } from '../../src/base/breathe.ts';
-import { KeyedQueue } from '../../src/reconcile/passes/keyed-queue.ts';
+import { Queue } from '../../src/reconcile/queue.ts';
 import { countRuns } from '../support/count-runs.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -10,7 +10,7 @@ function openQueue(concurrency = 2) {
   const clock = new ManualClock();
   const started: string[] = [];
   const running = new Map<string, () => void>();
-  const queue = new KeyedQueue({
+  const queue = new Queue({
     clock,
     concurrency,
     handle(name) {
@@ -46,7 +46,7 @@ it('starts names for one turn, then lets other work run, and goes on', async () 
     turns.push(turn);
     return turn.promise;
   };
-  const queue = new KeyedQueue({
+  const queue = new Queue({
     clock,
     concurrency: 10,
     async handle(name) {

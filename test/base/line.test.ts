@@ -2,18 +2,18 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NameQueue } from '../../src/reconcile/waits/name-queue.ts';
+import { Line } from '../../src/base/line.ts';
 
-function queueOf(...names: readonly string[]): NameQueue {
-  const queue = new NameQueue();
+function queueOf(...names: readonly string[]): Line {
+  const queue = new Line();
   for (const name of names) queue.add(name);
   return queue;
 }
 
 /** Takes until nobody is left. */
-function takeAll(queue: NameQueue): readonly string[] {
+function takeAll(queue: Line): readonly string[] {
   const taken: string[] = [];
-  for (let name = queue.removeFirst(); name !== undefined; name = queue.removeFirst()) taken.push(name);
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) taken.push(name);
   return taken;
 }
 
@@ -27,7 +27,7 @@ describe('a queue', () => {
 
   it('puts a name that was taken at its end when it comes again', () => {
     const queue = queueOf('a', 'b');
-    expect(queue.removeFirst()).toBe('a');
+    expect(queue.shift()).toBe('a');
     queue.add('a');
     expect(takeAll(queue)).toEqual(['b', 'a']);
   });
@@ -35,7 +35,7 @@ describe('a queue', () => {
   it('goes on after it was empty', () => {
     const queue = queueOf('a');
     expect(takeAll(queue)).toEqual(['a']);
-    expect(queue.removeFirst()).toBeUndefined();
+    expect(queue.shift()).toBeUndefined();
     queue.add('b');
     queue.add('a');
     expect(takeAll(queue)).toEqual(['b', 'a']);
@@ -43,9 +43,9 @@ describe('a queue', () => {
 
   it('is empty once it was cleared, and can be used again', () => {
     const queue = queueOf('a', 'b', 'c');
-    queue.removeFirst();
+    queue.shift();
     queue.clear();
-    expect([queue.size, queue.removeFirst()]).toEqual([0, undefined]);
+    expect([queue.size, queue.shift()]).toEqual([0, undefined]);
     queue.add('c');
     expect(takeAll(queue)).toEqual(['c']);
   });
@@ -58,10 +58,10 @@ describe('a queue', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
-        const queue = new NameQueue();
+        const queue = new Line();
         const model: string[] = [];
         for (const name of steps) {
-          if (name === 'take') expect(queue.removeFirst()).toBe(model.shift());
+          if (name === 'take') expect(queue.shift()).toBe(model.shift());
           else if (name === 'clear') {
             queue.clear();
             model.length = 0;
@@ -82,7 +82,7 @@ describe('the memory of a queue whose first name stays', () => {
 
   it.each([true, false])('does not grow with the names that come and go; the first one is read: %s', (isRead) => {
     const queue = queueOf('stays');
-    if (isRead) expect(queue.first()).toBe('stays');
+    if (isRead) expect(queue.first(1)).toEqual(['stays']);
     collect();
     const before = process.memoryUsage().heapUsed;
     for (let round = 0; round < 500_000; round += 1) {

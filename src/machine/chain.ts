@@ -1,0 +1,143 @@
+// Follows what servers wait for from one to the next: whether they go on without a person, and whether they wait for one another in a cycle.
+// Pure. docs/concepts.md, states.
+import { compareNames } from '../model/names.ts';
+import type { State } from '../model/state.ts';
+import type { Wait } from './wait.ts';
+
+/** The reason for which a waiting server does not continue until a person acts. */
+export type Stall = 'failed' | 'blocked';
+
+/** What is read of the servers. */
+export interface WaitGraph {
+  /** Returns the state of a server; undefined if none of that name is recorded. */
+  readonly stateOf: (server: string) => State | undefined;
+  /** Returns what a server waits for, as far as the rows say; undefined if nothing stops it, or it has begun. */
+  readonly waitOf: (server: string) => Wait | undefined;
+  /** Returns the members that occupy the slots of a group, and whether one of them failed. */
+  readonly groupOf: (server: string) => { readonly away: Iterable<string>; readonly hasFailed: boolean };
+  /** Returns true if members that wait for a person occupy all slots of the group of a server. */
+  readonly isOccupied: (server: string) => boolean;
+}
+
+/** Returns the stall of each of these waiting servers, or undefined as soon as one has none. Visits each server once. */
+export function findStalls(servers: Iterable<string>, graph: WaitGraph): readonly Stall[] | undefined {
+  const known = new Map<string, Stall | undefined>();
+  const stalls: Stall[] = [];
+  for (const server of servers) {
+    const stall = stallOf(server, graph, known);
+    if (stall === undefined) return undefined;
+    stalls.push(stall);
+  }
+  return stalls;
+}
+
+/** A chain of dependencies may be as long as the number of servers. */
+function stallOf(server: string, graph: WaitGraph, known: Map<string, Stall | undefined>): Stall | undefined {
+  const path: string[] = [];
+  let stall: Stall | undefined;
+  for (let next: string | undefined = server; next !== undefined; ) {
+    if (known.has(next)) {
+      stall = known.get(next);
+      break;
+    }
+    path.push(next);
+    known.set(next, undefined);
+    const state = graph.stateOf(next);
+    if (state === 'failed' || state === 'blocked') stall = state;
+    const wait: Wait | undefined = stall === undefined ? graph.waitOf(next) : undefined;
+    if (wait !== undefined && !('server' in wait)) stall = ownStall(next, wait, graph);
+    next = wait !== undefined && 'server' in wait ? wait.server : undefined;
+  }
+  for (const name of path) known.set(name, stall);
+  return stall;
+}
+
+function ownStall(server: string, wait: Wait, { groupOf, isOccupied }: WaitGraph): Stall | undefined {
+  if (wait.kind === 'instance') return wait.until === Number.POSITIVE_INFINITY ? 'blocked' : undefined;
+  if (wait.kind === 'failures' || wait.kind === 'failed member') return 'failed';
+  if (wait.kind !== 'slot' || wait.until !== undefined) return undefined;
+  if (groupOf(server).hasFailed) return 'failed';
+  return isOccupied(server) ? 'blocked' : undefined;
+}
+
+/** One wait of a cycle, and the server that waits. */
+interface Link {
+  readonly server: string;
+  /** The server that it waits for; of the occupants of its group's slots, the first by name. */
+  readonly next: string;
+  readonly wait: Wait;
+}
+
+/** Servers that wait for one another. Begins with the one that should go first. */
+export type Cycle = readonly [Link, ...Link[]];
+
+/** So many servers are looked at for one cycle. */
+const SERVERS_MAX = 1_000;
+
+/**
+ * Returns the cycle that a server waits in, or that it waits for; undefined if there is none, or one of the servers behind it can go on.
+ */
+export function cycleOf(server: string, graph: WaitGraph): Cycle | undefined {
+  const nexts = new Map<string, readonly string[]>();
+  const open = [server];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (nexts.has(name)) continue;
+    const next = neededBy(name, graph);
+    if (next.length === 0 || nexts.size >= SERVERS_MAX) return undefined;
+    nexts.set(name, next);
+    open.push(...next);
+  }
+  const path: Link[] = [];
+  for (let name = server; ; ) {
+    const place = path.findIndex((link) => link.server === name);
+    if (place >= 0) return firstFirst(path.slice(place));
+    const [next = ''] = nexts.get(name) ?? [];
+    const wait = graph.waitOf(name);
+    if (wait === undefined) return undefined;
+    path.push({ server: name, next, wait });
+    name = next;
+  }
+}
+
+/** Returns the servers that a server waits for and that alone can end its wait, sorted; none if another thing ends it. */
+function neededBy(server: string, { waitOf, groupOf }: WaitGraph): readonly string[] {
+  const wait = waitOf(server);
+  if (wait?.kind === 'dependency' || wait?.kind === 'holder') return [wait.server];
+  if (wait?.kind !== 'slot' || wait.until !== undefined) return [];
+  const { away, hasFailed } = groupOf(server);
+  // A failed member is tried again.
+  return hasFailed ? [] : [...away].sort(compareNames);
+}
+
+/** The kinds of waits that do the least harm where a server does not heed them come first. */
+const KINDS: readonly Wait['kind'][] = ['slot', 'dependency', 'holder'];
+
+/** Returns the cycle from the server on that should go first, by kind of wait, then by name. */
+function firstFirst(links: readonly Link[]): Cycle | undefined {
+  const kind = KINDS.find((one) => links.some(({ wait }) => wait.kind === one));
+  const candidates = links.filter(({ wait }) => wait.kind === kind).map(({ server }) => server);
+  const smallest = candidates.toSorted(compareNames)[0];
+  const start = links.findIndex(({ server }) => server === smallest);
+  const [first, ...others] = [...links.slice(start), ...links.slice(0, start)];
+  return first && [first, ...others];
+}
+
+/** Returns the command that breaks a cycle. */
+export function breakingCommand([{ server }]: Cycle): string {
+  return `treeline retry --resource ${server} --ignore-order`;
+}
+
+const LINKS_TOLD = 6;
+
+/** Returns why the servers of a cycle do not go on. A long one is truncated. */
+export function cycleReason(links: Cycle): string {
+  const words = links.slice(0, LINKS_TOLD).map(linkWords);
+  const more = links.length > LINKS_TOLD ? `; and ${links.length - LINKS_TOLD} more` : '';
+  return `these servers wait for one another: ${words.join('; ')}${more}`;
+}
+
+function linkWords({ server, next, wait }: Link): string {
+  if (wait.kind === 'dependency') return `${server} waits for ${next}, on which it depends`;
+  if (wait.kind === 'holder') return `${server} waits for ${next}, which still needs it`;
+  return `${server} waits for a slot of its group, which ${next} occupies`;
+}
