@@ -143,24 +143,20 @@ function addNotifications(program: Command): void {
   addServerOptions(
     program
       .command('notifications')
-      .description(
-        'show what the subscribers of the settings were told, what they answered, and what is still to be sent',
-      )
+      .description('show the last attempts to send events to the subscribers of the settings, with each answer')
       .addOption(formatOption()),
   ).action(async (options: Showing) => {
     const answer = (await getFrom(options, '/operations/notifications')) as {
       readonly notifications: readonly SentNotification[];
     };
     printAs(options.format, answer, () =>
-      answer.notifications.length === 0 ? 'nobody was told anything' : answer.notifications.map(formatSent).join('\n'),
+      answer.notifications.length === 0 ? 'no event was sent' : answer.notifications.map(formatSent).join('\n'),
     );
   });
 }
 
-function formatSent({ id, subscriber, type, subject, time, state, ...last }: SentNotification): string {
-  const { attempts, triedAt, answer } = last;
-  const tries = triedAt === null ? 'not sent yet' : `attempts: ${attempts}, the last at ${triedAt}: ${answer}`;
-  return visibleLine(`${time}  ${subscriber}  ${type}  ${subject}: ${state} (${tries})  ${id}`);
+function formatSent({ id, subscriber, type, subject, state, triedAt, answer }: SentNotification): string {
+  return visibleLine(`${triedAt}  ${subscriber}  ${type}  ${subject}: ${state} (${answer})  ${id}`);
 }
 
 function asking(program: Command, usage: string, description: string): Command {

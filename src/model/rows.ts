@@ -2,6 +2,7 @@
 // does not hold.
 import type { JsonMap } from './json.ts';
 import type { ExplainedRecord } from './record.ts';
+import type { NotificationKind } from './settings.ts';
 import type { ServerPolicy, ServerPosition, Spec } from './spec.ts';
 import type { Operation, State } from './state.ts';
 
@@ -149,13 +150,11 @@ export interface CommitStatus {
   readonly description: string;
 }
 
-/** The statuses of a commit that the forge accepted last, named after the commit. Kept while one of them may change. */
+/** The statuses of a commit that the forge accepted last, named after the commit. Kept while the forge should show another one. */
 export interface CommitStatusRow {
   /** Null: none was accepted. */
   readonly validate: CommitStatus | null;
   readonly apply: CommitStatus | null;
-  /** When the first one was accepted; RFC 3339, with milliseconds. */
-  readonly since: string;
   /** The forge, the project and the name of the controller: what was sent elsewhere does not count. */
   readonly sentTo: string;
 }
@@ -377,30 +376,35 @@ export interface ServerRow extends ServerPosition {
   readonly lastRecord: ExplainedRecord | null;
 }
 
-/** Something that subscribers are told of, and that is not over; ARCHITECTURE.md, "Events and messages". */
+/** Something that subscribers should know, and what each of them has accepted of it; ARCHITECTURE.md, "Events and messages". */
 export interface AlertRow {
-  /** When it was recorded, RFC 3339 with milliseconds. */
+  readonly kind: NotificationKind;
+  readonly instances: readonly string[];
+  /** When it began, RFC 3339 with milliseconds. */
   readonly since: string;
-  /** The subscribers that were told of its beginning. */
-  readonly targets: readonly string[];
-  /** As it was told. */
+  /** When it was over; null: it lasts. */
+  readonly until: string | null;
+  /** The data of its events. */
   readonly data: JsonMap;
+  /** The event that a subscriber accepted last, by the name of the subscriber. */
+  readonly accepted: Readonly<Record<string, 'firing' | 'resolved'>>;
 }
 
-/** One event for one subscriber; its name is the id of the event. */
+/** One attempt to send an event to a subscriber. */
 export interface NotificationRow {
   /** The name of the subscriber in the settings. */
   readonly target: string;
+  /** The id of the event. */
+  readonly id: string;
   readonly type: string;
   readonly subject: string;
-  /** When it was recorded, RFC 3339 with milliseconds. */
+  /** When the event happened, RFC 3339 with milliseconds. */
   readonly time: string;
-  readonly data: JsonMap;
-  readonly state: 'waiting' | 'delivered' | 'given up';
-  readonly attempts: number;
-  /** The last attempt, RFC 3339 with milliseconds, and what came of it; null: none was made. */
-  readonly triedAt: string | null;
-  readonly answer: string | null;
+  readonly state: 'delivered' | 'refused';
+  /** RFC 3339 with milliseconds. */
+  readonly triedAt: string;
+  /** The status of the answer, or why there was none. */
+  readonly answer: string;
 }
 
 /** The kinds of rows, and the value of each. */

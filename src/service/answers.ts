@@ -344,9 +344,8 @@ export interface ListedEvents extends Pick<InstanceEvents, 'gap'> {
   readonly events: readonly ToldEvent[];
 }
 
-/** One event for one subscriber. */
+/** One attempt to send an event to a subscriber. */
 export interface SentNotification extends Omit<NotificationRow, 'target'> {
-  readonly id: string;
   /** Its name in the settings. */
   readonly subscriber: string;
 }

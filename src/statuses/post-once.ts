@@ -1,4 +1,4 @@
-// Sends one POST to a service that is told something, within limits, and reads the head of its answer. Files of the settings are read for
+// Sends one POST to a forge or a subscriber, within limits, and reads the head of its answer. Files of the settings are read for
 // each request, so that exchanged ones count at once. Redirects are not followed.
 import type { Clock } from '../base/clock.ts';
 import { type HttpHead, sendRequest } from '../base/http-request.ts';
@@ -8,6 +8,17 @@ import { reasonOf } from '../base/wording.ts';
 const CALL_MS = 15_000;
 const CA_BYTES_MAX = 4 * 1024 * 1024;
 const WAIT_MS_MAX = 3_600_000;
+
+/** The result of one attempt to send a message. */
+export interface Attempt {
+  readonly isAccepted: boolean;
+  /** The status of the answer, or why the message was not accepted; for a person. */
+  readonly answer: string;
+  /** The receiver blames this message: others may pass. */
+  readonly isOnlyThis: boolean;
+  /** How long the receiver asks to wait, in milliseconds; undefined: it does not ask. */
+  readonly waitMs: number | undefined;
+}
 
 /** One request. */
 export interface Posting {
@@ -31,8 +42,8 @@ interface PostOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves with the head of the answer, or with the reason why there is none, without secrets. Never throws. */
-export async function postOnce(options: PostOptions): Promise<HttpHead | { readonly reason: string }> {
+/** Resolves with the head of the answer, or with the failed attempt if there is none, without secrets. Never throws. */
+export async function postOnce(options: PostOptions): Promise<HttpHead | Attempt> {
   const { whom, caFile, caSetting, build, clock, signal } = options;
   const secrets = [...proxySecrets()];
   const late = new AbortController();
@@ -46,7 +57,8 @@ export async function postOnce(options: PostOptions): Promise<HttpHead | { reado
     const request = { url: target, headers, body, tls, usesProxy: true, bytesMax: 0, signal: either };
     return await sendRequest({ ...request, method: 'POST' });
   } catch (error) {
-    return { reason: hideSecrets(late.signal.aborted ? words : reasonOf(error), secrets) };
+    const answer = hideSecrets(late.signal.aborted ? words : reasonOf(error), secrets);
+    return { isAccepted: false, answer, isOnlyThis: false, waitMs: undefined };
   } finally {
     cancel();
   }

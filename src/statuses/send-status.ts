@@ -1,22 +1,14 @@
-// Sends one commit status and tells what became of it. No message holds the token or anything else that the forge says.
+// Sends one commit status and returns the result. No message holds the token or anything else that the forge says.
 import type { Clock } from '../base/clock.ts';
 import type { HttpHead } from '../base/http-request.ts';
 import { readSecretFile } from '../base/secrets.ts';
 import type { StatusesSettings } from '../model/settings.ts';
 import { forgeRequest } from './forge-request.ts';
-import { type Posting, postOnce, waitMs } from './post-once.ts';
+import { type Attempt, type Posting, postOnce, waitMs } from './post-once.ts';
 import type { WantedStatus } from './wanted-statuses.ts';
 
-/** What became of a status. */
-export type Delivery =
-  | { readonly kind: 'accepted' }
-  /** The forge refuses this one; others may pass. */
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** No other one would pass now either. `waitMs`: what the forge asks for; undefined: it asks for nothing. */
-  | { readonly kind: 'unreachable'; readonly reason: string; readonly waitMs: number | undefined };
-
 /** Sends one status. Never throws. */
-export type SendStatus = (status: WantedStatus, signal: AbortSignal) => Promise<Delivery>;
+export type SendStatus = (status: WantedStatus, signal: AbortSignal) => Promise<Attempt>;
 
 /** GitHub asks for it where its answer does not say how long its rate limit holds. */
 const RATE_LIMIT_WAIT_MS = 60_000;
@@ -47,8 +39,7 @@ export function createSendStatus(
     };
     const post = { whom: 'the forge', caFile, caSetting: 'statuses.caFile', build, clock, signal };
     const answered = await postOnce(post);
-    if ('reason' in answered) return { kind: 'unreachable', reason: answered.reason, waitMs: undefined };
-    return readDelivery(answered, { status, settings, clock });
+    return 'isAccepted' in answered ? answered : readAttempt(answered, { status, settings, clock });
   };
 }
 
@@ -58,19 +49,19 @@ interface Answered {
   readonly clock: Clock;
 }
 
-function readDelivery({ status: code, headers }: HttpHead, { status, settings, clock }: Answered): Delivery {
-  if (code >= 200 && code < 300) return { kind: 'accepted' };
-  // GitLab refuses to set a status to what it is already, as after an answer that was lost.
-  if (settings.kind === 'gitlab' && code === 400 && status.state === 'in progress') return { kind: 'accepted' };
+function readAttempt({ status: code, headers }: HttpHead, { status, settings, clock }: Answered): Attempt {
   const wait = waitMs(headers, clock.now());
+  // GitLab refuses to set a status to what it is already, as after an answer that was lost.
+  const isThere = settings.kind === 'gitlab' && code === 400 && status.state === 'in progress';
+  if (isThere || (code >= 200 && code < 300)) {
+    return { isAccepted: true, answer: String(code), isOnlyThis: false, waitMs: undefined };
+  }
   // GitHub answers 403 for both of its rate limits too.
   if (code === 429 || (code === 403 && (wait !== undefined || headers['x-ratelimit-remaining'] === '0'))) {
-    const reason = `the forge takes no more requests for now (${code}): its rate limit is used up; nothing is wrong with the token`;
-    return { kind: 'unreachable', reason, waitMs: wait ?? RATE_LIMIT_WAIT_MS };
+    const answer = `the forge takes no more requests for now (${code}): its rate limit is used up; nothing is wrong with the token`;
+    return { isAccepted: false, answer, isOnlyThis: false, waitMs: wait ?? RATE_LIMIT_WAIT_MS };
   }
-  const reason = reasonFor(code);
-  if (REFUSED.has(code)) return { kind: 'refused', reason };
-  return { kind: 'unreachable', reason, waitMs: wait };
+  return { isAccepted: false, answer: reasonFor(code), isOnlyThis: REFUSED.has(code), waitMs: wait };
 }
 
 function reasonFor(code: number): string {

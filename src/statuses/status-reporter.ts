@@ -1,62 +1,66 @@
-// Sends commit statuses to a forge: compares what should be shown with what the forge accepted last, and sends what
-// differs, one at a time. Nothing waits for it, and nothing that it meets fails anything else. It keeps no queue: what should be
-// shown follows from the desired state and the rows at any time, after a restart too. docs/operations.md, commit statuses.
-import type { Logger } from '../base/log.ts';
-import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
-import { WokenLoop } from '../base/woken-loop.ts';
-import { momentOf } from '../base/wording.ts';
-import { retryMs } from './pace.ts';
-import type { Delivery, SendStatus } from './send-status.ts';
-import { type UnsentOptions, UnsentStatuses } from './unsent-statuses.ts';
-import type { WantedStatus } from './wanted-statuses.ts';
+// Sends commit statuses to a forge. Nothing waits for it, and nothing that it meets fails anything else. docs/operations.md, commit statuses.
+import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
+import { isAtRest } from '../machine/drift.ts';
+import { effectiveState } from '../machine/reasons.ts';
+import { isWaiting, type Stall } from '../machine/stall.ts';
+import type { Change, ServerRow } from '../model/rows.ts';
+import type { State } from '../model/state.ts';
+import { LevelLoop, type Message, type SendFailure } from './level-loop.ts';
+import type { Attempt } from './post-once.ts';
+import { type RowStore, SavedRows } from './saved-rows.ts';
+import type { SendStatus } from './send-status.ts';
+import { type Progress, type WantedStatus, wantedStatuses } from './wanted-statuses.ts';
 
-/** The source of the statuses to show, and the function that sends them. */
-interface StatusReporterOptions extends UnsentOptions {
+interface StatusReporterOptions extends Pick<ConstructorParameters<typeof LevelLoop>[0], 'clock' | 'log' | 'random'> {
+  readonly current: {
+    get(): DesiredState | undefined;
+    readonly refused: RefusedCommit | undefined;
+    watch(watcher: () => void): void;
+  };
+  readonly ledger: RowStore & { readonly isFollowing: boolean; watch(watcher: (change: Change) => void): void };
+  /** Returns the stall of each of these waiting servers, or undefined if one can continue; see machine/stall.ts. */
+  readonly stallsOf: (servers: readonly string[]) => readonly Stall[] | undefined;
+  /** The forge, the project and the name of the controller. What was sent elsewhere does not count. */
+  readonly sentTo: string;
+  /** False: the forge refuses another description of a status that is in progress. */
+  readonly takesProgress: boolean;
   readonly send: SendStatus;
-  readonly log: Logger;
 }
 
-/** Why statuses cannot be sent at the moment. */
-interface Failure {
-  readonly reason: string;
-  /** RFC 3339, with milliseconds. */
-  readonly since: string;
-}
+type StatusMessage = WantedStatus & Message;
 
-/** Changes that come this close to each other make one status. */
-const GATHER_MS = 1_000;
-/** How often statuses are reviewed without a change: a former commit is not waited for forever. */
-const REVIEW_MS = 3_600_000;
-/** How soon the store is tried again. */
-const SAVE_AGAIN_MS = 10_000;
-/** After that many requests, other work comes first. */
-const SENDS_MAX = 50;
+/** How often a description changes that is all that changes: GitHub takes 1,000 statuses of one commit and name. */
+const DETAILS_MS = 600_000;
+/** Above this number of servers it is not computed why they wait: the computation must be quick. */
+const STALL_SERVERS_MAX = 10_000;
 
 /** A running reporter. */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
-  readonly #unsent: UnsentStatuses;
-  readonly #logOnceAMinute: LogOnceAMinute;
-  readonly #loop: WokenLoop;
-  /** By the monotonic clock. */
-  #pausedUntil = 0;
-  /** Number of requests that failed, one after the other. */
-  #failures = 0;
-  #failure: Failure | undefined;
+  readonly #sent: SavedRows<'commitStatus'>;
+  readonly #loop: LevelLoop<StatusMessage>;
+  /** When a status was accepted last, by the monotonic clock. */
+  #acceptedAt = 0;
 
   constructor(options: StatusReporterOptions) {
     this.#options = options;
-    const { clock } = options;
-    this.#logOnceAMinute = logOnceAMinute(clock);
-    this.#loop = new WokenLoop({ clock, everyMs: REVIEW_MS, work: (signal) => this.#work(signal) });
-    const changed = (): void => this.#loop.wakeWithin(GATHER_MS);
-    this.#unsent = new UnsentStatuses(options, changed);
-    changed();
+    const { ledger, current, clock, log, random, send } = options;
+    this.#sent = new SavedRows(ledger, 'commitStatus');
+    this.#loop = new LevelLoop({
+      ...{ to: 'forge', everyMs: DETAILS_MS, clock, log, random, send },
+      differing: () => this.#differing(),
+      note: (status, attempt) => this.#note(status, attempt),
+      save: () => this.#sent.save(),
+    });
+    ledger.watch(({ kind }) => {
+      if (kind === 'server' || kind === 'held') this.#loop.wake();
+    });
+    current.watch(() => this.#loop.wake());
   }
 
-  /** Why the last status was not accepted; undefined where it was. */
-  get failure(): Failure | undefined {
-    return this.#failure;
+  /** Why the forge does not accept a status; undefined if it accepted all of them. */
+  get failure(): SendFailure | undefined {
+    return this.#loop.failure;
   }
 
   /** Sends what is due, within some seconds. The rest is sent after the next start. */
@@ -64,81 +68,61 @@ export class StatusReporter {
     return this.#loop.stop();
   }
 
-  /** Never throws. */
-  async #work(signal: AbortSignal): Promise<boolean> {
-    try {
-      return await this.#sendDue(signal);
-    } catch (error) {
-      const repeats = this.#logOnceAMinute(error);
-      if (repeats) this.#options.log.error({ err: error, ...repeats }, 'the commit statuses could not be computed');
-      return false;
-    }
+  #differing(): readonly StatusMessage[] {
+    const { current, ledger, sentTo } = this.#options;
+    const desired = current.get();
+    if (desired === undefined) return [];
+    for (const [commit, row] of this.#sent.rows) if (row.sentTo !== sentTo) this.#sent.set(commit, null);
+    const held = [...ledger.list('held').values()];
+    const { wanted, over } = wantedStatuses({
+      ...{ desired, refused: current.refused, sent: this.#sent.rows, ...this.#progressOf(desired.commit) },
+      held: { servers: held.reduce((sum, { servers }) => sum + servers.length, 0), instances: held.length },
+    });
+    for (const commit of over) this.#sent.set(commit, null);
+    return wanted.filter((status) => this.#differs(status)).map(messageOf);
   }
 
-  /** Sends the statuses that are due. A change meanwhile is seen before the next request. Returns true if there may be more. */
-  async #sendDue(signal: AbortSignal): Promise<boolean> {
-    let count = 0;
-    for (; count < SENDS_MAX && !signal.aborted; count += 1) {
-      const due = this.#dueNow(this.#unsent.list());
-      if (due === undefined) break;
-      this.#conclude(due, await this.#options.send(due, signal), signal);
-      await this.#save();
-    }
-    await this.#save();
-    return count === SENDS_MAX;
+  /** Counts the servers that a commit changed last. */
+  #progressOf(commit: string): { readonly progress: Progress; readonly stall: Stall | undefined } {
+    const { ledger, stallsOf } = this.#options;
+    const rows = [...ledger.list('server')].filter(([, row]) => row.commit === commit);
+    const open = rows.filter(([, row]) => !isAtRest(row));
+    const states = open.map(([, row]) => shownState(row));
+    const [failed, blocked] = [count(states, 'failed'), count(states, 'blocked')];
+    const isShort = open.length > 0 && open.length <= STALL_SERVERS_MAX;
+    const mayStall = isShort && states.every(isWaiting) && !ledger.isFollowing;
+    const stalls = mayStall ? stallsOf(open.map(([name]) => name)) : undefined;
+    const stall = stalls?.includes('failed') ? 'failed' : stalls?.[0];
+    return { progress: { done: rows.length - open.length, open: open.length, failed, blocked }, stall };
   }
 
-  /** Returns the first status that is due, or wakes the reporter when one is. */
-  #dueNow(unsent: readonly WantedStatus[]): WantedStatus | undefined {
-    const now = this.#options.clock.monotonic();
-    const dueAt = (status: WantedStatus): number => Math.max(this.#pausedUntil, this.#unsent.dueAt(status));
-    // What the forge did not take may have been superseded.
-    if (unsent.length === 0) this.#failure = undefined;
-    const due = unsent.find((status) => dueAt(status) <= now);
-    const next = Math.min(...unsent.map(dueAt));
-    if (due === undefined && Number.isFinite(next)) this.#loop.wakeWithin(next - now);
-    return due;
+  #differs({ commit, context, state, description }: WantedStatus): boolean {
+    const last = this.#sent.rows.get(commit)?.[context];
+    if (last?.state !== state) return true;
+    if (state === 'success' || (state === 'in progress' && !this.#options.takesProgress)) return false;
+    const isDue = this.#options.clock.monotonic() >= this.#acceptedAt + DETAILS_MS;
+    return isDue && last.description !== description;
   }
 
-  #conclude(status: WantedStatus, delivery: Delivery, signal: AbortSignal): void {
-    const { clock, log } = this.#options;
-    const { commit, context, state } = status;
-    const now = clock.monotonic();
-    if (delivery.kind === 'accepted') {
-      this.#unsent.accepted(status);
-      this.#failures = 0;
-      this.#failure = undefined;
-      log.info({ commit, context, state }, 'commit status sent');
-      return;
-    }
-    if (signal.aborted) return;
-    const { reason } = delivery;
-    this.#failure = { reason, since: this.#failure?.since ?? momentOf(clock.now()) };
-    if (delivery.kind === 'unreachable') {
-      this.#failures += 1;
-      this.#pausedUntil = now + Math.max(delivery.waitMs ?? 0, retryMs(this.#failures, this.#options.random));
-    } else if (this.#unsent.refused(status)) {
-      log.error({ commit, context, state, reason }, 'the commit status is given up');
-      return;
-    }
-    const repeats = this.#logOnceAMinute(reason);
-    if (repeats)
-      log.warn(
-        { commit, context, state, reason, ...repeats },
-        'the commit status could not be sent; it is tried again',
-      );
+  #note({ commit, context, state, description }: StatusMessage, { isAccepted }: Attempt): void {
+    if (!isAccepted) return;
+    const row = this.#sent.rows.get(commit) ?? { validate: null, apply: null, sentTo: this.#options.sentTo };
+    this.#sent.set(commit, { ...row, [context]: { state, description } });
+    this.#acceptedAt = this.#options.clock.monotonic();
   }
+}
 
-  /** Never throws: what the store does not take is written later. */
-  async #save(): Promise<void> {
-    const { log } = this.#options;
-    try {
-      await this.#unsent.save();
-    } catch (error) {
-      const repeats = this.#logOnceAMinute(error);
-      if (repeats)
-        log.warn({ err: error, ...repeats }, 'the sent commit statuses could not be recorded; it is tried again');
-      this.#loop.wakeWithin(SAVE_AGAIN_MS);
-    }
-  }
+/** A server that gave up counts as failed until it succeeds, so that its tries change no status. */
+function shownState(row: ServerRow): State {
+  const state = effectiveState(row);
+  return row.gaveUp && state !== 'blocked' ? 'failed' : state;
+}
+
+function count(states: readonly State[], state: State): number {
+  return states.filter((each) => each === state).length;
+}
+
+function messageOf(status: WantedStatus): StatusMessage {
+  const { commit, context, state } = status;
+  return { ...status, key: `${commit} ${context} ${state}`, about: { commit, context, state } };
 }

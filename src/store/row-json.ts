@@ -43,11 +43,11 @@ const FIELDS: Readonly<Record<RowKind, string>> = {
   suspension: 'by reason since until',
   acknowledgement: 'by reason since until',
   rollout: 'updates',
-  commitStatus: 'validate apply since',
+  commitStatus: 'validate apply',
   seen: 'lastSeen notBefore notAfter',
   delivery: 'records incarnation fetched applied told',
-  alert: 'since targets data',
-  notification: 'target type subject time data state attempts triedAt answer',
+  alert: 'kind instances since until data accepted',
+  notification: 'target id type subject time state triedAt answer',
   server:
     'instance key index policy state reason since commit generation incarnation wanted applied approved adopting checked ' +
     'mayExist action dirty replacing attempt gaveUp due provider outputs updated lastRecord',

@@ -50,13 +50,15 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   commitStatus: {
     validate: { state: 'success', description: 'valid, 2 instances' },
     apply: null,
-    since: '2026-11-20T10:13:56.000Z',
     sentTo: 'https://git.example/api/v4 infra/stacks main',
   },
-  alert: { since: '2026-11-20T10:13:56.000Z', targets: ['ops'], data: { kind: 'failed', instances: ['shop'] } },
+  alert: {
+    ...{ kind: 'attention', instances: ['shop'], since: '2026-11-20T10:13:56.000Z', until: null },
+    ...{ data: { kind: 'failed', instances: ['shop'] }, accepted: { ops: 'firing' } },
+  },
   notification: {
-    ...{ target: 'ops', type: 'treeline.held.firing', subject: 'held:shop', time: '2026-11-20T10:13:56.000Z' },
-    ...{ data: { reason: 'too many' }, state: 'waiting', attempts: 1, answer: '503' },
+    ...{ target: 'ops', id: 'held:shop/firing/2026-11-20T10:13:56.000Z', type: 'treeline.held.firing' },
+    ...{ subject: 'held:shop', time: '2026-11-20T10:13:56.000Z', state: 'refused', answer: '503' },
     triedAt: '2026-11-20T10:13:57.000Z',
   },
   server: serverRow({ outputs: { address: '10.0.0.1', ports: [80, 443], nested: { deep: [null, true, 1.5] } } }),

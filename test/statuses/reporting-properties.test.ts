@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { CommitStatus } from '../../src/model/rows.ts';
-import type { Delivery } from '../../src/statuses/send-status.ts';
+import type { Attempt } from '../../src/statuses/post-once.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { SHOP, shopFiles, TEMPLATE } from '../reconcile/shop.ts';
 import { countRuns } from '../support/count-runs.ts';
-import { ReportingCore } from './told-forge.ts';
+import { ACCEPTED, REFUSED, ReportingCore, UNREACHABLE } from './told-forge.ts';
 
 const GROUP = `parameters: { count: "1", size: small }
 resources:
@@ -17,8 +17,6 @@ resources:
 `;
 const FILES: Readonly<Record<string, string>> = { ...shopFiles({}), [TEMPLATE]: GROUP };
 const TREE = FILES['tree.yaml'] ?? '';
-const REFUSED: Delivery = { kind: 'refused', reason: 'refused (422)' };
-const UNREACHABLE: Delivery = { kind: 'unreachable', reason: 'refused', waitMs: undefined };
 /** GitHub takes 1,000. */
 const SENDS_MAX = 40;
 
@@ -56,7 +54,7 @@ class Walk {
   #size = { count: 3, size: 'small' };
 
   async begin(): Promise<void> {
-    this.#answer(() => ({ kind: 'accepted' }));
+    this.#answer(() => ACCEPTED);
     await this.#commit({ ...FILES, [SHOP]: this.#shop() });
   }
 
@@ -72,7 +70,7 @@ class Walk {
     else if (step.kind === 'pass') await told.pass(step.ms);
     else if (step.kind === 'provider') this.#provide(step.outcome);
     else if (step.kind === 'forge') {
-      const answers = { accepts: { kind: 'accepted' }, refuses: REFUSED, 'is away': UNREACHABLE } as const;
+      const answers = { accepts: ACCEPTED, refuses: REFUSED, 'is away': UNREACHABLE } as const;
       this.#answer(() => answers[step.answer]);
     } else {
       this.#life += step.kind === 'kill' ? 1 : 0;
@@ -83,7 +81,7 @@ class Walk {
   /** Everything is put right, and time enough passes for all of it. */
   async end(): Promise<string> {
     this.#provide('works');
-    this.#answer(() => ({ kind: 'accepted' }));
+    this.#answer(() => ACCEPTED);
     const last = await this.#commit({ [SHOP]: this.#shop(), 'tree.yaml': TREE, 'README.md': 'the end' });
     await this.#approve();
     for (let hour = 0; hour < 30; hour += 1) await this.told.pass(3_600_000);
@@ -113,13 +111,13 @@ class Walk {
       outcome === 'works' || operation === 'check' ? undefined : Promise.resolve(answers[outcome]);
   }
 
-  #answer(answer: () => Delivery): void {
+  #answer(answer: () => Attempt): void {
     this.told.answer = ({ commit, context, state, description }) => {
-      const delivery = answer();
-      if (delivery.kind === 'accepted') {
+      const attempt = answer();
+      if (attempt.isAccepted) {
         this.accepted.push({ key: `${commit} ${context}`, state, description, life: this.#life });
       }
-      return delivery;
+      return attempt;
     };
   }
 }

@@ -4,19 +4,18 @@ import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import type { NotificationRow } from '../../src/model/rows.ts';
 import type { NotificationTarget } from '../../src/model/settings.ts';
-import { type Attempt, createSendNotification } from '../../src/statuses/send-notification.ts';
+import type { Attempt } from '../../src/statuses/post-once.ts';
+import { createSendNotification } from '../../src/statuses/send-notification.ts';
 import { SUBSCRIBER_SECRET, startFakeSubscriber } from '../support/fake-subscriber.ts';
 
-const EVENT: NotificationRow = {
-  ...{ target: 'ops', type: 'treeline.held.firing', subject: 'held:shop', time: '2026-11-20T10:13:56.000Z' },
+const EVENT = {
+  ...{ id: 'msg_1', type: 'treeline.held.firing', subject: 'held:shop', time: '2026-11-20T10:13:56.000Z' },
   data: { kind: 'held', reason: 'ü <b> "quoted"\n', instances: ['shop'] },
-  ...{ state: 'waiting', attempts: 0, triedAt: null, answer: null },
 };
 
-function send(target: NotificationTarget, id = 'msg_1', signal = new AbortController().signal): Promise<Attempt> {
-  return createSendNotification(target, { id: 'eu west', clock: systemClock })(id, EVENT, signal);
+function send(target: NotificationTarget, signal = new AbortController().signal): Promise<Attempt> {
+  return createSendNotification(target, { id: 'eu west', clock: systemClock })(EVENT, signal);
 }
 
 it('is a CloudEvent, signed as Standard Webhooks says', async () => {
@@ -95,7 +94,7 @@ describe('what a subscriber answers', () => {
     const subscriber = await startFakeSubscriber();
     subscriber.script = () => undefined;
     const ending = new AbortController();
-    const attempt = send(subscriber.target, 'msg_1', ending.signal);
+    const attempt = send(subscriber.target, ending.signal);
     await expect.poll(() => subscriber.received.length).toBe(1);
     ending.abort(new Error('the controller is stopping'));
     expect(await attempt).toMatchObject({ isAccepted: false, answer: 'the controller is stopping' });

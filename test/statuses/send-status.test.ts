@@ -5,7 +5,8 @@ import net from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import type { StatusesSettings } from '../../src/model/settings.ts';
-import { createSendStatus, type Delivery } from '../../src/statuses/send-status.ts';
+import type { Attempt } from '../../src/statuses/post-once.ts';
+import { createSendStatus } from '../../src/statuses/send-status.ts';
 import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from '../support/fake-forge.ts';
 import { startHttpProxy } from '../support/http-proxy.ts';
@@ -20,7 +21,7 @@ function send(
   settings: StatusesSettings,
   fields: Partial<WantedStatus> = {},
   signal = new AbortController().signal,
-): Promise<Delivery> {
+): Promise<Attempt> {
   return createSendStatus(settings, { id: 'eu', clock: CLOCK })({ ...STATUS, ...fields }, signal);
 }
 
@@ -40,14 +41,14 @@ async function answering(
 /** Expects a failure whose words hold these and no token. */
 async function expectUnreachable(settings: StatusesSettings, words: RegExp, waitMs?: number): Promise<void> {
   const delivery = await send(settings);
-  expect(delivery).toEqual({ kind: 'unreachable', reason: expect.stringMatching(words), waitMs });
+  expect(delivery).toEqual({ isAccepted: false, isOnlyThis: false, answer: expect.stringMatching(words), waitMs });
   expect(JSON.stringify(delivery)).not.toContain(FORGE_TOKEN);
 }
 
 describe('the request', () => {
   it('is what GitHub takes', async () => {
     const forge = await startFakeForge('github');
-    expect(await send(forge.settings)).toEqual({ kind: 'accepted' });
+    expect(await send(forge.settings)).toMatchObject({ isAccepted: true });
     expect(forge.requests).toEqual([
       {
         method: 'POST',
@@ -71,7 +72,7 @@ describe('the request', () => {
 
   it('is what Gitea and Forgejo take', async () => {
     const forge = await startFakeForge('gitea');
-    expect(await send({ ...forge.settings, targetUrl: null })).toEqual({ kind: 'accepted' });
+    expect(await send({ ...forge.settings, targetUrl: null })).toMatchObject({ isAccepted: true });
     expect(forge.requests).toMatchObject([
       { path: `/api/v1/repos/infra/stacks/statuses/${COMMIT}`, headers: { authorization: `token ${FORGE_TOKEN}` } },
     ]);
@@ -82,7 +83,7 @@ describe('the request', () => {
 
   it('is what GitLab takes, with the path of the project in one segment', async () => {
     const forge = await startFakeForge('gitlab');
-    expect(await send(forge.settings)).toEqual({ kind: 'accepted' });
+    expect(await send(forge.settings)).toMatchObject({ isAccepted: true });
     expect(forge.requests).toMatchObject([
       {
         path: `/api/v4/projects/infra%2Fstacks/statuses/${COMMIT}`,
@@ -115,37 +116,39 @@ describe('the request', () => {
     const sender = createSendStatus(forge.settings, { id: 'eu', clock: CLOCK });
     const { signal } = new AbortController();
     forge.token = 'rotated';
-    expect(await sender(STATUS, signal)).toMatchObject({ kind: 'unreachable', reason: /\(401\): see .*tokenFile/ });
+    expect(await sender(STATUS, signal)).toMatchObject({ isAccepted: false, answer: /\(401\): see .*tokenFile/ });
     writeFileSync(forge.settings.tokenFile, 'rotated\r\n');
-    expect(await sender(STATUS, signal)).toEqual({ kind: 'accepted' });
+    expect(await sender(STATUS, signal)).toMatchObject({ isAccepted: true });
   });
 });
 
 describe('a forge that refuses', () => {
   it.each([
-    [400, 'refused'],
-    [404, 'refused'],
-    [409, 'refused'],
-    [422, 'refused'],
-    [401, 'unreachable'],
-    [403, 'unreachable'],
-    [429, 'unreachable'],
-    [500, 'unreachable'],
-    [503, 'unreachable'],
-  ] as const)('with %d makes it %s', async (status, kind) => {
+    [400, true],
+    [404, true],
+    [409, true],
+    [422, true],
+    [401, false],
+    [403, false],
+    [429, false],
+    [500, false],
+    [503, false],
+  ] as const)('with %d blames this status alone: %s', async (status, isOnlyThis) => {
     const forge = await answering((response) => response.writeHead(status).end(`{"message":"${FORGE_TOKEN}"}`));
     const delivery = await send(forge.settings);
-    expect(delivery).toMatchObject({ kind, reason: expect.stringContaining(String(status)) });
+    expect(delivery).toMatchObject({
+      ...{ isAccepted: false, isOnlyThis, answer: expect.stringContaining(String(status)) },
+    });
     expect(JSON.stringify(delivery)).not.toContain(FORGE_TOKEN);
   });
 
   it('for GitLab, where it is in progress already, has it as it should be', async () => {
     const forge = await startFakeForge('gitlab');
-    expect(await send(forge.settings, { state: 'in progress' })).toEqual({ kind: 'accepted' });
-    expect(await send(forge.settings, { state: 'in progress' })).toEqual({ kind: 'accepted' });
+    expect(await send(forge.settings, { state: 'in progress' })).toMatchObject({ isAccepted: true });
+    expect(await send(forge.settings, { state: 'in progress' })).toMatchObject({ isAccepted: true });
     expect(forge.statesOf(COMMIT, 'apply')).toEqual(['running']);
     forge.script = (_request, response) => response.writeHead(400).end() !== undefined;
-    expect(await send(forge.settings, { state: 'failure' })).toMatchObject({ kind: 'refused' });
+    expect(await send(forge.settings, { state: 'failure' })).toMatchObject({ isAccepted: false, isOnlyThis: true });
   });
 
   it.each([
@@ -196,12 +199,12 @@ describe('through a proxy that the environment names', () => {
     const { settings, requests } = await startFakeForge('github', 'forge.example');
     const proxy = await startHttpProxy(Number(new URL(settings.apiUrl).port));
     vi.stubEnv('HTTPS_PROXY', proxy.url.replace('//', '//user:proxy-secret@'));
-    expect(await send(settings)).toEqual({ kind: 'accepted' });
+    expect(await send(settings)).toMatchObject({ isAccepted: true });
     expect(requests).toHaveLength(1);
     expect(proxy.requests).toEqual([expect.stringMatching(/^CONNECT forge\.example:\d+$/)]);
     proxy.answer = 407;
     const refused = await send(settings);
-    expect(refused).toMatchObject({ kind: 'unreachable', reason: expect.stringContaining('407') });
+    expect(refused).toMatchObject({ isAccepted: false, answer: expect.stringContaining('407') });
     expect(JSON.stringify(refused)).not.toContain('proxy-secret');
   });
 });
@@ -212,8 +215,8 @@ describe('a forge that misbehaves', () => {
     // A hundred times as fast.
     const clock = { ...CLOCK, after: (ms: number, wake: () => void) => systemClock.after(ms / 100, wake) };
     const sender = createSendStatus(settings, { id: 'eu', clock });
-    expect(await sender(STATUS, new AbortController().signal)).toEqual({
-      ...{ kind: 'unreachable', reason: 'the forge did not answer within 15 s', waitMs: undefined },
+    expect(await sender(STATUS, new AbortController().signal)).toMatchObject({
+      ...{ isAccepted: false, isOnlyThis: false, answer: 'the forge did not answer within 15 s' },
     });
   });
 
@@ -239,7 +242,7 @@ describe('a forge that misbehaves', () => {
 
   it('by a large answer is read no further than its head', async () => {
     const forge = await answering((response) => response.writeHead(200).end(Buffer.alloc(8 * 1024 * 1024)));
-    expect(await send(forge.settings)).toEqual({ kind: 'accepted' });
+    expect(await send(forge.settings)).toMatchObject({ isAccepted: true });
   });
 
   it('ends with the signal', async () => {
@@ -248,7 +251,7 @@ describe('a forge that misbehaves', () => {
     const sent = send(forge.settings, {}, stop.signal);
     await expect.poll(() => forge.requests.length).toBe(1);
     stop.abort(new Error('the controller is stopping'));
-    expect(await sent).toMatchObject({ kind: 'unreachable', reason: 'the controller is stopping' });
+    expect(await sent).toMatchObject({ isAccepted: false, answer: 'the controller is stopping' });
   });
 });
 

@@ -1,9 +1,9 @@
 // Which commit statuses a forge gets, of the real follower and reconciler with a provider that does as it is told.
 import { describe, expect, it } from 'vitest';
-import type { Delivery } from '../../src/statuses/send-status.ts';
+import type { Attempt } from '../../src/statuses/post-once.ts';
 import { answerOf } from '../reconcile/build.ts';
 import { buildByHand, SHOP, shopFiles, TEMPLATE, templateText } from '../reconcile/shop.ts';
-import { ReportingCore } from './told-forge.ts';
+import { ACCEPTED, REFUSED, ReportingCore, UNREACHABLE } from './told-forge.ts';
 
 const GROUP = `parameters: { count: "1", size: small }
 resources:
@@ -19,8 +19,6 @@ function groupOf(count: number, size = 'small'): string {
 function groupFiles(count: number): Readonly<Record<string, string>> {
   return { ...shopFiles({}), [TEMPLATE]: GROUP, [SHOP]: groupOf(count) };
 }
-
-const UNREACHABLE: Delivery = { kind: 'unreachable', reason: 'connect ECONNREFUSED', waitMs: undefined };
 
 /** Lets each call last until it is let go. */
 function holdingCalls(told: ReportingCore, operation: string): { readonly release: (count?: number) => Promise<void> } {
@@ -74,14 +72,14 @@ describe('a commit that is followed', () => {
     await told.commit(shopFiles({ a: 'size: small' }));
     const second = await told.commit({ 'README.md': 'text' });
     expect(told.told(second, 'validate')).toEqual(['success: valid, 2 instances']);
-    expect(told.told(second, 'apply')).toEqual(['success: no server to change']);
+    expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
   });
 
   it('that deletes is done once the servers are gone', async () => {
     const told = new ReportingCore();
     await told.commit(groupFiles(3));
     const second = await told.commit({ [SHOP]: groupOf(1) });
-    expect(told.told(second, 'apply').at(-1)).toBe('success: 2 servers deleted');
+    expect(told.told(second, 'apply').at(-1)).toBe('success: no server left to change');
   });
 
   it('with mistakes is counted, without a word of what stands in the files', async () => {
@@ -131,7 +129,7 @@ describe('a commit that is not followed', () => {
     await told.core.settle();
     await told.pass(10_000);
     expect(told.told(other, 'validate').at(-1)).toBe('success: valid, 2 instances');
-    expect(told.told(other, 'apply')).toEqual(['success: no server to change']);
+    expect(told.told(other, 'apply')).toEqual(['success: no server left to change']);
   });
 
   it('as nothing would be left waits for a person', async () => {
@@ -197,7 +195,7 @@ describe('servers that do not get done', () => {
     ]);
     await told.core.approve(told.core.held('shop')?.digest ?? '');
     await told.pass(10_000);
-    expect(told.told(second, 'apply').at(-1)).toBe('success: 4 servers deleted');
+    expect(told.told(second, 'apply').at(-1)).toBe('success: no server left to change');
   });
 
   it('as held deletes are superseded end with the next commit', async () => {
@@ -206,68 +204,36 @@ describe('servers that do not get done', () => {
     const held = await told.commit({ [SHOP]: groupOf(1) });
     const back = await told.commit({ [SHOP]: groupOf(5) });
     expect(told.told(held, 'apply').at(-1)).toBe(`superseded: superseded by ${back}`);
-    expect(told.told(back, 'apply')).toEqual(['success: no server to change']);
+    expect(told.told(back, 'apply')).toEqual(['success: no server left to change']);
   });
 });
 
 describe('a newer commit', () => {
-  it('ends the status of one whose servers it changes', async () => {
+  it('ends the status of one that is not done', async () => {
     const told = new ReportingCore();
     const calls = holdingCalls(told, 'create');
     const first = await told.commit(groupFiles(2));
-    const second = await told.commit({ [SHOP]: groupOf(2, 'large') });
+    const second = await told.commit({ 'README.md': 'text' });
     expect(told.told(first, 'apply')).toEqual([
       'in progress: 2 servers: 0 done',
       `superseded: superseded by ${second}`,
     ]);
+    expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
     await calls.release();
-    await told.pass(1_000);
-    await calls.release();
-    await told.pass(1_000);
-    expect(told.told(second, 'apply').at(-1)).toBe('success: 2 servers done');
-    await told.pass(1_000);
+    await told.pass(60_000);
+    expect(told.told(first, 'apply')).toHaveLength(2);
     expect([...told.core.ledger.list('commitStatus').keys()]).toEqual([second]);
   });
 
-  it('leaves that of one whose servers it does not change to how they end', async () => {
-    const told = new ReportingCore({ retry: { attempts: 1, failedSeconds: 60 } });
-    const calls = holdingCalls(told, 'create');
+  it('leaves that of one that failed', async () => {
+    const told = new ReportingCore({ retry: { attempts: 1, failedSeconds: 7200 } });
+    told.core.provider.script = ({ operation }) =>
+      operation === 'create' ? Promise.resolve(answerOf('failed')) : undefined;
     const first = await told.commit(groupFiles(2));
     const second = await told.commit({ 'README.md': 'text' });
-    expect(told.told(second, 'apply')).toEqual(['success: no server to change']);
-    expect(told.told(first, 'apply')).toEqual(['in progress: 2 servers: 0 done']);
-    await calls.release();
-    await told.pass(1_000);
-    expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
-    await told.pass(1_000);
+    await told.pass(60_000);
+    expect(told.told(first, 'apply')).toEqual(['failure: 2 servers: 2 failed, 0 done']);
     expect([...told.core.ledger.list('commitStatus').keys()]).toEqual([second]);
-  });
-
-  it('ends that of one that is not done after a day', async () => {
-    const told = new ReportingCore();
-    const first = await told.commit(groupFiles(2));
-    await told.core.operator.suspend(told.core.order, { instance: null, until: null });
-    const held = await told.commit({ [SHOP]: groupOf(3) });
-    await told.commit({ 'README.md': 'text' });
-    expect(told.told(held, 'apply').at(-1)).toBe('in progress: 1 server: 0 done, the others wait for a person');
-    for (let hour = 0; hour < 26; hour += 1) await told.pass(3_600_000);
-    expect(told.told(held, 'apply').at(-1)).toMatch(/^superseded/);
-    expect(told.told(first, 'apply').at(-1)).toBe('success: 2 servers done');
-    await told.core.operator.resume(told.core.order, null);
-    await told.core.settle();
-  });
-
-  it('ends that of one that is not done after a day, also where the clock was set back', async () => {
-    const told = new ReportingCore();
-    await told.commit(groupFiles(2));
-    await told.core.operator.suspend(told.core.order, { instance: null, until: null });
-    const held = await told.commit({ [SHOP]: groupOf(3) });
-    await told.commit({ 'README.md': 'text' });
-    told.core.clock.setWall(told.core.clock.now() - 365 * 24 * 3_600_000);
-    for (let hour = 0; hour < 27; hour += 1) await told.pass(3_600_000);
-    expect(told.told(held, 'apply').at(-1)).toMatch(/^superseded/);
-    await told.core.operator.resume(told.core.order, null);
-    await told.core.settle();
   });
 
   it('is the only one of those that came at once', async () => {
@@ -287,18 +253,22 @@ describe('the number of requests', () => {
     const told = new ReportingCore({ concurrency: 10 });
     const calls = holdingCalls(told, 'create');
     const first = await told.commit(groupFiles(300));
-    for (
-      let second = 0;
-      second < 120 && !told.told(first, 'apply').some((line) => line.startsWith('success'));
-      second += 1
-    ) {
+    for (let second = 0; second < 60; second += 1) {
       await calls.release(5);
       await told.pass(1_000);
     }
-    const lines = told.told(first, 'apply');
-    expect(lines.at(-1)).toBe('success: 300 servers done');
-    expect(lines.length).toBeLessThan(8);
-    expect(lines.length).toBeGreaterThan(3);
+    expect(told.told(first, 'apply')).toEqual(['in progress: 300 servers: 0 done', 'success: 300 servers done']);
+  });
+
+  it('is one in ten minutes while only the numbers change', async () => {
+    const told = new ReportingCore();
+    const calls = holdingCalls(told, 'create');
+    const first = await told.commit(groupFiles(3));
+    await calls.release(1);
+    await told.pass(599_000);
+    expect(told.told(first, 'apply')).toHaveLength(1);
+    await told.pass(2_000);
+    expect(told.told(first, 'apply').at(-1)).toBe('in progress: 3 servers: 1 done');
   });
 
   it('is bounded for servers that fail and are tried again, for a week', async () => {
@@ -334,10 +304,10 @@ describe('a forge that cannot be reached', () => {
     expect(told.requests.length).toBeGreaterThan(24 * 6);
     expect(told.requests.length).toBeLessThan(24 * 15);
     expect(told.reporter.failure).toEqual({ reason: 'connect ECONNREFUSED', since: expect.any(String) });
-    const warned = told.lines.filter(({ msg }) => String(msg).includes('could not be sent'));
+    const warned = told.lines.filter(({ msg }) => msg === 'a message was not accepted; it is tried again');
     expect(warned.length).toBeLessThanOrEqual(told.requests.length);
     const before = told.requests.length;
-    told.answer = () => ({ kind: 'accepted' });
+    told.answer = () => ACCEPTED;
     await told.pass(601_000);
     expect(told.requests.slice(before).map(({ commit, context }) => `${commit} ${context}`)).toEqual([
       `${first} validate`,
@@ -348,44 +318,44 @@ describe('a forge that cannot be reached', () => {
 
   it('is left alone for as long as it asks', async () => {
     const told = new ReportingCore();
-    told.answer = () => ({ kind: 'unreachable', reason: 'too many (429)', waitMs: 1_800_000 });
+    told.answer = () => ({ ...UNREACHABLE, answer: 'too many (429)', waitMs: 1_800_000 });
     await told.commit(shopFiles({ a: 'size: small' }));
     expect(told.requests).toHaveLength(1);
     await told.pass(1_799_000);
     expect(told.requests).toHaveLength(1);
-    told.answer = () => ({ kind: 'accepted' });
+    told.answer = () => ACCEPTED;
     await told.pass(3_000);
     expect(told.requests).toHaveLength(3);
   });
 
   it('while it hangs keeps nothing else', async () => {
     const told = new ReportingCore();
-    const { promise, resolve } = Promise.withResolvers<Delivery>();
+    const { promise, resolve } = Promise.withResolvers<Attempt>();
     told.answer = () => promise;
     await told.commit(groupFiles(2));
     const second = await told.commit({ [SHOP]: groupOf(3, 'large') });
     expect(told.core.states()).toEqual({ 'shop-s-1': 'done', 'shop-s-2': 'done', 'shop-s-3': 'done' });
     expect(told.requests).toHaveLength(1);
-    resolve({ kind: 'accepted' });
-    told.answer = () => ({ kind: 'accepted' });
+    resolve(ACCEPTED);
+    told.answer = () => ACCEPTED;
     await told.pass(1_000);
     expect(told.told(second, 'apply')).toEqual(['success: 3 servers done']);
   });
 
-  it('and refuses one status gets the others, and that one until it is given up', async () => {
+  it('and refuses one status gets the others, and that one at growing distances', async () => {
     const told = new ReportingCore();
-    told.answer = ({ context }) =>
-      context === 'validate' ? { kind: 'refused', reason: 'refused (422)' } : { kind: 'accepted' };
+    told.answer = ({ context }) => (context === 'validate' ? REFUSED : ACCEPTED);
     const first = await told.commit(shopFiles({ a: 'size: small' }));
     expect(told.told(first, 'apply')).toEqual(['success: 1 server done']);
-    for (let minute = 0; minute < 25 * 60; minute += 1) await told.pass(60_000);
-    expect(told.lines.filter(({ msg }) => msg === 'the commit status is given up')).toHaveLength(1);
-    const before = told.requests.length;
-    for (let hour = 0; hour < 10; hour += 1) await told.pass(3_600_000);
-    expect(told.requests).toHaveLength(before);
-    told.answer = () => ({ kind: 'accepted' });
+    for (let minute = 0; minute < 60; minute += 1) await told.pass(60_000);
+    expect(told.told(first, 'validate').length).toBeLessThan(25);
+    expect(told.reporter.failure).toMatchObject({ reason: 'refused (422)' });
     const second = await told.commit({ 'README.md': 'text' });
-    expect(told.told(second, 'validate')).toHaveLength(1);
+    expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
+    told.answer = () => ACCEPTED;
+    await told.pass(601_000);
+    expect(told.told(second, 'validate').at(-1)).toBe('success: valid, 2 instances');
+    expect(told.reporter.failure).toBeUndefined();
   });
 });
 
@@ -434,7 +404,7 @@ describe('a restart', () => {
     const first = await told.commit(groupFiles(2));
     told.answer = () => UNREACHABLE;
     const second = await told.commit({ [SHOP]: groupOf(2, 'large') });
-    told.answer = () => ({ kind: 'accepted' });
+    told.answer = () => ACCEPTED;
     const before = told.requests.length;
     await told.restart({ isKilled: true });
     expect(told.requests.slice(before).map(({ commit, context, state }) => `${commit} ${context} ${state}`)).toContain(
@@ -454,7 +424,7 @@ describe('a restart', () => {
 
   it('does not wait for a forge that hangs', async () => {
     const told = new ReportingCore();
-    const { promise, resolve } = Promise.withResolvers<Delivery>();
+    const { promise, resolve } = Promise.withResolvers<Attempt>();
     told.answer = () => promise;
     await told.commit(shopFiles({ a: 'size: small' }));
     const stopped = told.reporter.stop();
@@ -472,7 +442,7 @@ describe('a restart', () => {
     await told.core.poll();
     told.core.store.failures.push(new Error('disk full'), new Error('disk full'));
     await told.pass(1_000);
-    expect(told.told(second, 'apply')).toEqual(['success: no server to change']);
+    expect(told.told(second, 'apply')).toEqual(['success: no server left to change']);
     expect(told.lines.some(({ msg }) => String(msg).includes('could not be recorded'))).toBe(true);
     await told.pass(10_000);
     expect(told.core.ledger.read('commitStatus', second)).toMatchObject({ apply: { state: 'success' } });

@@ -3,10 +3,16 @@ import type { Clock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { stallsIn } from '../../src/reconcile/waits/wait-graph.ts';
-import type { Delivery } from '../../src/statuses/send-status.ts';
+import type { Attempt } from '../../src/statuses/post-once.ts';
 import { StatusReporter } from '../../src/statuses/status-reporter.ts';
 import type { WantedStatus } from '../../src/statuses/wanted-statuses.ts';
 import { Core, type CoreOptions } from '../reconcile/core.ts';
+
+export const ACCEPTED: Attempt = { isAccepted: true, answer: '201', isOnlyThis: false, waitMs: undefined };
+export const UNREACHABLE: Attempt = {
+  ...{ isAccepted: false, answer: 'connect ECONNREFUSED', isOnlyThis: false, waitMs: undefined },
+};
+export const REFUSED: Attempt = { isAccepted: false, answer: 'refused (422)', isOnlyThis: true, waitMs: undefined };
 
 export class ReportingCore {
   core: Core;
@@ -14,7 +20,7 @@ export class ReportingCore {
   readonly requests: WantedStatus[] = [];
   readonly lines: JsonMap[] = [];
   /** The answer of the forge. */
-  answer: (status: WantedStatus) => Delivery | Promise<Delivery> = () => ({ kind: 'accepted' });
+  answer: (status: WantedStatus) => Attempt | Promise<Attempt> = () => ACCEPTED;
   takesProgress = true;
   sentTo = 'here';
   /** Of the reporter that runs; one that was killed does nothing more. */
@@ -69,7 +75,8 @@ export class ReportingCore {
       ...{ current, ledger, clock, random: () => 0.5, takesProgress: this.takesProgress, sentTo: this.sentTo },
       stallsOf: stallsIn(ledger, clock),
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),
-      send: async (status) => {
+      send: async ({ commit, context, state, description }) => {
+        const status = { commit, context, state, description };
         this.requests.push(status);
         return await this.answer(status);
       },

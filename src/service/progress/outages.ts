@@ -38,7 +38,7 @@ const WORDS: Readonly<Record<OutageName, OutageWords>> = {
   },
   notifications: {
     ...{ id: 'notifications:unsent', means: 'a subscriber is not told' },
-    action: 'correct that; treeline notifications shows what waits, and it is sent again by itself',
+    action: 'correct that; treeline notifications shows each attempt, and it is sent again by itself',
   },
   audit: {
     ...{ id: 'audit:unwritten', means: 'the audit log loses lines' },

@@ -7,7 +7,7 @@ import { instanceAddress } from '../../model/address.ts';
 import type { EventRange, InstanceEvent, ListedEvent, ListedPage, ListedRange } from '../../model/instance-event.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
-import type { LossPolicy, NotificationRow, ServerRow } from '../../model/rows.ts';
+import type { LossPolicy, ServerRow } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type {
   Delivered,
@@ -69,9 +69,11 @@ export function recordReads(options: RecordOptions) {
       if (query.instance !== null) requireInstance(present, query.instance, { scope });
       return findDelivered(by, { ...query, scope }, present);
     },
-    /** Returns work that lists what subscribers were told, and are still to be; the oldest first. */
-    notifications: (): { readonly notifications: readonly SentNotification[] } =>
-      listNotifications([...options.rows.list('notification')]),
+    /** Returns the last attempts to send events to subscribers, the oldest first. */
+    notifications(): { readonly notifications: readonly SentNotification[] } {
+      const attempts = [...options.rows.list('notification')].sort(([a], [b]) => compareNames(a, b));
+      return { notifications: attempts.map(([, { target, ...row }]) => ({ subscriber: target, ...row })) };
+    },
   };
 }
 
@@ -164,20 +166,6 @@ function listServers(
   }
   const isRecovering = rows.list('recovery').size > 0;
   return { commit: desired.commit, held, ...(isRecovering ? { isRecovering } : {}), servers };
-}
-
-function listNotifications(rows: readonly (readonly [id: string, row: NotificationRow])[]): {
-  readonly notifications: readonly SentNotification[];
-} {
-  const byName = new Map(rows.map(([id, row]) => [`${row.time} ${id}`, { id, row }]));
-  const notifications: SentNotification[] = [];
-  for (const name of [...byName.keys()].sort(compareNames)) {
-    const found = byName.get(name);
-    if (found === undefined) continue;
-    const { target, ...row } = found.row;
-    notifications.push({ id: found.id, subscriber: target, ...row });
-  }
-  return { notifications };
 }
 
 function policyIn({ protected: isProtected, deletion }: LossPolicy): Pick<RecordedServer, 'protected' | 'deletion'> {

@@ -1,0 +1,185 @@
+// Computes what subscribers should know: what needs a person, which commit is followed and which instances are done. Each of these is one row,
+// which lasts or is over; the event of a subscriber is what it has not accepted of that. Pure. ARCHITECTURE.md, "Events and messages".
+import { momentOf } from '../base/wording.ts';
+import type { JsonMap } from '../model/json.ts';
+import { compareNames } from '../model/names.ts';
+import type { AlertRow } from '../model/rows.ts';
+import type { NotificationKind, NotificationTarget } from '../model/settings.ts';
+import type { AttentionItem } from '../service/answers.ts';
+
+/** What the alerts follow from. */
+export interface AlertFacts {
+  readonly items: readonly AttentionItem[];
+  readonly alerts: ReadonlyMap<string, AlertRow>;
+  /** The followed commit. */
+  readonly commit: string;
+  /** Instances that a commit gave something to do since the last computation, with that commit. */
+  readonly begun: ReadonlyMap<string, string>;
+  /** Returns the number of servers of an instance, and whether all of them are at rest. */
+  readonly progressOf: (instance: string) => { readonly servers: number; readonly isAtRest: boolean };
+  readonly targets: readonly EventTarget[];
+  /** The process began not long ago, and has not observed everything outside yet. What it does not see may be there. */
+  readonly isNew: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** A subscriber, and what it should know. */
+export type EventTarget = Pick<NotificationTarget, 'name' | 'kinds' | 'instances'>;
+
+/** An event that a subscriber has not accepted. */
+export interface OwedEvent {
+  /** The name of the row that it follows from, and what that says now. */
+  readonly alert: string;
+  readonly phase: Phase;
+  /** The same for each attempt. */
+  readonly id: string;
+  readonly type: string;
+  readonly subject: string;
+  /** RFC 3339, with milliseconds. */
+  readonly time: string;
+  readonly data: JsonMap;
+}
+
+type Phase = AlertRow['accepted'][string];
+type Changes = ReadonlyMap<string, AlertRow | null>;
+
+/** The alert that holds the followed commit. */
+const FOLLOWED = 'followed';
+/** Before the name of an instance: a commit gave it something to do. */
+const ROLLOUT = 'rollout:';
+/** Kinds that are known right after a start, since they follow from rows. The others are observed, some minutes later. */
+const RECORDED: ReadonlySet<unknown> = new Set<AttentionItem['kind']>([
+  ...(['commit', 'held', 'gone', 'invalid', 'failed', 'blocked', 'drifted', 'entry'] as const),
+]);
+/** Observed causes for which servers fail. */
+const SITES: ReadonlySet<unknown> = new Set<AttentionItem['kind']>(['provider', 'proxies']);
+const SUBSCRIPTIONS: Readonly<Partial<Record<AttentionItem['kind'], NotificationKind>>> = {
+  held: 'held',
+  drifted: 'drift',
+  commit: 'commit',
+};
+/** The end of an alert is sent for so long. */
+const OWED_MS = 72 * 3_600_000;
+
+/** Returns the alerts that change; null: no subscriber has to know more of it. */
+export function changedAlerts(facts: AlertFacts): Changes {
+  const changed = new Map<string, AlertRow | null>([...followedCommit(facts), ...rollouts(facts), ...attention(facts)]);
+  for (const [name, row] of new Map([...facts.alerts, ...changed])) {
+    if (row !== null && isOver(name, row, facts)) changed.set(name, null);
+  }
+  return changed;
+}
+
+function isOver(name: string, row: AlertRow, { targets, now }: AlertFacts): boolean {
+  if (row.until === null || name === FOLLOWED) return false;
+  if (now - Date.parse(row.until) >= OWED_MS) return true;
+  return targets.every((target) => owedEvent(name, row, target) === undefined);
+}
+
+/** Returns the row after a subscriber has accepted an event of it; undefined: the row says more than that by now. */
+export function acceptedBy(target: string, { phase, time }: OwedEvent, row: AlertRow): AlertRow | undefined {
+  if (phase === 'resolved' && row.until !== null && row.until !== time) return undefined;
+  return { ...row, accepted: { ...row.accepted, [target]: phase } };
+}
+
+/** Returns what a subscriber has not accepted, the oldest first. */
+export function owedEvents(alerts: ReadonlyMap<string, AlertRow>, target: EventTarget): readonly OwedEvent[] {
+  const owed = [...alerts].flatMap(([name, row]) => owedEvent(name, row, target) ?? []);
+  return owed.sort((a, b) => compareNames(a.time, b.time));
+}
+
+/** Several commits that come in one poll are one event. The first commit of a store is none: everything is new then. */
+function followedCommit({ alerts, commit, now }: AlertFacts): Changes {
+  const previous = alerts.get(FOLLOWED)?.data.commit;
+  if (previous === commit) return new Map();
+  const data: JsonMap = { commit, ...(previous === undefined ? {} : { previous }) };
+  const time = momentOf(now);
+  return new Map([[FOLLOWED, { kind: 'commit', instances: [], since: time, until: time, data, accepted: {} }]]);
+}
+
+function rollouts({ alerts, begun, progressOf, now }: AlertFacts): Changes {
+  const changed = new Map<string, AlertRow>();
+  for (const [instance, commit] of begun) {
+    const before = alerts.get(`${ROLLOUT}${instance}`);
+    if (before?.until === null && before.data.commit === commit) continue;
+    const since = before?.until === null ? before.since : momentOf(now);
+    const row: AlertRow = { kind: 'done', instances: [instance], since, until: null, data: { commit }, accepted: {} };
+    changed.set(`${ROLLOUT}${instance}`, row);
+  }
+  for (const [name, row] of new Map([...alerts, ...changed])) {
+    if (!name.startsWith(ROLLOUT) || row.until !== null) continue;
+    const instance = name.slice(ROLLOUT.length);
+    const { servers, isAtRest } = progressOf(instance);
+    const data: JsonMap = { instance, commit: row.data.commit ?? null, since: row.since, servers };
+    if (isAtRest) changed.set(name, { ...row, until: momentOf(now), data, accepted: {} });
+  }
+  return changed;
+}
+
+function attention({ items, alerts, isNew, now }: AlertFacts): Changes {
+  const changed = new Map<string, AlertRow>();
+  const present = new Set(items.map(({ id }) => id));
+  const lasting = [...alerts].filter(([, { until, data }]) => until === null && data.kind !== undefined);
+  for (const [name, row] of lasting) {
+    if (present.has(name) || (isNew && !RECORDED.has(row.data.kind))) continue;
+    changed.set(name, { ...row, until: momentOf(now) });
+  }
+  const away = lasting.filter(([, { data }]) => SITES.has(data.kind)).map(([, { instances }]) => new Set(instances));
+  for (const item of items) {
+    const before = alerts.get(item.id);
+    if (before?.until === null || item.acknowledged !== null || (isNew && isOfKnownSite(item, away))) continue;
+    const firing = Object.entries(before?.accepted ?? {}).filter(([, phase]) => phase === 'firing');
+    changed.set(item.id, alertOf(item, { accepted: Object.fromEntries(firing), now }));
+  }
+  return changed;
+}
+
+function alertOf(
+  item: AttentionItem,
+  { accepted, now }: Pick<AlertRow, 'accepted'> & { readonly now: number },
+): AlertRow {
+  const { kind, instances, servers, reason, since, action } = item;
+  const data: JsonMap = {
+    ...{ kind, reason, since, action, instances: [...instances] },
+    servers: { count: servers.count, examples: [...servers.examples] },
+  };
+  return { kind: SUBSCRIPTIONS[kind] ?? 'attention', instances, since: momentOf(now), until: null, data, accepted };
+}
+
+/** Returns true if servers fail of a site that was away before the start: that is no second cause. */
+function isOfKnownSite({ kind, instances }: AttentionItem, away: readonly ReadonlySet<string>[]): boolean {
+  if (kind !== 'failed' && kind !== 'blocked') return false;
+  return away.some((known) => instances.every((name) => known.has(name)));
+}
+
+function owedEvent(alert: string, row: AlertRow, target: EventTarget): OwedEvent | undefined {
+  const phase = row.until === null ? 'firing' : 'resolved';
+  const type = typeOf(alert, row, phase);
+  const last = Object.hasOwn(row.accepted, target.name) ? row.accepted[target.name] : undefined;
+  if (type === null || last === phase || (last === undefined && !wants(target, row))) return undefined;
+  const isOnce = row.kind === 'done' || alert === FOLLOWED;
+  const subject = String(isOnce ? (row.data.instance ?? row.data.commit) : alert);
+  const data = phase === 'firing' || isOnce ? row.data : { ...row.data, began: row.since };
+  const id = encodeURI(`${subject}/${type.slice(type.lastIndexOf('.') + 1)}/${row.since}`);
+  return { alert, phase, id, type, subject, time: row.until ?? row.since, data };
+}
+
+/** Null: no event says that. */
+function typeOf(alert: string, { kind, data }: AlertRow, phase: Phase): string | null {
+  if (kind === 'done') return phase === 'firing' ? null : 'treeline.instance.done';
+  if (alert === FOLLOWED) return data.previous === undefined ? null : 'treeline.commit.followed';
+  return `treeline.${kind}.${phase}`;
+}
+
+/** What concerns no instance in particular is for everybody who wants the kind. */
+function wants({ kinds, instances: patterns }: EventTarget, { kind, instances }: AlertRow): boolean {
+  if (!kinds.includes(kind)) return false;
+  return instances.length === 0 || instances.some((name) => patterns.some((pattern) => fits(name, pattern)));
+}
+
+/** A `*` stands for any characters. */
+function fits(name: string, pattern: string): boolean {
+  const parts = pattern.split('*').map((part) => RegExp.escape(part));
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(name);
+}
