@@ -65,7 +65,7 @@ export function wireWrites(parts: WritesParts): WiredWrites {
     review,
   });
   const commits = createCommitWait({
-    newest: () => branch.newest({ inHurry: false }),
+    newest: () => branch.newest(),
     isAncestor: (ancestor, descendant) => parts.source.isAncestor(ancestor, descendant),
     desired: () => current.get(),
     refused: () => current.refused,
@@ -81,7 +81,7 @@ export function wireWrites(parts: WritesParts): WiredWrites {
 function viewBranch({ follower, source }: Pick<WritesParts, 'follower' | 'source'>): BranchView {
   return {
     followed: () => follower.followed,
-    newest: (options) => follower.newest(options),
+    newest: () => follower.newest(),
     desiredAt: (commit) => follower.desiredAt(commit),
     announce: (...push) => follower.announce(...push),
     fetch: () => source.fetch(null),

@@ -21,7 +21,6 @@ export class Arrivals {
   readonly #isAncestor: (ancestor: string, descendant: string) => Promise<boolean>;
   #waiters: Waiter[] = [];
   #begun = 0;
-  #isPolling = false;
   #isStopped = false;
 
   constructor(current: CurrentState, isAncestor: (ancestor: string, descendant: string) => Promise<boolean>) {
@@ -35,17 +34,13 @@ export class Arrivals {
     return desired?.commit === commit ? desired : await this.#next(commit, poll);
   }
 
-  /**
-   * Resolves with the desired state of the commit that the next poll finds, or, where it is in a hurry, the poll that is under
-   * way. Throws ServiceError where that commit is not followed.
-   */
-  newest(poll: () => void, { inHurry = false } = {}): Promise<DesiredState> {
-    return this.#next(null, poll, inHurry && this.#isPolling);
+  /** Resolves with the desired state of the commit that the next poll finds. Throws ServiceError if that commit is not followed. */
+  newest(poll: () => void): Promise<DesiredState> {
+    return this.#next(null, poll);
   }
 
   /** Notes that a poll begins. */
   begin(): void {
-    this.#isPolling = true;
     this.#begun += 1;
   }
 
@@ -81,11 +76,11 @@ export class Arrivals {
     for (const { reject } of this.#waiters.splice(0)) reject(stopping());
   }
 
-  async #next(commit: string | null, poll: () => void, joins = false): Promise<DesiredState> {
+  async #next(commit: string | null, poll: () => void): Promise<DesiredState> {
     if (this.#isStopped) throw stopping();
     const { promise, resolve, reject } = Promise.withResolvers<DesiredState>();
-    this.#waiters.push({ commit, after: joins ? this.#begun - 1 : this.#begun, resolve, reject });
-    if (!joins) poll();
+    this.#waiters.push({ commit, after: this.#begun, resolve, reject });
+    poll();
     return await promise;
   }
 
@@ -102,7 +97,6 @@ export class Arrivals {
 
   /** Removes and returns the requests whose poll is over; later ones wait for another. */
   #takeDue(): readonly Waiter[] {
-    this.#isPolling = false;
     const due = this.#waiters.filter(({ after }) => after < this.#begun);
     this.#waiters = this.#waiters.filter(({ after }) => after >= this.#begun);
     return due;

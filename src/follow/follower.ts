@@ -111,8 +111,8 @@ export class Follower {
   }
 
   /** Asks for a poll, and resolves with the desired state of the commit that it finds; see Arrivals. Throws like {@link desiredAt}. */
-  newest(options?: { readonly inHurry: boolean }): Promise<DesiredState> {
-    return this.#arrivals.newest(() => this.poll(), options);
+  newest(): Promise<DesiredState> {
+    return this.#arrivals.newest(() => this.poll());
   }
 
   /** Resolves with true if `head` comes after a commit that is in the local copy and not in the history that is followed. */

@@ -26,8 +26,8 @@ class Scene {
     return await told(this.arrivals.wait(commit, () => this.#poll()));
   }
 
-  async newest(inHurry = false): Promise<string> {
-    return await told(this.arrivals.newest(() => this.#poll(), { inHurry }));
+  async newest(): Promise<string> {
+    return await told(this.arrivals.newest(() => this.#poll()));
   }
 
   /** A whole look, which finds a commit and follows it. */
@@ -157,26 +157,12 @@ describe('the newest commit', () => {
     await scene.arrivals.polled();
     expect(await waiting).toMatch(/^conflict: The newest commit b is not followed: nothing is left/);
   });
-
-  it('comes from the look under way for who is in a hurry, and from the next one for others', async () => {
-    const scene = new Scene();
-    scene.arrivals.begin();
-    const [hasty, other] = [scene.newest(true), scene.newest()];
-    expect(scene.polls).toBe(1);
-    scene.follow('a');
-    await scene.arrivals.polled();
-    expect([await hasty, await isSettled(other)]).toEqual(['a', false]);
-    const late = scene.newest(true);
-    expect(scene.polls).toBe(2);
-    await scene.poll('b');
-    expect(await Promise.all([other, late])).toEqual(['b', 'b']);
-  });
 });
 
 it('a stop sends everybody away, and whoever comes later', async () => {
   const scene = new Scene();
   const waiting = [scene.wait('a'), scene.newest()];
   scene.arrivals.stop();
-  waiting.push(scene.wait('a'), scene.newest(true));
+  waiting.push(scene.wait('a'), scene.newest());
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['not_ready: The controller is stopping']));
 });

@@ -15,10 +15,9 @@ export interface BranchView {
 
   /**
    * Asks the remote, and resolves with the desired state of its newest commit, whose objects are here then. Throws ServiceError
-   * `conflict` where that commit is not followed, `not_ready` where it cannot be polled. With `inHurry` it
-   * uses the poll that is under way, which is a moment older than the call.
+   * `conflict` where that commit is not followed, `not_ready` where it cannot be polled.
    */
-  newest(options: { readonly inHurry: boolean }): Promise<DesiredState>;
+  newest(): Promise<DesiredState>;
 
   /** Resolves once a commit of the branch, or one after it, is followed. Throws like `newest`. */
   desiredAt(commit: string): Promise<DesiredState>;

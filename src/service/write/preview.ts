@@ -37,7 +37,7 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
   const shares = new Shares(SHARES);
 
   async function newest(): Promise<DesiredState> {
-    const desired = await within(clock, GIVE_UP_MS, branch.newest({ inHurry: false }));
+    const desired = await within(clock, GIVE_UP_MS, branch.newest());
     if (desired === undefined) throw nothingWritten();
     return desired;
   }

@@ -1,4 +1,4 @@
-// Publishes the writes of one batch in one push, each as its own commit. After a lost race it judges them again on the
+// Publishes the writes of one batch in one push, each as its own commit. If another push was faster, it judges them again on the
 // new content. It answers no write before the result of the push is known.
 
 import type { Breathe } from '../../base/breathe.ts';
@@ -10,12 +10,17 @@ import type { Writing, Writings } from '../../model/writing.ts';
 import type { PreparedCommits, Publisher, PushOutcome } from '../../repository/publisher.ts';
 import type { BranchView } from './branch-view.ts';
 import { judgeWrites, type WriteVerdict } from './judge-writes.ts';
-import { explainFailedPush, GIVE_UP_MS, outcomeUnknown, type PendingWrite, type TakeBack } from './pending-write.ts';
+import {
+  explainFailedPush,
+  GIVE_UP_MS,
+  nothingWritten,
+  outcomeUnknown,
+  type PendingWrite,
+  type TakeBack,
+} from './pending-write.ts';
 
-/** Between two polls of a branch that has the commits and cannot be polled, and between two questions to a remote that does not answer. */
+/** Between two questions to a remote, or polls of a branch. */
 const PAUSE_MS = 250;
-/** The number of lost races after which the batch gives up; time ends it sooner, unless the clock stands still. */
-const RACES_MAX = 10_000;
 /** Git keeps a branch in a file of its name, and locks it with a longer one: at most 255 bytes. */
 const SHOWN_LENGTH_MAX = 200;
 
@@ -28,58 +33,77 @@ export interface PublishParts extends PushParts {
 }
 
 type Group = readonly PendingWrite[];
-type RefusedPush = Extract<PushOutcome, { readonly is: 'refused' }>;
 type AcceptedWrite = Extract<WriteVerdict, { readonly is: 'commit' }>;
 
-/** Answers every write. Never throws. */
+/** Answers every write. Never throws. If the repository refuses several commits, each write is published by itself. */
 export async function publishBatch(parts: PublishParts, batch: Group): Promise<void> {
-  const groups: Group[] = [batch];
-  // A group that is split gets smaller, so this ends.
-  for (let group = groups.pop(); group !== undefined; group = groups.pop()) {
-    try {
-      groups.push(...(await publishGroup(parts, group)));
-    } catch (error) {
-      for (const write of group) write.reject(error);
-    }
+  const rest = await publishTogether(parts, batch);
+  for (const write of rest) await publishTogether(parts, [write]);
+}
+
+/** Returns the writes that are to be published by themselves. Never throws. */
+async function publishTogether(parts: PublishParts, batch: Group): Promise<Group> {
+  try {
+    return await publishUntilSettled(parts, batch);
+  } catch (error) {
+    for (const write of batch) write.reject(error);
+    return [];
   }
 }
 
-/** Returns those that have to go out apart from one another, the first last. */
-async function publishGroup(parts: PublishParts, group: Group): Promise<readonly Group[]> {
-  let open = group;
-  // The push itself asks the remote: it takes commits only where the branch is at their base.
-  let followed = parts.mode === 'commit' ? parts.branch.followed() : undefined;
-  let isLost = false;
-  for (let race = 0; race < RACES_MAX && open.length > 0; race += 1) {
-    const desired = followed ?? (await newestFor(parts, open, isLost));
+async function publishUntilSettled(parts: PublishParts, batch: Group): Promise<Group> {
+  const { branch, clock, mode } = parts;
+  const until = clock.monotonic() + GIVE_UP_MS;
+  // The push itself asks the remote: it takes commits only if the branch is at their base.
+  let followed = mode === 'commit' ? branch.followed() : undefined;
+  let open = batch;
+  while (open.length > 0 && clock.monotonic() < until) {
+    const desired = followed ?? (await newestFor(parts, open));
+    const isNewest = followed === undefined;
+    followed = undefined;
     open = open.filter((write) => write.begin());
     if (desired === undefined || open.length === 0) return [];
-    const isNewest = followed === undefined;
-    const judged = await judgeWrites(open, desired, { isNewest, breathe: parts.breathe });
-    const verdicts = isNewest ? settleUncommitted(judged) : judged;
-    followed = undefined;
-    open = verdicts.map(({ write }) => write);
-    const commits = verdicts.filter((verdict) => verdict.is === 'commit');
-    if (commits.length === 0) {
-      // Without a push, only a poll can tell.
-      for (const write of open) write.goBack();
-      continue;
-    }
-    const rest = groupsAfter(await publishCommits(parts, desired, { commits, verdicts }), open, commits);
-    if (rest !== 'again') return rest;
-    isLost = true;
+    const { left, isRefused } = await publishOnce(parts, open, { desired, isNewest });
+    for (const write of left) write.goBack();
+    if (isRefused) return left;
+    open = left;
   }
-  if (open.length === 0) return [];
-  throw new ServiceError('not_ready', 'The branch moved on faster than this could be committed; nothing was written');
+  for (const write of open) write.reject(nothingWritten());
+  return [];
 }
 
-/**
- * Resolves with the newest desired state; to undefined where all have given up waiting for it. After a lost race it
- * hurries: otherwise a client that pushes all the time would win every race.
- */
-async function newestFor({ branch }: PublishParts, open: Group, inHurry: boolean): Promise<DesiredState | undefined> {
+interface Left {
+  /** The writes without an answer. */
+  readonly left: Group;
+  /** The repository refused several commits together. */
+  readonly isRefused?: boolean;
+}
+
+async function publishOnce(
+  parts: PublishParts,
+  open: Group,
+  { desired, isNewest }: { readonly desired: DesiredState; readonly isNewest: boolean },
+): Promise<Left> {
+  const judged = await judgeWrites(open, desired, { isNewest, breathe: parts.breathe });
+  const verdicts = isNewest ? settleUncommitted(judged) : judged;
+  const left = verdicts.map(({ write }) => write);
+  const commits = verdicts.filter((verdict) => verdict.is === 'commit');
+  const [first] = commits;
+  // Without a push, only a poll can tell.
+  if (first === undefined) return { left };
+  const outcome = await publishCommits(parts, desired, { commits, verdicts });
+  if (outcome.is === 'pushed') return { left: [] };
+  if (outcome.is === 'moved') return { left };
+  if (outcome.is === 'refused' && commits.length > 1) return { left, isRefused: true };
+  const failed = outcome.is === 'refused' ? [first.write] : left;
+  for (const write of failed) write.reject(explainFailedPush(outcome, requestIdOf(write)));
+  return { left: left.filter((write) => !failed.includes(write)) };
+}
+
+/** Resolves with the newest desired state; to undefined if all writes have given up waiting for it. */
+async function newestFor({ branch }: PublishParts, open: Group): Promise<DesiredState | undefined> {
   const answers = Promise.allSettled(open.map(({ answer }) => answer));
-  return await Promise.race([branch.newest({ inHurry }), answers.then(() => undefined)]);
+  return await Promise.race([branch.newest(), answers.then(() => undefined)]);
 }
 
 /** Settles what hangs on no commit, and returns the rest. */
@@ -142,24 +166,6 @@ function listWritings(commits: readonly AcceptedWrite[], prepared: PreparedCommi
   return writings;
 }
 
-/** Returns those that have to go out apart from one another; `again` where all of them are judged on newer content. */
-function groupsAfter(outcome: PushOutcome, open: Group, commits: readonly AcceptedWrite[]): readonly Group[] | 'again' {
-  switch (outcome.is) {
-    case 'pushed':
-      return [];
-    case 'moved':
-      for (const write of open) write.goBack();
-      // Fewer writes are judged and taken faster: an outsider who pushes all the time leaves only so much time.
-      return open.length === 1 ? 'again' : halvesOf(open, Math.floor(open.length / 2));
-    case 'refused':
-      return splitRefused(open, commits, outcome);
-    case 'not sent':
-    case 'unknown':
-      for (const write of open) write.reject(explainFailedPush(outcome, requestIdOf(write)));
-      return [];
-  }
-}
-
 /** Resolves once this server answers from the commits; to the reason where it cannot. */
 async function follow(
   { branch, clock }: PublishParts,
@@ -185,24 +191,6 @@ async function follow(
   return `Committed as ${head}, but this server does not answer from that commit yet: ${reason}`;
 }
 
-/** Returns the parts of a group that the repository refused as a whole: one write must not stop the others. */
-function splitRefused(open: Group, commits: readonly AcceptedWrite[], refusal: RefusedPush): readonly Group[] {
-  for (const write of open) write.goBack();
-  const [only, second] = commits;
-  if (only !== undefined && second === undefined) {
-    only.write.reject(explainFailedPush(refusal, requestIdOf(only.write)));
-    const others = open.filter((write) => write !== only.write);
-    return others.length === 0 ? [] : [others];
-  }
-  const middle = commits[Math.floor(commits.length / 2)];
-  return halvesOf(open, middle === undefined ? 0 : open.indexOf(middle.write));
-}
-
-/** Returns two groups of which the last goes first. */
-function halvesOf(open: Group, half: number): readonly Group[] {
-  return [open.slice(half), open.slice(0, half)];
-}
-
 function settle(verdict: WriteVerdict, commit: string | null, branch: string | null = null): void {
   if (verdict.is === 'refused') verdict.write.reject(verdict.error);
   else verdict.write.resolve({ commit, branch });
@@ -218,7 +206,7 @@ function branchOf({ request: { draft, order } }: PendingWrite): string {
 }
 
 /** The branch, the publisher and the clock. */
-export interface PushParts {
+interface PushParts {
   readonly branch: BranchView;
   readonly publisher: Publisher;
   readonly clock: Clock;
@@ -227,11 +215,11 @@ export interface PushParts {
 }
 
 /**
- * Resolves with what became of the commits: `moved` means that they are not on the branch and cannot come there any more,
+ * Resolves with the outcome of a push: `moved` means that the commits are not on the branch and cannot come there any more,
  * `unknown` comes only after a while of asking. Only the very same commits are ever sent again. `proposal` names the new
- * branch where it is one.
+ * branch if it is one.
  */
-export async function pushUntilKnown(
+async function pushUntilKnown(
   parts: PushParts,
   prepared: PreparedCommits,
   proposal: string | null,

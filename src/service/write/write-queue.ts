@@ -1,7 +1,7 @@
 // Queues all writes of the branch and publishes waiting writes together, so that twenty writers cost little more than
 // one. publish-batch.ts publishes a batch.
 
-import { within } from '../../base/clock.ts';
+import { pause, within } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
 import { FairLine } from '../../base/shares.ts';
 import type { LabelsOf } from '../../model/metrics.ts';
@@ -13,9 +13,8 @@ import { type PublishParts, publishBatch } from './publish-batch.ts';
 /** Of one client. Clients take turns in a batch. */
 const WAITING_OF_CLIENT_MAX = 100;
 const BATCH_MAX = 50;
-/** A batch waits for the writers of the last one for at most this share of the time that the last one took. */
-const GATHER_SHARE = 0.25;
-const GATHER_MS_MAX = 250;
+/** Between two batches of several writers, at most: they come back once they have their answer, and one push costs about the same for all of them. */
+const GATHER_MS_MAX = 50;
 
 interface QueueParts extends PublishParts {
   /** Counts writes. Left out: nothing does. */
@@ -28,14 +27,6 @@ export class WriteQueue {
   readonly #waiting = new FairLine<PendingWrite>();
   #batch: readonly PendingWrite[] = [];
   #draining: Promise<void> | undefined;
-  /** The number of writes without an answer. */
-  #open = 0;
-  /** The most that were open at once since the last batch was taken, without those that were refused. */
-  #openMax = 0;
-  /** Until when the next batch waits for the writers of the last one, by the monotonic clock. */
-  #gatherUntil = Number.NEGATIVE_INFINITY;
-  /** Called at each new write, while a batch is gathered. */
-  #onWrite: () => void = () => undefined;
   #isStopping = false;
 
   constructor(parts: QueueParts) {
@@ -65,9 +56,6 @@ export class WriteQueue {
     }
     const write = new PendingWrite({ draft, order, beforePush }, this.#parts.clock);
     this.#waiting.add(client, write);
-    this.#open += 1;
-    this.#openMax = Math.max(this.#openMax, this.#open);
-    this.#onWrite();
     this.#draining ??= this.#drain();
     try {
       const written = await write.answer;
@@ -75,10 +63,8 @@ export class WriteQueue {
       return written;
     } catch (error) {
       this.#parts.metrics?.count('treeline_writes_total', { outcome: failureOf(error) });
-      this.#openMax -= 1;
       throw error;
     } finally {
-      this.#open -= 1;
       // One that has given up makes room for another.
       this.#waiting.remove(client, write);
     }
@@ -96,46 +82,22 @@ export class WriteQueue {
   }
 
   async #drain(): Promise<void> {
+    const { clock } = this.#parts;
     // Writes of the same turn of the event loop share a batch.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
-      await this.#gather();
-      this.#batch = this.#takeBatch();
-      const { clock } = this.#parts;
+      this.#batch = this.#waiting.takeUpTo(this.#batchMax);
       const begin = clock.monotonic();
       await publishBatch(this.#parts, this.#batch);
-      const end = clock.monotonic();
-      this.#gatherUntil = end + Math.min(GATHER_MS_MAX, (end - begin) * GATHER_SHARE);
+      const gatherMs = Math.min(GATHER_MS_MAX, (clock.monotonic() - begin) / 4);
+      const isShared = this.#batch.length > 1 && this.#waiting.size < this.#batch.length;
+      if (isShared && gatherMs > 0 && !this.#isStopping) await pause(clock, gatherMs);
     }
     this.#draining = undefined;
   }
 
-  /**
-   * Resolves once as many writes wait as were open at once during the last batch, or fill a batch, or the time for that is
-   * over. Writers come back once they have their answer, and a push costs about the same for one write as for twenty. One
-   * writer alone never waits.
-   */
-  async #gather(): Promise<void> {
-    const { clock } = this.#parts;
-    const ms = this.#gatherUntil - clock.monotonic();
-    const isGathered = (): boolean => this.#waiting.size >= Math.min(this.#openMax, this.#batchMax);
-    if (ms <= 0 || isGathered()) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#onWrite = () => {
-      if (isGathered()) resolve();
-    };
-    await within(clock, ms, promise);
-    this.#onWrite = () => undefined;
-  }
-
   get #batchMax(): number {
     return this.#parts.mode === 'commit' ? BATCH_MAX : 1;
-  }
-
-  #takeBatch(): readonly PendingWrite[] {
-    const batch = this.#waiting.takeUpTo(this.#batchMax);
-    this.#openMax = this.#open;
-    return batch;
   }
 }
 
