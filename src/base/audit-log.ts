@@ -1,17 +1,6 @@
-// The audit log: one JSON object a line in a file of its own, which the usual tools rotate. It is written before what it tells of is answered,
-// and a disk that takes no lines stops nothing. ARCHITECTURE.md, "Audit log".
-import {
-  closeSync,
-  constants,
-  fchmodSync,
-  fdatasync,
-  fdatasyncSync,
-  fstatSync,
-  openSync,
-  readSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+// The audit log: one JSON object a line in a file of its own, which the usual tools rotate. It is written before the request that it describes
+// is answered, and a disk that takes no lines stops nothing. ARCHITECTURE.md, "Audit log".
+import { closeSync, constants, fchmodSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from './log-once-a-minute.ts';
@@ -72,24 +61,15 @@ interface AuditLogOptions {
 const TEXT_MAX = 1_000;
 const MODE = 0o640;
 const FLAGS = constants.O_RDWR | constants.O_APPEND;
-const SYNC_MS = 1_000;
-const RETRY_MS = 5_000;
 
 /** Appends to the file of the audit log. */
 export class AuditLog {
   readonly #options: AuditLogOptions;
   readonly #logOnce: Readonly<Record<ThrottledKind, LogOnceAMinute>>;
   #file: number | undefined;
-  /** Being written to the disk by another thread: it is closed only after that. */
-  #syncing: number | undefined;
-  #checkedAt = 0;
-  #cancelSync: (() => void) | undefined;
-  #cancelRetry: (() => void) | undefined;
   #failure: { readonly reason: string; readonly since: string } | undefined;
-  /** Lines that were not written since the last one that was. */
-  #lostCount = 0;
 
-  /** Opens the file. Where that fails, it is tried again with each line, and every few seconds. */
+  /** Opens the file. If that fails, each line tries it again. */
   constructor(options: AuditLogOptions) {
     this.#options = options;
     const { clock } = options;
@@ -99,9 +79,7 @@ export class AuditLog {
 
   /** Returns why lines are lost; undefined while they are written. */
   get failure(): { readonly reason: string; readonly since: string } | undefined {
-    if (this.#failure === undefined) return undefined;
-    const { reason, since } = this.#failure;
-    return { reason: `${reason}; lines that are lost: ${this.#lostCount}`, since };
+    return this.#failure;
   }
 
   /** Writes a line; it is with the operating system on return. Never throws. */
@@ -117,39 +95,25 @@ export class AuditLog {
 
   /** Closes the file and opens the one that has its name now. */
   reopen(): void {
-    try {
-      this.#closeFile();
-      this.#open();
-      if (this.#lostCount === 0) this.#worksAgain();
-    } catch (error) {
-      this.#failed(error);
-    }
+    this.close();
+    this.#attempt(() => this.#open());
   }
 
-  /** Has everything on the disk, and closes the file. */
+  /** Closes the file. */
   close(): void {
-    this.#cancelSync?.();
-    this.#cancelRetry?.();
-    try {
-      this.#closeFile();
-    } catch (error) {
-      this.#failed(error);
-      this.#cancelRetry?.();
-    }
+    const file = this.#file;
+    this.#file = undefined;
+    if (file !== undefined) closeSync(file);
   }
 
+  /** One call of the system for each line: with O_APPEND no other writer comes in between, and a file that is cut goes on at its start. */
   #append(entry: AuditEntry & { readonly repeated?: number | undefined }): void {
-    const line = this.#lineOf(entry);
-    try {
-      this.#write(this.#lostCount === 0 ? line : `${this.#lostLine()}${line}`);
-    } catch (error) {
-      this.#lostCount += 1;
-      this.#failed(error);
-    }
-  }
-
-  #lostLine(): string {
-    return this.#lineOf({ kind: 'lost', since: this.#failure?.since, count: this.#lostCount });
+    const bytes = Buffer.from(this.#lineOf(entry));
+    this.#attempt(() => {
+      const written = writeSync(this.#file ?? this.#open(), bytes);
+      if (written < bytes.length)
+        throw new Error(`only ${written} of the ${bytes.length} bytes of a line were written`);
+    });
   }
 
   #lineOf(fields: object): string {
@@ -160,95 +124,29 @@ export class AuditLog {
     return `${visible(json)}\n`;
   }
 
-  /** One call of the system for each line: with O_APPEND no other writer comes in between, and a file that is cut goes on at its start. */
-  #write(text: string): void {
-    const now = this.#options.clock.monotonic();
-    if (this.#file !== undefined && now - this.#checkedAt >= SYNC_MS && !this.#hasItsName(this.#file))
-      this.#closeFile();
-    const file = this.#file ?? this.#open();
-    const bytes = Buffer.from(text);
-    const written = writeSync(file, bytes);
-    if (written < bytes.length) throw new Error(`only ${written} of the ${bytes.length} bytes of a line were written`);
-    this.#cancelSync ??= this.#options.clock.after(SYNC_MS, () => this.#sync());
-    this.#worksAgain();
-  }
-
   #open(): number {
     const file = openToAppend(this.#options.file);
     this.#file = file;
-    this.#checkedAt = this.#options.clock.monotonic();
-    // The last line is half of one where the disk was full, or the machine lost its power.
+    // The last line is half of one if the disk was full, or the machine lost its power.
     if (!endsWithLine(file)) writeSync(file, '\n');
     return file;
   }
 
-  /** Also without a signal, a file that was renamed or removed gets no more lines after a second. */
-  #hasItsName(file: number): boolean {
-    this.#checkedAt = this.#options.clock.monotonic();
-    const [open, named] = [fstatSync(file), statSync(this.#options.file, { throwIfNoEntry: false })];
-    return named !== undefined && named.ino === open.ino && named.dev === open.dev;
-  }
-
-  #sync(): void {
-    this.#cancelSync = undefined;
-    const file = this.#file;
-    if (file === undefined) return;
-    if (this.#syncing !== undefined) {
-      this.#cancelSync = this.#options.clock.after(SYNC_MS, () => this.#sync());
-      return;
-    }
-    this.#syncing = file;
-    fdatasync(file, (error) => {
-      this.#syncing = undefined;
-      if (this.#file !== file) closeSync(file);
-      if (error !== null) this.#failed(error);
-    });
-  }
-
-  #closeFile(): void {
-    const file = this.#file;
-    if (file === undefined) return;
-    this.#file = undefined;
-    try {
-      fdatasyncSync(file);
-    } finally {
-      if (file !== this.#syncing) closeSync(file);
-    }
-  }
-
-  #failed(error: unknown): void {
+  /** Notes whether it fails. Never throws. */
+  #attempt(work: () => void): void {
     const { file, clock, log } = this.#options;
-    const reason = `${file} cannot be written: ${whyUnusable(error)}`;
-    if (this.#failure === undefined) log.error({ reason }, 'the audit log cannot be written, and loses lines');
-    this.#failure = { reason, since: this.#failure?.since ?? momentOf(clock.now()) };
-    this.#cancelRetry ??= clock.after(RETRY_MS, () => this.#retry());
-    // The next line opens it again: it may be another file by then, and looks at what is left of a line.
-    const broken = this.#file;
-    this.#file = undefined;
-    if (broken !== undefined && broken !== this.#syncing) closeSync(broken);
-  }
-
-  #retry(): void {
-    this.#cancelRetry = undefined;
-    if (this.#failure === undefined) return;
-    if (this.#lostCount === 0) this.reopen();
-    else {
-      try {
-        this.#write(this.#lostLine());
-      } catch (error) {
-        this.#failed(error);
-      }
+    try {
+      work();
+      if (this.#failure !== undefined)
+        log.warn({ file, since: this.#failure.since }, 'the audit log can be written again');
+      this.#failure = undefined;
+    } catch (error) {
+      const reason = `${file} cannot be written: ${whyUnusable(error)}`;
+      if (this.#failure === undefined) log.error({ reason }, 'the audit log cannot be written, and loses lines');
+      this.#failure = { reason, since: this.#failure?.since ?? momentOf(clock.now()) };
+      // The next line opens it again: it may be another file by then, and ends what is left of a line.
+      this.close();
     }
-  }
-
-  #worksAgain(): void {
-    if (this.#failure === undefined) return;
-    const { file, log } = this.#options;
-    log.warn({ file, lost: this.#lostCount, since: this.#failure.since }, 'the audit log can be written again');
-    this.#failure = undefined;
-    this.#lostCount = 0;
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
   }
 }
 

@@ -167,7 +167,7 @@ it('goes on where its audit log cannot be written, and says so', async () => {
   const { request } = createHttpsClient({ port: await serving.port(), ca: site.ca }, site.administrator);
   await expect.poll(async () => (await request('/operations/status')).status, PATIENCE).toBe(200);
   const { body } = await request('/operations/status');
-  expect(body).toMatchObject({ audit: { reason: expect.stringContaining('it is a folder; lines that are lost: 0') } });
+  expect(body).toMatchObject({ audit: { reason: expect.stringContaining('it is a folder') } });
   expect(serving.lines.filter(({ level }) => level === 50)).toMatchObject([
     { msg: 'the audit log cannot be written, and loses lines' },
   ]);
