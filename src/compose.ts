@@ -112,7 +112,7 @@ async function compose(
   const show = (role: ServingRole | undefined): void => present.show(role);
   roles = await Roles.begin<ServingRole>({ ...built, show }, standby === undefined ? 'leader' : 'standby');
   opened.adopt(roles, (it) => it.stop());
-  const served = { ...settings.api, tls: tls.material, replica: settings.replica.name, audit, clock, log, metrics };
+  const served = { ...settings.api, tls: tls.material, audit, clock, log, metrics };
   const api = opened.adopt(await startListener({ ...served, handler: present.handler }), (it) => it.close());
   followTls(tls, api, replica.streams);
   // First, so that writes in progress and waiting reads are answered before the listeners close.

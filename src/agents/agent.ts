@@ -83,7 +83,7 @@ export interface AgentOptions {
 }
 
 /** Requests that wait for actions. */
-const WAITS: ShareLimits = { atOnce: 1_000, ofClient: 10, waitingOfClient: 0 };
+const WAITS: ShareLimits = { ofClient: 10, waitingOfClient: 0 };
 /** An id is the name of the server, and `<incarnation>.<step>`: see RunningAction. */
 const ID = /^(.+)\.\d+\.(?:create|check|(?:update|delete)\.\d+)$/;
 
@@ -99,7 +99,7 @@ export function createAgent(options: AgentOptions): Agent {
     async wait(by, ms, signal) {
       work.hear(by.serial);
       if (work.hasOffer(tagsOf(by), seenBy(options, by))) return;
-      await waits.run({ client: by.serial }, () => waitForOffer(options, by, { ms, signal }));
+      await waits.run(by.serial, () => waitForOffer(options, by, { ms, signal }));
     },
     async claim({ by, refusal }, id, request) {
       work.hear(by.serial);

@@ -4,34 +4,35 @@ import type { Breathe } from '../base/breathe.ts';
 import { DIGEST_LENGTH, shortDigest } from '../base/short-digest.ts';
 import { isMap } from '../model/json.ts';
 
-/** Characters that are written at once. A text that is not longer is one piece. */
-export const PIECE_LENGTH = 128 * 1024;
+/** Bytes that are written at once: TLS encrypts all that it is given in one turn. */
+const PIECE_BYTES = 128 * 1024;
 
-/** A body as JSON. */
-export interface AnswerText {
-  /** None ends within a character. */
-  readonly pieces: readonly string[];
-  /** In UTF-8. */
+/** A body as JSON in UTF-8, with the tag that names these very bytes. */
+export interface WrittenAnswer {
+  readonly pieces: readonly Uint8Array[];
   readonly bytes: number;
-}
-
-/** A body as it is sent, with its tag. The tag names these very bytes. */
-export interface PiecedAnswer extends AnswerText {
   readonly etag: string;
 }
 
-/** Returns the answer of a text of JSON. */
-export function cutText(json: string): AnswerText {
-  return { pieces: cut(json), bytes: Buffer.byteLength(json) };
-}
-
 /**
- * Returns a body as it is sent. `oid`: the blob of the file that it was read from, or null where there is none. The tag is
+ * Returns a body as it is sent. `oid`: the blob of the file that it was read from, or null if there is none. The tag is
  * `"<blob>.<digest>"`: the first part changes with the file, the second also with what became of it.
  */
-export function writeAnswer(body: unknown, oid: string | null = null): PiecedAnswer {
+export function writeAnswer(body: unknown, oid: string | null = null): WrittenAnswer {
   const json = JSON.stringify(body);
-  return { ...cutText(json), etag: oid === null ? tagOf(json) : `"${oid}.${tagOf(json).slice(1)}` };
+  const etag = oid === null ? tagOf(json) : `"${oid}.${tagOf(json).slice(1)}`;
+  return { ...cutText(json), etag };
+}
+
+/** Returns a text of JSON as it is sent. */
+export function cutText(json: string): Omit<WrittenAnswer, 'etag'> {
+  const body = Buffer.from(json);
+  return { pieces: [...cut(body)], bytes: body.length };
+}
+
+/** Cuts a body into pieces. */
+export function* cut(body: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < body.length; start += PIECE_BYTES) yield body.subarray(start, start + PIECE_BYTES);
 }
 
 /** Returns the tag of a text of JSON that no file has. */
@@ -39,23 +40,8 @@ export function tagOf(json: string): string {
   return `"${shortDigest(json)}"`;
 }
 
-function cut(text: string): readonly string[] {
-  if (text.length <= PIECE_LENGTH) return [text];
-  const pieces: string[] = [];
-  for (let start = 0; start < text.length; start += pieces.at(-1)?.length ?? 0) pieces.push(pieceFrom(text, start));
-  return pieces;
-}
-
-/** Returns the piece of a text that begins there, of moderate length. */
-function pieceFrom(text: string, start: number): string {
-  const end = start + PIECE_LENGTH;
-  // Two surrogates are one character, and encoded together.
-  const isCut = /[\ud800-\udbff]/.test(text.charAt(end - 1));
-  return text.slice(start, isCut ? end + 1 : end);
-}
-
 /** Writes a list, or an object with lists, as JSON.stringify does, and lets other work run between two items. */
-export async function writeLong(value: unknown, breathe: Breathe): Promise<PiecedAnswer> {
+export async function writeLong(value: unknown, breathe: Breathe): Promise<WrittenAnswer> {
   const answer = new AnswerWriter();
   if (Array.isArray(value)) await addList(answer, value, breathe);
   else if (isMap(value)) await addFields(answer, value, breathe);
@@ -89,39 +75,33 @@ async function addFields(
   answer.add(before === '{' ? '{}' : '}');
 }
 
-/** Collects the JSON of one answer in pieces, and hashes it. */
+/** Collects the JSON of one answer, and hashes it. */
 export class AnswerWriter {
   readonly #digest: Hash = createHash('sha256');
-  readonly #pieces: string[] = [];
+  readonly #pieces: Uint8Array[] = [];
   #texts: string[] = [];
   #length = 0;
   #bytes = 0;
 
+  /** Adds a text that ends with a whole character. */
   add(text: string): void {
     this.#texts.push(text);
     this.#length += text.length;
-    if (this.#length >= PIECE_LENGTH) this.#cutPieces(PIECE_LENGTH);
+    if (this.#length >= PIECE_BYTES) this.#flush();
   }
 
-  end(): PiecedAnswer {
-    this.#cutPieces(1);
+  end(): WrittenAnswer {
+    if (this.#length > 0) this.#flush();
     const digest = this.#digest.digest('base64url').slice(0, DIGEST_LENGTH);
     return { pieces: this.#pieces, bytes: this.#bytes, etag: `"${digest}"` };
   }
 
-  /** Cuts pieces as long as so much is left; the rest waits for more, so that no small piece delays the next. */
-  #cutPieces(lengthMin: number): void {
-    const text = this.#texts.join('');
-    let start = 0;
-    // A single item may be long.
-    while (text.length - start >= lengthMin) {
-      const piece = pieceFrom(text, start);
-      this.#digest.update(piece);
-      this.#bytes += Buffer.byteLength(piece);
-      this.#pieces.push(piece);
-      start += piece.length;
-    }
-    this.#texts = [text.slice(start)];
-    this.#length = text.length - start;
+  #flush(): void {
+    const bytes = Buffer.from(this.#texts.join(''));
+    this.#texts = [];
+    this.#length = 0;
+    this.#digest.update(bytes);
+    this.#bytes += bytes.length;
+    this.#pieces.push(...cut(bytes));
   }
 }

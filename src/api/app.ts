@@ -1,11 +1,11 @@
 // Builds the REST interface: the steps that every request passes, and the routes as one Express application.
 import type { RequestListener } from 'node:http';
-import express, { type Express, type Request } from 'express';
+import express, { type Request, Router } from 'express';
 import type { Agent } from '../agents/agent.ts';
 import type { AuditLog } from '../base/audit-log.ts';
 import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
-import { type ShareLimits, Shares } from '../base/shares.ts';
+import { Shares } from '../base/shares.ts';
 import { didYouMean } from '../base/wording.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Deliveries } from '../service/deliveries/deliveries.ts';
@@ -15,17 +15,22 @@ import type { CommitWait } from '../service/read/commit-wait.ts';
 import type { Writer } from '../service/write/writer.ts';
 import { auditRequests } from './audit-requests.ts';
 import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
-import { countRequests } from './count-requests.ts';
 import { answerErrors } from './errors.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type FollowedLeader, forwardToLeader, tellFetches, waitForShownCommit } from './forward.ts';
 import { openApiRoutes, SECTIONS } from './openapi.ts';
-import { packAnswers } from './pack.ts';
 import { servePage } from './page/page.ts';
-import { markAnswers } from './present.ts';
+import { compressAnswers, markAnswers } from './present.ts';
 import { checkQuery } from './query.ts';
-import { KeptAnswers, sendKept } from './reads.ts';
-import { checkRequest, noteFetches, passSteps, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
+import { AnswerCache, LISTS } from './reads.ts';
+import {
+  checkUrl,
+  countRequests,
+  limitRate,
+  noteFetches,
+  refuseForeignOrigin,
+  waitForMinCommit,
+} from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -52,11 +57,13 @@ interface AppOptions extends AuthenticateOptions {
   readonly audit?: AuditLog | undefined;
   /** Notes which records nodes fetch. Left out: nothing does. */
   readonly deliveries?: Pick<Deliveries, 'noteFetch' | 'forgetFetch'> | undefined;
+  /** Of one client; 0: as many as it likes. */
+  readonly requestsPerSecond?: number;
   readonly log: Logger;
 }
 
-/** Answers that take long or ask git: lists, actions of proxies, all records, events, explanations. */
-const ANSWER_SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
+/** The default of `api.requestsPerSecond`. */
+const REQUESTS_PER_SECOND = 1_000;
 /** As proxies send it; RFC 9112, 3.2.2. */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]+(?=[/?#]|$)/i;
 const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz', 'metrics'];
@@ -66,40 +73,38 @@ export function createApp(options: AppOptions): RequestListener {
   const known = authenticate(options);
   const { commits, deliveries } = options;
   const noting = deliveries === undefined ? [] : [noteFetches(deliveries)];
-  return createListener(options, [
-    known,
-    refuseForeignOrigin,
-    servePage(),
-    checkQuery,
-    ...noting,
-    waitForMinCommit(commits, known),
-  ]);
+  return createListener(options, known, [...noting, waitForMinCommit(commits, known)]);
 }
 
-/** Returns the application whose requests pass these steps before what is kept is sent, or a route is found. */
-function createListener(options: Omit<AppOptions, 'commits'>, steps: readonly RequestStep[]): RequestListener {
-  const { reader, replica, audit, log } = options;
-  const kept = new KeptAnswers(() => reader.version());
-  const pack = packAnswers();
-  const fail = answerErrors(log);
-  const first = [markAnswers(replica), ...(audit === undefined ? [] : [auditRequests(audit)])];
-  const pass = passSteps([...first, checkRequest, ...steps, sendKept({ reader, kept }, pack), pack], fail);
-  const refuse = passSteps([...first, authenticate(options), refuseTarget], fail);
-  const routes = createRoutes(options, kept);
-  const count = options.metrics && countRequests(options.metrics, { app: routes, clock: options.clock });
+/** Returns the application whose requests pass these steps before a route is found. */
+function createListener(
+  options: Omit<AppOptions, 'commits'>,
+  known: RequestStep,
+  steps: readonly RequestStep[],
+): RequestListener {
+  const { replica, audit, log, metrics, clock, requestsPerSecond = REQUESTS_PER_SECOND } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  // Answers carry an ETag of their own, and Express's makes a read several times as slow.
+  app.disable('etag');
+  app.set('query parser', 'simple');
+  app.use(
+    markAnswers(replica),
+    ...(audit === undefined ? [] : [auditRequests(audit)]),
+    ...countRequests(metrics, clock),
+  );
+  app.use(checkUrl, known, ...limitRate(requestsPerSecond), refuseForeignOrigin, servePage(), checkQuery, ...steps);
+  app.use(...compressAnswers(), createRoutes(options), refuseUnknownPath, answerErrors(log));
   return (request, response) => {
-    const path = originForm(request.url ?? '');
-    request.url = path ?? '/';
-    count?.(request, response);
-    const step = path === undefined ? refuse : pass;
-    step(request, response, () => routes(request, response));
+    request.url = pathOf(request.url ?? '');
+    app(request, response);
   };
 }
 
 /** The parts of a replica that does not lead. */
 interface StandbyOptions
   extends AuthenticateOptions,
-    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'dashboard' | 'audit' | 'deliveries'> {
+    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'dashboard' | 'audit' | 'deliveries' | 'requestsPerSecond'> {
   /** What is answered from the rows. */
   readonly operator: Pick<
     Operator,
@@ -133,11 +138,7 @@ export function createStandbyApp({ operator, leader, ...options }: StandbyOption
     },
   };
   const { deliveries } = options;
-  return createListener({ ...options, ...reads }, [
-    known,
-    refuseForeignOrigin,
-    servePage(),
-    checkQuery,
+  return createListener({ ...options, ...reads }, known, [
     ...(deliveries === undefined ? [] : [noteFetches(deliveries, tellFetches(leader, deliveries))]),
     forwardToLeader(parts),
     waitForShownCommit(parts),
@@ -158,45 +159,26 @@ function onLeaderOnly<Part extends object>(there: Partial<Part> = {}): Part {
 }
 
 /** Returns all routes; {@link createApp} has authenticated the client of each request. */
-export function createRoutes(
-  options: Omit<AppOptions, 'commits' | 'replica'>,
-  kept = new KeptAnswers(() => options.reader.version()),
-): Express {
-  const { reader, operator, explainer, writer, agent, readAnswer, streams, log } = options;
-  const app = express();
-  app.disable('x-powered-by');
-  // Answers carry an ETag of their own, and Express's makes a read several times as slow.
-  app.disable('etag');
-  app.set('query parser', 'simple');
-  const shares = new Shares(ANSWER_SHARES);
-  const parts = { reader, writer, operator, explainer, kept, shares };
-  const again = { authenticate: authenticate(options) };
-  const waiting = { ...again, streams };
-  app.use(stackInstanceRoutes(parts), stackTemplateRoutes(parts), clientRoutes(parts), typeRoutes(parts));
-  app.use(hieraRoutes({ ...parts, ...waiting, clock: options.clock }), treeRoutes(parts), operationRoutes(parts));
-  app.use(eventRoutes({ ...parts, streams }), agentRoutes({ agent, shares, readAnswer, ...waiting }));
-  app.use(openApiRoutes(reader, options.dashboard ?? null));
-  app.use(refuseUnknownPath, answerErrors(log));
-  return app;
+export function createRoutes(options: Omit<AppOptions, 'commits' | 'replica'>): Router {
+  const { reader, operator, explainer, writer, agent, readAnswer, streams } = options;
+  const router = Router({ caseSensitive: true });
+  const parts = {
+    ...{ reader, writer, operator, explainer },
+    cache: new AnswerCache(() => reader.version()),
+    lists: new Shares(LISTS),
+  };
+  const waiting = { authenticate: authenticate(options), streams };
+  router.use(stackInstanceRoutes(parts), stackTemplateRoutes(parts), clientRoutes(parts), typeRoutes(parts));
+  router.use(hieraRoutes({ ...parts, ...waiting, clock: options.clock }), treeRoutes(parts), operationRoutes(parts));
+  router.use(eventRoutes({ ...parts, streams }), agentRoutes({ agent, lists: parts.lists, readAnswer, ...waiting }));
+  return router.use(openApiRoutes(reader, options.dashboard ?? null));
 }
 
-/**
- * Returns the target of a request as a path with its query, also where it came with scheme and authority, as proxies send
- * it. Undefined where it names no path: Express would answer such a one by itself, without asking who sent it.
- */
-function originForm(target: string): string | undefined {
-  // With a fragment, which no target has, Express would look for a host and a port in the path.
-  if (target.includes('#')) return undefined;
-  if (target.startsWith('/') || target === '*') return target;
-  const authority = ABSOLUTE_FORM.exec(target)?.[0];
-  if (authority === undefined) return undefined;
-  const path = target.slice(authority.length);
-  return path.startsWith('/') ? path : `/${path}`;
-}
-
-function refuseTarget(): never {
-  const message = 'The target of this request is no path: it has to begin with "/", and a "#" in it is written %23';
-  throw new ServiceError('invalid_input', message);
+/** Returns the target of a request as a path with its query, also of one that names the host, as proxies send it. */
+function pathOf(target: string): string {
+  const path = target.replace(ABSOLUTE_FORM, '');
+  // No target has a fragment: with one, Express would look for a host and a port in the path.
+  return (path.startsWith('/') ? path : `/${path}`).replaceAll('#', '%23');
 }
 
 function refuseUnknownPath({ method, path }: Request): never {

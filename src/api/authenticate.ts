@@ -9,7 +9,6 @@ import { invariant } from '../base/invariant.ts';
 import type { Logger } from '../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
-import type { Asker } from '../base/shares.ts';
 import { haveSameRights, withReads } from '../model/least-rights.ts';
 import type { Client, ReadScope } from '../model/objects.ts';
 import { canonicalFingerprint } from '../model/serial.ts';
@@ -17,7 +16,7 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Caller, Registry } from '../service/caller.ts';
 import type { ClientsSeen } from '../service/progress/clients-seen.ts';
 import type { Reader } from '../service/read/reader.ts';
-import { fingerprintOf, identifyPeer, type Peer } from './peer.ts';
+import { identifyPeer, type Peer } from './peer.ts';
 
 /** The registry, and the judgement of certificates. */
 export interface AuthenticateOptions {
@@ -104,13 +103,6 @@ function admitPage({ method }: IncomingMessage): Client {
 /** Returns who sent a request that `authenticate` let pass, and whether it still may. */
 export function callerOf(request: IncomingMessage): Caller {
   return { by: clientOf(request), refusal: (registry) => findRefusal(request, registry) };
-}
-
-/** Returns the request of an authenticated client as one for work; requests with equal questions get one result. */
-export function askerOf(request: IncomingMessage, response: ServerResponse, question?: string): Asker {
-  const client = fingerprintOf(request);
-  const isGone = (): boolean => response.destroyed || findRefusal(request) !== undefined;
-  return { client, question: question ?? `${client} ${request.url}`, isGone };
 }
 
 /** Throws ServiceError where a request that was let pass is not allowed any more; see {@link findRefusal}. */

@@ -3,9 +3,8 @@
 import { ClientRequest, createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { duplexPair } from 'node:stream';
 import type { ForwardedAnswer, ForwardedRequest } from '../model/forwarded-request.ts';
-import { clientTurns } from './client-turns.ts';
 import { errorBodyOf } from './errors.ts';
-import { fingerprintOf, presentCertificates } from './peer.ts';
+import { presentCertificates } from './peer.ts';
 import { REPLICA, REQUEST_ID } from './present.ts';
 
 /** An answer as a whole is in memory, and in a row of the database. */
@@ -25,11 +24,7 @@ const OF_CONNECTION = new Set([
  */
 export function carryOutForwarded(app: RequestListener) {
   // It never listens: each request brings its own connection.
-  const server = createServer({ requireHostHeader: false, maxHeaderSize: HEADER_BYTES_MAX }, (request, response) => {
-    clientTurns.inTurn(fingerprintOf(request), () => {
-      if (!response.destroyed) app(request, response);
-    });
-  });
+  const server = createServer({ requireHostHeader: false, maxHeaderSize: HEADER_BYTES_MAX }, app);
   Object.assign(server, { timeout: 0, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
 
   return async (request: ForwardedRequest, signal: AbortSignal): Promise<ForwardedAnswer> => {

@@ -7,12 +7,7 @@ import { findRefusal, logOverShare } from './authenticate.ts';
 import { requestIdOf, writeJson } from './present.ts';
 
 /** Error codes of HTTP, which the service does not have. */
-type ProtocolErrorCode =
-  | 'foreign_origin'
-  | 'request_timeout'
-  | 'uri_too_long'
-  | 'expectation_failed'
-  | 'headers_too_large';
+type ProtocolErrorCode = 'foreign_origin' | 'uri_too_long';
 
 /** Every code of an error answer. */
 export type ErrorCode = ServiceErrorCode | ProtocolErrorCode;
@@ -28,7 +23,6 @@ export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
   not_allowed: 403,
   not_found: 404,
   method_not_allowed: 405,
-  request_timeout: 408,
   conflict: 409,
   edit_by_hand: 409,
   push_refused: 409,
@@ -37,10 +31,8 @@ export const ERROR_STATUSES: Readonly<Record<ErrorCode, number>> = {
   body_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
-  expectation_failed: 417,
   breaks_others: 422,
   too_many_requests: 429,
-  headers_too_large: 431,
   internal: 500,
   not_ready: 503,
 };

@@ -11,9 +11,8 @@ import type { Client } from '../model/objects.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { tellEvent } from '../service/progress/record-reads.ts';
 import type { Scope } from '../service/scope.ts';
-import { beginAnswer } from './present.ts';
 
-const STREAMS: ShareLimits = { atOnce: 1_000, ofClient: 20, waitingOfClient: 0 };
+const STREAMS: ShareLimits = { ofClient: 20, waitingOfClient: 0 };
 /** What is recorded within so much time is sent together. */
 const GATHER_MS = 20;
 /** How often a comment shows that the stream lives. A client that reads nothing in between although something waits is cut off. */
@@ -112,7 +111,7 @@ export class EventStreams {
   /** Sends events until the client is gone or may not read any more. Throws ServiceError where it has too many streams. */
   open(request: StreamRequest): Promise<void> {
     if (this.#isClosed) throw new ServiceError('not_ready', 'This replica is stopping; ask again');
-    return this.#shares.run({ client: request.client }, () => this.#serve(request));
+    return this.#shares.run(request.client, () => this.#serve(request));
   }
 
   /** Fires when all streams end, which long polls do then too. Asked anew for each of them. */
@@ -149,7 +148,7 @@ export class EventStreams {
       stream.isUnread = false;
       this.#wake();
     });
-    beginAnswer(response, 200, EVENT_STREAM);
+    response.writeHead(200, EVENT_STREAM);
     // Who is cut off before the first event resumes here all the same.
     response.write(`retry: ${RETRY_MS}\nid: ${sent}\n\n${isAhead ? messageOf('gap', { after }) : ''}`);
     this.#streams.add(stream);

@@ -8,15 +8,14 @@ import { ServiceError } from '../model/service-error.ts';
 import type { Outage } from '../service/answers.ts';
 import type { Deliveries } from '../service/deliveries/deliveries.ts';
 import { WAIT_MS, WAITS } from '../service/read/commit-wait.ts';
-import { PIECE_LENGTH } from './answer.ts';
+import { cut } from './answer.ts';
 import { auditAction, FORWARDED_BY, operationFacts } from './audit-requests.ts';
 import { findClient, findRefusal, isSeenAnew, type RequestStep, requireAllowed } from './authenticate.ts';
 import { BODY_BYTES_MAX } from './json-body.ts';
 import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
-import { beginAnswer, replicaOf, requestIdOf } from './present.ts';
+import { replicaOf, requestIdOf, sendPieces } from './present.ts';
 import { FETCHED, minCommitOf, urlPathOf } from './request-steps.ts';
 import { REPORT_BYTES_MAX } from './routes/agent.ts';
-import { COUNTED_BYTES_MIN, sentAnswers } from './sent-answers.ts';
 
 /** The leader, and what this replica shows of what it has recorded. */
 export interface FollowedLeader {
@@ -47,11 +46,11 @@ const HEADERS = [
   ...['if-match', 'if-none-match', 'origin', 'sec-fetch-site', 'x-treeline-min-commit'],
 ];
 /** Rows of the table that wait for the leader: proxies that wait for actions, large bodies, and all others. */
-const POLLS: ShareLimits = { atOnce: 1_000, ofClient: 10, waitingOfClient: 0 };
-const LARGE: ShareLimits = { atOnce: 16, ofClient: 2, waitingOfClient: 100 };
-const CALLS: ShareLimits = { atOnce: 1_000, ofClient: 100, waitingOfClient: 100 };
+const POLLS: ShareLimits = { ofClient: 10, waitingOfClient: 0 };
+const LARGE: ShareLimits = { ofClient: 2, waitingOfClient: 100 };
+const CALLS: ShareLimits = { ofClient: 100, waitingOfClient: 100 };
 /** Questions to git about what is shown. */
-const QUESTIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 2 * WAITS.ofClient };
+const QUESTIONS: ShareLimits = { ofClient: 1, waitingOfClient: 2 * WAITS.ofClient };
 const LARGE_BYTES_MIN = 64 * 1024;
 /** How long an answer may wait until this replica shows what it says. */
 const SHOWN_MS = 10_000;
@@ -111,8 +110,8 @@ export function forwardToLeader({ leader, clock }: ForwardOptions): RequestStep 
       return;
     }
     auditForwarded(request, response);
-    const isGone = (): boolean => response.destroyed || findRefusal(request) !== undefined;
-    const answer = await sharesFor(request).run({ client: fingerprintOf(request), isGone }, async () => {
+    const answer = await sharesFor(request).run(fingerprintOf(request), async () => {
+      if (response.destroyed || findRefusal(request) !== undefined) return undefined;
       const body = await readBody(request, REPORT.test(urlPathOf(request)) ? REPORT_BYTES_MAX : BODY_BYTES_MAX);
       return body === undefined ? undefined : await ask(request, response, body);
     });
@@ -136,7 +135,7 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
   const [waits, questions] = [new Shares(WAITS), new Shares(QUESTIONS)];
 
   async function isShown(commit: string, client: string): Promise<boolean> {
-    return await questions.run({ client, question: `${client} ${commit}` }, () => leader.shows(commit));
+    return await questions.run(client, () => leader.shows(commit));
   }
 
   /** Returns the leader's answer where it does not follow the commit. */
@@ -166,8 +165,7 @@ export function waitForShownCommit({ leader, clock, authenticate }: ForwardOptio
     }
     const client = fingerprintOf(request);
     if (!(await isShown(commit, client))) {
-      const isGone = (): boolean => response.destroyed;
-      const refused = await waits.run({ client, isGone }, () => arrival(commit, request, response));
+      const refused = await waits.run(client, () => arrival(commit, request, response));
       if (refused !== undefined) {
         sendForwarded(request, response, refused);
         return;
@@ -327,13 +325,6 @@ function sendForwarded(request: IncomingMessage, response: ServerResponse, answe
   }
   for (let index = 0; index < headers.length; index += 2)
     response.appendHeader(headers[index] ?? '', headers[index + 1] ?? '');
-  beginAnswer(response, status);
-  if (request.method === 'HEAD' || body.length === 0) response.end();
-  else if (body.length < COUNTED_BYTES_MIN) response.end(body);
-  else void sentAnswers.send(response, fingerprintOf(request), { pieces: cutBytes(body), bytes: body.length });
-}
-
-function cutBytes(body: Uint8Array): readonly Uint8Array[] {
-  const count = Math.ceil(body.length / PIECE_LENGTH);
-  return Array.from({ length: count }, (_, index) => body.subarray(index * PIECE_LENGTH, (index + 1) * PIECE_LENGTH));
+  response.writeHead(status);
+  void sendPieces(response, [...cut(body)]);
 }

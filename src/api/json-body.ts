@@ -1,28 +1,29 @@
-// Parses the bodies of write requests: JSON objects with known fields. See docs/rest.md, requests.
-import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
+// Reads the bodies of write requests: JSON objects with known fields. See docs/rest.md, requests.
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Request, RequestHandler } from 'express';
 import { Shares } from '../base/shares.ts';
-import { didYouMean } from '../base/wording.ts';
+import { didYouMean, reasonOf } from '../base/wording.ts';
 import { REASON_MAX } from '../model/instance-event.ts';
-import { fieldOf, isMap, type Json, type JsonMap } from '../model/json.ts';
+import { fieldOf, isExact, isMap, type Json, type JsonMap } from '../model/json.ts';
 import { type ErrorDetail, ServiceError } from '../model/service-error.ts';
 import { requireAllowed } from './authenticate.ts';
-import { clientTurns } from './client-turns.ts';
 import { fingerprintOf } from './peer.ts';
-import { parseStrictJson } from './strict-json.ts';
 
 /** The largest body, but for reports of proxies. */
 export const BODY_BYTES_MAX = 1024 * 1024;
-/** Longer ones take too long to parse for many of them in one turn of the event loop. */
-const SHORT_BYTES_MAX = 64 * 1024;
-/**
- * Bodies that are read: each takes its whole length in memory until then. A connection has one at a time. One that arrives slowly
- * holds its place for as long as a request may take: the places of several clients together leave others free.
- */
-const bodies = new Shares({ atOnce: 128, ofClient: 8, waitingOfClient: 1_000 });
+/** Each body takes its whole length in memory until it has arrived. */
+const bodies = new Shares({ ofClient: 8, waitingOfClient: 1_000 });
 const NO_BODY = 'The body is missing: send a JSON object, {} where there is nothing to say';
 /** More of them are not read, and an answer would be many times as long as the body. */
 const FAULTS_MAX = 20;
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+/** As deep as a file may be, and as many keys, values, objects and lists. */
+const DEPTH_MAX = 64;
+const VALUES_MAX = 50_000;
+/** Enough to recognise a number or a key. */
+const SHOWN_MAX = 40;
 
 /** How much a body may hold. */
 interface BodyLimits {
@@ -32,65 +33,113 @@ interface BodyLimits {
 }
 
 /**
- * Returns the handlers that read a JSON body into `request.body`. Only a DELETE may come without one. A client that has lost its
- * rights until the body is there goes no further. A large one is parsed, and what follows is done, in the turn of its client.
+ * Returns the handler that reads a JSON body into `request.body`. Only a DELETE may come without one. A client that has lost its
+ * rights before the body is there goes no further.
  */
-export function jsonBody({ bytesMax = BODY_BYTES_MAX, keysMax }: BodyLimits = {}): RequestHandler[] {
-  const bytes = express.raw({ limit: bytesMax, type: () => true });
-  const parse: RequestHandler = (request, _response, next) => parseBytes(request, keysMax, next);
-  return [requireJson, explained(bytes, bytesMax), inTurn, parse];
-}
-
-function inTurn(request: Request, response: Response, next: NextFunction): void {
-  const { body } = request as { readonly body: unknown };
-  const goOn = (): void => {
-    if (!response.destroyed) next();
-  };
-  if (body instanceof Uint8Array && body.length > SHORT_BYTES_MAX) clientTurns.inTurn(fingerprintOf(request), goOn);
-  else goOn();
-}
-
-/** Returns the handler that reads bytes in the turn of their client, with what it finds wrong said in words of this interface. */
-function explained(readBytes: RequestHandler, bytesMax: number): RequestHandler {
+export function jsonBody({ bytesMax = BODY_BYTES_MAX, keysMax }: BodyLimits = {}): RequestHandler {
   return async (request, response, next) => {
-    const asker = { client: fingerprintOf(request), isGone: () => response.destroyed };
-    const error = await bodies.run(asker, () => {
-      return new Promise<unknown>((resolve) => void readBytes(request, response, resolve));
-    });
-    if (response.destroyed) return;
-    if (error === undefined) next();
-    else next(bodyFault(error, request.headers['content-encoding'] ?? '', bytesMax));
+    const isDelete = request.method === 'DELETE';
+    if (!isDelete) requireJsonType(request);
+    const bytes = await bodies.run(fingerprintOf(request), () => readBody(request, bytesMax));
+    if (bytes === undefined || response.destroyed) return;
+    requireAllowed(request);
+    // The bytes count, not the headers: clients send a DELETE with Content-Length: 0, or with no chunk.
+    if (bytes.length === 0 && !isDelete) throw new ServiceError('invalid_input', NO_BODY);
+    if (bytes.length > 0 && isDelete) requireJsonType(request);
+    request.body = bytes.length === 0 ? undefined : parseBody(bytes, keysMax);
+    next();
   };
 }
 
-/** Errors of Express have a `type`; errors of decompression have none. */
-function bodyFault(error: unknown, encoding: string, bytesMax: number): unknown {
-  if (!(error instanceof Error)) return error;
-  const type = 'type' in error ? error.type : undefined;
-  if (type === 'entity.too.large') {
-    return new ServiceError('body_too_large', `The body is larger than ${bytesMax / BODY_BYTES_MAX} MiB`);
+/** Resolves with the body, unpacked; undefined if the client is gone before. Throws ServiceError. */
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+  const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+  // The connection has to outlive a body that is refused.
+  const read = decoded(request, encoding).iterator({ destroyOnReturn: false });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of read as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    if (request.destroyed && !request.complete) return undefined;
+    request.resume();
+    throw new ServiceError('invalid_input', `The body is not valid ${encoding}`);
   }
-  if (type === 'encoding.unsupported') {
-    const message = `The content encoding "${encoding}" is not known; send the body with "gzip", or as it is`;
-    return new ServiceError('unsupported_media_type', message);
-  }
-  return type === undefined ? new ServiceError('invalid_input', `The body is not valid ${encoding}`) : error;
+  if (bytes <= bytesMax) return Buffer.concat(chunks);
+  request.unpipe().resume();
+  throw new ServiceError('body_too_large', `The body is larger than ${bytesMax / BODY_BYTES_MAX} MiB`);
 }
 
-function parseBytes(request: Request, keysMax: number | undefined, next: NextFunction): void {
-  requireAllowed(request);
-  const bytes: unknown = request.body;
-  const isDelete = request.method === 'DELETE';
-  // The bytes count, not the headers: clients send a DELETE with Content-Length: 0, or with no chunk.
-  if (!(bytes instanceof Uint8Array) || bytes.length === 0) {
-    if (!isDelete) throw new ServiceError('invalid_input', NO_BODY);
-    request.body = undefined;
-    next();
-    return;
+/** RFC 9110, 8.4.1.3: `x-gzip` is the same as `gzip`. */
+function decoded(request: IncomingMessage, encoding: string): Readable {
+  if (encoding === 'identity') return request;
+  if (encoding === 'gzip' || encoding === 'x-gzip') return unpacked(request);
+  const message = `The content encoding "${encoding}" is not known; send the body with "gzip", or as it is`;
+  throw new ServiceError('unsupported_media_type', message);
+}
+
+function unpacked(request: IncomingMessage): Readable {
+  const unzip = createGunzip();
+  request.once('close', () => {
+    if (!request.complete) unzip.destroy();
+  });
+  return request.pipe(unzip);
+}
+
+/** Returns the value of a body. Throws `invalid_input` for what is no UTF-8, no JSON, too much, or has a number that is not kept exactly. */
+function parseBody(bytes: Uint8Array, keysMax = Number.POSITIVE_INFINITY): Json {
+  const text = decode(bytes);
+  refuseTooMuch(text, keysMax);
+  try {
+    return JSON.parse(text, refuseInexact) as Json;
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError('invalid_input', `The body is not JSON: ${reasonOf(error)}`);
   }
-  if (isDelete) requireJsonType(request);
-  request.body = parseStrictJson(bytes, keysMax);
-  next();
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new ServiceError('invalid_input', 'The body is not UTF-8: it has to be JSON in UTF-8');
+  }
+}
+
+/** Counts before the text is parsed: that takes long for what is nested deeply. In a text that is no JSON, the count is of no use. */
+function refuseTooMuch(text: string, keysMax: number): void {
+  let [depth, keys, values, isString] = [0, 0, 0, false];
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (character === '\\') index += 1;
+    else if (character === '"') isString = !isString;
+    else if (!isString) {
+      if (character === '{' || character === '[') depth += 1;
+      else if (character === '}' || character === ']') depth -= 1;
+      else if (character === ':') keys += 1;
+      else if (character === ',') values += 1;
+      if (depth > DEPTH_MAX) refuse(`it has more than ${DEPTH_MAX} objects and lists inside one another`);
+      if (keys > keysMax) refuse(`it has more than ${keysMax} keys, which are all that are read; send fewer`);
+      if (keys + values > VALUES_MAX)
+        refuse(`it has more than ${VALUES_MAX} keys and values, as no file may; send fewer`);
+    }
+  }
+}
+
+/** `source`: the number as it is written. */
+function refuseInexact(key: string, value: Json, { source = '' }: { readonly source?: string } = {}): Json {
+  if (typeof value !== 'number' || isExact(value)) return value;
+  const [shown, name] = [source, key].map((text) => (text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text));
+  const hint = `to keep it as written, put it in quotes: "${shown}"`;
+  return refuse(`the number ${shown}${name === '' ? '' : ` of "${name}"`} is too large to be kept exactly; ${hint}`);
+}
+
+function refuse(message: string): never {
+  throw new ServiceError('invalid_input', `The body: ${message}`, [{ pointer: '', message }]);
 }
 
 /** The kind of a field: a word for messages, and the check. */
@@ -141,14 +190,6 @@ function checkField(name: string, value: Json, kinds: Readonly<Record<string, Fi
     return [{ pointer, message: `There is no field "${name}"; ${advice}` }];
   }
   return kind.accepts(value) ? [] : [{ pointer, message: `"${name}" has to be ${kind.is}` }];
-}
-
-function requireJson(request: Request, _response: Response, next: NextFunction): void {
-  if (request.method !== 'DELETE') requireJsonType(request);
-  const { headers } = request;
-  // RFC 9110, 8.4.1.3.
-  if (headers['content-encoding']?.toLowerCase() === 'x-gzip') headers['content-encoding'] = 'gzip';
-  next();
 }
 
 function requireJsonType(request: Request): void {

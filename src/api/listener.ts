@@ -6,20 +6,21 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { AuditLog } from '../base/audit-log.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { type ConnectionLimits, Connections, type OpenConnection } from '../base/connections.ts';
 import { type ListenAddress, listenOn } from '../base/listen.ts';
 import type { Logger } from '../base/log.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
 import type { Metrics } from '../base/metrics.ts';
-import { endBrokenRequest } from './broken-request.ts';
-import { clientTurns } from './client-turns.ts';
 import { secureContextOptions, type TlsMaterial } from './tls/tls-material.ts';
 
 const HEADER_BYTES_MAX = 8 * 1024;
-const CONNECTION_LIMITS = { max: 10_000, ofClient: 1_000 };
-/** The interval of Node's check for slow requests; its own 30 s would extend the limits above by as much. */
+const CONNECTIONS_MAX = 10_000;
+/** The interval of Node's check for slow requests; its own 30 s would extend the limits below by as much. */
 const CHECK_MS = 1_000;
 const KEEP_ALIVE_MS = 60_000;
+/** How many requests may wait on one connection behind the one that is answered. */
+const AHEAD_MAX = 100;
+/** How often connections whose last answer is sent are ended while the listener closes. */
+const CLOSE_IDLE_MS = 100;
 
 /** The time limit of each step. */
 export interface TimeLimits {
@@ -44,8 +45,6 @@ const TIME_LIMITS: TimeLimits = {
 interface ListenerOptions extends ListenAddress {
   readonly tls: TlsMaterial;
   readonly handler: RequestListener;
-  /** Named in the answers to requests that do not get to the handler; left out: they name none. */
-  readonly replica?: string;
   /** Left out: refused certificates are in the log alone. */
   readonly audit?: AuditLog | undefined;
   readonly log: Logger;
@@ -53,7 +52,6 @@ interface ListenerOptions extends ListenAddress {
   readonly metrics?: Metrics | undefined;
   readonly clock?: Clock;
   readonly limits?: Partial<TimeLimits>;
-  readonly connectionLimits?: ConnectionLimits;
 }
 
 /** A TLS listener that accepts connections. */
@@ -67,11 +65,12 @@ export interface Listener extends ListenAddress {
   close(): Promise<void>;
 }
 
-/** Returns a listener that accepts connections. Throws where the address is taken or the material does not fit together. */
+/** Returns a listener that accepts connections. Throws if the address is in use or the material does not fit together. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
+  const { tls, clock = systemClock } = options;
   const limits = { ...TIME_LIMITS, ...options.limits };
   const server = createServer({
-    ...secureContextOptions(options.tls),
+    ...secureContextOptions(tls),
     // Clients that speak HTTP/1.0, such as curl -0, ask for it by its own name.
     ALPNProtocols: ['http/1.1', 'http/1.0'],
     requestCert: true,
@@ -82,36 +81,87 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     connectionsCheckingInterval: CHECK_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: HEADER_BYTES_MAX,
-    // The handler refuses a request without Host itself: Node's own answer is no JSON.
-    requireHostHeader: false,
   });
   server.timeout = limits.stallMs;
+  server.maxConnections = CONNECTIONS_MAX;
   const refused = logRefusals(server, options);
   refuseAuthorities(server, refused);
-  const handOn = (response: ServerResponse, { client = '' }: OpenConnection): void => {
-    clientTurns.inTurn(client, () => {
-      if (!response.destroyed) options.handler(response.req, response);
-    });
-  };
-  const connections = new Connections(server, options.connectionLimits ?? CONNECTION_LIMITS, handOn);
-  server.on('clientError', (error, socket) => {
-    const connection = connections.find(socket);
-    // Node reports a failed handshake here too, and leaves ending it to us: there is no HTTP to answer with yet.
-    if (connection === undefined) socket.destroy();
-    else endBrokenRequest(error, socket, connection, options.replica);
+  const endOldConnections = serveConnections(server, {
+    handler: options.handler,
+    clock,
+    handshakeMs: limits.handshakeMs,
   });
   const { address, port } = await listenOn(server, options, 'api.port');
   return {
     host: address,
     port,
-    reload(tls) {
-      server.setSecureContext(secureContextOptions(tls));
-      connections.renewAll();
+    reload(next) {
+      server.setSecureContext(secureContextOptions(next));
+      endOldConnections();
     },
     async close() {
-      await close(server, connections, limits.closeMs);
+      endOldConnections();
+      await close(server, limits.closeMs);
     },
   };
+}
+
+interface OpenConnection {
+  /** True if its handshake may have begun before the last reload. */
+  isOld: boolean;
+  /** The newest request that is not answered. */
+  last?: ServerResponse | undefined;
+  /** How many requests wait behind the one that is answered. */
+  ahead: number;
+}
+
+interface ServeOptions {
+  readonly handler: RequestListener;
+  readonly clock: Clock;
+  readonly handshakeMs: number;
+}
+
+/**
+ * Handles the requests of each connection one after the other: Node emits all that a client sends ahead in one turn. Returns a
+ * function that ends each connection there is now with its next answer, or with the one under way if its head is not sent. A
+ * handshake that is under way may end with the old certificates, so new connections get one answer for a while.
+ */
+function serveConnections(server: Server, { handler, clock, handshakeMs }: ServeOptions): () => void {
+  const open = new Map<Socket, OpenConnection>();
+  let oldUntil = 0;
+  server.on('secureConnection', (socket) => {
+    open.set(socket, { isOld: clock.monotonic() < oldUntil, ahead: 0 });
+    socket.once('close', () => open.delete(socket));
+  });
+  server.on('request', (request, response) => {
+    const connection = open.get(request.socket);
+    if (connection === undefined) return;
+    const { last } = connection;
+    connection.last = response;
+    response.once('close', () => {
+      if (connection.last === response) connection.last = undefined;
+    });
+    if (connection.isOld) response.setHeader('Connection', 'close');
+    if (last === undefined) handler(request, response);
+    else if (connection.ahead >= AHEAD_MAX) request.socket.destroy();
+    else waitFor(last, connection, () => handler(request, response));
+  });
+  return () => {
+    oldUntil = clock.monotonic() + handshakeMs;
+    for (const connection of open.values()) {
+      connection.isOld = true;
+      if (connection.last?.headersSent === false) connection.last.setHeader('Connection', 'close');
+    }
+  };
+}
+
+function waitFor(last: ServerResponse, connection: OpenConnection, handle: () => void): void {
+  connection.ahead += 1;
+  last.once('close', () => {
+    connection.ahead -= 1;
+    // Nothing is answered behind an answer that ends the connection.
+    if (last.writableFinished && last.shouldKeepAlive) handle();
+  });
 }
 
 /** Logs that a connection is refused. */
@@ -128,6 +178,8 @@ function logRefusals(server: Server, { audit, log, metrics, clock = systemClock 
     if (isOfCertificate) metrics?.count('treeline_refused_certificates_total', { reason });
     if (isOfCertificate) audit?.record({ kind: 'certificate', decision: 'refused', reason, remote });
   }
+  // The address is known later only if somebody has asked for it before.
+  server.on('connection', (socket: Socket) => void socket.remoteAddress);
   // First of all listeners, since the next one ends the connection, and then its address is gone.
   server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
     refused(socket, String(socket.authorizationError ?? error.code ?? error.message));
@@ -135,10 +187,7 @@ function logRefusals(server: Server, { audit, log, metrics, clock = systemClock 
   return refused;
 }
 
-/**
- * Returns the address of the other end. Node ends a connection before it tells that its certificate was not accepted; then
- * only the plain socket below, whose address was looked at before, still knows it.
- */
+/** Returns the address of the other end. Node ends a connection before it reports that its certificate was not accepted. */
 function remoteOf(socket: Socket & { readonly _parent?: Socket | null }): string | undefined {
   return socket.remoteAddress ?? socket._parent?.remoteAddress;
 }
@@ -155,11 +204,12 @@ function refuseAuthorities(server: Server, refused: Refused): void {
   });
 }
 
-async function close(server: Server, connections: Connections, withinMs: number): Promise<void> {
+async function close(server: Server, withinMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  connections.endAll();
-  const timer = setTimeout(() => connections.destroyAll(), withinMs);
+  const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
+  const end = setTimeout(() => server.closeAllConnections(), withinMs);
   await promise;
-  clearTimeout(timer);
+  clearInterval(idle);
+  clearTimeout(end);
 }

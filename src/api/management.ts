@@ -42,7 +42,7 @@ const FOREIGN =
 export async function createManagement({ host, port, ...told }: ListenAddress & Told): Promise<Listening> {
   const answer = answerTo({ ...told, metrics: oneAtATime(told.metrics) });
   const { dashboard } = told;
-  const { server } = createPlainServer(async (request, response) => {
+  const server = createPlainServer(async (request, response) => {
     if (dashboard !== undefined && isForPage(request)) dashboard(request, response);
     else send(response, await answer(request));
   });

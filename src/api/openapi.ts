@@ -6,7 +6,7 @@ import type { Reader } from '../service/read/reader.ts';
 import { writeAnswer } from './answer.ts';
 import { only } from './only.ts';
 import { PAGE, pageWords } from './page/page.ts';
-import { sendAnswer } from './present.ts';
+import { sendRead } from './present.ts';
 
 /** The parts of the document that are used here. */
 interface OpenApi {
@@ -85,9 +85,7 @@ export function openApiRoutes(reader: Reader, dashboard: string | null): Router 
     router
       .route(path)
       .all(only('GET'))
-      .get((request: Request, response: Response) => {
-        sendAnswer(request, response, { commit: reader.commit(), answer });
-      });
+      .get((request: Request, response: Response) => sendRead(request, response, { commit: reader.commit(), answer }));
   }
   return router;
 }

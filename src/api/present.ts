@@ -1,12 +1,15 @@
 // Sends answers, with the headers for caches and conditional writes. See docs/rest.md, answers.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import compression from 'compression';
+import type { Request, RequestHandler, Response } from 'express';
 import { ServiceError } from '../model/service-error.ts';
 import type { Reader } from '../service/read/reader.ts';
-import { type AnswerText, cutText, type PiecedAnswer } from './answer.ts';
+import { type WrittenAnswer, writeAnswer } from './answer.ts';
 import { findRefusal, requireAllowed } from './authenticate.ts';
-import { fingerprintOf, isForwarded } from './peer.ts';
-import { COUNTED_BYTES_MIN, sendAtOnce, sentAnswers } from './sent-answers.ts';
+import { isForwarded } from './peer.ts';
 
 /** The header that names a request, in the log and the audit log too. */
 export const REQUEST_ID = 'X-Request-Id';
@@ -15,6 +18,8 @@ export const REPLICA = 'X-Treeline-Replica';
 /** The header that names the commit of an answer. */
 export const COMMIT = 'X-Treeline-Commit';
 const JSON_TYPE = 'application/json; charset=utf-8';
+/** Below this the headers weigh as much as what compression saves. */
+const COMPRESSED_BYTES_MIN = 4 * 1024;
 
 /** Returns the commit of reads that are answered from rows too, while a commit is held and nothing is active. */
 export function recordedCommitOf(reader: Reader): Pick<Reader, 'commit'> {
@@ -24,82 +29,82 @@ export function recordedCommitOf(reader: Reader): Pick<Reader, 'commit'> {
 /** The answer to a read, and the newest commit that was followed when it was made. */
 interface ReadAnswer {
   readonly commit: string;
-  readonly answer: PiecedAnswer;
+  readonly answer: WrittenAnswer;
 }
 
 /**
- * Does the same as {@link sendAnswer} for a request that has waited. Throws ServiceError where the client may not ask any more; undefined: its turn
- * came when it was gone.
+ * Answers 200, or 304 if the client has the answer already. Resolves once it is sent, or the client is gone. Throws ServiceError if
+ * the client may not ask any more.
  */
-export function sendRead(request: IncomingMessage, response: ServerResponse, answer: ReadAnswer | undefined): void {
+export async function sendRead(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { commit, answer }: ReadAnswer,
+): Promise<void> {
   requireAllowed(request);
-  if (answer !== undefined) sendAnswer(request, response, answer);
-}
-
-/** Answers 200, or 304 where the client has it already. The client was authenticated in this turn of the event loop. */
-export function sendAnswer(request: IncomingMessage, response: ServerResponse, { commit, answer }: ReadAnswer): void {
-  const { etag, bytes } = answer;
-  const known = tagIn(request.headers['if-none-match'], etag);
-  // A 304 has the headers of the 200 that it stands for, whether or not that would be packed.
-  const head: OutgoingHttpHeaders = {
-    [COMMIT]: commit,
-    'Cache-Control': 'no-cache',
-    Vary: 'Accept-Encoding',
-    ETag: known ?? etag,
-  };
-  if (known === undefined) {
-    head['Content-Type'] = JSON_TYPE;
-    head['Content-Length'] = bytes;
+  const { etag } = answer;
+  response.setHeader(COMMIT, commit);
+  response.setHeader('Cache-Control', 'no-cache');
+  // A 304 has the headers of the 200 that it stands for.
+  response.setHeader('Vary', 'Accept-Encoding');
+  response.setHeader('ETag', etag);
+  // Not Express's `fresh`: browsers send "Cache-Control: no-cache" with every If-None-Match that a program sets.
+  const known = request.headers['if-none-match'];
+  if (known === undefined || !hasTag(known, etag)) {
+    await sendBody(response, 200, answer);
+    return;
   }
-  beginAnswer(response, known === undefined ? 200 : 304, head);
-  if (known === undefined) sendBody(response, answer);
-  else response.end();
+  // As the client has it: a cache looks for it under that tag.
+  if (known.includes(`W/${etag}`)) response.setHeader('ETag', `W/${etag}`);
+  response.writeHead(304).end();
 }
 
-/** Sends a body whose head is written. */
-function sendBody(response: ServerResponse, answer: AnswerText): void {
-  if (response.req.method === 'HEAD') response.end();
-  else if (answer.bytes < COUNTED_BYTES_MIN) sendAtOnce(response, answer);
-  else void sentAnswers.send(response, fingerprintOf(response.req), answer);
+/** Sends a body. A long one ends in between if its client may not ask any more. */
+export async function sendBody(
+  response: ServerResponse,
+  status: number,
+  { pieces, bytes }: Omit<WrittenAnswer, 'etag'>,
+): Promise<void> {
+  response.writeHead(status, { 'Content-Type': JSON_TYPE, 'Content-Length': bytes });
+  await sendPieces(response, pieces);
 }
 
-/** Answers what was done, in the envelope of the interface. Throws ServiceError where the client may not ask any more. */
+/** Sends a body whose head is written, as fast as the client reads it. */
+export async function sendPieces(response: ServerResponse, pieces: readonly Uint8Array[]): Promise<void> {
+  if (response.req.method === 'HEAD' || pieces.length === 0) response.end();
+  else if (pieces.length === 1) response.end(pieces[0]);
+  else await pipeline(Readable.from(whileAllowed(response, pieces)), response).catch(() => response.destroy());
+}
+
+function* whileAllowed({ req }: ServerResponse, pieces: readonly Uint8Array[]): Generator<Uint8Array> {
+  for (const piece of pieces) {
+    requireAllowed(req);
+    yield piece;
+  }
+}
+
+/** Answers what was done, in the envelope of the interface. Throws ServiceError if the client may not ask any more. */
 export function sendEnvelope(response: ServerResponse, status: number, message: string): void {
   const refusal = findRefusal(response.req);
   if (refusal === undefined) writeJson(response, status, { message, return_code: status });
   else throw new ServiceError(refusal.code, `${refusal.message}. What this request asked for was done before`);
 }
 
-/** Answers with a body that no cache has a use for. Throws ServiceError where the client may not ask any more. */
+/** Answers with a body that no cache has a use for. Throws ServiceError if the client may not ask any more. */
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  sendText(response, status, cutText(JSON.stringify(body)));
-}
-
-/** Does the same with a body that is written as JSON already. */
-export function sendText(response: ServerResponse, status: number, answer: AnswerText): void {
   requireAllowed(response.req);
-  writeJsonText(response, status, answer);
+  writeJson(response, status, body);
 }
 
 /** Answers with a body that every client may see. */
 export function writeJson(response: ServerResponse, status: number, body: unknown): void {
-  writeJsonText(response, status, cutText(JSON.stringify(body)));
+  void sendBody(response, status, writeAnswer(body));
 }
 
-function writeJsonText(response: ServerResponse, status: number, answer: AnswerText): void {
-  beginAnswer(response, status, { 'Content-Type': JSON_TYPE, 'Content-Length': answer.bytes });
-  sendBody(response, answer);
-}
-
-/**
- * Returns the tag that names the present answer, as the client has it. RFC 9110, 13.1.2: a list of tags, each perhaps
- * weak, or `*`. Whether a tag is weak makes no difference here.
- */
-export function tagIn(ifNoneMatch: string | undefined, etag: string): string | undefined {
-  if (ifNoneMatch === undefined) return undefined;
-  if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return etag;
-  const tags: readonly string[] = ifNoneMatch.match(/(?:W\/)?"[^"]*"/g) ?? [];
-  return tags.find((tag) => tag === etag || tag === `W/${etag}`);
+/** Returns whether a list of tags, each perhaps weak, or `*`, has this one. RFC 9110, 13.1.2. */
+export function hasTag(ifNoneMatch: string, etag: string): boolean {
+  const tags: readonly string[] = ifNoneMatch.match(/"[^"]*"/g) ?? [];
+  return ifNoneMatch.trim() === '*' || tags.includes(etag);
 }
 
 /** Returns the digest of the tag of an answer without a file, weak or not, with its quotes or without; undefined for other texts. */
@@ -110,48 +115,42 @@ export function digestOfTag(tag: string): string | undefined {
     .find((digest) => digest !== undefined);
 }
 
-/** What every answer names. Kept beside its headers: Node writes a head several times as fast that comes as a whole. */
-const MARKS = Symbol('marks');
-
-interface MarkedResponse extends ServerResponse {
-  [MARKS]?: { readonly replica: string; readonly id: string; tag?: unknown };
-}
-
 /**
  * Returns the step that gives each answer the replica which it comes from, and a new id, or that of the replica which has forwarded the request.
  * A client's own is not taken over: it could not be trusted to be different every time.
  */
 export function markAnswers(replica: string) {
-  return (request: IncomingMessage, response: MarkedResponse, next: () => void): void => {
+  return (request: IncomingMessage, response: ServerResponse, next: () => void): void => {
     const known = isForwarded(request) ? request.headers['x-request-id'] : undefined;
-    response[MARKS] = { replica, id: known === undefined ? randomUUID() : String(known) };
+    response.setHeader(REPLICA, replica);
+    response.setHeader(REQUEST_ID, known === undefined ? randomUUID() : String(known));
     next();
   };
 }
 
-/** Returns the id that the answer carries, or an empty string where none was assigned. */
-export function requestIdOf(response: MarkedResponse): string {
-  return response[MARKS]?.id ?? '';
+/** Returns the id that the answer carries, or an empty string if none was assigned. */
+export function requestIdOf(response: ServerResponse): string {
+  return String(response.getHeader(REQUEST_ID) ?? '');
 }
 
 /** Returns the name of this replica as the answer has it. */
-export function replicaOf(response: MarkedResponse): string {
-  return response[MARKS]?.replica ?? '';
+export function replicaOf(response: ServerResponse): string {
+  return String(response.getHeader(REPLICA) ?? '');
 }
 
-/** Returns the tag that the client has from now on, where the answer has one. */
-export function sentTagOf(response: MarkedResponse): unknown {
-  return response[MARKS]?.tag;
+/** Returns the steps that compress large answers. A compressed one has a weak tag: its bytes are others. RFC 9110, 8.8.1. */
+export function compressAnswers(): readonly RequestHandler[] {
+  return [weakenTag, compression({ threshold: COMPRESSED_BYTES_MIN })];
 }
 
-/** Writes the head of an answer: these headers, those that were set before, and what every answer names. */
-export function beginAnswer(
-  response: MarkedResponse,
-  status: number,
-  headers: OutgoingHttpHeaders = {},
-): ServerResponse {
-  const marks = response[MARKS];
-  if (marks === undefined) return response.writeHead(status, headers);
-  marks.tag = headers.ETag;
-  return response.writeHead(status, { [REPLICA]: marks.replica, [REQUEST_ID]: marks.id, ...headers });
+/** The package decides about an answer when its head is written, and calls this function after that. */
+function weakenTag(_request: Request, response: Response, next: () => void): void {
+  const writeHead = response.writeHead.bind(response) as (status: number, headers?: OutgoingHttpHeaders) => Response;
+  response.writeHead = ((status: number, headers?: OutgoingHttpHeaders) => {
+    const tag = response.getHeader('ETag');
+    const isCompressed = response.hasHeader('Content-Encoding');
+    if (isCompressed && typeof tag === 'string' && !tag.startsWith('W/')) response.setHeader('ETag', `W/${tag}`);
+    return writeHead(status, headers);
+  }) as typeof response.writeHead;
+  next();
 }

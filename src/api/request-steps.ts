@@ -1,87 +1,75 @@
-// The steps that every request passes before its route: refuses what is wrong on every route, and cross-site requests of browsers, and has
-// reads wait for the commit that they name. See docs/rest.md, requests and answers.
+// The steps that every request passes before its route: counts it, limits its client, refuses what is wrong on every route and
+// cross-site requests of browsers, and has reads wait for the commit that they name. See docs/rest.md, requests and answers.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, RequestHandler, Response } from 'express';
+import { rateLimit } from 'express-rate-limit';
+import type { Clock } from '../base/clock.ts';
+import type { Metrics } from '../base/metrics.ts';
 import { isCommitId } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
 import { type Deliveries, maySpeakForNodes } from '../service/deliveries/deliveries.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
-import { clientOf, type RequestStep } from './authenticate.ts';
-import { type answerErrors, type Failure, sendError } from './errors.ts';
-import { isForwarded } from './peer.ts';
-import { digestOfTag, sentTagOf } from './present.ts';
+import { clientOf, findClient, type RequestStep } from './authenticate.ts';
+import { type Failure, sendError } from './errors.ts';
+import { fingerprintOf, isForwarded } from './peer.ts';
+import { digestOfTag } from './present.ts';
 
 const URL_BYTES_MAX = 2 * 1024;
 
-/** Returns the step of these steps, one after the other. `fail` answers what one of them throws. */
-export function passSteps(steps: readonly RequestStep[], fail: ReturnType<typeof answerErrors>) {
-  return (request: IncomingMessage, response: ServerResponse, last: () => void): void => {
-    let index = -1;
-    const failed = (error: unknown): void => fail(error, request, response, next);
-    const next = (): void => {
-      index += 1;
-      try {
-        const step = steps[index];
-        if (step === undefined) last();
-        else step(request, response, next)?.catch(failed);
-      } catch (error) {
-        failed(error);
-      }
-    };
-    next();
+/**
+ * Returns the steps that count each request once its answer has ended, by the pattern of its route: names never become labels. A
+ * request that is answered by no route is counted as "unknown".
+ */
+export function countRequests(metrics: Metrics | undefined, clock: Clock): readonly RequestHandler[] {
+  if (metrics === undefined) return [];
+  const count = (request: Request, response: Response, begin: number): void => {
+    // Nothing was answered: the client has gone.
+    if (!response.headersSent) return;
+    const route = String((request.route as { readonly path?: string } | undefined)?.path ?? 'unknown');
+    const role = findClient(request)?.role ?? 'none';
+    const code = String(response.statusCode);
+    metrics.count('treeline_http_requests_total', { route, role, code });
+    metrics.observe('treeline_http_request_duration_seconds', { route }, (clock.monotonic() - begin) / 1000);
   };
+  return [
+    (request, response, next) => {
+      const begin = clock.monotonic();
+      response.on('close', () => count(request, response, begin));
+      next();
+    },
+  ];
 }
 
-/** Passes a request on, or answers what is wrong with it as HTTP. */
-export function checkRequest(request: IncomingMessage, response: ServerResponse, next: () => void): void {
-  const failure = malformation(request);
-  if (failure === undefined) {
-    next();
-    return;
-  }
-  // The end of the body is ambiguous with each of these.
-  response.setHeader('Connection', 'close');
-  sendError(response, failure);
+/** Returns the steps that refuse a client's requests beyond so many in a second; 0: they refuse none. */
+export function limitRate(requestsPerSecond: number): readonly RequestHandler[] {
+  if (requestsPerSecond === 0) return [];
+  const message = `Too many requests: this client has sent more than ${requestsPerSecond} within a second`;
+  const limit = rateLimit({
+    windowMs: 1_000,
+    limit: requestsPerSecond,
+    // Two authorities may give the same serial to different clients.
+    keyGenerator: fingerprintOf,
+    handler: (_request, _response, next) => next(new ServiceError('too_many_requests', message)),
+    legacyHeaders: false,
+    validate: false,
+  });
+  return [limit];
 }
 
-/** Returns what is wrong with a request as HTTP; undefined if nothing is. */
-function malformation(request: IncomingMessage): Failure | undefined {
-  const { headers, httpVersion, rawHeaders, url = '' } = request;
-  if (headers.host === undefined && httpVersion === '1.1') {
-    return { code: 'invalid_input', message: 'An HTTP/1.1 request needs a Host header' };
-  }
-  // Node keeps the first one, and something in front of it perhaps another. RFC 9112, 3.2.
-  if (hostsIn(rawHeaders) > 1) {
-    return { code: 'invalid_input', message: 'A request has one Host header, and this one has several' };
-  }
-  const encoding = headers['transfer-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') {
-    return {
-      code: 'invalid_input',
-      message: `The transfer encoding "${encoding}" is not known here, only "chunked" is`,
-    };
-  }
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    const message = `Nothing but "100-continue" can be expected here, not "${headers.expect}"`;
-    return { code: 'expectation_failed', message };
-  }
-  // Node hands a URL over as one character a byte.
+/** Passes a request on, or answers what is wrong with its URL. */
+export function checkUrl(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  const { url = '' } = request;
+  const path = urlPathOf(request);
+  // Node returns a URL as one character a byte.
   if (url.length > URL_BYTES_MAX) {
-    return { code: 'uri_too_long', message: `The URL is ${url.length} bytes long; at most ${URL_BYTES_MAX} are read` };
+    const message = `The URL is ${url.length} bytes long; at most ${URL_BYTES_MAX} are read`;
+    sendError(response, { code: 'uri_too_long', message });
+  } else if (isDecodable(path)) {
+    next();
+  } else {
+    const message = `"${path}" holds a "%" that begins no encoded character: a "%" itself is written %25`;
+    sendError(response, { code: 'invalid_input', message });
   }
-  if (!isDecodable(urlPathOf(request))) {
-    const message = `"${urlPathOf(request)}" holds a "%" that begins no encoded character: a "%" itself is written %25`;
-    return { code: 'invalid_input', message };
-  }
-  return undefined;
-}
-
-function hostsIn(rawHeaders: readonly string[]): number {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? '';
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
-  }
-  return hosts;
 }
 
 /** Returns the path of a request, without its query. */
@@ -123,7 +111,7 @@ export function noteFetches(
           tell?.(request, response, { node, digest });
       };
       if (isForwarded(request)) note(request.headers[FETCHED]);
-      else if (request.method === 'GET') response.once('finish', () => note(sentTagOf(response)));
+      else if (request.method === 'GET') response.once('finish', () => note(response.getHeader('ETag')));
     }
     next();
   };

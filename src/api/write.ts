@@ -21,7 +21,7 @@ export function write<Params>(
   answer: (request: Request<Params>) => WriteAnswer = () => ({ status: 201, message: 'Created' }),
 ): RequestHandler<Params>[] {
   return [
-    ...(jsonBody() as RequestHandler<Params>[]),
+    jsonBody() as RequestHandler<Params>,
     async (request: Request<Params>, response: Response) => {
       const order = {
         ...callerOf(request),

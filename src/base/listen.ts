@@ -1,7 +1,6 @@
 // Starts and stops listeners. It does not handle requests.
-import { createServer, type Server as HttpServer, type RequestListener, type ServerOptions } from 'node:http';
+import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
-import { Connections } from './connections.ts';
 
 /** The address of a listener; port 0: any free one. */
 export interface ListenAddress {
@@ -9,7 +8,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-const CONNECTIONS_MAX = 100;
+const CONNECTIONS_MAX = 1_000;
 
 /** A running listener. */
 export interface Listening extends ListenAddress {
@@ -17,20 +16,12 @@ export interface Listening extends ListenAddress {
   close(): Promise<void>;
 }
 
-/** A server for small requests over plain HTTP. */
-export interface PlainServer {
-  readonly server: HttpServer;
-  readonly connections: Connections;
-}
-
 /** Returns a server that answers with `serve`, with limits. It does not listen yet. */
-export function createPlainServer(serve: RequestListener, options: ServerOptions = {}): PlainServer {
+export function createPlainServer(serve: RequestListener): HttpServer {
   const times = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 };
-  const server = createServer({ maxHeaderSize: 8 * 1024, ...times, ...options });
-  const connections = new Connections(server, { max: CONNECTIONS_MAX });
-  // Node answers an unknown Expect by itself, and not in JSON, unless this event is handled.
-  for (const event of ['request', 'checkExpectation'] as const) server.on(event, serve);
-  return { server, connections };
+  const server = createServer({ maxHeaderSize: 8 * 1024, ...times }, serve);
+  server.maxConnections = CONNECTIONS_MAX;
+  return server;
 }
 
 /**

@@ -1,7 +1,6 @@
-// Divides among clients what is limited: each client has its share, and clients that wait take turns. Knows neither requests
-// nor what the work is. ARCHITECTURE.md, "Fairness".
+// Limits how much work of one kind each client has at once. Knows neither requests nor what the work is.
+// docs/decisions/0031-shares.md.
 import { ServiceError } from '../model/service-error.ts';
-import { type Clock, systemClock } from './clock.ts';
 
 /** What waits, by client. Clients take turns; of one client, what came first is first. */
 export class FairLine<Item> {
@@ -30,11 +29,10 @@ export class FairLine<Item> {
     if (items?.size === 0) this.#clients.delete(client);
   }
 
-  /** Removes and returns the first item of the next client, if that item may go; else of the next client whose item may. */
-  takeNext(mayGo: (item: Item) => boolean = () => true): Item | undefined {
+  /** Removes and returns the first item of the next client. */
+  takeNext(): Item | undefined {
     for (const [client, items] of this.#clients) {
       for (const item of items) {
-        if (!mayGo(item)) break;
         this.#clients.delete(client);
         items.delete(item);
         if (items.size > 0) this.#clients.set(client, items);
@@ -58,69 +56,59 @@ export class FairLine<Item> {
 
 /** The limits of one kind of work. */
 export interface ShareLimits {
-  /** How many pieces of it are at work at once, of all clients together. */
-  readonly atOnce: number;
-  /** How many of them are one client's. Less than `atOnce`, so that no client keeps the others away. */
+  /** How many pieces of it one client has at work at once. */
   readonly ofClient: number;
-  /** How many pieces of one client wait for their turn; more are refused. */
+  /** How many more of one client wait; further ones are refused. */
   readonly waitingOfClient: number;
 }
 
-/** One request for work. */
-export interface Asker {
-  /** What tells its client from others, as the fingerprint of its certificate. */
-  readonly client: string;
-  /** Requests with the same question get the result of one piece of work, which begins after all of them were made. */
-  readonly question?: string;
-  /** Returns true once no client waits for the result. Left out: one does. */
-  readonly isGone?: () => boolean;
+interface ClientWork {
+  atWork: number;
+  readonly waiting: (() => void)[];
 }
 
-/** Work that waits for its turn, and all requests of one client for it. */
-interface Piece {
-  readonly client: string;
-  readonly question: unknown;
-  readonly work: () => Promise<unknown>;
-  readonly askers: Asker[];
-  readonly result: PromiseWithResolvers<unknown>;
-}
-
-/** Work of one kind, divided among clients. */
+/** Work of one kind. Of one client, what came first is first. */
 export class Shares {
   readonly #limits: ShareLimits;
-  readonly #clock: Pick<Clock, 'nextTurn'>;
-  readonly #line = new FairLine<Piece>();
-  /** The pieces that wait, by question and by client. */
-  readonly #waiting = new Map<unknown, Map<string, Piece>>();
-  /** Questions at work: an equal one waits for the end, since its answer may not be older than itself. */
-  readonly #questions = new Set<unknown>();
-  readonly #atWork = new Map<string, number>();
-  #count = 0;
+  /** Clients with work. */
+  readonly #clients = new Map<string, ClientWork>();
 
-  constructor(limits: ShareLimits, clock: Pick<Clock, 'nextTurn'> = systemClock) {
+  constructor(limits: ShareLimits) {
     this.#limits = limits;
-    this.#clock = clock;
   }
 
-  /**
-   * Resolves with the result of `work` once the client had its turn; with undefined where all who asked were gone before, and
-   * nothing was done. Throws ServiceError `too_many_requests` where the client waits too often already.
-   */
-  run<Result>(asker: Asker & { readonly isGone?: never }, work: () => Promise<Result>): Promise<Result>;
-  run<Result>(asker: Asker, work: () => Promise<Result>): Promise<Result | undefined>;
-  run<Result>(asker: Asker, work: () => Promise<Result>): Promise<Result | undefined> {
-    const { client, question = Symbol() } = asker as Asker & { readonly question?: unknown };
-    const equal = this.#waiting.get(question)?.get(client);
-    if (equal !== undefined) {
-      equal.askers.push(asker);
-      return equal.result.promise as Promise<Result | undefined>;
+  /** Resolves with the result of `work`. Throws ServiceError `too_many_requests` if too much work of the client waits. */
+  async run<Result>(client: string, work: () => Promise<Result>): Promise<Result> {
+    await this.#begin(client);
+    try {
+      return await work();
+    } finally {
+      this.#end(client);
     }
-    const piece: Piece = { client, question, work, askers: [asker], result: Promise.withResolvers() };
-    if (!this.#mayBegin(piece) && this.#line.countOf(client) >= this.#limits.waitingOfClient) throw this.#tooMany();
-    this.#line.add(client, piece);
-    this.#waiting.set(question, (this.#waiting.get(question) ?? new Map()).set(client, piece));
-    this.#beginNext();
-    return piece.result.promise as Promise<Result | undefined>;
+  }
+
+  async #begin(client: string): Promise<void> {
+    const { ofClient, waitingOfClient } = this.#limits;
+    const own = this.#clients.get(client) ?? { atWork: 0, waiting: [] };
+    this.#clients.set(client, own);
+    if (own.atWork < ofClient) {
+      own.atWork += 1;
+      return;
+    }
+    if (own.waiting.length >= waitingOfClient) throw this.#tooMany();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    own.waiting.push(resolve);
+    await promise;
+  }
+
+  #end(client: string): void {
+    const own = this.#clients.get(client);
+    if (own === undefined) return;
+    const next = own.waiting.shift();
+    // The place goes to the one that waited.
+    if (next !== undefined) next();
+    else own.atWork -= 1;
+    if (own.atWork === 0) this.#clients.delete(client);
   }
 
   #tooMany(): ServiceError {
@@ -129,46 +117,5 @@ export class Shares {
     const share = `a client has ${ofClient} requests like this one at once${waiting}`;
     const message = `Too many requests: ${share}; ask again once one of them is answered`;
     return new ServiceError('too_many_requests', message);
-  }
-
-  #mayBegin({ client, question }: Piece): boolean {
-    const { atOnce, ofClient } = this.#limits;
-    return this.#count < atOnce && (this.#atWork.get(client) ?? 0) < ofClient && !this.#questions.has(question);
-  }
-
-  #beginNext(): void {
-    const mayGo = (piece: Piece): boolean => this.#mayBegin(piece);
-    for (let piece = this.#line.takeNext(mayGo); piece !== undefined; piece = this.#line.takeNext(mayGo)) {
-      const equal = [...(this.#waiting.get(piece.question)?.values() ?? [])];
-      this.#waiting.delete(piece.question);
-      for (const each of equal) this.#line.remove(each.client, each);
-      const isWanted = equal.some(({ askers }) => askers.some(({ isGone }) => isGone?.() !== true));
-      if (isWanted) void this.#carryOut(piece, equal);
-      else for (const { result } of equal) result.resolve(undefined);
-    }
-  }
-
-  /** Does one piece of work for all who asked for it. Never throws: who asked gets the error. */
-  async #carryOut({ client, question, work }: Piece, equal: readonly Piece[]): Promise<void> {
-    this.#questions.add(question);
-    this.#adjust(client, 1);
-    try {
-      const done = await work();
-      for (const { result } of equal) result.resolve(done);
-    } catch (error) {
-      for (const { result } of equal) result.reject(error);
-    }
-    // Others have their turn before work that waited: many short pieces would follow one another in one turn.
-    if (this.#waiting.size > 0) await this.#clock.nextTurn();
-    this.#questions.delete(question);
-    this.#adjust(client, -1);
-    this.#beginNext();
-  }
-
-  #adjust(client: string, change: 1 | -1): void {
-    this.#count += change;
-    const atWork = (this.#atWork.get(client) ?? 0) + change;
-    if (atWork === 0) this.#atWork.delete(client);
-    else this.#atWork.set(client, atWork);
   }
 }

@@ -58,7 +58,6 @@ export interface Core {
   readonly follower: Follower;
   readonly requests: RowRequests;
   /** Whether a commit is followed, or a write on its way to one. */
-  isBusy(): boolean;
   /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
   stopWaiting(): Promise<void>;
 }
@@ -184,8 +183,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     return scope.isWhole || (scope.seesServer(server) && scope.owns(ledger.server(server)?.instance ?? ''));
   };
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
-  const isBusy = (): boolean => follower.isBusy || wired.isBusy();
-  const core = { reader, operator, explainer, writer, commits, follower, requests, isBusy, stopWaiting };
+  const core = { reader, operator, explainer, writer, commits, follower, requests, stopWaiting };
   return { ...core, ledger, current, reconciler, agent, started: Promise.all([recovered, corrected]) };
 }
 

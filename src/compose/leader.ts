@@ -2,7 +2,6 @@
 import type { RequestListener } from 'node:http';
 import { createApp } from '../api/app.ts';
 import { carryOutForwarded } from '../api/carry-out.ts';
-import { clientTurns } from '../api/client-turns.ts';
 import { dashboardAddress } from '../api/page/dashboard.ts';
 import { invariant } from '../base/invariant.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
@@ -65,11 +64,11 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   notifier = openNotifications(settings, { ...shown, attention, clock, log, random: Math.random });
   const { agent, follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, attention, clock }));
-  opened.defer(clientTurns.giveWay(core.isBusy));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
   const known = { streams, ambiguityOf, audit, seen, deliveries, clock, log, metrics };
   const answers = { ...known, replica: settings.replica.name, dashboard: dashboardAddress(settings.management) };
-  const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads: settings.api.proxyReads });
+  const { proxyReads, requestsPerSecond } = settings.api;
+  const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads, requestsPerSecond });
   const inbox = database && takeRequests(database, { fencing, handler, clock, log });
   let waiting: Promise<unknown> | undefined;
   const stopWaiting = async (): Promise<void> => {

@@ -49,6 +49,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
   const handler = createStandbyApp({
     ...{ reader, explainer, streams, replica: name, ambiguityOf, audit, seen, deliveries, clock, log, metrics },
     proxyReads: settings.api.proxyReads,
+    requestsPerSecond: settings.api.requestsPerSecond,
     dashboard: dashboardAddress(settings.management),
     operator: { ...progress, ...recordReads(views) },
     leader: {

@@ -42,7 +42,6 @@ interface WiredWrites {
   readonly writer: Writer;
   readonly commits: CommitWait;
   /** Whether a write is judged or pushed. */
-  isBusy(): boolean;
   /** Ends reads that wait for a commit, refuses new writes, and waits for the writes in progress. */
   stop(): Promise<void>;
 }
@@ -75,7 +74,7 @@ export function wireWrites(parts: WritesParts): WiredWrites {
     commits.stop();
     return queue.stop(STOP_WRITING_MS);
   };
-  return { writer, commits, isBusy: () => queue.isBusy, stop };
+  return { writer, commits, stop };
 }
 
 function viewBranch({ follower, source }: Pick<WritesParts, 'follower' | 'source'>): BranchView {

@@ -138,7 +138,7 @@ export const METRICS = {
     outcome: ['written', 'conflict', 'refused', 'unavailable', 'unknown'],
   }),
   treeline_http_requests_total: counter(
-    'Requests to the REST interface that were answered, by route, role of the client, and status; "none": no registered client',
+    'Requests to the REST interface that were answered, by route, role of the client, and status; "unknown": answered before a route was found; "none": no registered client',
     { route: open(), role: [...ROLES, 'none'], code: open() },
     { seriesMax: 1_500 },
   ),

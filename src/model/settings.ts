@@ -11,6 +11,8 @@ export interface Settings {
     readonly port: number;
     /** What proxies read whose client file does not say. */
     readonly proxyReads: ReadScope;
+    /** Of one client; 0: as many as it likes. */
+    readonly requestsPerSecond: number;
     /** Paths. */
     readonly tls: {
       readonly key: string;

@@ -50,6 +50,7 @@ interface WrittenSettings {
     readonly host?: string;
     readonly port?: number;
     readonly proxyReads?: ReadScope;
+    readonly requestsPerSecond?: number;
     readonly tls: { readonly key: string; readonly cert: string; readonly clientCa: string; readonly crl?: string };
   };
   readonly management?: { readonly host?: string; readonly port?: number; readonly dashboard?: boolean };
@@ -305,12 +306,18 @@ async function fillIn(
 }
 
 function fillInApi(
-  { host = '127.0.0.1', port = 8443, proxyReads = 'all', tls }: WrittenSettings['api'],
+  { host = '127.0.0.1', port = 8443, proxyReads = 'all', requestsPerSecond = 1_000, tls }: WrittenSettings['api'],
   base: string,
 ): Settings['api'] {
   const { key, cert, clientCa, crl } = tls;
   const files = { key: resolve(base, key), cert: resolve(base, cert), clientCa: resolve(base, clientCa) };
-  return { host, port, proxyReads, tls: { ...files, crl: crl === undefined ? null : resolve(base, crl) } };
+  return {
+    host,
+    port,
+    proxyReads,
+    requestsPerSecond,
+    tls: { ...files, crl: crl === undefined ? null : resolve(base, crl) },
+  };
 }
 
 function fillInWebhook(

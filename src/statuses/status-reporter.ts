@@ -2,7 +2,8 @@
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import { isAtRest } from '../machine/drift.ts';
 import { effectiveState } from '../machine/reasons.ts';
-import { isWaiting, type Stall } from '../machine/chain.ts';
+import type { Stall } from '../machine/chain.ts';
+import { isWaiting } from '../machine/needs.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 import { LevelLoop, type Message, type SendFailure } from './level-loop.ts';

@@ -1,7 +1,6 @@
 // What proxies ask for and report over real TLS: how large an answer may become, and what a large report may cost.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { AgentAction } from '../../src/agents/agent.ts';
-import { clientTurns } from '../../src/api/client-turns.ts';
 import { ACTION } from '../support/sample-agent.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
 
@@ -58,29 +57,4 @@ test('a report has as many entries as an answer may have, and one of very many i
   expect(looks).toBeLessThan(3_000);
   expect(api.agent.asked).toEqual([]);
   expect((await send(`/agent/actions/${ACTION.id}/claim`, reportWith(40_000, 0))).status).toBe(400);
-});
-
-test('a large report is parsed in the turn of its client, and a short one at once', async () => {
-  const turns: (() => void)[] = [];
-  const path = `/agent/actions/${ACTION.id}/report`;
-  const taking = vi.spyOn(clientTurns, 'inTurn').mockImplementation((_client, work) => void turns.push(work));
-  const goOn = async (): Promise<void> => {
-    await vi.waitFor(() => expect(turns).toHaveLength(1), 20_000);
-    turns.shift()?.();
-  };
-  try {
-    api.agent.asked.length = 0;
-    const short = send(path, reportWith(10, 10));
-    await goOn();
-    expect((await short).status).toBe(200);
-    const large = send(path, reportWith(2, 100_000 / 4));
-    await goOn();
-    await vi.waitFor(() => expect(turns).toHaveLength(1), 20_000);
-    expect(api.agent.asked).toHaveLength(1);
-    await goOn();
-    expect((await large).status).toBe(200);
-    expect(api.agent.asked).toHaveLength(2);
-  } finally {
-    taking.mockRestore();
-  }
 });

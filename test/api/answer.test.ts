@@ -17,7 +17,7 @@ it('are the same bytes, with the tag of the whole', async () => {
     fc.asyncProperty(body, async (value) => {
       const { pieces, bytes, etag } = await writeLong(value, withoutPause);
       const json = JSON.stringify(value);
-      expect(pieces.join('')).toBe(json);
+      expect(Buffer.concat(pieces).toString()).toBe(json);
       expect(bytes).toBe(Buffer.byteLength(json));
       expect(etag).toBe(`"${createHash('sha256').update(json).digest('base64url').slice(0, 22)}"`);
     }),
@@ -28,13 +28,12 @@ it.each([
   ['many items', Array.from({ length: 5_000 }, (_, index) => ({ name: `server-${index}`, text: 'é\u{1f600}' }))],
   ['one long item', ['\u{1f600}'.repeat(300_000)]],
   ['one long item at an odd place', [`x${'\u{1f600}'.repeat(300_000)}`]],
-])('%s are cut into pieces of moderate length, none of which ends within a character', async (_title, value) => {
+])('%s are cut into pieces of moderate length', async (_title, value) => {
   const { pieces, bytes } = await writeLong({ result: value }, withoutPause);
   expect(pieces.length).toBeGreaterThan(1);
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(160 * 1024);
-  expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
-  expect(pieces.join('')).toBe(JSON.stringify({ result: value }));
-  expect(pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)).toBe(bytes);
+  expect(Buffer.concat(pieces).toString()).toBe(JSON.stringify({ result: value }));
+  expect(pieces.reduce((sum, piece) => sum + piece.length, 0)).toBe(bytes);
 });
 
 it('lets other work run between any two items', async () => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.api.close());
 
-test('every answer names the replica, also one that no route and no parser has let pass', async () => {
+test('every answer names the replica, also one that no route has let pass', async () => {
   const { proxy } = api.identities;
   const answers = await Promise.all([
     api.request('/tree/'),
@@ -25,7 +25,6 @@ test('every answer names the replica, also one that no route and no parser has l
   ]);
   expect(answers.map(({ status }) => status)).toEqual([200, 404, 403, 304]);
   for (const { headers } of answers) expect(headers['x-treeline-replica']).toBe('test-1');
-  expect(await sendRaw(api.server, proxy, 'nonsense\r\n\r\n')).toContain('\r\nX-Treeline-Replica: test-1\r\n');
 });
 
 describe('404', () => {
@@ -182,7 +181,6 @@ describe('a code', () => {
     ['not_allowed', 403],
     ['not_found', 404],
     ['method_not_allowed', 405],
-    ['request_timeout', 408],
     ['conflict', 409],
     ['edit_by_hand', 409],
     ['push_refused', 409],
@@ -190,10 +188,8 @@ describe('a code', () => {
     ['body_too_large', 413],
     ['uri_too_long', 414],
     ['unsupported_media_type', 415],
-    ['expectation_failed', 417],
     ['breaks_others', 422],
     ['too_many_requests', 429],
-    ['headers_too_large', 431],
     ['internal', 500],
     ['not_ready', 503],
     ['outcome_unknown', 503],
@@ -203,74 +199,39 @@ describe('a code', () => {
 });
 
 describe('bytes on the wire', () => {
-  interface Parsed {
-    readonly status: number;
-    readonly headers: readonly string[];
-    readonly body: unknown;
+  function send(text: string): Promise<string> {
+    return sendRaw(api.server, api.identities.administrator, text);
   }
 
-  async function ask(text: string): Promise<Parsed> {
-    const [head = '', body = ''] = (await sendRaw(api.server, api.identities.administrator, text)).split('\r\n\r\n');
-    const [line = '', ...headers] = head.split('\r\n');
-    return { status: Number(line.split(' ')[1]), headers, body: JSON.parse(body) };
-  }
-
-  const parseError = {
-    error: 'invalid_input',
-    message: expect.stringContaining('This is no HTTP request that can be read'),
-  };
-  test.each<[string, string, number, object]>([
-    ['a bad request line', 'rubbish\r\n\r\n', 400, parseError],
-    ['no method', ' / HTTP/1.1\r\nHost: x\r\n\r\n', 400, parseError],
-    ['another protocol', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n', 400, parseError],
-    ['a bad header', 'GET / HTTP/1.1\r\nHost: x\r\nbad header: y\r\n\r\n', 400, parseError],
-    ['zero bytes', 'GET / HTTP/1.1\r\nHost: \0\r\n\r\n', 400, parseError],
+  test.each<[string, string, number]>([
+    ['a bad request line', 'rubbish\r\n\r\n', 400],
+    ['another protocol', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n', 400],
+    ['a bad header', 'GET / HTTP/1.1\r\nHost: x\r\nbad header: y\r\n\r\n', 400],
     [
       'two lengths',
       'POST /tree HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
-      parseError,
     ],
-    [
-      'headers of more than 8 KiB',
-      `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(9_000)}\r\n\r\n`,
-      431,
-      { error: 'headers_too_large', message: 'The request line and headers are larger than 8 KiB' },
-    ],
-    [
-      'a URL of more than 8 KiB',
-      `GET /${'x'.repeat(9_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
-      431,
-      { error: 'headers_too_large' },
-    ],
-    [
-      'no Host',
-      'GET /tree HTTP/1.1\r\nConnection: close\r\n\r\n',
-      400,
-      { error: 'invalid_input', message: 'An HTTP/1.1 request needs a Host header' },
-    ],
-    [
-      'an unknown expectation',
-      'GET /tree HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\nConnection: close\r\n\r\n',
-      417,
-      { error: 'expectation_failed', message: 'Nothing but "100-continue" can be expected here, not "a miracle"' },
-    ],
-    ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404, { error: 'not_found' }],
-  ])('%s', async (_name, text, status, want) => {
-    const answer = await ask(text);
-    expect(answer).toMatchObject({ status, body: { ...want, return_code: status } });
-    expect(answer.headers).toContain('Content-Type: application/json; charset=utf-8');
-    expect(answer.headers).toContain('Connection: close');
-    expect(answer.headers).toContainEqual(expect.stringMatching(/^X-Request-Id: [0-9a-f-]{36}$/));
+    ['headers of more than 8 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(9_000)}\r\n\r\n`, 431],
+    ['no Host', 'GET /tree HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['an unknown expectation', 'GET /tree HTTP/1.1\r\nHost: x\r\nExpect: a miracle\r\nConnection: close\r\n\r\n', 417],
+  ])('%s is refused by Node', async (_name, text, status) => {
+    expect(await send(text)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
+
+  test('an asterisk is no path', async () => {
+    expect(await send('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 404 [\s\S]*"not_found"/,
+    );
   });
 
   test('HTTP/1.0 needs no Host', async () => {
-    expect(await ask('GET /types/zone HTTP/1.0\r\n\r\n')).toMatchObject({ status: 200 });
+    expect(await send('GET /types/zone HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test('an absolute URL is as good as a path', async () => {
     const text = 'GET https://localhost/hiera/shop-web/zone HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
-    expect(await ask(text)).toMatchObject({ status: 200, body: 'z1' });
+    expect(await send(text)).toMatch(/^HTTP\/1\.1 200 [\s\S]*"z1"$/);
   });
 
   test('Expect: 100-continue is met', async () => {

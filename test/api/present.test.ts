@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import express, { type Request, type Response } from 'express';
 import { describe, expect, test } from 'vitest';
 import { writeAnswer } from '../../src/api/answer.ts';
 import { sendEnvelope, sendRead } from '../../src/api/present.ts';
@@ -11,10 +12,10 @@ interface ReadAnswer {
 
 /** Returns what one request is answered by a server that sends like this. */
 async function answerOf(
-  send: (request: Parameters<typeof sendRead>[0], response: Parameters<typeof sendRead>[1]) => void,
+  send: (request: Request, response: Response) => void | Promise<void>,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; headers: Headers; text: string }> {
-  const server = createServer(send);
+  const server = createServer(express().use(send));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { ...headers, connection: 'close' } });
@@ -54,7 +55,6 @@ describe('an ETag', () => {
     [' * ', 304],
     ['"other"', 200],
     ['"other", W/"another"', 200],
-    ['ETAG', 200],
     ['"x*"', 200],
     ['"', 200],
     ['', 200],

@@ -58,21 +58,6 @@ test('one client with a list at work and others waiting keeps no other client fr
   for (const reply of await Promise.all(waiting)) expect(reply.status).toBe(200);
 });
 
-test('a list is made once for all who wait for it, of whichever client', async () => {
-  const { asked, release } = holdLists();
-  const { proxy, administrator, 'automation-endpoint': automation } = api.identities;
-  const first = api.request(RECORDED, { identity: proxy });
-  await expect.poll(asked).toBe(1);
-  const others = [proxy, administrator, automation, administrator].map((identity) => {
-    return api.request(RECORDED, { identity });
-  });
-  // Each has come once an answer behind it on the same listener is there.
-  await api.request('/tree');
-  release();
-  for (const reply of await Promise.all([first, ...others])) expect(reply.status).toBe(200);
-  expect(asked()).toBeLessThanOrEqual(2);
-});
-
 test('more of a client than may wait is 429, with the time after which to ask again, and others are answered', async () => {
   const { events } = api.operator;
   const opened = Promise.withResolvers<void>();

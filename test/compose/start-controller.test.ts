@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { clientTurns } from '../../src/api/client-turns.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createLog } from '../../src/base/log.ts';
 import { startController } from '../../src/compose.ts';
@@ -35,22 +34,6 @@ it('closes everything once, whoever asks again', async () => {
   expect(controller.stop()).toBe(stopped);
   await stopped;
   lockDirectory(state)[Symbol.dispose]();
-});
-
-it('has clients keep to their shares while a commit is followed or a write under way', async () => {
-  const giving = vi.spyOn(clientTurns, 'giveWay');
-  onTestFinished(() => giving.mockRestore());
-  const site = await createSite(FILES);
-  const controller = await startController(await loadSettings(site.config, {}), { log: LOG });
-  onTestFinished(() => controller.stop());
-  const isUrgent = giving.mock.calls[0]?.[0] ?? (() => undefined);
-  await expect.poll(() => controller.ready() && isUrgent(), { timeout: 20_000 }).toBe(false);
-  const { request } = createHttpsClient({ port: controller.api.port, ca: site.ca }, site.administrator);
-  const headers = { 'Content-Type': 'application/json' };
-  const written = request('/types/role/', { method: 'POST', headers, body: '{"name":"web"}' });
-  await expect.poll(isUrgent, { interval: 1 }).toBe(true);
-  expect((await written).status).toBe(201);
-  await expect.poll(isUrgent).toBe(false);
 });
 
 it('records when a client was seen, and until when its certificate holds', async () => {

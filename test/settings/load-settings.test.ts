@@ -38,6 +38,7 @@ describe('what is left out', () => {
         host: '127.0.0.1',
         port: 8443,
         proxyReads: 'all',
+        requestsPerSecond: 1_000,
         tls: {
           key: join(directory, 'server.key'),
           cert: join(directory, 'server.crt'),

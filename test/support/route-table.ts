@@ -131,7 +131,7 @@ export function pathsOf(route: string, { paths }: Row): readonly string[] {
 
 /** Returns `METHOD /path` for every route of the application, sorted. */
 export function routesOfApplication(): string[] {
-  const app = createRoutes({
+  const router = createRoutes({
     reader: createSampleReader(),
     operator: createSampleOperator(),
     explainer: createSampleExplainer(),
@@ -143,7 +143,7 @@ export function routesOfApplication(): string[] {
     log: createLog('silent'),
     ambiguityOf: () => undefined,
   });
-  return [...new Set(routesIn(app.router.stack))].sort();
+  return [...new Set(routesIn(router.stack))].sort();
 }
 
 /** Returns `METHOD /path` for every handler of the application that is not for all methods. */

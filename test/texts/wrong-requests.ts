@@ -40,7 +40,6 @@ export const WRONG_REQUESTS: Readonly<Record<string, readonly WrongRequest[]>> =
     { ask: 'POST /types/zone/', body: '[]' },
     { ask: 'POST /types/zone/', body: '{"name":' },
     { ask: 'POST /types/zone/', body: Buffer.from('{"name":"z\xf6"}', 'latin1') },
-    { ask: 'POST /types/zone/', body: '{"name":"a","name":"b"}' },
     { ask: 'POST /types/zone/', body: '{"name":"a","id":12345678901234567890}' },
     { ask: 'POST /types/zone/', body: { name: 'a', text: 'x'.repeat(65_537) } },
     { ask: 'POST /types/zone/', body: { name: 'a', [TOO_LONG]: 'x' } },
@@ -129,15 +128,12 @@ export const WRONG_REQUESTS: Readonly<Record<string, readonly WrongRequest[]>> =
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   certificate_expired: 'test/api/authenticate.test.ts',
   edit_by_hand: 'test/service/write/edits.test.ts',
-  expectation_failed: 'test/api/raw-requests.test.ts',
   fingerprint_mismatch: 'test/api/authenticate.test.ts',
-  headers_too_large: 'test/api/raw-requests.test.ts',
   internal: 'test/api/errors.test.ts',
   not_allowed: 'test/api/authorize.test.ts',
   not_ready: 'test/service/create-reader.test.ts',
   outcome_unknown: 'test/service/write-queue.test.ts',
   push_refused: 'test/service/write-queue.test.ts',
-  request_timeout: 'test/api/raw-requests.test.ts',
   too_many_requests: 'test/service/write-queue.test.ts',
   unauthorized: 'test/api/authenticate.test.ts',
 };

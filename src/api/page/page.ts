@@ -8,7 +8,6 @@ import { gzipSync } from 'node:zlib';
 import { shortDigest } from '../../base/short-digest.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import type { RequestStep } from '../authenticate.ts';
-import { beginAnswer } from '../present.ts';
 import { urlPathOf } from '../request-steps.ts';
 
 /** The address of the page. */
@@ -102,7 +101,7 @@ export function servePage(start: typeof START | typeof PAGE_API = START): Reques
 }
 
 function redirect(response: ServerResponse): void {
-  beginAnswer(response, 308, { ...HEADERS, Location: PAGE, 'Content-Length': 0 }).end();
+  response.writeHead(308, { ...HEADERS, Location: PAGE, 'Content-Length': 0 }).end();
 }
 
 function fileAt(name: string, start: string): PageFile {
@@ -117,13 +116,13 @@ function answer(request: IncomingMessage, response: ServerResponse, { type, etag
     throw new ServiceError('method_not_allowed', 'The page can be read, and nothing else');
   }
   if (request.headers['if-none-match'] === etag) {
-    beginAnswer(response, 304, { ...HEADERS, ETag: etag }).end();
+    response.writeHead(304, { ...HEADERS, ETag: etag }).end();
     return;
   }
   const isPacked = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
   const body = isPacked ? packed : bytes;
   const encoding = isPacked ? { 'Content-Encoding': 'gzip' } : {};
   const head = { ...HEADERS, ...encoding, ETag: etag, 'Content-Type': type, 'Content-Length': body.length };
-  beginAnswer(response, 200, head);
+  response.writeHead(200, head);
   response.end(request.method === 'HEAD' ? undefined : body);
 }

@@ -5,13 +5,14 @@ import type { Shares } from '../../base/shares.ts';
 import type { Answer } from '../../model/call-result.ts';
 import type { JsonMap } from '../../model/json.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { type AnswerText, cutText } from '../answer.ts';
-import { askerOf, callerOf, clientOf, type RequestStep, requireAllowed } from '../authenticate.ts';
+import { cutText } from '../answer.ts';
+import { callerOf, clientOf, type RequestStep, requireAllowed } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import type { EventStreams } from '../event-streams.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
-import { sendEnvelope, sendJson, sendText } from '../present.ts';
+import { fingerprintOf } from '../peer.ts';
+import { sendBody, sendEnvelope, sendJson } from '../present.ts';
 import { queryNumber } from '../query.ts';
 import { bodyOf } from '../write.ts';
 
@@ -29,8 +30,8 @@ const KEYS_MAX = 2010;
 /** The parts that the routes of proxies use. */
 export interface AgentRoutes {
   readonly agent: Agent;
-  /** Those of lists. */
-  readonly shares: Shares;
+  /** See reads.ts. */
+  readonly lists: Shares;
   /** Returns the answer that a report holds. Throws an error that says what is wrong. */
   readonly readAnswer: (report: JsonMap) => Answer;
   /** Who waited is authenticated again: a commit may have removed the client meanwhile. */
@@ -39,7 +40,7 @@ export interface AgentRoutes {
 }
 
 /** Returns the routes below `/agent`. */
-export function agentRoutes({ agent, shares, readAnswer, authenticate, streams }: AgentRoutes): Router {
+export function agentRoutes({ agent, lists, readAnswer, authenticate, streams }: AgentRoutes): Router {
   const router = Router({ caseSensitive: true });
   const isAgent = allow('take actions');
 
@@ -50,13 +51,12 @@ export function agentRoutes({ agent, shares, readAnswer, authenticate, streams }
 
   async function list(request: Request, response: Response): Promise<void> {
     const limit = queryNumber(request, 'limit', LIMIT);
-    const answer = await shares.run(askerOf(request, response), async () =>
-      writeActions(agent.actions(clientOf(request), limit)),
-    );
-    requireAllowed(request);
-    if (answer === undefined) return;
-    response.setHeader('Cache-Control', 'no-store');
-    sendText(response, 200, answer);
+    await lists.run(fingerprintOf(request), async () => {
+      if (response.destroyed) return;
+      requireAllowed(request);
+      response.setHeader('Cache-Control', 'no-store');
+      await sendBody(response, 200, cutText(writeActions(agent.actions(clientOf(request), limit))));
+    });
   }
 
   /** One request about an action: its body, and what is done with it. */
@@ -68,7 +68,7 @@ export function agentRoutes({ agent, shares, readAnswer, authenticate, streams }
     router
       .route(`/agent/actions/:id/${name}`)
       .all(only('POST'))
-      .post(isAgent, ...jsonBody({ bytesMax, keysMax: KEYS_MAX }), async (request: Request, response: Response) => {
+      .post(isAgent, jsonBody({ bytesMax, keysMax: KEYS_MAX }), async (request: Request, response: Response) => {
         await carryOut(String(request.params.id), request, response);
       });
   }
@@ -109,7 +109,7 @@ function waitForActions(agent: Agent, streams: AgentRoutes['streams']): RequestH
 }
 
 /** Writes the first actions that fit into one answer, at least one. The others are offered again. */
-function writeActions(actions: Iterable<AgentAction>): AnswerText {
+function writeActions(actions: Iterable<AgentAction>): string {
   const texts: string[] = [];
   let bytes = 0;
   for (const action of actions) {
@@ -118,7 +118,7 @@ function writeActions(actions: Iterable<AgentAction>): AnswerText {
     if (texts.length > 0 && bytes > ACTIONS_BYTES_MAX) break;
     texts.push(text);
   }
-  return cutText(`{"actions":[${texts.join(',')}]}`);
+  return `{"actions":[${texts.join(',')}]}`;
 }
 
 function leaseIn(body: unknown): string {

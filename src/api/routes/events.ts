@@ -6,9 +6,9 @@ import { clientOf, findRefusal, logOverShare } from '../authenticate.ts';
 import { EVENT_STREAM, type EventStreams } from '../event-streams.ts';
 import { only } from '../only.ts';
 import { fingerprintOf } from '../peer.ts';
-import { beginAnswer, recordedCommitOf } from '../present.ts';
+import { recordedCommitOf } from '../present.ts';
 import { ANY_ID, queryNumber, queryRange, queryTexts, readNumber } from '../query.ts';
-import { readAsked } from '../reads.ts';
+import { readList } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
 
 const INSTANCES_MAX = 100;
@@ -18,15 +18,15 @@ interface EventRoutes extends RouteParts {
 }
 
 /** Returns the routes of the events of all instances. */
-export function eventRoutes({ reader, operator, streams, shares }: EventRoutes): Router {
+export function eventRoutes({ reader, operator, streams, lists }: EventRoutes): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/operations/events')
     .all(only('GET'))
     .get(
-      readAsked({ reader: recordedCommitOf(reader), shares }, (request) => {
+      readList({ reader: recordedCommitOf(reader), lists }, async (request) => {
         const range = { ...queryRange(request), instances: instancesIn(request) };
-        return async () => writeAnswer(await operator.listEvents(clientOf(request), range));
+        return writeAnswer(await operator.listEvents(clientOf(request), range));
       }),
     );
   router
@@ -34,7 +34,7 @@ export function eventRoutes({ reader, operator, streams, shares }: EventRoutes):
     .all(only('GET'))
     .get(async (request, response) => {
       const asked = { after: lastIdIn(request), instances: instancesIn(request) };
-      if (request.method === 'HEAD') beginAnswer(response, 200, EVENT_STREAM).end();
+      if (request.method === 'HEAD') response.writeHead(200, EVENT_STREAM).end();
       else {
         await streams.open({
           ...{ ...asked, response, by: clientOf(request), client: fingerprintOf(request) },

@@ -8,18 +8,18 @@ import { APPLY_OUTCOMES, type ApplyOutcome } from '../../model/rows.ts';
 import { ServiceError } from '../../model/service-error.ts';
 import { requireConsumer } from '../../service/deliveries/deliveries.ts';
 import type { Operator } from '../../service/operate/operator.ts';
-import { AnswerWriter, type PiecedAnswer, tagOf } from '../answer.ts';
+import { AnswerWriter, tagOf, type WrittenAnswer } from '../answer.ts';
 import { callerOf, clientOf, type RequestStep } from '../authenticate.ts';
 import type { EventStreams } from '../event-streams.ts';
 import { jsonBody, readFields, TEXT } from '../json-body.ts';
 import { only } from '../only.ts';
-import { digestOfTag, sendEnvelope, tagIn } from '../present.ts';
+import { digestOfTag, hasTag, sendEnvelope } from '../present.ts';
 import { queryFlag, queryNumber } from '../query.ts';
 import { breathe, read, readList, readsOn } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
 
 /** Reads that wait for another record than the one that their client has. */
-const WAITS: ShareLimits = { atOnce: 10_000, ofClient: 100, waitingOfClient: 0 };
+const WAITS: ShareLimits = { ofClient: 100, waitingOfClient: 0 };
 const WAIT = { least: 0, most: 60, other: 0 };
 /** How late a change is seen. To look costs a few lookups by name where nothing has changed. */
 const LOOK_MS = 1_000;
@@ -37,14 +37,14 @@ type NodeRequest = Request<{ clientcert: string }>;
 
 /** Returns the routes below `/hiera`. */
 export function hieraRoutes(routes: HieraRoutes): Router {
-  const { reader, operator, kept, shares } = routes;
+  const { reader, operator, cache, lists } = routes;
   const router = Router({ caseSensitive: true });
-  const addRead = readsOn(router, { reader, kept });
+  const addRead = readsOn(router, { reader, cache });
   router
     .route('/hiera/all')
     .all(only('GET'))
     .get(
-      readList({ reader, kept, shares }, (request) => {
+      readList({ reader, cache, lists }, (request) => {
         const [isExplained, isInventory] = [queryFlag(request, 'info'), queryFlag(request, 'inventory')];
         const textOf = (node: NodeAtMoment): string => JSON.stringify(isExplained ? node.explained() : node.record());
         return writeRecords(
@@ -61,12 +61,12 @@ export function hieraRoutes(routes: HieraRoutes): Router {
   router
     .route('/hiera/:clientcert')
     .all(only('GET'))
-    .get(waitForChange(routes, recordOf), read({ reader, kept }, recordOf));
+    .get(waitForChange(routes, recordOf), read({ reader, cache }, recordOf));
   // Reading it reads a key of that name.
   router
     .route('/hiera/:clientcert/applied')
     .all(only('GET', 'POST'))
-    .post(requireConfirming, ...jsonBody(), confirm(operator));
+    .post(requireConfirming, jsonBody(), confirm(operator));
   addRead<{ clientcert: string; key: string }>('/hiera/:clientcert/:key', (request) => {
     const { clientcert, key } = request.params;
     const reads = reader.as(clientOf(request));
@@ -113,7 +113,7 @@ function waitForChange(
   { reader, clock, authenticate, streams }: HieraRoutes,
   recordOf: (request: NodeRequest) => { readonly body: unknown },
 ): RequestHandler<{ clientcert: string }> {
-  const waits = new Shares(WAITS, clock);
+  const waits = new Shares(WAITS);
 
   /** Returns a function that tells whether there is another answer than at the last look, and than the one that the client has. */
   function changeOf(request: NodeRequest, known: string): () => boolean {
@@ -123,7 +123,7 @@ function waitForChange(
         const sources = reader.as(clientOf(request)).recordSources(request.params.clientcert);
         if (seen.length > 0 && sources.every((each, index) => each === seen[index])) return false;
         seen = sources;
-        return tagIn(known, tagOf(JSON.stringify(recordOf(request).body))) === undefined;
+        return !hasTag(known, tagOf(JSON.stringify(recordOf(request).body)));
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         // That is the answer.
@@ -140,7 +140,7 @@ function waitForChange(
     response.once('close', () => gone.abort());
     const hasChanged = changeOf(request, known);
     const ended = AbortSignal.any([gone.signal, streams.ending]);
-    await waits.run({ client: clientOf(request).serial }, async () => {
+    await waits.run(clientOf(request).serial, async () => {
       const end = clock.monotonic() + seconds * 1000;
       for (let left = seconds * 1000; left > 0 && !ended.aborted; left = end - clock.monotonic()) {
         if (hasChanged()) return;
@@ -160,7 +160,7 @@ function withGroup({ group }: NodeAtMoment, record: string): string {
 export async function writeRecords(
   nodes: readonly NodeAtMoment[],
   textOf: (node: NodeAtMoment) => string,
-): Promise<PiecedAnswer> {
+): Promise<WrittenAnswer> {
   const answer = new AnswerWriter();
   let before = '{';
   for (const node of nodes) {

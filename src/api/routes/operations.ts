@@ -23,21 +23,21 @@ import { jsonBody, REASON, readFields, TEXT, TIME, TRUE } from '../json-body.ts'
 import { only } from '../only.ts';
 import { recordedCommitOf, sendEnvelope } from '../present.ts';
 import { queryNumber, queryText } from '../query.ts';
-import { breathe, keyOf, readAsked, readList, readsOn } from '../reads.ts';
+import { breathe, type ListReads, readList, readsOn } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
 
 /** Each is alone while it writes its rows, and passes wait for it. */
-const OPERATIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
+const OPERATIONS: ShareLimits = { ofClient: 1, waitingOfClient: 100 };
 const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reason: REASON } as const;
 
 /** Returns the routes below `/operations`. */
-export function operationRoutes({ reader, operator, explainer, shares }: RouteParts): Router {
+export function operationRoutes({ reader, operator, explainer, lists }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   const reads = { reader: recordedCommitOf(reader) };
   const addRead = readsOn(router, reads);
   const operations = new Shares(OPERATIONS);
-  addLists(router, { operator, lists: { ...reads, shares } });
-  addAsked(router, { reader, operator, explainer, shares });
+  addLists(router, { operator, reads: { ...reads, lists } });
+  addAsked(router, { reader, operator, explainer, lists });
   addRead('/operations/clients', (request) => ({ body: { clients: operator.clients(clientOf(request)) } }));
   addRead<{ server: string }>('/operations/servers/:server', (request) => ({
     body: operator.server(clientOf(request), request.params.server),
@@ -51,7 +51,7 @@ export function operationRoutes({ reader, operator, explainer, shares }: RoutePa
     router
       .route(`/operations/${name}`)
       .all(only('POST'))
-      .post(allow(right), ...jsonBody(), inTurn(operations, name, carryOut));
+      .post(allow(right), jsonBody(), inTurn(operations, name, carryOut));
   }
 
   operation('approve', 'operate', (order, body) => {
@@ -96,31 +96,30 @@ export function operationRoutes({ reader, operator, explainer, shares }: RoutePa
 }
 
 interface ListParts extends Pick<RouteParts, 'operator'> {
-  readonly lists: Parameters<typeof readList>[0];
+  readonly reads: ListReads;
 }
 
 /** Adds the lists of what is recorded. */
-function addLists(router: Router, { operator, lists }: ListParts): void {
-  const byRole = { ...lists, questionOf: questionOfRole };
-  const add = (name: string, parts: typeof lists, make: (request: Request) => unknown, right?: Right): void => {
+function addLists(router: Router, { operator, reads }: ListParts): void {
+  const add = (name: string, make: (request: Request) => unknown, right?: Right): void => {
     const route = router.route(`/operations/${name}`).all(only('GET'));
     if (right !== undefined) route.get(allow(right));
-    route.get(readList(parts, (request) => writeLong(make(request), breathe)));
+    route.get(readList(reads, (request) => writeLong(make(request), breathe)));
   };
-  add('status', byRole, (request) => operator.overview(clientOf(request), readLag(request)));
-  add('servers', byRole, (request) => operator.servers(clientOf(request), readServerQuery(request)));
-  add('recovery', lists, (request) => operator.recovery(clientOf(request)));
-  add('recorded', lists, (request) => operator.recorded(clientOf(request)));
-  add('notifications', lists, () => operator.notifications(), 'read notifications');
+  add('status', (request) => operator.overview(clientOf(request), readLag(request)));
+  add('servers', (request) => operator.servers(clientOf(request), readServerQuery(request)));
+  add('recovery', (request) => operator.recovery(clientOf(request)));
+  add('recorded', (request) => operator.recorded(clientOf(request)));
+  add('notifications', () => operator.notifications(), 'read notifications');
 }
 
 /** Adds the reads for which git is asked: who are the authors of commits, which of them include another one, what changed a file last. */
-function addAsked(router: Router, { reader, operator, explainer, shares }: Omit<RouteParts, 'writer' | 'kept'>): void {
+function addAsked(router: Router, { reader, operator, explainer, lists }: Omit<RouteParts, 'writer' | 'cache'>): void {
   router
     .route('/operations/held')
     .all(only('GET'))
     .get(
-      readAsked({ reader: recordedCommitOf(reader), shares }, (request) => async () => {
+      readList({ reader: recordedCommitOf(reader), lists }, async (request) => {
         return await writeLong({ held: await operator.heldWithAuthors(clientOf(request)) }, breathe);
       }),
     );
@@ -128,15 +127,13 @@ function addAsked(router: Router, { reader, operator, explainer, shares }: Omit<
     .route('/operations/delivered')
     .all(only('GET'))
     .get(
-      readAsked({ reader, shares }, (request) => {
+      readList({ reader, lists }, async (request) => {
         const query = readDeliveredQuery(request);
         const commit = queryText(request, 'commit');
         if (commit !== undefined && !isCommitId(commit))
           throw new ServiceError('invalid_input', `"commit" is the full id of one commit, not "${commit}"`);
-        return async () => {
-          const asked = commit === undefined ? undefined : await operator.askedCommit(commit);
-          return await writeLong(operator.delivered(clientOf(request), { ...query, asked }), breathe);
-        };
+        const asked = commit === undefined ? undefined : await operator.askedCommit(commit);
+        return await writeLong(operator.delivered(clientOf(request), { ...query, asked }), breathe);
       }),
     );
   // What an approval would do is not active yet: it is shown to those only who are shown the problems of a commit in full.
@@ -144,15 +141,14 @@ function addAsked(router: Router, { reader, operator, explainer, shares }: Omit<
     .route('/operations/explain/:node{/:key}')
     .all(only('GET'))
     .get(
-      readAsked<{ node: string; key?: string }>({ reader, shares, questionOf: keyOf }, (request) => {
+      readList<{ node: string; key?: string }>({ reader, lists }, async (request) => {
         const { node, key } = request.params;
         const digest = queryText(request, 'approval');
         if (digest !== undefined) requireRight(clientOf(request), 'read what an approval would do');
         const explains = explainer.as(clientOf(request));
-        return async () =>
-          writeAnswer(
-            await (digest === undefined ? explains.explain(node, key) : explains.explainApproval(digest, node, key)),
-          );
+        return writeAnswer(
+          await (digest === undefined ? explains.explain(node, key) : explains.explainApproval(digest, node, key)),
+        );
       }),
     );
 }
@@ -166,12 +162,6 @@ function deliveryStateNamed(text: string): DeliveryState {
   const state = DELIVERY_STATES.find((known) => known === text);
   if (state !== undefined) return state;
   throw new ServiceError('invalid_input', `There is no such state "${text}"; they are ${DELIVERY_STATES.join(', ')}`);
-}
-
-/** All but proxies are answered the same, if they see the same. */
-function questionOfRole(request: Request): string | undefined {
-  const { role } = clientOf(request);
-  return role === 'proxy' ? undefined : `${keyOf(request)} ${JSON.stringify(readLag(request))}`;
 }
 
 const SERVERS = { most: 500, usual: 100, nameLengthMax: 250 };
@@ -214,14 +204,13 @@ function inTurn(operations: Shares, name: string, carryOut: (order: Order, body:
   return async (request: Request, response: Response): Promise<void> => {
     const order = { ...callerOf(request), reason: givenReason(request.body) };
     auditAction(response, operationFacts(name, request.body, order.reason));
-    const isGone = (): boolean => response.destroyed || order.refusal() !== undefined;
-    const text = await operations.run({ client: order.by.serial, isGone }, () => carryOut(order, request.body));
-    if (text === undefined) {
+    await operations.run(order.by.serial, async () => {
+      if (response.destroyed) return;
       requireAllowed(request);
-      return;
-    }
-    auditDone(response);
-    sendEnvelope(response, 200, text);
+      const text = await carryOut(order, request.body);
+      auditDone(response);
+      sendEnvelope(response, 200, text);
+    });
   };
 }
 

@@ -4,7 +4,7 @@ import type { Explainer } from '../../service/explain/explainer.ts';
 import type { Operator } from '../../service/operate/operator.ts';
 import type { Reader } from '../../service/read/reader.ts';
 import type { Writer } from '../../service/write/writer.ts';
-import type { KeptAnswers } from '../reads.ts';
+import type { AnswerCache } from '../reads.ts';
 
 /** What the routes of one application share. */
 export interface RouteParts {
@@ -12,7 +12,7 @@ export interface RouteParts {
   readonly writer: Writer;
   readonly operator: Operator;
   readonly explainer: Explainer;
-  readonly kept: KeptAnswers;
+  readonly cache: AnswerCache;
   /** Of answers that take long or ask git. */
-  readonly shares: Shares;
+  readonly lists: Shares;
 }

@@ -7,21 +7,21 @@ import { readLag } from '../forward.ts';
 import { only, onlyWithAdvice } from '../only.ts';
 import { recordedCommitOf } from '../present.ts';
 import { queryRange } from '../query.ts';
-import { breathe, read, readAsked, readList, readsOn } from '../reads.ts';
+import { breathe, read, readList, readsOn } from '../reads.ts';
 import { bodyOf, readForce, write } from '../write.ts';
 import type { RouteParts } from './route-parts.ts';
 
 /** Returns the routes below `/stacks/instances`. */
-export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: RouteParts): Router {
+export function stackInstanceRoutes({ reader, writer, operator, cache, lists }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/stacks/instances')
     .all(onlyWithAdvice(['GET'], { POST: 'to make an instance, POST /stacks/instances/<instance>/' }))
-    .get(readList({ reader, kept, shares }, (request) => writeLong(reader.as(clientOf(request)).instances(), breathe)));
+    .get(readList({ reader, cache, lists }, (request) => writeLong(reader.as(clientOf(request)).instances(), breathe)));
   router
     .route('/stacks/instances/:id')
     .all(only('GET', 'POST', 'DELETE'))
-    .get(read({ reader, kept }, (request) => reader.as(clientOf(request)).instance(request.params.id)))
+    .get(read({ reader, cache }, (request) => reader.as(clientOf(request)).instance(request.params.id)))
     .post(
       allow('write stack instances'),
       write<{ id: string }>((request, order) =>
@@ -41,7 +41,7 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
   addTimedRead<{ id: string }>('/stacks/instances/:id/status', (request) => ({
     body: reader.as(clientOf(request)).status(request.params.id),
   }));
-  const addRead = readsOn(router, { reader, kept });
+  const addRead = readsOn(router, { reader, cache });
   addRead<{ id: string }>('/stacks/instances/:id/status/full', (request) => ({
     body: reader.as(clientOf(request)).statusFull(request.params.id),
   }));
@@ -53,9 +53,9 @@ export function stackInstanceRoutes({ reader, writer, operator, kept, shares }: 
     .route('/stacks/instances/:id/events')
     .all(only('GET'))
     .get(
-      readAsked<{ id: string }>({ reader: recordedCommitOf(reader), shares }, (request) => {
+      readList<{ id: string }>({ reader: recordedCommitOf(reader), lists }, async (request) => {
         const range = queryRange(request);
-        return async () => writeAnswer(await operator.events(clientOf(request), request.params.id, range));
+        return writeAnswer(await operator.events(clientOf(request), request.params.id, range));
       }),
     );
   return router;

@@ -13,12 +13,12 @@ const TYPE_WRITES = {
 };
 
 /** Returns the routes below `/stacks/templates`. */
-export function stackTemplateRoutes({ reader, writer, kept }: RouteParts): Router {
+export function stackTemplateRoutes({ reader, writer, cache }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/stacks/templates')
     .all(only('GET', 'POST'))
-    .get(read({ reader, kept }, (request) => ({ body: reader.as(clientOf(request)).templates() })))
+    .get(read({ reader, cache }, (request) => ({ body: reader.as(clientOf(request)).templates() })))
     .post(
       allow('write stack instances'),
       write((request, order) => writer.createInstance(order, bodyOf(request), readForce(request))),
@@ -26,6 +26,6 @@ export function stackTemplateRoutes({ reader, writer, kept }: RouteParts): Route
   router
     .route('/stacks/templates/:id')
     .all(onlyWithAdvice(['GET'], TYPE_WRITES))
-    .get(read({ reader, kept }, (request) => reader.as(clientOf(request)).template(request.params.id)));
+    .get(read({ reader, cache }, (request) => reader.as(clientOf(request)).template(request.params.id)));
   return router;
 }

@@ -8,12 +8,12 @@ import { bodyOf, write } from '../write.ts';
 import type { RouteParts } from './route-parts.ts';
 
 /** Returns the route `/tree`. */
-export function treeRoutes({ reader, writer, kept }: RouteParts): Router {
+export function treeRoutes({ reader, writer, cache }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
   router
     .route('/tree')
     .all(only('GET', 'POST'))
-    .get(read({ reader, kept }, (request) => reader.as(clientOf(request)).tree()))
+    .get(read({ reader, cache }, (request) => reader.as(clientOf(request)).tree()))
     .post(
       allow('write the tree'),
       write((request, order) => writer.putTree(order, bodyOf(request))),

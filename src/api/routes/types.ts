@@ -15,16 +15,16 @@ import type { RouteParts } from './route-parts.ts';
 const WRITTEN_ABOVE = 'to write an object, POST /types/<type>/ with its name in the body';
 
 /** Returns the routes below `/types`. */
-export function typeRoutes({ reader, writer, kept, shares }: RouteParts): Router {
+export function typeRoutes({ reader, writer, cache, lists }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
-  const addRead = readsOn(router, { reader, kept });
+  const addRead = readsOn(router, { reader, cache });
   addRead('/types', () => ({ body: { types: reader.types() } }));
   router.all('/types/all{/:id}', only('GET'));
   router
     .route('/types/:type')
     .all(only('GET', 'POST'))
     .get(
-      readList<{ type: string }>({ reader, kept, shares }, (request) => {
+      readList<{ type: string }>({ reader, cache, lists }, (request) => {
         return writeLong({ result: reader.as(clientOf(request)).objects(request.params.type) }, breathe);
       }),
     )
@@ -38,7 +38,7 @@ export function typeRoutes({ reader, writer, kept, shares }: RouteParts): Router
     .route('/types/:type/:id')
     .all(onlyWithAdvice(['GET', 'DELETE'], { POST: WRITTEN_ABOVE, PUT: WRITTEN_ABOVE, PATCH: WRITTEN_ABOVE }))
     .get(
-      read({ reader, kept }, (request) => reader.as(clientOf(request)).object(request.params.type, request.params.id)),
+      read({ reader, cache }, (request) => reader.as(clientOf(request)).object(request.params.type, request.params.id)),
     )
     .delete(
       allowToWriteType,

@@ -7,7 +7,6 @@ import type { Logger } from '../../base/log.ts';
 import { type LogOnceAMinute, logOnceAMinute } from '../../base/log-once-a-minute.ts';
 import { readSecretFile, SecretFileError } from '../../base/secrets.ts';
 import { ServiceError } from '../../model/service-error.ts';
-import { endBrokenRequest } from '../broken-request.ts';
 import { sendError } from '../errors.ts';
 import { sendEnvelope } from '../present.ts';
 import { checkSignature } from './signature.ts';
@@ -33,13 +32,7 @@ export async function createWebhook(options: WebhookOptions): Promise<Listening>
   await readSecretFile(options.secretFile, SETTING);
   const polls = throttle(options.poll, { clock: options.clock, pauseMs: POLL_PAUSE_MS });
   const logOnce = logOnceAMinute(options.clock);
-  const serve = serveHooks({ ...options, logOnce }, () => polls.requestPoll());
-  // This header has no use here, and Node's own answer is no JSON.
-  const { server, connections } = createPlainServer(serve, { requireHostHeader: false });
-  server.on('clientError', (error, socket) => {
-    const { unanswered = [], last } = connections.find(socket) ?? {};
-    endBrokenRequest(error, socket, { unanswered, last, retire: () => void socket.destroy() });
-  });
+  const server = createPlainServer(serveHooks({ ...options, logOnce }, () => polls.requestPoll()));
   const { address, port } = await listenOn(server, options, 'webhook.port');
   return {
     host: address,

@@ -22,9 +22,9 @@ export type CommitWait = ReturnType<typeof createCommitWait>;
 /** How long a read waits for its commit. */
 export const WAIT_MS = 10_000;
 /** Reads that wait. One counts until its poll is over, also where it was sent away before. */
-export const WAITS: ShareLimits = { atOnce: 1_000, ofClient: 50, waitingOfClient: 50 };
+export const WAITS: ShareLimits = { ofClient: 50, waitingOfClient: 50 };
 /** Questions to git about the history: one may start a process. */
-const QUESTIONS: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 2 * WAITS.ofClient };
+const QUESTIONS: ShareLimits = { ofClient: 1, waitingOfClient: 2 * WAITS.ofClient };
 
 /** The end of a wait for a commit. */
 type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly error: unknown };
@@ -33,14 +33,12 @@ type End = { readonly kind: 'reached' } | { readonly kind: 'failed'; readonly er
 export function createCommitWait(options: CommitWaitOptions) {
   const { newest, isAncestor, desired, refused, clock } = options;
   const stopped = Promise.withResolvers<End>();
-  const waits = new Shares(WAITS, clock);
-  const questions = new Shares(QUESTIONS, clock);
+  const waits = new Shares(WAITS);
+  const questions = new Shares(QUESTIONS);
 
-  /** Equal questions that wait for git are asked once. */
   async function isIn(history: string | undefined, { commit, client }: Wanted): Promise<boolean> {
     if (history === undefined || history === commit) return history === commit;
-    const asker = { client, question: `${commit} ${history}` };
-    return await questions.run(asker, () => isAncestor(commit, history));
+    return await questions.run(client, () => isAncestor(commit, history));
   }
 
   async function arrival(wanted: Wanted): Promise<End> {
@@ -72,10 +70,8 @@ export function createCommitWait(options: CommitWaitOptions) {
      */
     async reached(commit: string, client: string): Promise<void> {
       if (desired()?.commit === commit) return;
-      let isGone = false;
-      const waiting = waits.run({ client, isGone: () => isGone }, () => arrival({ commit, client }));
+      const waiting = waits.run(client, () => arrival({ commit, client }));
       const end = await within(clock, WAIT_MS, Promise.race([waiting, stopped.promise]));
-      isGone = true;
       if (end === undefined) throw late(commit);
       if (end.kind === 'failed') throw end.error;
     },

@@ -13,7 +13,7 @@ import { serverChanges } from './server-changes.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** Each takes as much work as a write, and a poll of the remote. */
-const SHARES: ShareLimits = { atOnce: 4, ofClient: 1, waitingOfClient: 100 };
+const SHARES: ShareLimits = { ofClient: 1, waitingOfClient: 100 };
 
 interface PreviewParts {
   readonly branch: Pick<BranchView, 'newest'>;
@@ -54,7 +54,7 @@ export function createPreview(parts: PreviewParts): PreviewWrite {
     return { diff: diffOf(before, edits), servers: seen };
   }
 
-  return (draft, order, options) => shares.run({ client: order.by.serial }, () => preview(draft, order, options));
+  return (draft, order, options) => shares.run(order.by.serial, () => preview(draft, order, options));
 }
 
 function diffOf({ catalog }: DesiredState, edits: readonly FileEdit[]): string {
