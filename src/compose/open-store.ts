@@ -201,6 +201,6 @@ export async function findEarlierFile(directory: string): Promise<string | undef
   });
   const store = ['store.sqlite', 'journal'].find((name) => names.includes(name));
   return (
-    store ?? names.sort().find((name) => /^(?:repository|running|simulated-.*|(?:replaced|former)-.*)$/.test(name))
+    store ?? names.sort().find((name) => /^(?:repository|running|simulated-.*|replaced-.*)$/.test(name))
   );
 }
