@@ -52,7 +52,6 @@ const IN_ROOT_FOLDER = { npm_package_name: 'treeline', npm_lifecycle_event: 'tes
 /** Run on a real PostgreSQL too. Of scenarios, test:long runs all on it. */
 const ON_POSTGRES = [
   ...['delete-requests', 'events', 'rest-transcript', 'why'].map((name) => `test/scenario/${name}.test.ts`),
-  'test/upgrades/upgrade.test.ts',
 ];
 
 export default defineConfig({

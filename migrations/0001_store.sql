@@ -6,7 +6,6 @@ CREATE TABLE treeline.rows (
   name text COLLATE "C" NOT NULL,
   value text,
   revision bigint NOT NULL,
-  checksum bigint NOT NULL,
   PRIMARY KEY (kind, name)
 );
 CREATE INDEX rows_revision ON treeline.rows (revision);
@@ -18,7 +17,6 @@ CREATE TABLE treeline.events (
   id bigint NOT NULL,
   value text,
   revision bigint NOT NULL,
-  checksum bigint NOT NULL,
   PRIMARY KEY (instance, id)
 );
 CREATE INDEX events_revision ON treeline.events (revision);

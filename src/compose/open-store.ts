@@ -190,7 +190,5 @@ export async function findEarlierFile(directory: string): Promise<string | undef
     throw error;
   });
   const store = ['store.sqlite', 'journal'].find((name) => names.includes(name));
-  return (
-    store ?? names.sort().find((name) => /^(?:repository|running|simulated-.*|(?:replaced|former)-.*)$/.test(name))
-  );
+  return store ?? names.sort().find((name) => /^(?:repository|running|simulated-.*|replaced-.*)$/.test(name));
 }

@@ -1,9 +1,9 @@
 // Sends commit statuses to a forge. Nothing waits for it, and nothing that it meets fails anything else. docs/operations.md, commit statuses.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
-import { isAtRest } from '../machine/drift.ts';
-import { effectiveState } from '../machine/reasons.ts';
 import type { Stall } from '../machine/chain.ts';
+import { isAtRest } from '../machine/drift.ts';
 import { isWaiting } from '../machine/needs.ts';
+import { effectiveState } from '../machine/reasons.ts';
 import type { Change, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 import { LevelLoop, type Message, type SendFailure } from './level-loop.ts';

@@ -1,17 +1,14 @@
 // Keeps the rows and events of a store in a SQLite file. It blocks its thread: database-thread.ts runs it in one of its own.
-// SQLite checks neither its pages nor whether all are there, so each row has a checksum, and the file knows their number.
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { reasonOf } from '../base/wording.ts';
-import { isLogDamaged } from './check-wal.ts';
-import { ALL_EVENTS, checksumOf, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
+import { ALL_EVENTS, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
 import type { KeptRow } from './row-json.ts';
 import { newerVersion, StoreError, StoreUnavailable } from './store-error.ts';
 
 /** "Tree", so that `file` and SQLite's tools know whose file this is. */
 const APPLICATION_ID = 0x54726565;
-/** Versions up to 4 were a journal and a snapshot; former-store.ts reads them. */
-const FORMAT_VERSION = 5;
+const FORMAT_VERSION = 6;
 const FILE_MODE = 0o600;
 const BATCH_LENGTH = 256 * 1024;
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
@@ -32,15 +29,13 @@ const NETWORK = new Map([
 
 const SCHEMA = `
   CREATE TABLE rows (
-    kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, revision INTEGER NOT NULL, checksum INTEGER NOT NULL,
-    UNIQUE (kind, name)
+    kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, revision INTEGER NOT NULL, UNIQUE (kind, name)
   ) STRICT;
   CREATE TABLE events (
-    instance TEXT NOT NULL, id INTEGER NOT NULL, value TEXT, revision INTEGER NOT NULL, checksum INTEGER NOT NULL,
-    UNIQUE (instance, id)
+    instance TEXT NOT NULL, id INTEGER NOT NULL, value TEXT, revision INTEGER NOT NULL, UNIQUE (instance, id)
   ) STRICT;
-  CREATE TABLE state (revision INTEGER NOT NULL, lines INTEGER NOT NULL) STRICT;
-  INSERT INTO state VALUES (0, 0);
+  CREATE TABLE state (revision INTEGER NOT NULL) STRICT;
+  INSERT INTO state VALUES (0);
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${FORMAT_VERSION};
 `;
@@ -68,7 +63,6 @@ export class Database {
   readonly #use: DatabaseUse;
   #open: { readonly database: DatabaseSync; readonly statements: Statements };
   #saved = { bytes: 0, growth: 0 };
-  #lines = 0;
   /** What a crash left behind the last commit in the log must not look like damage after the next. */
   #isLogEmpty = true;
 
@@ -87,36 +81,27 @@ export class Database {
   /** Yields all rows, then all events, some at a time. Throws StoreError where one of them is not as it was written. */
   *batches(): Generator<Piece> {
     const { statements } = this.#open;
-    let lines = 0;
     let rows: KeptRow[] = [];
     let events: KeptEvent[] = [];
     let length = 0;
     const last = this.revision;
-    for (const { kind, name, value, checksum, revision } of this.#iterated(statements.allRows)) {
-      const what = `the row of the ${kind} "${name}"`;
-      if (checksum !== checksumOf(kind, name, value)) throw this.#damaged(`${what} is not as it was written`);
-      if (Number(revision) > last) throw this.#tooNew(what, { revision, last });
+    for (const { kind, name, value, revision } of this.#iterated(statements.allRows)) {
+      if (Number(revision) > last) throw this.#tooNew(`the row of the ${kind} "${name}"`, { revision, last });
       rows.push([kind as string, name as string, value as string]);
-      lines += 1;
       length += (value as string).length;
       if (length < BATCH_LENGTH) continue;
       yield { rows, events };
       [rows, length] = [[], 0];
     }
-    for (const { instance, id, value, checksum, revision } of this.#iterated(statements.allEvents)) {
-      const what = `the event ${id} of "${instance}"`;
-      if (checksum !== checksumOf(instance, id, value)) throw this.#damaged(`${what} is not as it was written`);
-      if (Number(revision) > last) throw this.#tooNew(what, { revision, last });
+    for (const { instance, id, value, revision } of this.#iterated(statements.allEvents)) {
+      if (Number(revision) > last) throw this.#tooNew(`the event ${id} of "${instance}"`, { revision, last });
       events.push([instance as string, id as number, value as string | null]);
-      lines += 1;
       length += (value as string | null)?.length ?? 0;
       if (length < BATCH_LENGTH) continue;
       yield { rows, events };
       [rows, events, length] = [[], [], 0];
     }
     yield { rows, events };
-    const expected = this.#told(() => Number(statements.state.get()?.lines));
-    if (lines !== expected) throw this.#damaged(`${lines} rows and events are there of ${expected}`);
   }
 
   /** `isWhole`: what is there goes. */
@@ -125,9 +110,8 @@ export class Database {
     if (!this.#isLogEmpty) emptyLog(this.#open.database);
     this.#isLogEmpty = true;
     this.#saved = { bytes: 0, growth: 0 };
-    this.#lines = 0;
     this.#open.database.exec('BEGIN IMMEDIATE');
-    if (isWhole) this.#open.database.exec('DELETE FROM rows; DELETE FROM events; UPDATE state SET lines = 0');
+    if (isWhole) this.#open.database.exec('DELETE FROM rows; DELETE FROM events');
   }
 
   put({ rows, events }: Piece, revision: number): void {
@@ -141,7 +125,7 @@ export class Database {
    */
   finish(revision: number): Saved {
     const { database, statements } = this.#open;
-    statements.setState.run(revision, this.#lines);
+    statements.setState.run(revision);
     try {
       database.exec('COMMIT');
     } catch (error) {
@@ -171,28 +155,23 @@ export class Database {
     const { rowLength, setRow, removeRow } = this.#open.statements;
     const before = rowLength.get(kind, name)?.length as number | undefined;
     const frame = Buffer.byteLength(kind) + Buffer.byteLength(name) + ROW_FRAME_BYTES;
-    if (before !== undefined) {
-      this.#saved.growth -= before + frame;
-      this.#lines -= 1;
-    }
+    if (before !== undefined) this.#saved.growth -= before + frame;
     if (value === null) {
       removeRow.run(kind, name);
       this.#saved.bytes += frame;
       return;
     }
     const length = Buffer.byteLength(value) + frame;
-    setRow.run(kind, name, value, revision, checksumOf(kind, name, value));
+    setRow.run(kind, name, value, revision);
     this.#saved.growth += length;
     this.#saved.bytes += length;
-    this.#lines += 1;
   }
 
   #putEvent([instance, id, value]: KeptEvent, revision: number): void {
     const { addEvent, dropEvents } = this.#open.statements;
-    if (value === null) this.#lines -= Number(dropEvents.run(instance, id).changes);
+    if (value === null) dropEvents.run(instance, id);
     if (id === ALL_EVENTS) return;
-    addEvent.run(instance, id, value, revision, checksumOf(instance, id, value));
-    this.#lines += 1;
+    addEvent.run(instance, id, value, revision);
     this.#saved.bytes += (value?.length ?? 0) + ROW_FRAME_BYTES;
   }
 
@@ -229,7 +208,6 @@ export class Database {
       if (!isReadOnly) closeSync(openSync(path, 'r+'));
       // SQLite would take it for a new one, and remove its log.
       if (statSync(path, { throwIfNoEntry: false })?.size === 0) throw this.#damaged('it has 0 bytes');
-      if (isLogDamaged(path)) throw this.#damaged('its log of commits is not as it was written');
       // A reader in the middle of a backup is waited for.
       const opened = new DatabaseSync(path, { timeout: BUSY_MS, readOnly: isReadOnly });
       database = opened;
@@ -258,7 +236,6 @@ export class Database {
     if (version !== FORMAT_VERSION) throw newerVersion(path, `format version ${version}, not ${FORMAT_VERSION}`);
   }
 
-  /** Each row has a checksum, and an index none. */
   #requireIntegrity(database: DatabaseSync): void {
     const found = database.prepare('PRAGMA integrity_check(1)').get()?.integrity_check;
     if (found !== 'ok') throw this.#damaged(String(found));
@@ -299,14 +276,14 @@ type Statements = ReturnType<typeof prepare>;
 function prepare(database: DatabaseSync) {
   return {
     // In the order of the index: in another one, all rows would go through a temporary file outside of the directory.
-    allRows: database.prepare('SELECT kind, name, value, checksum, revision FROM rows ORDER BY kind, name'),
-    allEvents: database.prepare('SELECT instance, id, value, checksum, revision FROM events ORDER BY instance, id'),
-    state: database.prepare('SELECT revision, lines FROM state'),
-    setState: database.prepare('UPDATE state SET revision = ?, lines = lines + ?'),
+    allRows: database.prepare('SELECT kind, name, value, revision FROM rows ORDER BY kind, name'),
+    allEvents: database.prepare('SELECT instance, id, value, revision FROM events ORDER BY instance, id'),
+    state: database.prepare('SELECT revision FROM state'),
+    setState: database.prepare('UPDATE state SET revision = ?'),
     rowLength: database.prepare('SELECT octet_length(value) AS length FROM rows WHERE kind = ? AND name = ?'),
-    setRow: database.prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)'),
+    setRow: database.prepare('INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?)'),
     removeRow: database.prepare('DELETE FROM rows WHERE kind = ? AND name = ?'),
-    addEvent: database.prepare('INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?, ?)'),
+    addEvent: database.prepare('INSERT OR REPLACE INTO events VALUES (?, ?, ?, ?)'),
     dropEvents: database.prepare('DELETE FROM events WHERE instance = ? AND id <= ?'),
   };
 }

@@ -5,7 +5,7 @@ import { isMap, parseJson } from '../model/json.ts';
 import type { Spec } from '../model/spec.ts';
 import { eventOf, keptEvent } from './event-log.ts';
 import { type Piece, ROW_FRAME_BYTES, type Saved } from './piece.ts';
-import { decodeRow, type KeptRow, keptRows, missingField, type Row, WANTED_KIND } from './row-json.ts';
+import { decodeRow, type KeptRow, keptRows, type Row, WANTED_KIND } from './row-json.ts';
 import { isRowKind, rowsOf, type StoreDocument, setRow } from './store-document.ts';
 import { newerVersion } from './store-error.ts';
 
@@ -142,9 +142,6 @@ export class RowReader {
     if (value === null) return { kind, name, value };
     const wanted = (kind === 'server' && (this.#wanted.get(name) ?? tables.server.get(name)?.wanted)) || undefined;
     this.#wanted.delete(name);
-    const missing = missingField(kind, fields, wanted);
-    if (missing !== undefined)
-      throw newerVersion(this.#path, `the row of the ${kind} "${name}" without its "${missing}"`);
     return { kind, name, value: decodeRow(kind, fields, wanted) };
   }
 }

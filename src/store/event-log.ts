@@ -259,7 +259,6 @@ export function keptEvent({ instance, event }: StoredEvent): KeptEvent {
 
 /** Returns the event that {@link keptEvent} wrote. */
 export function eventOf([instance, dropped, json]: KeptEvent): StoredEvent {
-  // The checksum around it vouches that this is what keptEvent was given.
   return { instance, event: json === null ? { dropped } : ({ ...NO_VALUES, ...JSON.parse(json) } as InstanceEvent) };
 }
 

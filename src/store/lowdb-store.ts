@@ -1,6 +1,5 @@
 // Implements the store: one lowdb document in memory, which an adapter keeps. The embedded one, over a file, is open in one
 // process at a time; several may share a database (postgres/). Writes are saved group by group; reads never wait.
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Low } from 'lowdb';
 import { type Breathe, breatheBy } from '../base/breathe.ts';
@@ -29,7 +28,7 @@ import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { PrepareOthers, Store } from './store.ts';
 import { emptyStoreDocument, rowsOf, type StoreDocument, setRow, type Tables } from './store-document.ts';
 import { NotLeading, StoreError } from './store-error.ts';
-import { storePath, takeOverFormer } from './store-file.ts';
+import { storePath } from './store-file.ts';
 
 /** The log, the clock, and limits that tests lower. */
 export interface LowdbStoreOptions {
@@ -52,11 +51,6 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
   const lock = lockDirectory(path);
   try {
     const { clock = systemClock, breathe = breatheBy(clock) } = options;
-    if (!existsSync(storePath(path))) {
-      const folder = await takeOverFormer(path, clock.now());
-      if (folder !== undefined)
-        options.log?.info({ folder }, 'took over the store of a former version, whose files are kept there');
-    }
     const sqlite = new SqliteAdapter({ path: storePath(path), isReadOnly: false, use: 'store' }, breathe);
     return await openStore(path, { ...options, adapter: options.adapting?.(sqlite) ?? sqlite, lock });
   } catch (error) {

@@ -1,5 +1,4 @@
-// Defines the parts in which rows and events go into a database and come out of it, and their checksum. All databases keep the same.
-import { crc32 } from 'node:zlib';
+// Defines the parts in which rows and events go into a database and come out of it. All databases keep the same.
 import type { KeptRow } from './row-json.ts';
 
 /**
@@ -26,8 +25,3 @@ export interface Saved {
 
 /** Bytes that a row takes beside its kind, name and value. */
 export const ROW_FRAME_BYTES = 24;
-
-/** Returns the checksum of a row or an event: of its key, and of what it holds. */
-export function checksumOf(group: unknown, name: unknown, value: unknown): number {
-  return crc32(String(value), crc32(`${group}/${name}/`));
-}

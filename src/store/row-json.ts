@@ -1,6 +1,5 @@
 // Writes rows as JSON, and reads them. What rarely changes of a server's row and is most of it, the wanted spec, is kept as a
 // row of its own, so that a step writes little.
-import { isMap } from '../model/json.ts';
 import type { RowKind, Rows, ServerRow } from '../model/rows.ts';
 import type { Spec } from '../model/spec.ts';
 
@@ -29,52 +28,30 @@ export function keptRows({ kind, name, value }: Row, before: Rows[RowKind] | und
   return [kept, [WANTED_KIND, name, wanted === null ? null : JSON.stringify(wanted)]];
 }
 
-/** The fields that rows have in every version that is read: none that a later one has added. */
-const FIELDS: Readonly<Record<RowKind, string>> = {
-  head: 'commit time',
-  recovery: 'id cause reason since notBefore',
-  pinned: 'path oid object commit',
-  active: 'path oid object',
-  terminating: 'path oid object',
-  node: 'oid updated',
-  held: 'digest servers reason since',
-  approval: 'what by reason time',
-  removal: 'time',
-  suspension: 'by reason since until',
-  acknowledgement: 'by reason since until',
-  rollout: 'updates',
-  commitStatus: 'validate apply',
-  seen: 'lastSeen notBefore notAfter',
-  delivery: 'records incarnation fetched applied told',
-  alert: 'kind instances since until data accepted',
-  notification: 'target id type subject time state triedAt answer',
-  server:
-    'instance key index policy state reason since commit generation incarnation wanted applied approved adopting checked ' +
-    'mayExist action dirty replacing attempt gaveUp due provider outputs updated lastRecord',
-};
-const NAMES = new Map(Object.entries(FIELDS).map(([kind, names]) => [kind, names.split(' ')]));
-const SPEC_NAMES = ['kind', 'properties', 'layers', 'configurationOnly', 'dependsOn', 'lists'];
 /** The kinds of rows, in the order in which a whole document is written. */
-export const ROW_KINDS = Object.keys(FIELDS) as RowKind[];
-
-/** Returns a field that such a row lacks, so that this version cannot go on from it; undefined: it has all. */
-export function missingField(kind: RowKind, fields: unknown, wanted: Spec | undefined): string | undefined {
-  const missing = missingIn(fields, NAMES.get(kind) ?? []);
-  if (missing !== undefined || kind !== 'server') return missing;
-  const { wanted: own, applied, action } = fields as ServerRow;
-  const isSpec = (spec: unknown): boolean =>
-    missingIn(spec === WANTED ? (wanted ?? own) : spec, SPEC_NAMES) === undefined;
-  const specs = { wanted: own, applied, action: action === null ? null : action.spec };
-  return Object.entries(specs).find(([, spec]) => spec !== null && !isSpec(spec))?.[0];
-}
-
-function missingIn(value: unknown, names: readonly string[]): string | undefined {
-  return names.find((name) => !isMap(value) || value[name] === undefined);
-}
+export const ROW_KINDS = Object.keys({
+  head: true,
+  recovery: true,
+  pinned: true,
+  active: true,
+  terminating: true,
+  node: true,
+  held: true,
+  approval: true,
+  removal: true,
+  suspension: true,
+  acknowledgement: true,
+  rollout: true,
+  commitStatus: true,
+  seen: true,
+  delivery: true,
+  alert: true,
+  notification: true,
+  server: true,
+} satisfies Readonly<Record<RowKind, true>>) as readonly RowKind[];
 
 /** Returns the row whose JSON was parsed. `wanted` is that of a server, if a spec was kept for it. */
 export function decodeRow(kind: RowKind, fields: unknown, wanted: Spec | undefined): Rows[RowKind] {
-  // The checksum around it vouches that it is what was written.
   if (kind !== 'server') return fields as Rows[RowKind];
   const row = fields as ServerRow;
   const read = (spec: Spec | typeof WANTED | null): Spec | null => (spec === WANTED ? (wanted ?? row.wanted) : spec);

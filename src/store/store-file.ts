@@ -1,9 +1,9 @@
-// Writes a whole store into a file of its own, and puts such a file in its place: a backup is written so, a restore puts one
-// back, and a store of a former version is taken over so. Interrupted at any point, the next start finds the store that was there,
+// Writes a whole store into a file of its own, and puts such a file in its place: a backup is written so, and a restore puts one
+// back. Interrupted at any point, the next start finds the store that was there,
 // or the new one.
 
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { withoutPause } from '../base/breathe.ts';
@@ -11,7 +11,6 @@ import { reasonOf, whyUnusable } from '../base/wording.ts';
 import type { Change } from '../model/rows.ts';
 import type { DatabaseUse } from './database.ts';
 import { makeDirectory, syncDirectory } from './files.ts';
-import { FORMER_FILES, readFormerBackup, readFormerStore } from './former-store.ts';
 import { lockDirectory } from './lock.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { Store } from './store.ts';
@@ -58,9 +57,11 @@ export async function writeBackup(document: StoreDocument, target: string): Prom
 
 /** Returns what a backup holds. Throws StoreError where it is damaged, is no backup, or cannot be read. */
 export async function readBackup(path: string): Promise<StoreDocument> {
-  if (!existsSync(path)) throw new StoreError(`There is no backup ${path}.`);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new StoreError(`There is no backup ${path}.`);
+  if (found.isDirectory()) throw new StoreError(`The backup ${path} cannot be read: it is a folder`);
   try {
-    return (await readFormerBackup(path)) ?? (await readFile({ path, isReadOnly: true, use: 'backup' }));
+    return await readFile({ path, isReadOnly: true, use: 'backup' });
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(`The backup ${path} cannot be read: ${whyUnusable(error)}`, { cause: error });
@@ -110,16 +111,6 @@ export async function restoreStore(directory: string, backup: string, options: R
   }
 }
 
-/**
- * Makes a store from the files of a former version, which are kept aside; the caller has the lock. Returns the folder with
- * them; undefined where there are none.
- */
-export async function takeOverFormer(directory: string, now: number): Promise<string | undefined> {
-  const document = await readFormerStore(directory);
-  if (document === undefined) return undefined;
-  return (await replaceStore(directory, { document, now, name: 'former', isKept: true })) ?? undefined;
-}
-
 interface Replacement {
   readonly document: StoreDocument;
   readonly now: number;
@@ -130,9 +121,9 @@ interface Replacement {
 
 /** Returns the folder with the files that were there, or null. */
 async function replaceStore(directory: string, { document, now, name, isKept }: Replacement): Promise<string | null> {
-  const present = [...FORMER_FILES, ...['', ...BESIDE].map((end) => basename(storePath(directory)) + end)].filter(
-    (file) => existsSync(join(directory, file)),
-  );
+  const present = ['', ...BESIDE]
+    .map((end) => basename(storePath(directory)) + end)
+    .filter((file) => existsSync(join(directory, file)));
   const folder = join(directory, `${name}-${new Date(now).toISOString().replaceAll(/[:.]/g, '-')}`);
   const path = storePath(directory);
   const isOver = async (): Promise<void> => {
@@ -145,7 +136,6 @@ async function replaceStore(directory: string, { document, now, name, isKept }: 
   };
   // The lock keeps others out, and what an interrupted restore has left under this name goes.
   await writeFile(path, document, { aside: `${path}.new`, isOver });
-  await removeFiles(directory, FORMER_FILES);
   return isKept ? folder : null;
 }
 
@@ -220,12 +210,12 @@ async function readFile(use: DatabaseUse): Promise<StoreDocument> {
 }
 
 /**
- * Returns what a store holds, of this format or a former one; undefined where there is none. Only for one that no process
+ * Returns what a store holds; undefined where there is none. Only for one that no process
  * has may `isReadOnly` be false: then all of it is in its one file afterwards, and nothing in SQLite's log.
  */
 async function readStore(directory: string, isReadOnly = true): Promise<StoreDocument | undefined> {
   const path = storePath(directory);
-  if (![path, `${path}-wal`].some((file) => existsSync(file))) return await readFormerStore(directory);
+  if (![path, `${path}-wal`].some((file) => existsSync(file))) return undefined;
   try {
     return await readFile({ path, isReadOnly, use: 'store' });
   } catch (error) {
@@ -256,8 +246,8 @@ async function presentStore(directory: string): Promise<StoreError | undefined> 
 
 /** Files of another owner would be replaced by some that the controller may not read. */
 async function refuseOtherOwner(directory: string): Promise<void> {
-  const files = [storePath(directory), join(directory, FORMER_FILES[0])].filter((path) => existsSync(path));
-  const owner = files[0] === undefined ? undefined : (await stat(files[0])).uid;
+  const path = storePath(directory);
+  const owner = existsSync(path) ? (await stat(path)).uid : undefined;
   const own = process.getuid?.();
   if (owner === undefined || own === undefined || owner === own) return;
   throw new StoreError(

@@ -118,15 +118,6 @@ describe('no backup is left', () => {
     expect(await refusal()).toContain(`The store ${storePath(directory)} is damaged`);
   });
 
-  it('of one whose log of commits is damaged, though nobody has opened it since it was killed', async () => {
-    await commitText('a');
-    directory = await killedStore();
-    const log = readFileSync(`${storePath(directory)}-wal`);
-    log[8] = (log[8] ?? 0) ^ 1;
-    writeFileSync(`${storePath(directory)}-wal`, log);
-    expect(await refusal()).toContain('its log of commits is not as it was written');
-  });
-
   it('of one whose file cannot be read', async () => {
     mkdirSync(storePath(directory));
     expect(await refusal()).toContain(`The store ${storePath(directory)} cannot be used: disk I/O error`);

@@ -126,7 +126,7 @@ it('needs no short path', () => {
 
 it('is let go when the store cannot be opened', async () => {
   const directory = temporaryDirectory();
-  writeFileSync(join(directory, 'journal'), 'damaged');
+  writeFileSync(join(directory, 'store.sqlite'), 'damaged');
   await expect(createLowdbStore(directory)).rejects.toThrow('damaged');
   lockDirectory(directory)[Symbol.dispose]();
 });

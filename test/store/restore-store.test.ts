@@ -19,7 +19,6 @@ import { writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const NOW = Date.parse('2026-11-20T10:13:56.789Z');
-const FORMER = join(import.meta.dirname, 'former');
 const RESTORE_STEP_BY_STEP = join(import.meta.dirname, '..', 'support', 'restore-step-by-step.ts');
 
 let directory: string;
@@ -155,15 +154,6 @@ describe('over a store that holds rows', () => {
     expect(await refusal()).toContain('cannot be read');
     const { former } = await restore({ force: true });
     expect(readFileSync(join(former ?? '', 'store.sqlite'), 'utf8')).toBe('damaged');
-    expect(await textsOf()).toEqual(['a']);
-  });
-
-  it('keeps the files of a former version aside, too', async () => {
-    await makeBackup(['a']);
-    for (const file of ['journal', 'snapshot']) copyFileSync(join(FORMER, file), join(directory, file));
-    expect(await refusal()).toContain('holds rows already');
-    const { former } = await restore({ force: true });
-    expect(readdirSync(former ?? '').sort()).toEqual(['journal', 'snapshot']);
     expect(await textsOf()).toEqual(['a']);
   });
 });

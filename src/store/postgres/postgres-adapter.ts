@@ -14,7 +14,7 @@ import {
   type SharedChanges,
 } from '../document-adapter.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
-import { ALL_EVENTS, checksumOf, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from '../piece.ts';
+import { ALL_EVENTS, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } from '../piece.ts';
 import type { KeptRow } from '../row-json.ts';
 import { emptyStoreDocument, type StoreDocument } from '../store-document.ts';
 import { NotLeading, StoreError } from '../store-error.ts';
@@ -239,10 +239,9 @@ export class PostgresAdapter implements DocumentAdapter {
   ): AsyncGenerator<Piece> {
     for await (const lines of readLines(run, CHANGED_ROWS, since)) {
       const rows: KeptRow[] = [];
-      for (const [kind, name, value, revision, checksum] of lines) {
+      for (const [kind, name, value, revision] of lines) {
         const row: KeptRow = [readName(kind), readName(name), value as string | null];
-        const what = `the row of the ${row[0]} "${row[1]}"`;
-        this.#check(what, { row, revision: Number(revision), checksum: Number(checksum), last });
+        this.#checkRevision(`the row of the ${row[0]} "${row[1]}"`, Number(revision), last);
         if (value !== null) bytes.read += bytesOf(String(kind), String(name), String(value));
         rows.push(row);
       }
@@ -251,10 +250,9 @@ export class PostgresAdapter implements DocumentAdapter {
     }
     for await (const lines of readLines(run, CHANGED_EVENTS, since)) {
       const events: KeptEvent[] = [];
-      for (const [instance, id, value, revision, checksum] of lines) {
+      for (const [instance, id, value, revision] of lines) {
         const row: KeptEvent = [readName(instance), Number(id), value as string | null];
-        const what = `the event ${row[1]} of "${row[0]}"`;
-        this.#check(what, { row, revision: Number(revision), checksum: Number(checksum), last });
+        this.#checkRevision(`the event ${row[1]} of "${row[0]}"`, Number(revision), last);
         events.push(row);
       }
       await this.#breathe();
@@ -262,11 +260,7 @@ export class PostgresAdapter implements DocumentAdapter {
     }
   }
 
-  #check(
-    what: string,
-    { row, revision, checksum, last }: { row: KeptRow | KeptEvent; revision: number; checksum: number; last: number },
-  ): void {
-    if (checksum !== checksumToKeep(row)) throw this.#damaged(`${what} is not as it was written`);
+  #checkRevision(what: string, revision: number, last: number): void {
     if (revision > last) throw this.#damaged(`${what} is of commit ${revision}, and the last commit is ${last}`);
   }
 
@@ -276,12 +270,12 @@ export class PostgresAdapter implements DocumentAdapter {
     for await (const piece of pieces) {
       const { rows, events, dropped, bytes, growth } = encodePiece(piece);
       if (rows.keys.length > 0) {
-        const [[before] = []] = await run(SAVE_ROWS, [rows.groups, rows.keys, rows.values, rows.checksums, revision]);
+        const [[before] = []] = await run(SAVE_ROWS, [rows.groups, rows.keys, rows.values, revision]);
         saved.growth += growth - Number(before);
       }
       if (dropped.keys.length > 0) await run(DROP_EVENTS, [dropped.groups, dropped.keys]);
       if (events.keys.length > 0) {
-        await run(SAVE_EVENTS, [events.groups, events.keys, events.values, events.checksums, revision]);
+        await run(SAVE_EVENTS, [events.groups, events.keys, events.values, revision]);
       }
       saved.bytes += bytes;
     }
@@ -380,11 +374,10 @@ interface Columns {
   readonly groups: string[];
   readonly keys: (string | number)[];
   readonly values: (string | null)[];
-  readonly checksums: number[];
 }
 
 function emptyColumns(): Columns {
-  return { groups: [], keys: [], values: [], checksums: [] };
+  return { groups: [], keys: [], values: [] };
 }
 
 function addLine(columns: Columns, line: KeptRow | KeptEvent): void {
@@ -392,7 +385,6 @@ function addLine(columns: Columns, line: KeptRow | KeptEvent): void {
   columns.groups.push(writeName(group));
   columns.keys.push(typeof key === 'number' ? key : writeName(key));
   columns.values.push(value);
-  columns.checksums.push(checksumToKeep(line));
 }
 
 /** Returns the lines of a piece as columns, with the last of each row and the greatest mark of each instance. */
@@ -425,11 +417,6 @@ function encodePiece(piece: Piece): { rows: Columns; events: Columns; dropped: C
 /** Counts what SAVE_ROWS counts. */
 function bytesOf(kind: string, name: string, value: string): number {
   return Buffer.byteLength(`${kind}${name}${value}`) + ROW_FRAME_BYTES;
-}
-
-/** Marks have 0, since some are made by a statement. */
-function checksumToKeep([group, key, value]: KeptRow | KeptEvent): number {
-  return value === null ? 0 : checksumOf(group, key, value);
 }
 
 /** Returns a name as text of PostgreSQL, which has no NUL and no half of a surrogate pair. Ordinary names stay as they are. */

@@ -78,11 +78,11 @@ export const LOCKED_STATE = `${STATE} FOR UPDATE`;
 
 /** Rows after revision $1, the wanted specs before the servers. Nothing is sorted on disk: the key's index has that order. */
 export const CHANGED_ROWS = cursor(`
-  SELECT kind, name, value, revision, checksum FROM ${SCHEMA}.rows WHERE revision > $1 ORDER BY kind, name`);
+  SELECT kind, name, value, revision FROM ${SCHEMA}.rows WHERE revision > $1 ORDER BY kind, name`);
 
 /** Events after revision $1: what drops older ones, then the others by id. */
 export const CHANGED_EVENTS = cursor(`
-  SELECT instance, id, value, revision, checksum FROM ${SCHEMA}.events WHERE revision > $1 ORDER BY value IS NOT NULL, id`);
+  SELECT instance, id, value, revision FROM ${SCHEMA}.events WHERE revision > $1 ORDER BY value IS NOT NULL, id`);
 
 function cursor(select: string): string {
   return `DECLARE lines NO SCROLL CURSOR FOR ${select}`;
@@ -96,15 +96,15 @@ export function fetchLines(count: number): string {
 /** Ends {@link CHANGED_ROWS} or {@link CHANGED_EVENTS}. */
 export const CLOSE_LINES = 'CLOSE lines';
 
-/** Writes rows ($1 kinds, $2 names, $3 values, $4 checksums; none twice) as of revision $5. Returns the bytes that they took before. */
+/** Writes rows ($1 kinds, $2 names, $3 values; none twice) as of revision $4. Returns the bytes that they took before. */
 export const SAVE_ROWS = `
   WITH given AS (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS given (kind, name, value, checksum)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS given (kind, name, value)
   ), saved AS (
-    INSERT INTO ${SCHEMA}.rows (kind, name, value, checksum, revision)
-    SELECT kind, name, value, checksum, $5::bigint FROM given
+    INSERT INTO ${SCHEMA}.rows (kind, name, value, revision)
+    SELECT kind, name, value, $4::bigint FROM given
     ON CONFLICT (kind, name)
-    DO UPDATE SET value = excluded.value, checksum = excluded.checksum, revision = excluded.revision
+    DO UPDATE SET value = excluded.value, revision = excluded.revision
   )
   SELECT coalesce(sum(octet_length(r.kind) + octet_length(r.name) + octet_length(r.value) + ${ROW_FRAME_BYTES}), 0)
   FROM ${SCHEMA}.rows r JOIN given USING (kind, name) WHERE r.value IS NOT NULL`;
@@ -114,13 +114,13 @@ export const DROP_EVENTS = `
   DELETE FROM ${SCHEMA}.events e USING unnest($1::text[], $2::bigint[]) AS dropped (instance, id)
   WHERE e.instance = dropped.instance AND e.id <= dropped.id`;
 
-/** Writes events ($1 instances, $2 ids, $3 values, $4 checksums; none twice) as of revision $5. */
+/** Writes events ($1 instances, $2 ids, $3 values; none twice) as of revision $4. */
 export const SAVE_EVENTS = `
-  INSERT INTO ${SCHEMA}.events (instance, id, value, checksum, revision)
-  SELECT instance, id, value, checksum, $5::bigint
-  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS given (instance, id, value, checksum)
+  INSERT INTO ${SCHEMA}.events (instance, id, value, revision)
+  SELECT instance, id, value, $4::bigint
+  FROM unnest($1::text[], $2::bigint[], $3::text[]) AS given (instance, id, value)
   ON CONFLICT (instance, id)
-  DO UPDATE SET value = excluded.value, checksum = excluded.checksum, revision = excluded.revision`;
+  DO UPDATE SET value = excluded.value, revision = excluded.revision`;
 
 /** Of so many of the newest commits it is known which attempt made them. */
 export const ATTEMPTS_KEPT = 1_000;
@@ -139,13 +139,13 @@ export const ATTEMPT = `SELECT attempt FROM ${SCHEMA}.commits WHERE revision = $
 
 /** Removes all rows, with marks, as of revision $1. */
 export const REMOVE_ROWS = `
-  UPDATE ${SCHEMA}.rows SET value = NULL, checksum = 0, revision = $1::bigint WHERE value IS NOT NULL`;
+  UPDATE ${SCHEMA}.rows SET value = NULL, revision = $1::bigint WHERE value IS NOT NULL`;
 
 /** Removes all events, with a mark ($2 is its id) for each instance, as of revision $1. */
 export const REMOVE_EVENTS = `
   WITH removed AS (DELETE FROM ${SCHEMA}.events WHERE id < $2::bigint RETURNING instance)
-  INSERT INTO ${SCHEMA}.events (instance, id, value, checksum, revision)
-  SELECT DISTINCT instance, $2::bigint, NULL::text, 0, $1::bigint FROM removed
+  INSERT INTO ${SCHEMA}.events (instance, id, value, revision)
+  SELECT DISTINCT instance, $2::bigint, NULL::text, $1::bigint FROM removed
   ON CONFLICT (instance, id) DO UPDATE SET revision = excluded.revision`;
 
 /** No row takes any bytes. */
