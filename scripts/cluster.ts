@@ -10,7 +10,6 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf } from '../src/base/wording.ts';
 import { type DemoCredentials, ensureCredentials } from '../src/cli/demo/credentials.ts';
-import { clientLines } from '../src/cli/demo/instructions.ts';
 import { canRunLocalServers, writeLocalServerProgram } from '../src/cli/demo/local-servers.ts';
 import { ensureRepository } from '../src/cli/demo/stacks-repository.ts';
 import { freePort } from '../test/support/free-port.ts';
@@ -244,6 +243,7 @@ function instructions(
   { credentials, balancer }: { readonly credentials: DemoCredentials; readonly balancer: Balancer },
 ): string {
   const leader = `$(cat ${folder}/leader.pid)`;
+  const { cert, key } = credentials.clients.administrator;
   return [
     '',
     'Three replicas run on one database. The load balancer passes connections to those that are ready.',
@@ -256,7 +256,10 @@ function instructions(
     `  logs        ${NAMES.map((name) => `${folder}/${name}/log`).join(' ')}`,
     '',
     'In a second terminal, in this folder, say who asks (an administrator), and see who leads:',
-    ...clientLines(`https://localhost:${balancer.port}`, credentials, process.cwd()),
+    `  export TREELINE_SERVER=https://localhost:${balancer.port} TREELINE_CA=${credentials.ca}`,
+    `  export TREELINE_CERT=${cert} TREELINE_KEY=${key}`,
+    '  ask() { curl -sS --cacert $TREELINE_CA --cert $TREELINE_CERT --key $TREELINE_KEY "$TREELINE_SERVER$@"; echo; }',
+    '  treeline() { npm run -s treeline -- "$@"; }',
     '  treeline status',
     '  ask /stacks/instances/shop-staging/status -i',
     '',

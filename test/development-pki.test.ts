@@ -10,7 +10,6 @@ import {
   createAuthority,
   issueClientCertificate,
   issueServerCertificate,
-  needsRenewal,
 } from '../src/base/development-pki.ts';
 import { createCrl } from './support/create-crl.ts';
 
@@ -141,16 +140,6 @@ describe('a revocation list', () => {
     const ca = file('authority', authority.cert);
     return openssl('verify', '-CAfile', ca, '-crl_check', '-CRLfile', file('crl', crl), file('leaf', cert));
   }
-});
-
-test.each([
-  [0, false],
-  [335 * DAY_MS, false],
-  [335 * DAY_MS + 1, true],
-  [365 * DAY_MS, true],
-  [400 * DAY_MS, true],
-])('renewal %i ms after the issue: %s', (later, due) => {
-  expect(needsRenewal(server.cert, now + later)).toBe(due);
 });
 
 function file(name: string, text: string): string {

@@ -137,8 +137,7 @@ it('shows a demo in commands that its user has, and none of a clone', { timeout:
   demo.kill('SIGINT');
   await once(demo, 'exit');
   expect(printed).not.toMatch(/\bnpm\b/);
-  const commands = [...printed.matchAll(/^ {2}(?:sleep 5; )?treeline (\w+)/gm)].map(([, name]) => name);
-  expect(commands).toEqual(['status', 'status', 'validate', 'status', 'why', 'status', 'check', 'events']);
+  expect(printed).toContain('\n  treeline status\n');
 });
 
 it('names an old Node, and nothing that only a clone has', async () => {

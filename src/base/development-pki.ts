@@ -46,7 +46,6 @@ interface Validity {
 const AUTHORITY_DAYS = 3650;
 /** Browsers on macOS and iOS refuse server certificates that are valid for more than 825 days. */
 const CERTIFICATE_DAYS = 365;
-const RENEWAL_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Certificates are backdated, so that a machine whose clock is slightly behind accepts them at once. */
 const CLOCK_SKEW_MS = 5 * 60 * 1000;
@@ -99,11 +98,6 @@ export function issueClientCertificate(
     purpose: ExtendedKeyUsage.clientAuth,
     extensions: [],
   });
-}
-
-/** Returns true if a certificate (PEM) has expired or will within 30 days of `now`, milliseconds since 1970. */
-export function needsRenewal(cert: string, now: number): boolean {
-  return new NodeCertificate(cert).validToDate.getTime() - now < RENEWAL_DAYS * DAY_MS;
 }
 
 interface IssueOptions {

@@ -1,138 +1,130 @@
 // `treeline demo`, also `npm start`: creates everything for a first look in one folder, and runs a controller on it.
-import { createWriteStream } from 'node:fs';
-import { chmod, mkdir } from 'node:fs/promises';
+import { createWriteStream, existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
-import { createLog } from '../base/log.ts';
+import { createLog, type Logger } from '../base/log.ts';
 import { type Controller, startController } from '../compose.ts';
 import type { Settings } from '../model/settings.ts';
 import type { Reader } from '../service/read/reader.ts';
-import { SettingsError } from '../settings/load-settings.ts';
+import { loadSettings, SettingsError } from '../settings/load-settings.ts';
 import { lockDirectory } from '../store/lock.ts';
-import { StoreError } from '../store/store-error.ts';
-import { CommandFailure, expecting } from './command-failure.ts';
+import { codeOf, StoreError } from '../store/store-error.ts';
+import { CommandFailure, describeSystemError, expecting } from './command-failure.ts';
 import { type DemoCredentials, ensureCredentials } from './demo/credentials.ts';
-import { hasProgram, LAB_PROXY, RENDERED_SERVER, startProgram, updateProgram } from './demo/demo-program.ts';
+import { LAB, startPrograms } from './demo/demo-program.ts';
 import { instructions } from './demo/instructions.ts';
-import { ensureLocalServerProgram, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
-import { DEMO_FOLDER, ensureSettings, moveTakenPorts, settingsFileIn } from './demo/settings-file.ts';
+import { canRunLocalServers, type LocalServers, writeLocalServerProgram } from './demo/local-servers.ts';
+import { changePorts, choosePorts, copySettings, DEMO_FOLDER, settingsFileIn } from './demo/settings-file.ts';
 import { ensureRepository } from './demo/stacks-repository.ts';
 import { print } from './output.ts';
 import { runUntilSignalled } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-/** A place that has servers, with a program of its own. */
-interface Site {
-  readonly folder: string;
-  readonly servers: LocalServers;
-}
-
 const RUNS_ALREADY = 'The demo runs here already: use it, or stop it with Ctrl-C; --dir starts another one elsewhere.';
+const PORT_MAX = 65_534;
+
+interface DemoOptions {
+  readonly dir: string;
+  readonly port?: number;
+}
 
 /** Adds the command. Exit code 0: stopped cleanly; 3: could not run. */
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description('make certificates and a sample repository, and run a controller on them; a second start goes on')
-    .option('--dir <directory>', 'where everything is kept', DEMO_FOLDER)
+    .description('run a controller on a sample repository, to try it')
+    .option('--dir <directory>', 'the folder of the demo', DEMO_FOLDER)
+    .option('--port <port>', 'the port of the REST API; the page gets the next one', parsePort)
     .addHelpText(
       'after',
-      '\nCtrl-C stops it cleanly, with its servers: processes of this machine. Nothing outside the directory is touched.',
+      '\nCtrl-C stops the demo and its servers, which are processes of this machine. The next start continues.\nNothing outside the directory is touched.',
     )
-    .action(async ({ dir }: { readonly dir: string }) => {
+    .action(async ({ dir, port }: DemoOptions) => {
       if (dir === '') throw new CommandFailure('--dir is empty: name a folder, or leave it out');
-      await runDemo(fromUserDirectory(dir));
+      await runDemo(fromUserDirectory(dir), port);
     });
 }
 
-async function runDemo(folder: string): Promise<void> {
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port > 0 && port <= PORT_MAX) return port;
+  throw new InvalidArgumentError(`name a number from 1 to ${PORT_MAX}`);
+}
+
+async function runDemo(folder: string, port: number | undefined): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await ensureLocalServerProgram(folder);
-  const wanted = await readDemoSettings(folder);
-  await closeState(wanted.store.directory);
-  const repository = join(folder, 'stacks.git');
+  await requireStopped(join(folder, 'state'));
   const credentials = await ensureCredentials(join(folder, 'pki'), Date.now());
-  await ensureRepository(repository, credentials.clients);
-  const logFile = join(folder, 'treeline.log');
-  const log = createLog(wanted.log.level, createWriteStream(logFile));
-  let settings = wanted;
-  // As late as possible: another program may take a port that is free now.
-  const { controller, sites } = await startOnFreePorts({
-    prepare: async () => {
-      settings = await withFreePorts(folder, settings);
-      return writeSites(folder, credentials, `https://localhost:${settings.api.port}`);
-    },
-    start: async (places) => {
-      for (const { servers } of places) await servers.start();
-      const started = await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
-      return { controller: started, sites: places };
-    },
-  });
-  const programs = await Promise.all(programsIn(folder).map((program) => startProgram(folder, program, log)));
+  await ensureRepository(join(folder, 'stacks.git'), credentials.clients);
+  const settings = await prepareSettings(folder, credentials, port);
+  const sites = await writeSites(folder, credentials, settings.api.port);
+  const log = createLog(settings.log.level, createWriteStream(join(folder, 'treeline.log')));
+  for (const site of sites) await site.start();
+  const controller = await startOnPorts(settings, log);
+  const programs = await startPrograms(folder, log);
   const stop = async (): Promise<void> => {
     // First, so that the controller still gets their reports.
     await Promise.all(programs.map((program) => program.stop()));
     await controller.stop();
-    for (const { servers } of sites) await servers.stop();
+    for (const site of sites) await site.stop();
   };
   const running = runUntilSignalled({ stop }, log);
   const isStopped = await Promise.race([running.then(() => true), watchUntilDone(controller, print)]);
   if (isStopped) return;
-  const shown = await Promise.all(sites.map(async (site) => ({ ...site, servers: await site.servers.list() })));
-  const places = {
-    folder,
-    repository,
-    log: logFile,
-    hasPage: settings.management.dashboard,
-    rendered: hasProgram(folder, RENDERED_SERVER) ? join(folder, RENDERED_SERVER.folder, 'shop.conf') : undefined,
-    credentials,
-    sites: shown,
-  };
-  print(`\n${await instructions(controller, places, fromUserDirectory('.'))}`);
+  print(`\n${instructions(settings, folder, fromUserDirectory('.'))}`);
   await running;
 }
 
-function programsIn(demo: string) {
-  return [LAB_PROXY, RENDERED_SERVER].filter((program) => hasProgram(demo, program));
-}
-
-/** Writes the programs of all places that have servers: that of the controller, and that of the proxy where there is one. */
-async function writeSites(demo: string, credentials: DemoCredentials, url: string): Promise<readonly Site[]> {
-  const folders = hasProgram(demo, LAB_PROXY) ? [demo, join(demo, LAB_PROXY.folder)] : [demo];
-  // Its settings name the program of its servers.
-  for (const folder of folders) await ensureLocalServerProgram(folder);
-  for (const program of programsIn(demo)) await updateProgram(demo, program, url);
-  return await Promise.all(
-    folders.map(async (folder) => ({ folder, servers: await writeLocalServerProgram(folder, credentials, url) })),
-  );
-}
-
-/** Returns the settings. Throws CommandFailure where a demo runs here already. */
-async function readDemoSettings(folder: string): Promise<Settings> {
-  const settings = await expecting([SettingsError], () => ensureSettings(folder));
-  const { directory } = settings.store;
+/** Throws CommandFailure if a demo runs in this folder. */
+async function requireStopped(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await expecting([StoreError], async () => lockDirectory(directory, RUNS_ALREADY)[Symbol.dispose]());
-  return settings;
 }
 
-/** Returns the settings with ports that are free, and says which ports were not. */
-async function withFreePorts(folder: string, settings: Settings): Promise<Settings> {
-  const moved = await moveTakenPorts(folder, settings);
-  for (const { listener, from, to } of moved) {
-    print(
-      `Port ${from} is taken by another program: ${listener}.port is ${to} from now on, in ${settingsFileIn(folder)}`,
-    );
+/** Returns the settings, which are copied at the first start. `port` replaces the ports in them. */
+async function prepareSettings(
+  folder: string,
+  credentials: DemoCredentials,
+  port: number | undefined,
+): Promise<Settings> {
+  const wanted = port === undefined ? undefined : { api: port, management: port + 1 };
+  const file = settingsFileIn(folder);
+  if (!existsSync(file)) {
+    const ports = wanted ?? (await choosePorts());
+    // Before the settings, which name the programs.
+    await writeSites(folder, credentials, ports.api);
+    await copySettings(folder, ports);
   }
-  return moved.length === 0 ? settings : await expecting([SettingsError], () => ensureSettings(folder));
+  const settings = await expecting([SettingsError], () => loadSettings(file));
+  if (wanted === undefined) return settings;
+  await changePorts(folder, { api: settings.api.port, management: settings.management.port }, wanted);
+  return await expecting([SettingsError], () => loadSettings(file));
 }
 
-/** The demo made this directory itself, perhaps in a version that left it open to others. */
-async function closeState(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  await chmod(directory, 0o700);
+/** Writes the programs that make servers, for the controller and for the proxy; none if servers are simulated. */
+async function writeSites(
+  folder: string,
+  credentials: DemoCredentials,
+  port: number,
+): Promise<readonly LocalServers[]> {
+  if (!canRunLocalServers()) return [];
+  const lab = join(folder, LAB);
+  await mkdir(lab, { recursive: true, mode: 0o700 });
+  const url = `https://localhost:${port}`;
+  return await Promise.all([folder, lab].map((one) => writeLocalServerProgram(one, credentials, url)));
+}
+
+async function startOnPorts(settings: Settings, log: Logger): Promise<Controller> {
+  try {
+    return await expecting([StoreError, TlsFilesError], () => startController(settings, { log }));
+  } catch (error) {
+    if (codeOf(error) !== 'EADDRINUSE') throw error;
+    const command = `treeline demo --port ${settings.api.port + 1000}`;
+    throw new CommandFailure(`${describeSystemError(error)}, as "${command}" does`, { cause: error });
+  }
 }
 
 const POLL_MS = 200;
@@ -166,30 +158,4 @@ function tellAll(reader: Reader, told: Map<string, string>, print: (line: string
     told.set(name, status);
   }
   return isOver;
-}
-
-const TRIES_MAX = 3;
-
-/** How a start is prepared, and what it is. */
-interface FreePortStart<Prepared, Started> {
-  /** Searches for free ports, and tells everything that has to know them. */
-  readonly prepare: () => Promise<Prepared>;
-  /** Throws an error with the code EADDRINUSE if a port is taken; then nothing of it may be left. */
-  readonly start: (prepared: Prepared) => Promise<Started>;
-}
-
-/** Returns what was started. Prepares again and tries again where a port was taken meanwhile, at most three times in all. */
-export async function startOnFreePorts<Prepared, Started>({
-  prepare,
-  start,
-}: FreePortStart<Prepared, Started>): Promise<Started> {
-  for (let count = 1; ; count++) {
-    const prepared = await prepare();
-    try {
-      return await start(prepared);
-    } catch (error) {
-      const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-      if (!isInUse || count === TRIES_MAX) throw error;
-    }
-  }
 }

@@ -41,7 +41,6 @@ const COMMANDS: readonly { readonly names: readonly string[]; readonly load: () 
   { names: ['events'], load: async () => (await import('./events-command.ts')).addEventsCommand },
   { names: ['client'], load: async () => (await import('./client-command.ts')).addClientCommand },
   { names: ['pki'], load: async () => (await import('./pki-command.ts')).addPkiCommand },
-  { names: ['settings'], load: async () => (await import('./settings-command.ts')).addSettingsCommand },
   { names: ['provider'], load: async () => (await import('./provider-command.ts')).addProviderCommand },
   { names: OPERATIONS, load: async () => (await import('./operation-commands.ts')).addOperationCommands },
   { names: ['store'], load: async () => (await import('./store-command.ts')).addStoreCommand },

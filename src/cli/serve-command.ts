@@ -1,4 +1,4 @@
-// `treeline serve`: runs the controller until it is told to stop.
+// `treeline serve`: runs the controller until a signal stops it, or checks its settings.
 import type { Command } from 'commander';
 import { TlsFilesError } from '../api/tls/tls-files.ts';
 import { createLog } from '../base/log.ts';
@@ -7,21 +7,25 @@ import { type Controller, startController } from '../compose.ts';
 import { SourceError } from '../repository/source.ts';
 import { loadSettings, SettingsError } from '../settings/load-settings.ts';
 import { StoreError } from '../store/store-error.ts';
+import { checkSettings } from './check-settings.ts';
+import { printProblems } from './format-problem.ts';
 import { limitHeapGrowth } from './limit-heap-growth.ts';
 import { EXIT_CODES_HELP, runUntilSignalled, serving } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
-/** Adds the command. Exit code 0: stopped cleanly; 3: a person has to correct something; 4: another start may succeed. */
+/** Adds the command. Exit code 0: stopped cleanly; 1: --check found errors; 3: an operator has to correct something; 4: another start may succeed. */
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
     .description('run the controller')
     .requiredOption('--config <file>', "the operator's settings, treeline.yaml")
+    .option('--check', 'check the settings and what they name, and start nothing')
     .addHelpText(
       'after',
-      `\nSIGTERM or SIGINT stops it cleanly; a second one, a second later, at once.\n${EXIT_CODES_HELP}`,
+      `\nSIGTERM or SIGINT stops it cleanly; a second one, a second later, at once.\n${EXIT_CODES_HELP}\nWith --check: 0: right (warnings allowed), 1: errors, 3: could not run.`,
     )
-    .action(async ({ config }: { readonly config: string }) => {
+    .action(async ({ config, check }: { readonly config: string; readonly check?: true }) => {
+      if (check) return printProblems(await checkSettings(config), 'text');
       limitHeapGrowth();
       await serving(FINAL, () => serve(config));
     });

@@ -1,16 +1,15 @@
 // The demo as somebody starts, kills and ends it, on few servers: what it keeps, the proxy of one location, and ports that
-// others have. test/long/demo.long.ts pastes the lines that it prints; test/readme.test.ts follows the documents.
+// other programs use. test/readme.test.ts follows the documents.
 import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
-import { listenOn } from '../../src/base/listen.ts';
+import { expect, it } from 'vitest';
 import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
-import { ensureSettings, moveTakenPorts } from '../../src/cli/demo/settings-file.ts';
 import { ensureRepository } from '../../src/cli/demo/stacks-repository.ts';
 import { treeline } from '../support/command-line.ts';
+import { freePort } from '../support/free-port.ts';
 import { runGit } from '../support/git-repository.ts';
 import { createHttpsClient } from '../support/https-client.ts';
 import { RunningDemo, SMALL_DEMO, smallDemoFolder, takePort } from '../support/running-demo.ts';
@@ -99,8 +98,8 @@ it('keeps everything when it is killed and when it is ended, and its proxy ends 
   const first = new RunningDemo(place.folder);
   const printed = await first.printed();
   expect(printed).toContain('Bringing the stacks up:');
-  expect(printed).toContain('Those of the location lab are made by a proxy (treeline proxy):\n  stage-web-1 http://');
-  expect(printed.split('\n').filter((line) => line.length > COLUMNS && !line.includes(' is taken '))).toEqual([]);
+  expect(printed).toContain('.treeline/lab/local-server list\n');
+  expect(printed.split('\n').filter((line) => line.length > COLUMNS && !line.includes('README.md'))).toEqual([]);
   expect(await place.status()).toMatch(DONE);
   expect((await place.lab('list')).split('\n')).toHaveLength(2);
   expect(place.creates()).toEqual(SMALL_DEMO);
@@ -111,11 +110,8 @@ it('keeps everything when it is killed and when it is ended, and its proxy ends 
   expect(beside.code).toBe(3);
   expect(beside.stderr).toMatch(/ is in use by process \d+\. The demo runs here already: .*\n$/);
 
-  // The proxy is started again, and makes its server again that is gone.
-  const killed = place.proxy();
-  process.kill(killed ?? 0, 'SIGKILL');
+  // A server that is killed is created again.
   process.kill(Number(await place.lab('pid', WEB)), 'SIGKILL');
-  await expect.poll(() => place.proxy() !== killed && runs(place.proxy()), LONG).toBe(true);
   await expect.poll(() => place.lab('pid', WEB).catch(() => ''), SELDOM).toMatch(/^\d+$/);
   await expect.poll(() => place.status(), SELDOM).toMatch(DONE);
 
@@ -133,12 +129,16 @@ it('keeps everything when it is killed and when it is ended, and its proxy ends 
   await expect.poll(() => place.proxy() !== undefined && runs(place.proxy()), LONG).toBe(true);
   await second.end('SIGKILL');
 
-  // At other ports, where its own are taken, it asks them to follow it there.
-  await Promise.all([takePort(portIn(printed)), takePort(9080)]);
-  const third = new RunningDemo(place.folder);
+  // If another program uses its port, it says how to choose others; its servers follow it there.
+  await takePort(portIn(printed));
+  expect(await treeline(['demo'], { cwd: place.folder })).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(/:\d+ is in use by another program: .* "treeline demo --port \d+" does\n$/),
+  });
+  const port = await freePort();
+  const third = new RunningDemo(place.folder, ['--port', String(port)]);
   const moved = await third.printed();
-  expect(portIn(moved)).not.toBe(portIn(printed));
-  expect(moved).not.toContain('127.0.0.1:9080');
+  expect(portIn(moved)).toBe(port);
   expect(await place.ask(moved, `/hiera/${WEB}/`)).toEqual(record);
   await place.setLogLevel('debug');
   await expect.poll(() => shownBy(record, 'log_level'), LONG).toBe('debug');
@@ -160,35 +160,6 @@ it('keeps everything when it is killed and when it is ended, and its proxy ends 
   expect(await fourth.end('SIGINT')).toBe(0);
 }, 240_000);
 
-const OLDER = `# The settings of a demo that had no proxy.
-id: demo
-api:
-  host: 127.0.0.1
-  port: 8443
-  tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt }
-management: { host: 127.0.0.1, port: 9080 }
-repository: { url: stacks.git, branch: main }
-store: { kind: lowdb, directory: state }
-execution:
-  providers:
-    - { name: demo, provider: exec, command: [./local-server], timeoutSeconds: 60, checkSeconds: 10, drift: heal }
-`;
-
-it('has no proxy in the folder of an older demo, whose settings are kept', async () => {
-  const place = new Place(await smallDemoFolder());
-  const port = 20_000 + (process.pid % 5_000) * 2;
-  const settings = OLDER.replace('8443', String(port)).replace('9080', String(port + 1));
-  writeFileSync(place.path('treeline.yaml'), settings);
-  const printed = await new RunningDemo(place.folder).printed();
-  expect(printed).not.toContain('a proxy');
-  expect(printed).toContain('stage-web-1 http://');
-  expect(existsSync(place.path('lab'))).toBe(false);
-  // But for the ports, where they are taken.
-  const kept = readFileSync(place.path('treeline.yaml'), 'utf8');
-  expect(kept.replaceAll(/port: \d+/g, 'port')).toBe(OLDER.replaceAll(/port: \d+/g, 'port'));
-  expect(await place.status()).toMatch(DONE);
-}, 120_000);
-
 it('fills a repository that an interrupted start has left empty', async () => {
   const folder = temporaryDirectory();
   expect((await treeline(['demo'], { cwd: folder, env: { TMPDIR: join(folder, 'missing') } })).code).toBe(3);
@@ -200,23 +171,17 @@ it('fills a repository that an interrupted start has left empty', async () => {
   expect((await log()).trim()).toBe('Start from the sample repository');
 });
 
-it('moves to free ports, and keeps them', async () => {
+it('creates certificates once, registers its own administrator alone, and names a certificate that has expired', async () => {
   const folder = temporaryDirectory();
-  const holder = createServer();
-  const { port } = await listenOn(holder, { host: '127.0.0.1', port: 0 });
-  onTestFinished(() => {
-    holder.close();
-  });
-  writeFileSync(join(folder, 'local-server'), '', { mode: 0o700 });
-  await ensureSettings(folder);
-  const file = join(folder, 'treeline.yaml');
-  const text = readFileSync(file, 'utf8');
-  writeFileSync(file, text.replace('8443', String(port)));
-
-  const moved = await moveTakenPorts(folder, await ensureSettings(folder));
-  expect(moved).toContainEqual({ listener: 'api', from: port, to: expect.any(Number) });
-  const settings = await ensureSettings(folder);
-  expect(settings.api.port).toBe(moved[0]?.to);
-  expect(readFileSync(file, 'utf8')).toContain('# Servers are processes of this machine');
-  expect(await moveTakenPorts(folder, settings)).toEqual([]);
+  const [pki, repository] = [join(folder, 'pki'), join(folder, 'stacks.git')];
+  const { clients } = await ensureCredentials(pki, Date.now());
+  await ensureRepository(repository, clients);
+  const found = await runGit(['-C', repository, 'grep', '-l', '^role: administrator', 'HEAD', '--', 'clients/']);
+  const { cert } = clients.administrator;
+  const { serialNumber, validToDate } = new X509Certificate(readFileSync(cert));
+  expect(found.trim()).toBe(`HEAD:clients/demo/${serialNumber}.yaml`);
+  await ensureRepository(repository, (await ensureCredentials(pki, validToDate.getTime() - 60_000)).clients);
+  expect((await runGit(['-C', repository, 'log', '--format=%s'])).trim()).toBe('Start from the sample repository');
+  const later = ensureCredentials(pki, validToDate.getTime() + 60_000);
+  await expect(later).rejects.toThrow(/has expired: remove the folder of the demo/);
 });

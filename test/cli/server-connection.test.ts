@@ -8,8 +8,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createAuthority, issueClientCertificate } from '../../src/base/development-pki.ts';
 import { describeConnectionFailure } from '../../src/cli/connection-failure.ts';
 import { ensureCredentials } from '../../src/cli/demo/credentials.ts';
-import { ensureLocalServerProgram } from '../../src/cli/demo/local-servers.ts';
-import { ensureSettings } from '../../src/cli/demo/settings-file.ts';
+import { writeLocalServerProgram } from '../../src/cli/demo/local-servers.ts';
+import { copySettings } from '../../src/cli/demo/settings-file.ts';
 import { createProgram } from '../../src/cli/run.ts';
 import { getFrom } from '../../src/cli/server-connection.ts';
 import { freePort } from '../support/free-port.ts';
@@ -56,13 +56,12 @@ async function runIn(folder: string, ...args: readonly string[]): Promise<void> 
 async function makeDemo(): Promise<{ readonly folder: string; readonly server: string }> {
   const folder = temporaryDirectory();
   const demo = join(folder, '.treeline');
-  await ensureCredentials(join(demo, 'pki'), Date.now());
-  await ensureLocalServerProgram(demo);
-  const { api } = await ensureSettings(demo);
+  const credentials = await ensureCredentials(join(demo, 'pki'), Date.now());
   const port = await freePort();
-  const file = join(demo, 'treeline.yaml');
-  writeFileSync(file, readFileSync(file, 'utf8').replace(`port: ${api.port}`, `port: ${port}`));
-  return { folder, server: `https://localhost:${port}` };
+  const server = `https://localhost:${port}`;
+  await writeLocalServerProgram(demo, credentials, server);
+  await copySettings(demo, { api: port, management: 0 });
+  return { folder, server };
 }
 
 const COMMIT = 'ab'.repeat(20);

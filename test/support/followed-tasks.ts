@@ -255,7 +255,7 @@ interface Placing extends Places {
 
 /** Returns a block in which the names and places of the document are those of the test. */
 function placed(text: string, { uid, gitUrl, api, management, root }: Placing): string {
-  const service = uid === undefined ? {} : { owner: ` -o ${uid}`, group: ` -g ${uid}`, check: ` --user ${uid}` };
+  const service = uid === undefined ? {} : { owner: ` -o ${uid}`, group: ` -g ${uid}` };
   const replaced: readonly (readonly [RegExp, string])[] = [
     [/root@\w+\.example/, '$&'],
     [/treeline\.example:8443/, `localhost:${api}`],
@@ -268,7 +268,6 @@ function placed(text: string, { uid, gitUrl, api, management, root }: Placing): 
     [/ -C \/ /, ` -C ${root} `],
     [/ -o treeline\b/, service.owner ?? ''],
     [/ -g treeline(?:-proxy)?\b/, service.group ?? ''],
-    [/ --user treeline\b/, service.check ?? ''],
     [/runuser -u treeline -- /, uid === undefined ? '' : `setpriv --reuid=${uid} --regid=${uid} --clear-groups `],
   ];
   // In one pass: what was put in is not looked at again.

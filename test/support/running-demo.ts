@@ -17,8 +17,8 @@ export class RunningDemo {
   #printed = '';
 
   /** Starts it in a folder. */
-  constructor(folder: string) {
-    this.#child = spawn(process.execPath, [BUNDLED, 'demo'], {
+  constructor(folder: string, args: readonly string[] = []) {
+    this.#child = spawn(process.execPath, [BUNDLED, 'demo', ...args], {
       ...{ cwd: folder, env: plainEnvironment() },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -1,4 +1,5 @@
-// Creates the demo's certificates once, keeps them, and renews them before they expire.
+// Creates the demo's certificates once. They are valid for a year.
+import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import {
@@ -6,9 +7,9 @@ import {
   issueClientCertificate,
   issueServerCertificate,
   type KeyPair,
-  needsRenewal,
 } from '../../base/development-pki.ts';
 import type { Role } from '../../model/names.ts';
+import { CommandFailure } from '../command-failure.ts';
 import {
   AUTHORITY_CREDENTIAL,
   type CredentialFiles,
@@ -56,35 +57,32 @@ export interface DemoCredentials {
   readonly clients: Readonly<Record<DemoClient, CredentialFiles>>;
 }
 
-/** Returns the files of all credentials below `folder`; what is missing or about to expire is made again. */
+/** Returns the files of all credentials below `folder`; missing ones are created. Throws CommandFailure if they have expired. */
 export async function ensureCredentials(folder: string, now: number): Promise<DemoCredentials> {
   await makePrivateFolder(folder);
   const ca = filesOf(folder, AUTHORITY_CREDENTIAL);
-  const isNewAuthority = await ensure(ca, now, () => createAuthority({ now, commonName: 'Treeline development CA' }));
+  await ensure(ca, now, () => createAuthority({ now, commonName: 'Treeline development CA' }));
   const authority = await readPair(ca);
-  const ensureIssued = async (name: string, issue: () => Promise<KeyPair>): Promise<CredentialFiles> => {
-    const files = filesOf(folder, name);
-    await ensure(files, isNewAuthority ? Number.POSITIVE_INFINITY : now, issue);
-    return files;
-  };
-  const server = await ensureIssued(SERVER_CREDENTIAL, () => issueServerCertificate(authority, { now }));
+  const server = filesOf(folder, SERVER_CREDENTIAL);
+  await ensure(server, now, () => issueServerCertificate(authority, { now }));
   const clients: Record<string, CredentialFiles> = {};
   for (const name of DEMO_CLIENT_NAMES) {
-    clients[name] = await ensureIssued(name, () =>
-      issueClientCertificate(authority, { now, commonName: `demo ${name}` }),
-    );
+    const files = filesOf(folder, name);
+    clients[name] = files;
+    await ensure(files, now, () => issueClientCertificate(authority, { now, commonName: `demo ${name}` }));
   }
   return { ca: ca.cert, server, clients: clients as Record<DemoClient, CredentialFiles> };
 }
 
-/** Makes a credential unless a good one is there; returns whether it did. */
-async function ensure(files: CredentialFiles, now: number, make: () => Promise<KeyPair>): Promise<boolean> {
-  if (existsSync(files.key) && existsSync(files.cert) && !needsRenewal(await readFile(files.cert, 'utf8'), now))
-    return false;
+/** Creates a credential if its files are missing. */
+async function ensure(files: CredentialFiles, now: number, make: () => Promise<KeyPair>): Promise<void> {
+  if (existsSync(files.key) && existsSync(files.cert)) {
+    if (new X509Certificate(await readFile(files.cert)).validToDate.getTime() > now) return;
+    throw new CommandFailure(`${files.cert} has expired: remove the folder of the demo, and start it again`);
+  }
   const { key, cert } = await make();
   await writeFile(files.key, key, { mode: 0o600 });
   await writeFile(files.cert, cert);
-  return true;
 }
 
 async function readPair({ key, cert }: CredentialFiles): Promise<KeyPair> {

@@ -13,18 +13,11 @@ const PROGRAM = 'local-server';
 const PROGRAM_MODE = 0o700;
 const TIMEOUT_MS = 60_000;
 
-/** A server that runs, and the address of its page. */
-export interface LocalServer {
-  readonly name: string;
-  readonly url: string;
-}
-
 /** The servers of one demo. Every function throws CommandFailure with what the program says. */
 export interface LocalServers {
   /** Starts the servers that the end of the last demo has ended. Those that still run stay. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  list(): Promise<readonly LocalServer[]>;
 }
 
 /** Returns true if this machine has what local servers need. */
@@ -32,15 +25,9 @@ export function canRunLocalServers(): boolean {
   return process.platform === 'linux' && ['/usr/bin/flock', '/bin/flock'].some((path) => existsSync(path));
 }
 
-/** Writes a program that only fails where there is none: the settings name it, and are refused without it. */
-export async function ensureLocalServerProgram(folder: string): Promise<void> {
-  const program = join(folder, PROGRAM);
-  if (!existsSync(program)) await writeFile(program, '#!/bin/sh\nexit 1\n', { mode: PROGRAM_MODE });
-}
-
 /**
- * Writes the program that the demo's settings name, and returns the servers that it looks after. It is written at every
- * start: the paths of Node and of the product may have changed.
+ * Writes the program that the demo's settings name, and returns the servers that it manages. The demo writes it at
+ * every start, since the paths of Node and of the product may have changed.
  */
 export async function writeLocalServerProgram(
   folder: string,
@@ -64,22 +51,14 @@ export async function writeLocalServerProgram(
   await writeFile(`${program}.new`, lines.join('\n'), { mode: PROGRAM_MODE });
   await rename(`${program}.new`, program);
   return {
-    start: async () => void (await run(program, 'start')),
-    stop: async () => void (await run(program, 'stop')),
-    list: async () => (await run(program, 'list')).flatMap(readLine),
+    start: () => run(program, 'start'),
+    stop: () => run(program, 'stop'),
   };
 }
 
-/** Returns the server of a line of `list`; none where it does not run. */
-function readLine(line: string): readonly LocalServer[] {
-  const [name = '', url = ''] = line.split(' ');
-  return url.startsWith('http:') ? [{ name, url }] : [];
-}
-
-async function run(program: string, command: string): Promise<readonly string[]> {
+async function run(program: string, command: string): Promise<void> {
   try {
-    const { stdout } = await promisify(execFile)(program, [command], { timeout: TIMEOUT_MS });
-    return stdout.split('\n').filter((line) => line !== '');
+    await promisify(execFile)(program, [command], { timeout: TIMEOUT_MS });
   } catch (error) {
     throw new CommandFailure(`${program} ${command} failed: ${reasonOf(error)}`);
   }

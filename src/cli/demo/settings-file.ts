@@ -1,134 +1,77 @@
-// Writes the demo's treeline.yaml once, and finds the demo of a folder by it, so that commands can use it without options.
-// Once it is written, the file belongs to the user.
+// Copies the demo's settings from contrib/demo once, and finds the demo of a folder by them, so that commands can use it without
+// options. The copies belong to the user.
 import { existsSync, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { isMap } from '../../model/json.ts';
-import type { Settings } from '../../model/settings.ts';
+import { listenOn } from '../../base/listen.ts';
+import { productPath } from '../../base/product-files.ts';
 import { loadSettings, SettingsError } from '../../settings/load-settings.ts';
-import { CommandFailure } from '../command-failure.ts';
 import { filesOf } from '../credential-files.ts';
-import { changeSettings } from './change-settings.ts';
-import { LAB_PROXY, RENDERED_SERVER, writeProgram } from './demo-program.ts';
 import { canRunLocalServers } from './local-servers.ts';
 
-const LOCAL = `  # Servers are processes of this machine. Those of the location lab match no entry below, so they are left to the proxy
-  # whose settings are lab/proxy.yaml.
-  proxied: { timeoutSeconds: 60, checkSeconds: 10, drift: heal }
-  providers:
-    # ./local-server, which the demo writes, runs the program that makes servers.
-${localEntry('frankfurt')}${localEntry('amsterdam')}`;
-const SIMULATED = `  providers:
-    # Nothing real is made: servers are simulated, and remembered in state/simulated-demo.sqlite.
-    - { name: demo, provider: simulated, options: { createMs: 400, updateMs: 300, deleteMs: 200 } }
-`;
+/** The folder in which `treeline demo` keeps everything by default. */
+export const DEMO_FOLDER = '.treeline';
 
-const TEXT = `# The demo's settings, as "treeline serve --config" reads them. Paths are relative to this file.
-id: demo
-api:
-  host: 127.0.0.1
-  port: 8443
-  # A proxy reads what belongs to servers with its tags, unless its client file says otherwise.
-  proxyReads: site
-  tls: { key: pki/server.key, cert: pki/server.crt, clientCa: pki/ca.crt }
-management: { host: 127.0.0.1, port: 9080, dashboard: true }
-repository:
-  url: stacks.git
-  branch: main
-  pollSeconds: 30
-store: { kind: lowdb, directory: state }
-execution:
-`;
-
-/** A port of the settings that another program has, and the one that stands in the file instead from now on. */
-interface MovedPort {
-  readonly listener: 'api' | 'management';
-  readonly from: number;
-  readonly to: number;
+/** The ports of the REST API and of the page. */
+export interface DemoPorts {
+  readonly api: number;
+  readonly management: number;
 }
+
+/** The ports in the files of contrib/demo. */
+const WRITTEN: DemoPorts = { api: 8443, management: 9080 };
+const TEMPLATE = 'stage-web-1/shop.conf.liquid';
+/** The files that contain a port, below the folder of the demo. */
+const WITH_PORTS = ['lab/proxy.yaml', 'stage-web-1/render.yaml', 'treeline.yaml'];
 
 /** Returns where the demo's settings are. */
 export function settingsFileIn(folder: string): string {
   return join(folder, 'treeline.yaml');
 }
 
-/** Returns the demo's settings; their file is written where it is missing. Throws SettingsError where it is wrong. */
-export async function ensureSettings(folder: string): Promise<Settings> {
-  const file = settingsFileIn(folder);
-  if (!existsSync(file)) {
-    const isLocal = canRunLocalServers();
-    // First: a demo whose start was interrupted between the two has the file that is written last, or writes both again.
-    if (isLocal) await writeProgram(folder, LAB_PROXY);
-    await writeProgram(folder, RENDERED_SERVER);
-    await writeFile(file, TEXT + (isLocal ? LOCAL : SIMULATED));
-  }
-  return await loadSettings(file);
+/** Returns the ports for a new demo: the usual ones, or free ones if other programs use those. */
+export async function choosePorts(): Promise<DemoPorts> {
+  return { api: await freePort(WRITTEN.api), management: await freePort(WRITTEN.management) };
 }
 
-function localEntry(location: string): string {
-  return `    - name: ${location}
-      match: { properties: { location: ${location} } }
-      provider: exec
-      command: [./local-server]
-      timeoutSeconds: 60
-      checkSeconds: 10
-      drift: heal
-`;
-}
-
-/**
- * Replaces ports that other programs have by free ones, in the file, so that the next start uses them again. Returns which.
- * Throws CommandFailure where the file is written in a way that cannot be edited.
- */
-export async function moveTakenPorts(folder: string, settings: Settings): Promise<readonly MovedPort[]> {
-  const moved: MovedPort[] = [];
-  for (const listener of ['api', 'management'] as const) {
-    const { host, port } = settings[listener];
-    if (await isFree(host, port)) continue;
-    moved.push({ listener, from: port, to: await freePort(host) });
-  }
-  if (moved.length > 0) await writePorts(settingsFileIn(folder), moved);
-  return moved;
-}
-
-async function writePorts(file: string, moved: readonly MovedPort[]): Promise<void> {
-  await changeSettings(file, (written) => {
-    const sections = moved.map(({ listener, to }) => {
-      const section = written[listener];
-      return [listener, { ...(isMap(section) ? section : {}), port: to }];
-    });
-    return { ...written, ...Object.fromEntries(sections) };
-  });
-}
-
-async function isFree(host: string, port: number): Promise<boolean> {
-  return (await tryPort(host, port)) !== undefined;
-}
-
-async function freePort(host: string): Promise<number> {
-  const port = await tryPort(host, 0);
-  if (port === undefined) throw new CommandFailure(`no free port was found on ${host}`);
-  return port;
-}
-
-/** Listens for a moment. Returns the port, or undefined where another program has it. */
-async function tryPort(host: string, port: number): Promise<number | undefined> {
+async function freePort(port: number): Promise<number> {
   const probe = createServer();
-  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
-  probe.once('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EADDRINUSE') resolve(undefined);
-    else reject(error);
-  });
-  probe.listen(port, host, () => {
-    const address = probe.address();
-    probe.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
-  });
-  return await promise;
+  try {
+    return (await listenOn(probe, { host: '127.0.0.1', port })).port;
+  } catch (error) {
+    if (port === 0) throw error;
+    return await freePort(0);
+  } finally {
+    probe.close();
+  }
 }
 
-/** The folder in which `treeline demo` keeps everything, unless told otherwise. */
-export const DEMO_FOLDER = '.treeline';
+/** Copies the settings into the folder of a new demo, that of the controller last: an interrupted copy is repeated. */
+export async function copySettings(folder: string, ports: DemoPorts): Promise<void> {
+  const isLocal = canRunLocalServers();
+  for (const name of [TEMPLATE, ...WITH_PORTS]) {
+    if (name.startsWith('lab/') && !isLocal) continue;
+    const source = name === 'treeline.yaml' && !isLocal ? 'treeline-simulated.yaml' : name;
+    const text = await readFile(productPath('contrib/demo', source), 'utf8');
+    await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+    await writeFile(join(folder, name), withPorts(text, WRITTEN, ports));
+  }
+}
+
+/** Replaces the ports in the settings of a demo. */
+export async function changePorts(folder: string, from: DemoPorts, to: DemoPorts): Promise<void> {
+  for (const file of WITH_PORTS.map((name) => join(folder, name)).filter((path) => existsSync(path))) {
+    await writeFile(file, withPorts(await readFile(file, 'utf8'), from, to));
+  }
+}
+
+function withPorts(text: string, from: DemoPorts, to: DemoPorts): string {
+  return text.replace(/\b\d{1,5}\b/g, (number) => {
+    if (number === String(from.api)) return String(to.api);
+    return number === String(from.management) ? String(to.management) : number;
+  });
+}
 
 /** The address of the demo, and the files of its client. */
 interface Demo {

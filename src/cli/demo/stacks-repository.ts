@@ -4,7 +4,7 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,14 +40,8 @@ export async function ensureRepository(
     await registerClients(work, clients);
     await git('-C', work, 'add', '--all');
     if ((await git('-C', work, 'status', '--porcelain')) === '') return;
-    await git(
-      '-C',
-      work,
-      'commit',
-      '--quiet',
-      '-m',
-      isNew ? 'Start from the sample repository' : 'Renew the demo clients',
-    );
+    const subject = isNew ? 'Start from the sample repository' : 'Register the demo clients';
+    await git('-C', work, 'commit', '--quiet', '-m', subject);
     await git('-C', work, 'push', '--quiet', 'origin', 'HEAD:refs/heads/main');
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -60,18 +54,15 @@ async function fillWithSample(work: string): Promise<void> {
   await writeSchemas(join(work, 'schemas'));
 }
 
-/** One file for each client below {@link DEMO_CLIENTS}. Another certificate than before means another file. */
+/** Writes one file for each client below {@link DEMO_CLIENTS}. */
 async function registerClients(work: string, clients: Readonly<Record<DemoClient, CredentialFiles>>): Promise<void> {
   const folder = join(work, DEMO_CLIENTS);
   await mkdir(folder, { recursive: true });
-  const wanted = new Map<string, string>();
   for (const name of DEMO_CLIENT_NAMES) {
     const certificate = new X509Certificate(await readFile(clients[name].cert));
     const serial = canonicalSerial(certificate.serialNumber) ?? certificate.serialNumber;
-    wanted.set(`${serial}.yaml`, clientFile(name, serial, certificate.fingerprint256));
+    await writeFile(join(folder, `${serial}.yaml`), clientFile(name, serial, certificate.fingerprint256));
   }
-  for (const name of await readdir(folder)) if (!wanted.has(name)) await rm(join(folder, name));
-  for (const [name, text] of wanted) await writeFile(join(folder, name), text);
 }
 
 function clientFile(name: DemoClient, serial: string, fingerprint: string): string {
