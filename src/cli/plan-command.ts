@@ -13,8 +13,8 @@ import { print } from './output.ts';
 import { markdownWithoutPlan } from './plan/markdown-report.ts';
 import { PLAN_REPORTS, type PlanReport } from './plan/plan-report.ts';
 import { readMerge } from './plan/read-merge.ts';
-import { planOfApproval, planOnRecorded, type RecordedOrder } from './plan/read-recorded.ts';
-import { addOptionalServerOptions, getFrom, requireServer, type ServerOptions, serverIn } from './server-connection.ts';
+import { planOnRecorded, type RecordedOrder } from './plan/read-recorded.ts';
+import { addOptionalServerOptions, getFrom, type ServerOptions, serverIn } from './server-connection.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
 const EXIT_CHANGES = 2;
@@ -22,7 +22,6 @@ const EXIT_CHANGES = 2;
 interface PlanOptions extends Partial<ServerOptions> {
   readonly base?: string;
   readonly head: string;
-  readonly approval?: string;
   readonly format: keyof typeof PLAN_REPORTS;
   readonly deleteBudget?: number;
   readonly commentId?: string;
@@ -52,7 +51,6 @@ export function addPlanCommand(program: Command): void {
     .argument('[directory]', 'where the layout begins', '.')
     .option('--base <revision>', 'the commit to merge into, such as origin/main')
     .option('--head <revision>', 'the commit to merge', 'HEAD')
-    .option('--approval <digest>', 'show what this approval would do; see treeline held')
     .addOption(new Option('--format <format>', 'how to print').choices(Object.keys(PLAN_REPORTS)).default('text'))
     .addOption(
       new Option(
@@ -74,7 +72,7 @@ export function addPlanCommand(program: Command): void {
           const server = await controllerIn(options, isAsked);
           const plan = await readPlanVisibly(repository, options, server);
           const report: PlanReport = PLAN_REPORTS[options.format];
-          print(report(plan, { prefix, id, approval: options.approval, isRecorded: server !== undefined }));
+          print(report(plan, { prefix, id, isRecorded: server !== undefined }));
           process.exitCode = exitCodeOf(plan);
         } catch (error) {
           if (options.format === 'markdown') print(markdownWithoutPlan(id));
@@ -102,10 +100,10 @@ async function readPlanVisibly(...order: Parameters<typeof readPlan>): Promise<P
   }
 }
 
-/** A base leaves out a controller that only the environment names. Only a controller knows approvals. */
+/** A base leaves out a controller that only the environment names. */
 async function controllerIn(options: PlanOptions, isAsked: boolean): Promise<ServerOptions | undefined> {
   if (options.base !== undefined && !isAsked) return undefined;
-  return options.approval === undefined ? await serverIn(options) : await requireServer(options);
+  return await serverIn(options);
 }
 
 async function readPlan(
@@ -113,17 +111,13 @@ async function readPlan(
   options: PlanOptions,
   server: ServerOptions | undefined,
 ): Promise<Plan> {
-  const { base, head, approval, deleteBudget: budget = DELETE_BUDGET } = options;
-  if (server === undefined && approval !== undefined) {
-    throw new CommandFailure('--approval asks a running controller: leave --base out');
-  }
+  const { base, head, deleteBudget: budget = DELETE_BUDGET } = options;
   if (server === undefined && base === undefined) throw new CommandFailure(NO_BASE);
   if (server === undefined) {
     return planMerge(await readMerge(repository, { base: base ?? '', head, budget }));
   }
   const recorded = await recordedState(server, { repository, base });
   const problems = (await getFrom(server, '/operations/problems')) as RecordedOrder['problems'];
-  if (approval !== undefined) return await planOfApproval(repository, { recorded, problems, budget, digest: approval });
   return await planOnRecorded(repository, { recorded, problems, budget, head });
 }
 

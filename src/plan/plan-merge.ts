@@ -16,7 +16,6 @@ import type { Snapshot } from '../model/snapshot.ts';
 import type { IsSecret } from './changed-properties.ts';
 import { changedNodes, changedServers, changedUnits } from './changed-servers.ts';
 import { recordChanges } from './configuration-changes.ts';
-import { findRenames } from './find-renames.ts';
 import { type AccessChange, type Plan, type PlannedHold, planDigest, type ServerChange } from './plan.ts';
 import { recordedChanges } from './recorded-changes.ts';
 import { type RecordedFacts, recordedOutputs } from './recorded-facts.ts';
@@ -43,14 +42,12 @@ export interface Merge {
   readonly recorded?: readonly RecordedFacts[] | undefined;
   /** Paths of new files in which instances that are gone appear again; see reappearing.ts. */
   readonly reappearing?: Before['reappearing'];
-  /** A person accepted that the commit leaves nothing. */
-  readonly isAccepted?: boolean;
 }
 
 /** Returns the effect of a merge commit on the branch of base. */
 export function planMerge(merge: Merge): Plan {
-  const { base, head, before, snapshot, safety, parsedFiles, reappearing, isAccepted = false, conflicts = [] } = merge;
-  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety, isAccepted, reappearing };
+  const { base, head, before, snapshot, safety, parsedFiles, reappearing, conflicts = [] } = merge;
+  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety, reappearing };
   const merged = derive(snapshot, from);
   // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
@@ -79,7 +76,7 @@ function problemsAfter(merged: Derivation, outcome: MergeOutcome | undefined): r
   return [...stopping, ...newProblems(stopping, problemsOf(merged)).added];
 }
 
-type Effects = Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration' | 'renames'>;
+type Effects = Pick<Plan, 'access' | 'safety' | 'changes' | 'retained' | 'nodes' | 'configuration'>;
 
 const NO_EFFECTS: Effects = {
   access: [],
@@ -88,7 +85,6 @@ const NO_EFFECTS: Effects = {
   retained: [],
   nodes: [],
   configuration: [],
-  renames: [],
 };
 
 function compareEffects({ before, recorded, safety }: Merge, { desired, units }: MergeOutcome): Effects {
@@ -109,7 +105,6 @@ function compareEffects({ before, recorded, safety }: Merge, { desired, units }:
     ],
     ...{ changes, retained },
     ...recordChanges(changedNodes(changed), { isSecret, outputs: recordedOutputs(recorded) }),
-    renames: findRenames(changes, changed),
   };
 }
 

@@ -106,15 +106,6 @@ export interface ConfigurationChange {
   };
 }
 
-/** Servers of one instance that are deleted under their old names and created under new ones. */
-export interface Rename {
-  readonly instance: string;
-  /** The instance that creates the new ones; the same as `instance` where only its servers are renamed. */
-  readonly into: string;
-  readonly deletes: number;
-  readonly creates: number;
-}
-
 /** The deletes that wait for an approval. The changes of their instances are listed as they are once approved. */
 export interface PlannedHold {
   /**
@@ -146,7 +137,6 @@ export interface Plan {
   readonly retained: readonly RetainedServer[];
   readonly nodes: readonly NodeChange[];
   readonly configuration: readonly ConfigurationChange[];
-  readonly renames: readonly Rename[];
   /** Instances that become invalid and stay at their older version, or have none. Sorted. */
   readonly invalid: readonly string[];
   /** Those that base does not have. */

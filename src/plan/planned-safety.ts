@@ -35,20 +35,18 @@ export function safetyOfServers({ owners }: Pick<Baseline, 'owners'>, limits: Pl
   };
 }
 
-/** The recorded facts, and the approvals of a person. */
+/** The recorded facts. */
 interface RecordedLimits extends PlannedLimits {
   readonly servers: readonly RecordedFacts[];
   /** See DeletionFacts. */
   readonly isRecovering?: boolean;
   /** The held deletes, by instance. */
   readonly heldBefore: ReadonlyMap<string, HeldBefore>;
-  /** The digest of deletes that count as approved. */
-  readonly approval?: string | undefined;
 }
 
 /** Returns the facts. */
 export function safetyOfRecorded(limits: RecordedLimits): Safety {
-  const { servers, heldBefore, approval, budget, approvedCount = 0, isRecovering = false } = limits;
+  const { servers, heldBefore, budget, approvedCount = 0, isRecovering = false } = limits;
   const byName = new Map(servers.map((server) => [server.name, server]));
   return {
     going: new Set(servers.filter(({ wanted }) => wanted === null).map(({ name }) => name)),
@@ -62,7 +60,7 @@ export function safetyOfRecorded(limits: RecordedLimits): Safety {
         const server = byName.get(name);
         return server !== undefined && isMadeServer(server) ? server.incarnation : undefined;
       },
-      isApproved: (digest) => digest === approval,
+      isApproved: () => false,
       heldBefore,
       approvedCount,
       isRecovering,

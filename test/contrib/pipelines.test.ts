@@ -127,7 +127,7 @@ describe('contrib/pre-commit', () => {
     const { code, stdout, stderr } = await shell(commit, directory);
     expect({ code, printed: stdout + stderr }).toEqual({
       code: 0,
-      printed: expect.stringContaining('+ stage-web-3: '),
+      printed: expect.stringContaining('- stage-web-3 of shop-staging, group web: '),
     });
     expect((await shell('git log --format=%s', directory)).stdout).toBe('second\nfirst\n');
   });

@@ -61,7 +61,7 @@ it('a new server has a value that is known after the create of another', () => {
     { resource: 'db' },
     { resource: 'web', properties: { url: { from: null, ...UNKNOWN } } },
   ]);
-  expect(textPlan(plan)).toContain('    url: (none) -> (known after create of db)\n');
+  expect(textPlan(plan)).toContain('    url: none -> (known after create of db)');
 });
 
 it('a property that takes another output is updated, in the server and in its record', () => {

@@ -88,7 +88,6 @@ describe('servers', () => {
       line: null,
     });
     expect(plan.changes[2]).toMatchObject({ reason: 'the stack instance "wiki" is new', line: 1 });
-    expect(plan.renames).toEqual([]);
   });
 
   it('of a resource that is removed from the template name the resource', () => {
@@ -401,8 +400,8 @@ describe('more of safety', () => {
   });
 });
 
-describe('renames', () => {
-  it('are found where the names of servers change', () => {
+describe('servers under other names', () => {
+  it('are deleted and created', () => {
     const plan = planned(
       replaced(
         TEMPLATE,
@@ -410,51 +409,10 @@ describe('renames', () => {
         '          name: "<<index>>-<<port>>"\n          environment: production',
       ),
     );
-    expect(plan.renames).toEqual([
-      { instance: 'blog', into: 'blog', deletes: 1, creates: 1 },
-      { instance: 'shop', into: 'shop', deletes: 3, creates: 3 },
-    ]);
     expect(plan.changes.find(({ action }) => action === 'delete')).toMatchObject({
       reason: '"web" of the stack instance "blog" has servers of other names',
       ...{ file: TEMPLATE, line: 10 },
     });
-  });
-
-  it('are found where a resource key changes', () => {
-    const plan = planned({ [TEMPLATE]: SHOP[TEMPLATE].replace('  web:\n', '  www:\n').replace("['web']", "['www']") });
-    expect(plan.renames).toMatchObject([
-      { deletes: 1, creates: 1 },
-      { deletes: 3, creates: 3 },
-    ]);
-  });
-
-  it('are found where the file of an instance has another name', () => {
-    const plan = planned({ [SHOP_FILE]: null, 'stacks/instances/store.yaml': SHOP[SHOP_FILE] });
-    expect(plan.renames).toEqual([{ instance: 'shop', into: 'store', deletes: 4, creates: 4 }]);
-  });
-
-  it('are none where the former servers are left as they are', () => {
-    const files = { ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}deletion: retain\n` };
-    const plan = planned({ [BLOG_FILE]: null, 'stacks/instances/news.yaml': files[BLOG_FILE] }, { files });
-    expect(actionsIn(plan)).toEqual(['create news-db', 'create news-web-1']);
-    expect(plan.renames).toEqual([]);
-  });
-
-  it('are none where a resource goes and another one with more servers comes', () => {
-    const one = 'resources:\n  one: { type: Platform::Server, properties: {} }\n';
-    const more =
-      'resources:\n  more: { type: Platform::ResourceGroup, properties: { count: "2", resource_def: { properties: {} } } }\n';
-    const files = { ...SHOP, 'stacks/templates/t.yaml': one, 'stacks/instances/t.yaml': 'stackTemplate: t\n' };
-    const plan = planned({ 'stacks/templates/t.yaml': more }, { files });
-    expect(actionsIn(plan)).toEqual(['create t-more-1', 'create t-more-2', 'delete t-one']);
-    expect(plan.renames).toEqual([]);
-  });
-
-  it('are none where a member is retired and another one comes', () => {
-    const text = `${SHOP[SHOP_FILE]}stackTemplateSubstractions: { resources: { web: { index: ["2"] } } }\n`;
-    const plan = planned({ [SHOP_FILE]: text });
-    expect(actionsIn(plan)).toEqual(['update shop-db', 'delete shop-web-2', 'create shop-web-4']);
-    expect(plan.renames).toEqual([]);
   });
 });
 

@@ -4,13 +4,12 @@ import { wantsBlob } from '../../src/catalog/load-catalog.ts';
 import type { DesiredState } from '../../src/desired/desired-state.ts';
 import type { DeleteBudget } from '../../src/model/settings.ts';
 import type { Plan } from '../../src/plan/plan.ts';
-import { planApproval, planFailures } from '../../src/plan/plan-approval.ts';
 import { type Merge, planMerge } from '../../src/plan/plan-merge.ts';
 import { safetyOfRecorded } from '../../src/plan/planned-safety.ts';
 import { type RecordedFacts, withRecorded } from '../../src/plan/recorded-facts.ts';
 import { snapshotOf } from '../catalog/snapshots.ts';
 import { type TextChanges, TextRepository, textsAfter } from '../support/text-repository.ts';
-import { actionsIn, SHOP } from './planned.ts';
+import { SHOP } from './planned.ts';
 
 const COMMIT = '1'.repeat(40);
 const SHOP_FILE = 'stacks/instances/shop.yaml';
@@ -48,18 +47,17 @@ interface Case {
   readonly rows?: Changed;
   readonly texts?: TextChanges;
   readonly files?: TextChanges;
-  readonly approval?: string;
   readonly budget?: number | DeleteBudget;
 }
 
-function mergeOf({ rows = {}, texts = {}, files = SHOP, approval, budget = 100 }: Case): Merge {
+function mergeOf({ rows = {}, texts = {}, files = SHOP, budget = 100 }: Case): Merge {
   const desired = new TextRepository().commit(files);
   const servers = changed(doneIn(desired), rows);
   const before = withRecorded(desired, servers);
   return {
     ...{ base: COMMIT, head: '2'.repeat(40), before, recorded: servers },
     snapshot: snapshotOf(textsAfter(files, texts), { wants: wantsBlob(desired.catalog) }),
-    safety: safetyOfRecorded({ servers, heldBefore: new Map(), approval, budget }),
+    safety: safetyOfRecorded({ servers, heldBefore: new Map(), budget }),
   };
 }
 
@@ -214,27 +212,5 @@ describe('compared with recorded servers', () => {
       changes: [],
       problems: [{ code: 'protected_instance' }],
     });
-  });
-});
-
-describe('an approval', () => {
-  it('of updates is those of the commit that have not failed', () => {
-    const applied = { applied: null, provider: 'lab' } as const;
-    const outdated = doneIn(new TextRepository().commit(SHOP)).map(({ name, applied: spec }) => {
-      return [name, { applied: spec && { ...spec, properties: { ...spec.properties, port: '1' } } }] as const;
-    });
-    const rows = {
-      ...Object.fromEntries(outdated),
-      'blog-web-1': applied,
-      'shop-web-3': { commit: '9'.repeat(40), dirty: true },
-    };
-    const plan = planFailures(mergeOf({ rows }), { commit: COMMIT, failed: ['shop-web-1'] });
-    expect(actionsIn(plan)).toEqual(['update blog-db', 'update shop-db', 'update shop-web-2']);
-  });
-
-  it('that does not let the instance go on is none', () => {
-    const merge = mergeOf({ texts: { [BLOG_FILE]: null }, budget: 0 });
-    expect(planApproval(merge, { instance: 'blog' })).toBeUndefined();
-    expect(planApproval(merge, { instance: 'shop' })?.held).toBeNull();
   });
 });

@@ -1,113 +1,181 @@
-// Writes a plan as Markdown for the comment of a pull request. What may do harm stands first; what is long is folded;
-// the whole stays below the limit of a comment. Holds no times, so that an equal plan gives an equal text.
+// Writes a plan as Markdown for the comment of a pull request. The most harmful changes come first, long lists are folded, and
+// the whole stays below the limit of a comment. It contains no times, so that an equal plan gives an equal text.
 
 import { countOf, grouped, shortOid } from '../../base/wording.ts';
-import type { Plan } from '../../plan/plan.ts';
-import {
-  accessSection,
-  configurationSection,
-  heldSection,
-  invalidSection,
-  nodesSection,
-  problemsSection,
-  renameSection,
-  retainedSection,
-  safetySection,
-  serverSections,
-} from './markdown-lists.ts';
-import { type Section, writeSections } from './markdown-section.ts';
-import { code } from './markdown-text.ts';
-import { writeHeadline } from './plan-headline.ts';
+import { isError, type Problem, placeOf } from '../../model/problem.ts';
+import { isKnownAfter, type Plan } from '../../plan/plan.ts';
+import { code, prose } from './markdown-text.ts';
+import { type Item, type PlanStyle, planHeadline, planSections, problemCounts, type Section } from './plan-sections.ts';
 
 /** The length of a report. A comment of GitHub holds 65,536 characters. */
 export const MARKDOWN_LENGTH_MAX = 60_000;
-
+/** The length of the lines below the last section, and of what a section has besides its title, note and items. */
+const LAST_LINES_LENGTH_MAX = 1_000;
+const FRAME_LENGTH_MAX = 200;
 const ID_LENGTH_MAX = 200;
-/** The length of a path in the command of the last line, beyond which it is cut. */
-const PATH_LENGTH_MAX = 250;
+/** The length of the command in the last line, beyond which it is cut. */
+const COMMAND_LENGTH_MAX = 250;
+const VALUE_LENGTH_MAX = 100;
+/** Lines of a list that are shown unfolded. */
+const LINES_MAX = 12;
+const INSTANCES_MAX = 5;
 
-/** The facts that the report needs beside the plan. */
+/** The facts that the report needs in addition to the plan. */
 export interface MarkdownOptions {
-  /** Tells the comment from those of other plans for the same pull request, such as of another directory or stage; '' for the only one. */
+  /** Distinguishes the comment from those of other plans for the same pull request, such as of another directory; '' for the only one. */
   readonly id?: string;
   /** The path from the root of the Git repository to the layout: '' or one that ends in `/`. */
   readonly prefix?: string;
-  /** True if the plan compares with what a controller has recorded, which commits alone do not tell. */
+  /** True if the plan compares with what a controller has recorded, which is not in the commits. */
   readonly isRecorded?: boolean;
 }
 
-/** Returns a plan as Markdown of at most {@link MARKDOWN_LENGTH_MAX} characters. By its first line the comment is found again. */
+/** Returns a plan as Markdown of at most {@link MARKDOWN_LENGTH_MAX} characters. Its first line identifies the comment. */
 export function markdownReport(plan: Plan, options: MarkdownOptions = {}): string {
   const { id = '', prefix = '' } = options;
-  const head = `${markerOf(id)}\n\n### Treeline plan: ${writeHeadline(plan)}`;
-  const known = knownLines(plan);
-  const sections = listSections(plan, prefix);
-  const counts = sections.flatMap(({ items }) => items.map(({ count }) => count));
-  // Of the last line in its longest form, and the empty lines around sections.
-  const longest = lastLine(
-    plan,
-    options,
-    counts.reduce((sum, count) => sum + count, 1),
-  );
-  const reserved = head.length + known.join('').length + longest.length + 2 * (sections.length + 2);
-  const written = writeSections(sections, MARKDOWN_LENGTH_MAX - reserved);
-  const omitted = written.reduce((sum, section) => sum + section.omitted, 0);
-  return [head, ...written.map(({ text }) => text), ...known, lastLine(plan, options, omitted)].join('\n\n');
+  const style = { ...STYLE, prefix };
+  const blocks = [markerOf(id), `### Treeline plan: ${planHeadline(plan)}`];
+  let left = MARKDOWN_LENGTH_MAX - LAST_LINES_LENGTH_MAX - blocks.join('').length;
+  let omitted = 0;
+  for (const section of withProblems(planSections(plan, style), plan.problems, style)) {
+    const shown = itemsWithin(section, left);
+    const rest = countIn(section.items.slice(shown.length));
+    omitted += rest;
+    if (shown.length === 0) continue;
+    const text = writeSection(section, shown, rest);
+    left -= text.length;
+    blocks.push(text);
+  }
+  return [...blocks, ...knownLines(plan), lastLine(plan, options, omitted)].join('\n\n');
 }
 
 /**
- * Returns the comment for commits of which no plan could be made. It takes the place of an earlier one, which is about other
- * commits: an author could have that of a harmless commit stay.
+ * Returns the comment for commits of which no plan could be made. It replaces an earlier comment, which is about other commits:
+ * otherwise an author could keep the comment of a harmless commit.
  */
 export function markdownWithoutPlan(id: string): string {
   const advice = 'No plan of the newest commit could be made. The output of the command says why.';
   return `${markerOf(id)}\n\n### Treeline plan: none\n\n${advice}`;
 }
 
+const STYLE: PlanStyle = {
+  name: (text) => code(text),
+  sentence: prose,
+  value(value) {
+    if (isKnownAfter(value)) return code(value);
+    return value === null ? 'none' : code(JSON.stringify(value), VALUE_LENGTH_MAX);
+  },
+  arrow: '→',
+  prefix: '',
+};
+
 /** The characters that are replaced, since some of them could end a comment of HTML. */
 const OUTSIDE_ID = /[^A-Za-z0-9._/-]/gu;
 
-/** Returns the line that no reader sees, and that is another one for each id. */
+/** Returns the line that no reader sees. It differs for each id. */
 function markerOf(id: string): string {
   if (id === '') return '<!-- treeline-plan -->';
   const written = id.slice(0, ID_LENGTH_MAX).replace(OUTSIDE_ID, (character) => `%${character.codePointAt(0)}.`);
   return `<!-- treeline-plan ${written} -->`;
 }
 
-function listSections(plan: Plan, prefix: string): readonly Section[] {
-  const servers = serverSections(plan.changes, prefix);
-  const deletes = servers.filter(({ noun }) => noun === 'delete');
+/** The problems that head brings stand before the servers, errors first. */
+function withProblems(
+  sections: readonly Section[],
+  problems: readonly Problem[],
+  style: PlanStyle,
+): readonly Section[] {
+  if (problems.length === 0) return sections;
+  const sorted = [...problems.filter(isError), ...problems.filter((problem) => !isError(problem))];
+  const section = {
+    noun: 'problem',
+    title: `Problems: ${problemCounts(problems).join(', ')}`,
+    items: sorted.map((problem) => problemItem(problem, style)),
+  };
+  const at = sections.findIndex(({ noun }) => !BEFORE_PROBLEMS.has(noun));
+  return at === -1 ? [...sections, section] : sections.toSpliced(at, 0, section);
+}
+
+const BEFORE_PROBLEMS: ReadonlySet<string> = new Set([
+  'access change',
+  'safety change',
+  'held instance',
+  'invalid instance',
+]);
+
+function problemItem(problem: Problem, { prefix }: PlanStyle): Item {
+  const { severity, code: name, message, hint, instances = [] } = problem;
+  const place = placeOf(problem);
+  const at = place === '' ? '' : ` at ${code(`${prefix}${place}`)}`;
+  const more = instances.length > INSTANCES_MAX ? ` and ${grouped(instances.length - INSTANCES_MAX)} more` : '';
+  const stopped = instances.slice(0, INSTANCES_MAX).map((instance) => code(instance));
+  return {
+    line: `${severity} ${code(name)}${at}: ${prose(message)}`,
+    details: [
+      ...(hint === null ? [] : [`hint: ${prose(hint)}`]),
+      ...(stopped.length === 0 ? [] : [`stops ${stopped.join(', ')}${more}`]),
+    ],
+    count: 1,
+  };
+}
+
+/** Returns the first items that fit. */
+function itemsWithin({ title, note = '', items }: Section, lengthMax: number): readonly Item[] {
+  let left = lengthMax - title.length - note.length - FRAME_LENGTH_MAX;
+  const end = items.findIndex((item) => {
+    left -= itemText(item).length + 1;
+    return left < 0;
+  });
+  return end === -1 ? items : items.slice(0, end);
+}
+
+/** Nothing is cut inside an item or an element. */
+function writeSection({ title, note, noun }: Section, items: readonly Item[], omitted: number): string {
+  const unfolded = itemsUnfolded(items);
+  const folded = items.slice(unfolded.length);
+  const summary = `<details><summary>${countOf(countIn(folded), `more ${noun}`)}</summary>`;
   return [
-    ...accessSection(plan.access),
-    ...safetySection(plan.safety),
-    ...heldSection(plan.held),
-    ...renameSection(plan.renames),
-    ...deletes,
-    ...servers.filter((section) => !deletes.includes(section)),
-    ...retainedSection(plan.retained, prefix),
-    ...configurationSection(plan.configuration, prefix),
-    ...nodesSection(plan.nodes, prefix),
-    ...problemsSection(plan.problems, prefix),
-    ...invalidSection(plan.invalid),
-  ];
+    `#### ${title}`,
+    ...(note === undefined ? [] : [note]),
+    ...listOf(unfolded),
+    ...(folded.length === 0 ? [] : [summary, ...listOf(folded), '</details>']),
+    ...(omitted === 0 ? [] : [`${countOf(omitted, `more ${noun}`)} not shown.`]),
+  ].join('\n\n');
+}
+
+/** Returns the first items, which stand above the fold; all, if they are few enough. */
+function itemsUnfolded(items: readonly Item[]): readonly Item[] {
+  let lines = 0;
+  const end = items.findIndex(({ details }) => {
+    lines += 1 + details.length;
+    return lines > LINES_MAX;
+  });
+  return end === -1 ? items : items.slice(0, end);
+}
+
+function countIn(items: readonly Item[]): number {
+  return items.reduce((sum, { count }) => sum + count, 0);
+}
+
+function listOf(items: readonly Item[]): readonly string[] {
+  return items.length === 0 ? [] : [items.map(itemText).join('\n')];
+}
+
+function itemText({ line, details }: Item): string {
+  return [`- ${line}`, ...details.map((text) => `  - ${text}`)].join('\n');
 }
 
 /** Problems that base has too are for another pull request. */
 function knownLines({ knownProblems }: Plan): readonly string[] {
   if (knownProblems === 0) return [];
-  return [
-    `${countOf(knownProblems, 'problem')} of base ${knownProblems === 1 ? 'stays' : 'stay'}: \`treeline validate\` shows them.`,
-  ];
+  const stay = knownProblems === 1 ? 'stays' : 'stay';
+  return [`${countOf(knownProblems, 'problem')} of base ${stay}: \`treeline validate\` shows them.`];
 }
 
 function lastLine({ base, head }: Plan, { prefix = '', isRecorded = false }: MarkdownOptions, omitted: number): string {
   const directory = prefix === '' ? '' : ` ${prefix.replace(/\/$/, '')}`;
-  const command = isRecorded
-    ? 'the same command with `--format json`'
-    : code(
-        `treeline plan --base ${shortOid(base)} --head ${shortOid(head)} --format json${directory}`,
-        PATH_LENGTH_MAX,
-      );
+  const command = `treeline plan --base ${shortOid(base)} --head ${shortOid(head)} --format json${directory}`;
+  const shown = isRecorded ? 'the same command with `--format json`' : code(command, COMMAND_LENGTH_MAX);
   const cut = omitted === 0 ? '' : `${grouped(omitted)} items are not shown, since a comment has a limit. `;
-  return `${cut}All servers and values: ${command}`;
+  return `${cut}All servers and values: ${shown}`;
 }

@@ -3,13 +3,10 @@
 import type { Plan } from '../../plan/plan.ts';
 import { publicProblem } from '../validate/report.ts';
 import { type MarkdownOptions, markdownReport } from './markdown-report.ts';
-import { type TextOptions, textPlan } from './text-plan.ts';
-
-/** The facts that the reports tell beside the plan. */
-type ReportOptions = MarkdownOptions & TextOptions;
+import { textPlan } from './text-plan.ts';
 
 /** Returns a plan in one format. */
-export type PlanReport = (plan: Plan, options: ReportOptions) => string;
+export type PlanReport = (plan: Plan, options: MarkdownOptions) => string;
 
 /** The formats of `treeline plan --format`, the default first. */
 export const PLAN_REPORTS = {
@@ -21,10 +18,10 @@ export const PLAN_REPORTS = {
 /** Returns the plan as JSON. Its size depends on distinct changes; files are named from the layout. */
 export function jsonPlan(plan: Plan): string {
   const { base, head, digest, access, safety, changes, retained, nodes } = plan;
-  const { configuration, renames, invalid, problems, knownProblems, held } = plan;
+  const { configuration, invalid, problems, knownProblems, held } = plan;
   return JSON.stringify(
     {
-      ...{ base, head, digest, access, safety, changes, retained, nodes, configuration, renames, invalid },
+      ...{ base, head, digest, access, safety, changes, retained, nodes, configuration, invalid },
       ...{
         problems: problems.map((one) => ({ ...publicProblem(one), instances: one.instances ?? [] })),
         knownProblems,

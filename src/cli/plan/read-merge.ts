@@ -1,20 +1,16 @@
 // Reads what a plan of a merge needs from a repository: the state in force at base, and the files after the merge.
 
-import { breatheBy } from '../../base/breathe.ts';
-import { systemClock } from '../../base/clock.ts';
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
 import { straysIn } from '../../catalog/strays.ts';
-import { problemsOf, propose } from '../../derive.ts';
-import type { Safety } from '../../desired/admit.ts';
+import { problemsOf } from '../../derive.ts';
 import {
   type ActiveVersion,
   type ActiveVersions,
   type DesiredState,
   EMPTY_BASELINE,
 } from '../../desired/desired-state.ts';
-import { COMMITS_MAX, firstParentLine, firstParents, NEW_COMMITS_MAX } from '../../follow/first-parents.ts';
-import { findLosses } from '../../follow/loss-policy.ts';
+import { COMMITS_MAX, firstParents } from '../../follow/first-parents.ts';
 import { type AddedSince, deriveAt, reappearingAt } from '../../follow/read-commit.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
 import { searchHistory } from '../../follow/search-history.ts';
@@ -27,7 +23,7 @@ import { mergeAncestors, mergeFiles } from '../../plan/merge-files.ts';
 import type { Merge } from '../../plan/plan-merge.ts';
 import { safetyOfServers } from '../../plan/planned-safety.ts';
 import type { LocalRepository } from '../../repository/local-repository.ts';
-import { type Commit, SourceError } from '../../repository/source.ts';
+import { SourceError } from '../../repository/source.ts';
 
 /** The parts of a repository that a plan reads. */
 type MergeRepository = Omit<LocalRepository, 'isShallow' | 'lastChanges' | 'close'>;
@@ -78,58 +74,6 @@ function addedByMerge(
     const { files, blobs } = await repository.added({ from, to, select: (found) => select(newOf(found)) });
     return { files: newOf(files), blobs };
   };
-}
-
-/** Returns the step from base to head as it is, without merging: what accepting a rewritten history does. */
-export async function readStep(repository: MergeRepository, { base, head, budget }: MergeOrder): Promise<ReadMerge> {
-  const [from, to] = [await repository.resolve(base), await repository.resolve(head)];
-  const { before, problemsBefore } = await stateAt(repository, from);
-  const { files } = await repository.snapshot(to, NO_BLOBS);
-  const snapshot = await readSnapshot(repository, { base: to, head: to, files, before });
-  const step = { base: from, head: to, before, problemsBefore, snapshot };
-  if (before === undefined) return { ...step, approvedCount: 0 };
-  const { commits, between } = await commitsOfStep(repository, { base: from, head: to });
-  const approvedCount = approvedCountOf(commits);
-  const losses = await lossesOfStep(repository, { snapshot, before, between });
-  const addedSince: AddedSince = (order) => repository.added({ ...order, to });
-  const reappearing = await reappearingAt(snapshot, { baseline: before, earlier: before, addedSince });
-  return {
-    ...step,
-    approvedCount,
-    reappearing,
-    safety: { ...safetyOfServers(before, { budget, approvedCount }), ...losses },
-  };
-}
-
-interface StepCommits {
-  /** Those whose trailers count: none of a rewritten history. */
-  readonly commits: readonly Commit[];
-  /** See LosingCommit. */
-  readonly between: readonly string[] | undefined;
-}
-
-async function commitsOfStep(repository: MergeRepository, { base, head }: Commits): Promise<StepCommits> {
-  const isNext = (await repository.commitsBetween(head, base, 1)).length === 0;
-  const commits = isNext ? await repository.commitsBetween(base, head, NEW_COMMITS_MAX) : [];
-  if (!isNext || commits.length === NEW_COMMITS_MAX) return { commits, between: undefined };
-  const line = firstParentLine(commits, base).slice(1);
-  return { commits, between: line.map(({ oid }) => oid) };
-}
-
-/** Returns what counts for instances that lose servers, if that depends on commits between; see desired/loss-policy.ts. */
-async function lossesOfStep(
-  repository: MergeRepository,
-  {
-    snapshot,
-    before,
-    between,
-  }: Pick<StepCommits, 'between'> & { readonly snapshot: Snapshot; readonly before: DesiredState },
-): Promise<Pick<Safety, 'losses'>> {
-  if (between?.length === 0) return {};
-  const proposed = propose(snapshot, { baseline: before, earlier: before, isAccepted: true });
-  if (!proposed.isFollowed) return {};
-  const parts = { source: repository, breathe: breatheBy(systemClock) };
-  return { losses: await findLosses(parts, { ...proposed, baseline: before, followed: before, between }) };
 }
 
 interface StateInForce {

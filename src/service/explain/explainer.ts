@@ -117,6 +117,6 @@ function afterApproval(
   // The updates that it lets go on change no record: those are at the new version already.
   if (kind === 'failures') return desired;
   if (kind === 'deletes') return judgeAgain(desired, safetyWith(digest));
-  const message = `The digest "${digest}" is for a whole commit (${kind}), which is not read before it is approved: "treeline plan --approval" shows what it does`;
+  const message = `The digest "${digest}" is for a whole commit (${kind}), which is not read before it is approved: "git show" shows what it changes`;
   throw new ServiceError('conflict', message);
 }

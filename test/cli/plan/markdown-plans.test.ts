@@ -16,14 +16,6 @@ describe('the report of a plan', () => {
     expect(report.length).toBeLessThan(1_000);
   });
 
-  it('points a rename out, before the deletes', () => {
-    const instance = SHOP['stacks/instances/shop.yaml'];
-    const plan = planned({ 'stacks/instances/shop.yaml': null, 'stacks/instances/store.yaml': instance });
-    const report = markdownReport(plan);
-    expect(report).toContain('- rename of `shop` into `store`: 4 deletes, 4 creates\n');
-    expect(report.indexOf('#### Renames')).toBeLessThan(report.indexOf('#### Deletes'));
-  });
-
   it('has no value of a secret, in properties and in configuration', () => {
     const instance = 'stackTemplate: web\nparameters:\n  port: "8080"\n  token: secret/other\n';
     const common = 'ntp: [a]\nlog: info\nadmin_password: secret/new\n';
@@ -44,7 +36,7 @@ describe('the report of a plan', () => {
     const { 'stacks/instances/shop.yaml': _shop, ...rest } = { ...files, 'stacks/instances/old.yaml': instance };
     const moved = { 'stacks/instances/old.yaml': null, 'stacks/instances/new.yaml': instance };
     const report = markdownReport(planned(moved, { files: rest }));
-    expect(report).toMatch(/^- `stackInstance`: `\["old"\]` → `\["new"\]` on 1 node \(`db`\)$/m);
+    expect(report).toMatch(/^- `stackInstance`: adds `"new"`, removes `"old"` on 1 node \(`db`\)$/m);
     expect(report).not.toContain('(empty)');
   });
 
@@ -55,7 +47,7 @@ describe('the report of a plan', () => {
     const report = markdownReport(planned(changes, { files, budget: 1 }));
     expect(report).toContain('4 deletes wait for an approval, with every other change of this instance: over');
     expect(report.indexOf('#### Held')).toBeLessThan(report.indexOf('#### Deletes'));
-    expect(report).toContain('#### Leaves 1 server as it is\n\nNo version wants it any more. Its instance says');
+    expect(report).toContain('#### Leaves 1 server as it is\n\nNo version contains it any more, and the instance says');
   });
 
   it('says of a commit that leaves no client that all of it is held', () => {
@@ -69,7 +61,7 @@ describe('the report of a plan', () => {
     const report = markdownReport(planned({ 'stacks/instances/shop.yaml': null }, { budget: 1 }));
     expect(report).toContain('4 deletes, 1 instance held');
     expect(report).toMatch(
-      /#### Held: 1 instance\n\n.*`treeline approve DIGEST`.*`Treeline-Approve-Deletes: 4`\.\n\n- `shop`/,
+      /#### Held: 1 instance\n\n.*`treeline held` after the merge.*`Treeline-Approve-Deletes: 4`\.\n\n- `shop`/,
     );
   });
 });

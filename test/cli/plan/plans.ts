@@ -15,7 +15,6 @@ export const NO_EFFECT: Plan = {
   retained: [],
   nodes: [],
   configuration: [],
-  renames: [],
   invalid: [],
   problems: [],
   knownProblems: 0,
@@ -99,7 +98,6 @@ export const EVERYTHING: Plan = {
       source: { type: 'role', name: 'database', file: null, line: null },
     },
   ],
-  renames: [{ instance: 'shop', into: 'store', deletes: 2, creates: 1 }],
   invalid: ['lab'],
   problems: [
     {
@@ -270,7 +268,6 @@ export const ANY_PLAN: fc.Arbitrary<Plan> = fc.record({
       source: fc.record({ type: text, name: text, file: orNull(text), line: orNull(line) }),
     }),
   ),
-  renames: many(fc.record({ instance: text, into: text, deletes: count, creates: count })),
   invalid: many(text),
   problems: many(
     fc.record({

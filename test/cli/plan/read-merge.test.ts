@@ -3,10 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readStep } from '../../../src/cli/plan/read-merge.ts';
 import { planOnRecorded } from '../../../src/cli/plan/read-recorded.ts';
-import { hasNoEffect, type Plan } from '../../../src/plan/plan.ts';
-import { planMerge } from '../../../src/plan/plan-merge.ts';
+import { hasNoEffect } from '../../../src/plan/plan.ts';
 import { openLocalRepository } from '../../../src/repository/local-repository.ts';
 import type { RecordedState } from '../../../src/service/answers.ts';
 import { actionsIn, keysIn, SHOP } from '../../plan/planned.ts';
@@ -259,15 +257,6 @@ describe('servers that go wait', () => {
     expect(plan.held?.reason).toContain('"../archive/blog.yaml" is not read');
   });
 
-  it('where that is so in a history that is accepted', async () => {
-    const { repository, first } = await branched();
-    const other = await repository.commit({ ...SHOP, [BLOG_FILE]: null, 'archive/blog.txt': SIMILAR }, { parents: [] });
-    const opened = await openLocalRepository(repository.path);
-    onTestFinished(() => opened.close());
-    const plan = planMerge(await readStep(opened, { base: first, head: other, budget: 100 }));
-    expect(plan.held).toMatchObject({ kind: 'hand over', instances: ['blog'] });
-  });
-
   it('not where the file was there, and main has taken it away since', async () => {
     const repository = await emptyRepository();
     const first = await repository.commit({ ...SHOP, 'archive/blog.txt': SIMILAR });
@@ -276,49 +265,6 @@ describe('servers that go wait', () => {
     const plan = await planAt(repository.path);
     expect(actionsIn(plan)).toEqual(BLOG_SERVERS);
     expect(plan.held).toBeNull();
-  });
-});
-
-describe('a step that is accepted', () => {
-  async function stepOf(path: string, base: string, head: string): Promise<Plan> {
-    const repository = await openLocalRepository(path);
-    onTestFinished(() => repository.close());
-    return planMerge({ ...(await readStep(repository, { base, head, budget: 1 })), isAccepted: true });
-  }
-  const EMPTIED = { [SHOP_FILE]: null, [BLOG_FILE]: null };
-  const message = 'Close\n\nTreeline-Approve-Deletes: 6\n';
-
-  it('deletes what the trailers of its commits allow', async () => {
-    const { repository, first } = await branched();
-    await repository.commit(EMPTIED, { message });
-    await repository.commit(DEBUG);
-    const plan = await stepOf(repository.path, first, 'main');
-    expect(plan.changes).toHaveLength(6);
-    expect(plan.held).toBeNull();
-  });
-
-  it('counts no trailer where the history was rewritten', async () => {
-    const { repository, first } = await branched();
-    const fewer = { ...SHOP, [SHOP_FILE]: null };
-    await repository.commit(fewer, { branch: 'rewritten', parents: [], message });
-    expect((await stepOf(repository.path, first, 'rewritten')).held).toMatchObject({ deletes: 4 });
-  });
-
-  it('counts no trailer where the branch was set back', async () => {
-    const repository = await emptyRepository();
-    const fewer = await repository.commit({ ...SHOP, [SHOP_FILE]: null }, { message });
-    const grown = await repository.commit({ [SHOP_FILE]: SHOP[SHOP_FILE] });
-    expect((await stepOf(repository.path, grown, fewer)).held).toMatchObject({ deletes: 4 });
-  });
-
-  it('deletes servers of an instance whose protection one of its commits lifts before', async () => {
-    const repository = await emptyRepository();
-    const first = await repository.commit({ ...SHOP, [BLOG_FILE]: `${SHOP[BLOG_FILE]}protected: true\n` });
-    await repository.commit({ [BLOG_FILE]: SHOP[BLOG_FILE] });
-    await repository.commit(EMPTIED, { message });
-    const plan = await stepOf(repository.path, first, 'main');
-    expect(plan.problems.map(({ code }) => code)).not.toContain('protected_instance');
-    expect(plan.changes).toHaveLength(6);
   });
 });
 
