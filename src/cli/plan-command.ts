@@ -22,6 +22,7 @@ const EXIT_CHANGES = 2;
 interface PlanOptions extends Partial<ServerOptions> {
   readonly base?: string;
   readonly head: string;
+  readonly node?: string;
   readonly format: keyof typeof PLAN_REPORTS;
   readonly deleteBudget?: number;
   readonly commentId?: string;
@@ -40,6 +41,7 @@ Exit code 0: no effect, 1: new errors, 2: changes, 3: could not run.
 Examples:
   treeline plan --base origin/main
   treeline plan --base origin/main --head feature stacks --format json
+  treeline plan --base v1 --head v2 --node web-1
   treeline plan --server https://treeline.example:8443 \\
     --cert me.crt --key me.key --ca ca.crt`;
 
@@ -51,6 +53,7 @@ export function addPlanCommand(program: Command): void {
     .argument('[directory]', 'where the layout begins', '.')
     .option('--base <revision>', 'the commit to merge into, such as origin/main')
     .option('--head <revision>', 'the commit to merge', 'HEAD')
+    .option('--node <name>', 'only the server and the record of this name')
     .addOption(new Option('--format <format>', 'how to print').choices(Object.keys(PLAN_REPORTS)).default('text'))
     .addOption(
       new Option(
@@ -111,14 +114,14 @@ async function readPlan(
   options: PlanOptions,
   server: ServerOptions | undefined,
 ): Promise<Plan> {
-  const { base, head, deleteBudget: budget = DELETE_BUDGET } = options;
+  const { base, head, node, deleteBudget: budget = DELETE_BUDGET } = options;
   if (server === undefined && base === undefined) throw new CommandFailure(NO_BASE);
   if (server === undefined) {
-    return planMerge(await readMerge(repository, { base: base ?? '', head, budget }));
+    return planMerge({ ...(await readMerge(repository, { base: base ?? '', head, budget })), node });
   }
   const recorded = await recordedState(server, { repository, base });
   const problems = (await getFrom(server, '/operations/problems')) as RecordedOrder['problems'];
-  return await planOnRecorded(repository, { recorded, problems, budget, head });
+  return await planOnRecorded(repository, { recorded, problems, budget, head, node });
 }
 
 interface KnownCommits {

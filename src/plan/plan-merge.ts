@@ -40,6 +40,8 @@ export interface Merge {
   readonly parsedFiles?: Before['parsedFiles'];
   /** The recorded servers of a running controller, to be compared with in place of `before`, which is built from them. */
   readonly recorded?: readonly RecordedFacts[] | undefined;
+  /** Lists only the changes of this server and of its record. Everything is judged nevertheless. */
+  readonly node?: string | undefined;
   /** Paths of new files in which instances that are gone appear again; see reappearing.ts. */
   readonly reappearing?: Before['reappearing'];
 }
@@ -53,11 +55,12 @@ export function planMerge(merge: Merge): Plan {
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;
   const outcome = accepted.isFollowed ? describeOutcome(accepted, safety) : undefined;
   const effects = outcome === undefined ? NO_EFFECTS : compareEffects(merge, outcome);
+  const shown = merge.node === undefined ? effects : effectsOn(merge.node, effects);
   const known = merge.problemsBefore ?? (before === undefined ? [] : problemsAndRemarks(before));
   const problems = sortProblems([...conflicts, ...problemsAfter(merged, outcome)]);
   const { added, known: knownProblems } = newProblems(known, problems);
   return {
-    ...{ base, head, digest: planDigest(effects), ...effects },
+    ...{ base, head, digest: planDigest(shown), ...shown },
     invalid: outcome === undefined ? [] : newlyInvalid(before, outcome),
     ...{ problems: added, knownProblems },
     held: merged.isFollowed ? (outcome?.held ?? null) : holdOfCommit(merged, effects.changes),
@@ -87,7 +90,7 @@ const NO_EFFECTS: Effects = {
   configuration: [],
 };
 
-function compareEffects({ before, recorded, safety }: Merge, { desired, units }: MergeOutcome): Effects {
+function compareEffects({ before, recorded, safety, node }: Merge, { desired, units }: MergeOutcome): Effects {
   const base = before ?? EMPTY_BASELINE;
   const changed = changedUnits(base.units, units);
   const isSecret = secretKeys(before?.catalog.hierarchy, desired.catalog.hierarchy);
@@ -97,6 +100,7 @@ function compareEffects({ before, recorded, safety }: Merge, { desired, units }:
   const ofMerge = compareServers(changedServers(changed), compared);
   const { changes, retained } =
     recorded === undefined ? ofMerge : recordedChanges({ recorded, after: units, merge: ofMerge, isSecret });
+  const nodes = changedNodes(changed).filter(({ name }) => node === undefined || name === node);
   return {
     access: accessChanges(base.clients, desired.clients),
     safety: [
@@ -104,8 +108,13 @@ function compareEffects({ before, recorded, safety }: Merge, { desired, units }:
       ...safetyChanges(changed, before?.catalog, desired.catalog),
     ],
     ...{ changes, retained },
-    ...recordChanges(changedNodes(changed), { isSecret, outputs: recordedOutputs(recorded) }),
+    ...recordChanges(nodes, { isSecret, outputs: recordedOutputs(recorded) }),
   };
+}
+
+function effectsOn(node: string, effects: Effects): Effects {
+  const isOf = ({ resource }: { readonly resource: string }): boolean => resource === node;
+  return { ...effects, changes: effects.changes.filter(isOf), retained: effects.retained.filter(isOf) };
 }
 
 /** A key that is secret on either side is: a merge may be about to take the rule away. */

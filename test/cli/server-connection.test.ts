@@ -90,7 +90,6 @@ describe('the demo of the folder', () => {
     ['client', 'remove', 'AB'],
     ['client', 'add', '.treeline/pki/administrator.crt', '--role', 'proxy'],
     ['explain', 'web'],
-    ['explain', 'web', '--approval', 'ab'],
     ['plan', '.'],
     ['completion', 'instances'],
   ])('is what a command connects to without options: %j', async (...args) => {

@@ -46,27 +46,26 @@ export interface PlanOptions {
   /** How many deletes need no approval; default: many. */
   readonly budget?: number | DeleteBudget;
   readonly approvedCount?: number;
+  /** Lists only the changes of this node. */
+  readonly node?: string;
 }
 
 const MANY = 100;
 
 /** Plans a merge that changes these texts; null removes a file. */
-export function planned(
-  changes: TextChanges,
-  { files = SHOP, budget = MANY, approvedCount = 0 }: PlanOptions = {},
-): Plan {
+export function planned(changes: TextChanges, { files = SHOP, ...options }: PlanOptions = {}): Plan {
   const before = new TextRepository().commit(files);
-  return plannedOn(before, { ...files, ...changes }, { budget, approvedCount });
+  return plannedOn(before, { ...files, ...changes }, options);
 }
 
 /** Plans a merge after which the texts are these. */
 export function plannedOn(
   before: DesiredState | undefined,
   files: TextChanges,
-  { budget = MANY, approvedCount = 0 }: PlanOptions = {},
+  { budget = MANY, approvedCount = 0, node }: PlanOptions = {},
 ): Plan {
   return planMerge({
-    ...{ base: '1'.repeat(40), head: '2'.repeat(40), before },
+    ...{ base: '1'.repeat(40), head: '2'.repeat(40), before, node },
     snapshot: snapshotOf(textsAfter({}, files), { wants: wantsBlob(before?.catalog) }),
     safety: before && safetyOfServers(before, { budget, approvedCount }),
   });

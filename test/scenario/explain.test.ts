@@ -129,29 +129,4 @@ describe('treeline explain with --server', () => {
       '',
     ]);
   });
-
-  it('prints what an approval would change, and nothing else', async () => {
-    const scene = await upAndDone();
-    await push(scene, { [SHOP]: instanceText('shop', 1), 'types/role/web.yaml': 'port: 81\n' });
-    const digest = await digestOf(scene);
-    const where = commandLineOptions(scene.site, scene.running);
-    const { code, stdout } = await treeline(['explain', 'shop-web-1', '--approval', digest, ...where]);
-    const [held, title, port, before, after] = stdout.split('\n');
-    expect({ code, title, port }).toEqual({
-      code: 0,
-      title: 'shop-web-1, from the active version to the version after the approval: 1 key changed',
-      port: 'port: 80 -> 81',
-    });
-    expect(held).toMatch(/^held: deletes of shop, over all instances, 3 servers/);
-    expect([before, after]).toEqual([
-      expect.stringMatching(/^ {4}- {2}role web {2}80 {2}types\/role\/web\.yaml:1 {2}[0-9a-f]{12} 2027-01-15$/),
-      expect.stringMatching(/^ {4}\+ {2}role web {2}81 {2}types\/role\/web\.yaml:1 {2}[0-9a-f]{12} 2027-01-15$/),
-    ]);
-    const gone = await treeline(['explain', 'shop-web-4', 'port', '--approval', digest, ...where]);
-    expect(gone.stdout).toContain(
-      'shop-web-4 exists only in the active version, not in the version after the approval',
-    );
-    const others = await treeline(['explain', 'office-web-1', '--approval', digest, ...where, '--format', 'json']);
-    expect(JSON.parse(others.stdout)).toMatchObject({ held: { digest }, changes: [] });
-  });
 });

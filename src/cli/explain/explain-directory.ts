@@ -1,13 +1,11 @@
-// Opens the working directory and commits of the repository around it, and explains a node as they define it: without a
-// controller, so that outputs of providers are not known.
+// Opens a working directory, and explains a node as its files define it: without a controller, so that outputs of providers are not
+// known.
 
-import { didYouMean, shortOid } from '../../base/wording.ts';
+import { didYouMean } from '../../base/wording.ts';
 import { type Derivation, derive } from '../../derive.ts';
-import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
+import type { DesiredState } from '../../desired/desired-state.ts';
 import { explanationOfNode, nodeNames } from '../../desired/node-records.ts';
-import { deriveAt } from '../../follow/read-commit.ts';
 import { filesIn } from '../../hiera/explain-node.ts';
-import { instanceAddress } from '../../model/address.ts';
 import type { ExplainedLayer, FileChange, NodeExplanation } from '../../model/explanation.ts';
 import { isError, sortProblems } from '../../model/problem.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
@@ -24,20 +22,20 @@ export interface Subject {
   readonly key: string | undefined;
 }
 
-/** A directory or a commit, derived. */
+/** A directory, derived. */
 interface ExplainedState {
   readonly desired: DesiredState;
-  /** Its name in messages: `the directory`, or the revision as it was given. */
-  readonly title: string;
   /** Returns the last changes of files; without a repository, of none. */
   readonly history: (files: readonly string[]) => Promise<Readonly<Record<string, FileChange>>>;
 }
 
 /** Returns the desired state of a derivation. Throws CommandFailure where a mistake stops the whole commit. */
-function requireDesired(derivation: Derivation, title: string): DesiredState {
+function requireDesired(derivation: Derivation): DesiredState {
   if (derivation.isFollowed) return derivation.desired;
   const problems = derivation.problems.filter(isError).map((problem) => formatProblem(problem));
-  throw new CommandFailure(`nothing can be explained in ${title} before this is corrected:\n${problems.join('\n')}`);
+  throw new CommandFailure(
+    `nothing can be explained in the directory before this is corrected:\n${problems.join('\n')}`,
+  );
 }
 
 /**
@@ -45,32 +43,24 @@ function requireDesired(derivation: Derivation, title: string): DesiredState {
  * where its instance is wrong.
  */
 export async function explainIn(
-  { desired, title, history }: ExplainedState,
+  { desired, history }: ExplainedState,
   { node, key }: Subject,
 ): Promise<NodeExplanation | undefined> {
-  refuseWrongInstance({ desired, title }, node);
+  refuseWrongInstance(desired, node);
   const explained = explanationOfNode({ desired, rows: noRows(desired) }, node, key);
   if (explained === undefined) return undefined;
   return { ...explained, layers: explained.layers.map(withoutOutputs), files: await history(filesIn(explained)) };
 }
 
 /**
- * Throws CommandFailure where an instance that makes the node is wrong: it makes no servers here, so a clientcert file of
- * one of them would look like a node of its own. `instances` are those that make it in another state: the servers of an
- * instance without a readable template are not known.
+ * Throws CommandFailure if an instance that makes the node is wrong. It makes no servers here, so a clientcert file of one of
+ * them would look like a node of its own.
  */
-export function refuseWrongInstance(
-  { desired, title }: Pick<ExplainedState, 'desired' | 'title'>,
-  node: string,
-  instances: readonly string[] = [],
-): void {
-  const addresses = new Set(instances.map(instanceAddress));
-  const wrong = [...desired.candidates].find(
-    ([key, unit]) => !desired.units.has(key) && (unit.nodes.has(node) || addresses.has(key)),
-  )?.[1];
+function refuseWrongInstance(desired: DesiredState, node: string): void {
+  const wrong = [...desired.candidates].find(([key, unit]) => !desired.units.has(key) && unit.nodes.has(node))?.[1];
   if (wrong === undefined) return;
   const problems = sortProblems(wrong.problems.filter(isError)).map((problem) => formatProblem(problem));
-  const words = `${node} cannot be explained in ${title} before its instance is corrected:`;
+  const words = `${node} cannot be explained before its instance is corrected:`;
   throw new CommandFailure([words, ...problems].join('\n'));
 }
 
@@ -80,10 +70,10 @@ function withoutOutputs(layer: ExplainedLayer): ExplainedLayer {
 }
 
 /** Returns the failure for a node that does not exist. */
-export function missingNode({ desired, title }: ExplainedState, { node }: Subject): CommandFailure {
+export function missingNode({ desired }: ExplainedState, { node }: Subject): CommandFailure {
   const advice =
     didYouMean(node, nodeNames(desired)) ??
-    `no valid instance makes it in ${title}, and no clientcert has that name: see "treeline validate"`;
+    `no valid instance makes it in the directory, and no clientcert has that name: see "treeline validate"`;
   return new CommandFailure(`there is no node "${node}"; ${advice}`);
 }
 
@@ -108,37 +98,15 @@ const LIMITS = { commitsMax: 20_000, timeoutMs: 10_000 };
 const NOT_COMMITTED = unknownChange('not committed');
 const SHALLOW = unknownChange('older than this shallow clone: git fetch --unshallow');
 
-/** Opens states of one directory. Call `close` in the end. */
-export interface States {
-  /** Returns the directory as it is now. `earlier` only saves work. */
-  directory(earlier?: DesiredState): Promise<ExplainedState>;
-  /** Returns a commit. Throws SourceError with advice where git knows no such revision. */
-  revision(revision: string, earlier?: DesiredState): Promise<ExplainedState>;
-  close(): void;
-}
-
-/** Returns the states of a directory, given as an absolute path. Without a Git repository around it there is only the directory. */
-export async function openStates(directory: string): Promise<States> {
+/** Returns a directory, given as an absolute path. Without a Git repository around it, no changes are known. Call `close` in the end. */
+export async function openDirectory(
+  directory: string,
+): Promise<{ readonly state: ExplainedState; readonly close: () => void }> {
   const opened = await openRepository(directory);
+  const snapshot = await readStacksDirectory(directory);
+  const desired = requireDesired(derive(snapshot));
   return {
-    async directory(earlier) {
-      const title = 'the directory';
-      const snapshot = await readStacksDirectory(directory);
-      const derivation = derive(snapshot, { baseline: EMPTY_BASELINE, earlier });
-      return { desired: requireDesired(derivation, title), title, history: historyOfDirectory(opened, snapshot) };
-    },
-    async revision(revision, earlier) {
-      if (opened instanceof SourceError) throw opened;
-      const commit = await opened.resolve(revision);
-      const short = shortOid(commit);
-      const title = commit.startsWith(revision) ? short : `${revision} (${short})`;
-      const derivation = await deriveAt(opened, commit, { baseline: EMPTY_BASELINE, earlier });
-      return {
-        desired: requireDesired(derivation, title),
-        title,
-        history: (files) => changesAt(opened, commit, files),
-      };
-    },
+    state: { desired, history: historyOfDirectory(opened, snapshot) },
     close() {
       if (!(opened instanceof SourceError)) opened.close();
     },

@@ -1,14 +1,11 @@
-// Formats an explanation for people: one key with all layers, a whole record with the layers that set each key, or the
-// differences between two explanations of one node.
+// Formats an explanation for people: one key with all layers, or a whole record with the layers that set each key.
 
-import { countOf, quoteSome, shortOid } from '../../base/wording.ts';
+import { quoteSome, shortOid } from '../../base/wording.ts';
 import type {
   ExplainedKey,
   ExplainedLayer,
-  ExplanationDifference,
   FileChange,
   FilePlace,
-  KeyChange,
   LayerStatement,
   NodeExplanation,
 } from '../../model/explanation.ts';
@@ -84,67 +81,6 @@ function markOf(effect: ExplainedKey['statements'][number]['effect']): string {
 function noteLines({ commit, isWanted }: NodeExplanation): readonly string[] {
   if (!isWanted) return ['    no commit wants it any more: as last recorded, with the layers that set a key'];
   return commit === null ? [] : [`    at commit ${shortOid(commit)}`];
-}
-
-/** The titles of the two sides, such as a revision, and the key if only one is compared. */
-interface DifferenceTitles {
-  readonly from: string;
-  readonly to: string;
-  readonly key?: string | undefined;
-}
-
-/** Returns each key that differs: its values, then the layers that say so on the one side (`-`) and on the other (`+`). */
-export function textOfDifference(difference: ExplanationDifference, titles: DifferenceTitles): string {
-  const { changes } = difference;
-  const lines = [
-    visibleLine(differenceHead(difference, titles)),
-    ...changes.map((change) => changedKeyText(change, difference)),
-  ];
-  return lines.join('\n');
-}
-
-function differenceHead({ node, from, to, changes }: ExplanationDifference, titles: DifferenceTitles): string {
-  const { key } = titles;
-  if (from === null) return `${node} exists only in ${titles.to}, not in ${titles.from}`;
-  if (to === null) return `${node} exists only in ${titles.from}, not in ${titles.to}`;
-  const range = `from ${titles.from} to ${titles.to}`;
-  if (changes.length > 0) return `${node}, ${range}: ${countOf(changes.length, 'key')} changed`;
-  return key === undefined
-    ? `${node}, ${range}: nothing changes in its record`
-    : `${node}, ${range}: ${key} stays as it is`;
-}
-
-function changedKeyText({ key, from, to }: KeyChange, sides: ExplanationDifference): string {
-  const [left, right] = [statementsOf(from, to), statementsOf(to, from)];
-  const rows: Cells[] = [
-    ...left.flatMap((one) => rowsOf(one, sides.from, '-')),
-    ...right.flatMap((one) => rowsOf(one, sides.to, '+')),
-  ];
-  return [visibleLine(`${key}: ${valuesText(from, to)}`), ...tableLines(rows, WIDTH_MAX)].join('\n');
-}
-
-function valuesText(from: ExplainedKey | null, to: ExplainedKey | null): string {
-  const [before, after] = [from?.value ?? null, to?.value ?? null];
-  if (before === null) return `added, ${recordValueText(after)}`;
-  if (after === null) return `removed, it was ${recordValueText(before)}`;
-  return `${recordValueText(before)} -> ${recordValueText(after)}`;
-}
-
-/** The statements that decide; of joined lists only those that the other side has not. */
-function statementsOf(own: ExplainedKey | null, other: ExplainedKey | null): readonly LayerStatement[] {
-  const decisive = (own?.statements ?? []).filter(({ effect }) => effect !== 'overridden');
-  if (own?.merge !== 'unique') return decisive;
-  const known = new Set(other?.statements.map(contentOf));
-  const different = decisive.filter((statement) => !known.has(contentOf(statement)));
-  return different.length === 0 ? decisive : different;
-}
-
-function contentOf({ value, at }: LayerStatement): string {
-  return JSON.stringify([value, at?.file]);
-}
-
-function rowsOf(statement: LayerStatement, side: StatementContext | null, mark: string): readonly Cells[] {
-  return side === null ? [] : statementRows(statement, side, { mark });
 }
 
 /** A longer cell does not widen its column. */

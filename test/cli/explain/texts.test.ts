@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { describe, expect, it, vi } from 'vitest';
 import { CommandFailure } from '../../../src/cli/command-failure.ts';
 import { addExplainCommand } from '../../../src/cli/explain-command.ts';
-import type { ExplanationDifference, NodeExplanation } from '../../../src/model/explanation.ts';
+import type { NodeExplanation } from '../../../src/model/explanation.ts';
 import { createGitRepository, type GitRepository, runGit } from '../../support/git-repository.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -98,23 +98,8 @@ const ASKED: readonly string[] = [
   'shop-web-1 long',
   'shop-web-1 description',
   'shop-web-1',
-  'shop-web-1 --diff HEAD',
-  'shop-web-2 --diff HEAD',
-  'shop-web-3 level --diff HEAD',
-  'shop-web-1 --diff v1..main',
-  'shop-web-1 packages --diff v1..main~1',
-  'shop-web-1 port --diff v1..',
-  'shop-web-1 --diff v1..v1',
   'shop-web-11',
   'shop-web-1 prot',
-  'shop-web-1 prot --diff v1',
-  'shop-web-9 --diff v1',
-  'other --diff v1',
-  'shop-web-1 --diff v2',
-  'shop-web-1 --diff v1...main',
-  'shop-web-1 --diff --upload-pack=x',
-  'shop-web-1 --diff v1 --approval beef',
-  'shop-web-1 --approval beef',
   'shop-web-1 --server https://localhost:1',
 ];
 
@@ -140,7 +125,6 @@ describe('treeline explain', () => {
     expect(text).toMatch(/ types\/environment\/prod\.yaml +[0-9a-f]{7,} /);
     expect(text).toMatch(/ stacks\/templates\/shop\.yaml:11 +older than this shallow clone: git fetch --unshallow\n/);
     expect(text).not.toContain('20000 commits');
-    expect(await explain(clone, 'shop-web-1 --diff HEAD~3')).toContain('"git fetch --unshallow"');
   });
 
   it('prints the same as JSON', async () => {
@@ -153,21 +137,13 @@ describe('treeline explain', () => {
     });
     expect(explained.files[INSTANCE]).toEqual({ commit: null, time: null, note: 'not committed' });
     expect(explained.files[TEMPLATE]?.commit).toBe(await git('rev-parse', 'v1'));
-    const text = await explain(path, 'shop-web-1 --diff v1..main --format json');
-    const { from, to, changes } = JSON.parse(text) as ExplanationDifference;
-    expect([from?.commit, to?.commit]).toEqual([await git('rev-parse', 'v1'), await git('rev-parse', 'main')]);
-    expect(changes.map(({ key }) => key)).toEqual(['admin_password', 'long', 'packages', 'proxy']);
-    expect(text).not.toContain('hunter2');
   });
 
-  it('says nothing of commits without a repository, and has no revisions there', async () => {
+  it('says nothing of commits without a repository', async () => {
     const directory = temporaryDirectory();
     write(directory, FIRST);
     expect(await explain(directory, 'shop-web-1 port')).toMatch(/role web +80 /);
     expect(await explain(directory, 'shop-web-1 port')).not.toMatch(/[0-9a-f]{12} 20/);
-    expect(await explain(directory, 'shop-web-1 --diff HEAD')).toBe(
-      'treeline: there is no Git repository at or above (directory)\n',
-    );
   });
 
   it('finds the commits of a layout below the root of a repository', async () => {
@@ -182,7 +158,6 @@ describe('treeline explain', () => {
     const directory = join(root.path, 'ops/stacks');
     const { files } = JSON.parse(await explain(directory, 'shop-web-1 --format json')) as NodeExplanation;
     expect([files['types/role/web.yaml']?.commit, files[TEMPLATE]?.commit]).toEqual([second, first]);
-    expect(await explain(directory, 'shop-web-1 port --diff HEAD~1')).toContain('port: 80 -> 81\n');
   });
 
   it('says before the first commit that nothing is committed', async () => {
@@ -191,29 +166,15 @@ describe('treeline explain', () => {
     expect(await explain(path, 'shop-web-1 port')).toMatch(/role web .* types\/role\/web\.yaml:1 +not committed\n/);
   });
 
-  it.each([
-    [
-      'names no template',
-      'stackTemplate: shoop\n',
-      /^treeline: shop-web-1 cannot be explained in main .*:1:16: error: /s,
-    ],
-    ['cannot be read', 'stackTemplate: [\n', /^treeline: shop-web-1 cannot be explained in main .*yaml_syntax/s],
-  ])('does not call a node removed whose instance %s on one side', async (_, text, expected) => {
-    const { path, commit } = await workTree();
-    await commit({ [INSTANCE]: text });
-    expect(await explain(path, 'shop-web-1 --diff v1..main')).toMatch(expected);
-    expect(await explain(path, 'shop-web-1 --diff main..v1')).toMatch(expected);
-  });
-
   it('names the problem where the instance, or all of it, is wrong', async () => {
-    const { path, commit } = await workTree();
-    await commit({ 'types/role/web.yaml': 'environment: prod\n' });
-    expect(await explain(path, 'shop-web-1 --diff main')).toMatch(
-      /^treeline: shop-web-1 cannot be explained in main \([0-9a-f]{12}\) before its instance is corrected:\ntypes\/role\/web\.yaml:1:1: error: /,
+    const { path } = await workTree();
+    write(path, { 'types/role/web.yaml': 'environment: prod\n' });
+    expect(await explain(path, 'shop-web-1')).toMatch(
+      /^treeline: shop-web-1 cannot be explained before its instance is corrected:\ntypes\/role\/web\.yaml:1:1: error: /,
     );
-    await commit({ 'tree.yaml': 'name: [\n' });
-    expect(await explain(path, 'shop-web-1 --diff main')).toMatch(
-      /^treeline: nothing can be explained in main \([0-9a-f]{12}\) before this is corrected:\ntree\.yaml:/,
+    write(path, { 'tree.yaml': 'name: [\n' });
+    expect(await explain(path, 'shop-web-1')).toMatch(
+      /^treeline: nothing can be explained in the directory before this is corrected:\ntree\.yaml:/,
     );
   });
 });
