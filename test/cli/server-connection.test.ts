@@ -91,7 +91,6 @@ describe('the demo of the folder', () => {
     ['client', 'add', '.treeline/pki/administrator.crt', '--role', 'proxy'],
     ['explain', 'web'],
     ['plan', '.'],
-    ['completion', 'instances'],
   ])('is what a command connects to without options: %j', async (...args) => {
     const { folder, server } = await makeDemo();
     if (args[0] === 'plan') {
