@@ -436,6 +436,7 @@ const LISTS = [
   ],
   ...['/hiera/all', '/hiera/all?info=true', '/tree', '/operations/status', '/operations/servers', '/operations/held'],
   ...['/operations/recorded', '/operations/clients', '/operations/notifications', '/operations/problems'],
+  '/operations/recovery',
   ...['/operations/events', '/openapi.json', '/agent/actions?wait=0', '/operations/servers?search=inst'],
   ...[
     '/operations/events?instance=inst0',

@@ -391,7 +391,7 @@ describe('reads', () => {
 
   test('GET /operations/recorded', async () => {
     const { status, headers, body } = await api.request('/operations/recorded');
-    expect({ status, body }).toEqual({ status: 200, body: { commit: COMMIT, held: [], lifted: [], servers: [] } });
+    expect({ status, body }).toEqual({ status: 200, body: { commit: COMMIT, held: [], servers: [] } });
     expect(headers).toMatchObject({ 'x-treeline-commit': COMMIT, etag: expect.any(String) });
   });
 

@@ -3,8 +3,14 @@ import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Credential, issueClientCertificate } from '../../src/base/development-pki.ts';
+import type { HeldItem } from '../../src/service/answers.ts';
 import { heldList } from '../support/held-list.ts';
 import { startTestApi, type TestApi } from '../support/test-api.ts';
+
+const HELD: HeldItem = {
+  ...{ kind: 'deletes', digest: 'a', instance: 'shop', reason: 'too many', since: '2026-01-01T00:00:00.000Z' },
+  ...{ resources: [], commit: null, author: null, check: 'treeline plan' },
+};
 
 let api: TestApi;
 beforeAll(async () => {
@@ -20,7 +26,7 @@ function holdLists(): { readonly asked: () => number; readonly release: () => vo
   onTestFinished(() => void Object.assign(api.operator, { recorded }));
   api.operator.recorded = (by) => {
     asked += 1;
-    return { ...recorded(by), lifted: heldList(['shop'], () => isHeld) };
+    return { ...recorded(by), held: heldList([HELD], () => isHeld) };
   };
   return {
     asked: () => asked,

@@ -31,7 +31,7 @@ function start(store: MemoryStore) {
   } as const;
   const starting = startCore(
     {
-      ...{ store, source: new TextSource(), clock, execution, opened, sign: 'an earlier one' },
+      ...{ store, source: new TextSource(), clock, execution, opened, lostRows: 'the store was lost' },
       ...{ publisher: { prepare: unused, push: unused }, triggers: [], writes: 'off', random: () => 0 },
       registry: createProviderRegistry([], unused, undefined),
       log: createLog('silent'),

@@ -546,6 +546,7 @@ describe('a request for actions', () => {
     await core.pass(SECOND);
     await core.settle();
     const again = agentOf(core).wait(LAB, SECOND, signal);
+    await core.settle();
     await core.pass(SECOND);
     await again;
   });

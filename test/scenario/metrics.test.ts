@@ -61,7 +61,7 @@ test('a wrong commit, a write, strangers and drift count', async () => {
     'treeline_writes_total{outcome="conflict"}': 1,
     'treeline_refused_certificates_total{reason="client_not_registered"}': 1,
     'treeline_refused_certificates_total{reason="ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE"}': 1,
-    'treeline_http_requests_total{route="/tree",role="none",code="403"}': 1,
+    'treeline_http_requests_total{route="unknown",role="none",code="403"}': 1,
     'treeline_http_requests_total{route="/stacks/instances/:id",role="administrator",code="409"}': 1,
   });
   expect(Object.keys(await scrape(running)).filter((series) => series.startsWith('treeline_prox'))).toEqual([]);

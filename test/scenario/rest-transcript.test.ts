@@ -71,6 +71,7 @@ const STEPS: readonly Step[] = [
   ['GET /operations/delivered?instance=shop-production&state=failed'],
   ['GET /operations/delivered?commit=main'],
   ['GET /operations/recorded'],
+  ['GET /operations/recovery'],
   // Sorted by serials, which are made for each run.
   ['GET /operations/clients', undefined, { headers: { 'if-none-match': '*' } }],
   ['GET /operations/notifications'],

@@ -67,7 +67,7 @@ it('tells a forge of right and wrong commits, of held deletes and of a restart',
   const { body } = await again.get('/operations/held');
   const [item] = (body as { readonly held: readonly { readonly digest: string }[] }).held;
   await again.post('/operations/approve', { digest: item?.digest ?? '' });
-  expect(await untilShown(forge, held, 'apply', 'success')).toBe('4 servers deleted');
+  expect(await untilShown(forge, held, 'apply', 'success')).toBe('no server left to change');
   expect(forge.requests.length).toBe(count + 1);
   await again.stop();
   expect(JSON.stringify([running.lines, again.lines])).not.toContain(forge.token);
@@ -100,8 +100,8 @@ it('a token that is wrong at first is read anew', async () => {
   forge.token = 'rotated';
   const site = await createSite(STACKS);
   const running = await runController(site, reportingTo(forge));
-  const line = await running.logged('the commit status could not be sent; it is tried again');
-  expect(line.reason).toMatch(/\(401\)/);
+  const line = await running.logged('a message was not accepted; it is tried again');
+  expect(line.answer).toMatch(/\(401\)/);
   writeFileSync(forge.settings.tokenFile, 'rotated\n');
   await untilShown(forge, await headOf(site), 'apply', 'success');
   expect(JSON.stringify(running.lines)).not.toMatch(/rotated|forge-token/);

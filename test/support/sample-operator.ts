@@ -100,7 +100,7 @@ export function createSampleOperator(): SampleOperator {
     clients: () => [],
     notifications: () => ({ notifications: [] }),
     heldWithAuthors: async () => operator.held().map((item) => ({ ...item, author: 'A\u001b[2J Person' })),
-    recorded: () => ({ commit: COMMIT, held: [], lifted: [], servers: [] }),
+    recorded: () => ({ commit: COMMIT, held: [], servers: [] }),
     problems: () => ({ commit: 'c'.repeat(40), problems: [] }),
     confirm: (_by, node, { digest, outcome }) => note('confirm', node, digest, outcome),
     approve: ({ reason }, digest) => note('approve', reason, digest),

@@ -64,13 +64,7 @@ export function operationRoutes({ reader, operator, explainer, lists }: RoutePar
     const { instance = null, until = null } = readFields(body, { instance: TEXT, until: TIME, reason: REASON });
     return operator.suspend(order, { instance, until });
   });
-  operation('resume', 'operate', (order, body) => {
-    const fields = readFields(body, { instance: TEXT, recovery: TEXT, force: TRUE, reason: REASON });
-    const { instance = null, recovery, force = false } = fields;
-    if (recovery === undefined ? force : instance !== null)
-      throw new ServiceError('invalid_input', 'Name either "instance", or "recovery", which may have "force"');
-    return recovery === undefined ? operator.resume(order, instance) : operator.endRecovery(order, { recovery, force });
-  });
+  operation('resume', 'operate', (order, body) => resume(operator, order, body));
   operation('acknowledge', 'operate', (order, body) => operator.acknowledge(order, readAcknowledgement(body)));
   operation('retry', 'retry', (order, body) => {
     const { ignoreOrder, ...fields } = readFields(body, { ...TARGET, ignoreOrder: TRUE });
@@ -93,6 +87,14 @@ export function operationRoutes({ reader, operator, explainer, lists }: RoutePar
     return operator.check(order, readTarget({ instance, resource }, ['instance', 'resource'], false));
   });
   return router;
+}
+
+function resume(operator: RouteParts['operator'], order: Order, body: unknown): Promise<string> {
+  const fields = readFields(body, { instance: TEXT, recovery: TEXT, force: TRUE, reason: REASON });
+  const { instance = null, recovery, force = false } = fields;
+  if (recovery === undefined ? force : instance !== null)
+    throw new ServiceError('invalid_input', 'Name either "instance", or "recovery", which may have "force"');
+  return recovery === undefined ? operator.resume(order, instance) : operator.endRecovery(order, { recovery, force });
 }
 
 interface ListParts extends Pick<RouteParts, 'operator'> {
