@@ -1,5 +1,3 @@
--- Up Migration
-
 -- The newest of each row. Without a value it is the mark of a removed one, which other processes have to see.
 CREATE TABLE treeline.rows (
   kind text COLLATE "C" NOT NULL,

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pause } from '../base/clock.ts';
 import { logOnceAMinute } from '../base/log-once-a-minute.ts';
+import { productVersion } from '../base/product-files.ts';
 import { reasonOf } from '../base/wording.ts';
 import { RECOVERY } from '../machine/recovery.ts';
 import type { DatabaseSettings, Settings } from '../model/settings.ts';
@@ -157,6 +158,7 @@ function settingsToAgree({ id, repository, statuses, execution, replica }: Setti
     // Programs may lie elsewhere on another machine.
     'execution.providers': providers.map(({ name, match }) => ({ name, match })),
     statuses: statuses && { ...statuses, tokenFile: null, caFile: null },
+    version: productVersion(),
   };
   return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, JSON.stringify(value)]));
 }

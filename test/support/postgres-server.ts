@@ -212,29 +212,3 @@ export async function cutCommits(url: string, next: { atCommit: AtCommit; isAway
   const address = server.address();
   return url.replace(/:\d+\//, `:${typeof address === 'object' ? address?.port : 0}/`);
 }
-
-/** Returns the URL of a database behind a line that says another number of the server's process, as poolers do. */
-export async function renumberProcesses(url: string): Promise<string> {
-  const server = createServer((socket) => {
-    const onward = connect(Number(new URL(url).port), '127.0.0.1');
-    onward.on('data', (bytes: Buffer) => {
-      // BackendKeyData: its length, the process, and a key.
-      const at = bytes.indexOf(Buffer.from([0x4b, 0, 0, 0, 12]));
-      if (at !== -1) bytes.writeInt32BE(1, at + 5);
-      socket.write(bytes);
-    });
-    socket.on('data', (bytes) => onward.write(bytes));
-    for (const [end, other] of [
-      [socket, onward],
-      [onward, socket],
-    ] as const) {
-      end.on('error', () => end.destroy());
-      end.on('close', () => other.destroy());
-    }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return url.replace(/:\d+\//, `:${typeof address === 'object' ? address?.port : 0}/`);
-}

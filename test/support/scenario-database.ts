@@ -52,5 +52,5 @@ export async function loseStore({ folder, state, servers }: Site): Promise<void>
 
 async function runStatement(url: string, statement: string): Promise<void> {
   const connections = new DatabaseConnections({ url });
-  await connections.session((_client, run) => run(statement)).finally(() => connections.close());
+  await connections.write((run) => run(statement)).finally(() => connections.close());
 }

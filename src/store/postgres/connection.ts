@@ -106,26 +106,6 @@ export class DatabaseConnections {
     return this.#transact(beginWriting(this.limits), work);
   }
 
-  /** Runs `work` with a connection of its own, which has a session. Throws StoreError. */
-  async session<Result>(work: (client: pg.Client, run: RunStatement) => Promise<Result>): Promise<Result> {
-    const { statementMs, lockMs, idleMs } = this.limits;
-    const client = new pg.Client({
-      ...this.#config,
-      statement_timeout: statementMs,
-      lock_timeout: lockMs,
-      idle_in_transaction_session_timeout: idleMs,
-    });
-    client.on('error', ignoreLoss);
-    try {
-      await client.connect();
-      return await work(client, (text, values) => this.#run(client, text, values));
-    } catch (error) {
-      throw explainFailure(error, this.address);
-    } finally {
-      await client.end();
-    }
-  }
-
   /**
    * Opens a connection that its owner keeps. `onMessage` gets what other connections send to the channels that it listens to, `onEnd`
    * is called once when it is closed or lost. Throws StoreError.

@@ -117,16 +117,8 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
   CERT_HAS_EXPIRED: untrusted,
 };
 
-/** Tables are made under a lock of a session, which only a direct connection has. */
-export const NOT_DIRECT: Failure = {
-  why: 'is reached through a pooler, and its tables have to be made or changed over a direct connection',
-  remedy: 'Start Treeline once with the URL of the server itself; then the pooler serves.',
-};
-
 /** By what the driver says where there is no code. */
 const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
-  // Only a session that makes tables has any; a pooler in transaction mode cannot keep them.
-  [/^unsupported startup parameter/, NOT_DIRECT],
   // So PgBouncer says it.
   [
     /^SASL authentication failed$/,

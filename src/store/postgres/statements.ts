@@ -27,8 +27,21 @@ export const RELATIONS = `
   FROM (SELECT 1) AS one LEFT JOIN pg_namespace n ON n.nspname = '${SCHEMA}' LEFT JOIN pg_class c ON c.relnamespace = n.oid
   GROUP BY n.oid`;
 
-/** The migrations that were made, oldest first. */
-export const MIGRATIONS = `SELECT name FROM ${SCHEMA}.migrations ORDER BY run_on, id`;
+/** Lets one process migrate at a time, until the end of its transaction. */
+export const LOCK_MIGRATIONS = `SELECT pg_advisory_xact_lock(hashtextextended('${SCHEMA}.migrations', 0))`;
+
+/** Makes the schema. */
+export const MAKE_SCHEMA = `CREATE SCHEMA ${SCHEMA}`;
+
+/** Makes the table of migrations. */
+export const MAKE_MIGRATIONS = `
+  CREATE TABLE IF NOT EXISTS ${SCHEMA}.migrations (name text PRIMARY KEY, made_at timestamptz NOT NULL DEFAULT now())`;
+
+/** Records that the migration $1 was made. */
+export const ADD_MIGRATION = `INSERT INTO ${SCHEMA}.migrations (name) VALUES ($1)`;
+
+/** The migrations that were made. */
+export const MIGRATIONS = `SELECT name FROM ${SCHEMA}.migrations ORDER BY name`;
 
 /** The first table that this user may not read and write as a replica does. */
 export const TABLE_WITHOUT_RIGHTS = `
@@ -37,9 +50,6 @@ export const TABLE_WITHOUT_RIGHTS = `
     AND NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'UPDATE')
       AND (c.relname IN ('state', 'lease') OR has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'DELETE')))
   ORDER BY c.relname LIMIT 1`;
-
-/** The process at the server that has this session. */
-export const SESSION_PROCESS = 'SELECT pg_backend_pid()';
 
 /** How replicas name their connections; those of commands have another name. */
 export const REPLICA_NAME = 'treeline';
