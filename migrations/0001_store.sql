@@ -1,13 +1,14 @@
--- The newest of each row. Without a value it is the mark of a removed one, which other processes have to see.
+-- The newest of each row. Without a value it is the mark of a removed one, which is kept for a day for other processes.
 CREATE TABLE treeline.rows (
   kind text COLLATE "C" NOT NULL,
   name text COLLATE "C" NOT NULL,
   value text,
   revision bigint NOT NULL,
+  changed_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (kind, name)
 );
 CREATE INDEX rows_revision ON treeline.rows (revision);
-CREATE INDEX rows_marks ON treeline.rows (revision) WHERE value IS NULL;
+CREATE INDEX rows_marks ON treeline.rows (changed_at) WHERE value IS NULL;
 
 -- Without a value it marks that this event and all older ones of the instance were dropped.
 CREATE TABLE treeline.events (
@@ -15,11 +16,12 @@ CREATE TABLE treeline.events (
   id bigint NOT NULL,
   value text,
   revision bigint NOT NULL,
+  changed_at timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (instance, id)
 );
 CREATE INDEX events_revision ON treeline.events (revision);
 -- The id is that of a mark for all events of an instance.
-CREATE INDEX events_marks ON treeline.events (revision) WHERE value IS NULL AND id = 9007199254740991;
+CREATE INDEX events_marks ON treeline.events (changed_at) WHERE value IS NULL AND id = 9007199254740991;
 
 -- Which attempt made each of the newest commits, for one that lost its connection and does not know.
 CREATE TABLE treeline.commits (
@@ -55,12 +57,10 @@ CREATE TABLE treeline.lease (
 );
 INSERT INTO treeline.lease (fencing, version, seconds, since, expires_at) VALUES (0, 0, 0, now(), now());
 
--- What each process has seen.
+-- The processes that share the database.
 CREATE TABLE treeline.replicas (
   name text PRIMARY KEY,
   process uuid NOT NULL,
-  revision bigint NOT NULL,
-  -- When it last had seen something new, or all that there was.
   seen_at timestamptz NOT NULL,
   -- Digests of the settings that must agree, by name.
   settings text NOT NULL

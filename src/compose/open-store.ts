@@ -116,7 +116,7 @@ async function openDatabase(
   const { directory } = settings.store;
   const shown = { directory, store, isEmpty: store.revision === 0, clock, log };
   const seen = parts.adopt(await SeenFile.open(options, shown), async (it) => it.close());
-  const told = { name: replica.name, settings: settingsToAgree(settings), lease, seen: () => store.revision };
+  const told = { name: replica.name, settings: settingsToAgree(settings), lease };
   const replicas = parts.adopt(new Replicas(options, { ...told, clock, log }), (it) => it.close());
   replicas.start();
   const kept = parts.move();

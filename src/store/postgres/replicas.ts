@@ -1,5 +1,5 @@
-// Tells the database what each process that shares it has seen. The leader removes the marks that all have seen, and warns where the
-// settings of another process differ from its own.
+// Records in the database which processes share it. The leader warns if the settings of another process differ from its own, and removes
+// old marks of removed rows.
 import { createHash, randomUUID } from 'node:crypto';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
@@ -7,7 +7,7 @@ import { reasonOf } from '../../base/wording.ts';
 import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
 import {
-  HAS_SEEN_MARKS,
+  HAS_OLD_MARKS,
   LOCKED_STATE,
   REMOVE_MARKS,
   REMOVE_REPLICA,
@@ -16,25 +16,21 @@ import {
   RUNNING_REPLICAS,
 } from './statements.ts';
 
-/** What is told of this process. */
+/** This process, as it is recorded. */
 export interface ReplicasOptions {
   /** No other process may have it. */
   readonly name: string;
   /** The settings that must agree between all processes, by name, without secrets. The database gets digests of them. */
   readonly settings: Readonly<Record<string, string>>;
   readonly lease: CommitLease;
-  /** Returns the number of the last commit that this process shows. */
-  readonly seen: () => number;
   readonly clock?: Clock;
   readonly log?: Logger | undefined;
 }
 
 const PAUSE_MS = 10_000;
 const DIGEST_LENGTH = 16;
-/** Deadlines that one replica has written are waited for by the clock of another. */
-const CLOCK_MS_MAX = 5_000;
 
-/** Tells of one process, on a connection of its own. */
+/** Records one process, on a connection of its own. */
 export class Replicas {
   readonly #options: ReplicasOptions;
   readonly #connections: DatabaseConnections;
@@ -45,7 +41,6 @@ export class Replicas {
   readonly #warned = new Map<string, string>();
   #running: Promise<void> | undefined;
   #hasReported = false;
-  #isClockOff = false;
 
   constructor(database: DatabaseOptions, options: ReplicasOptions) {
     const limits = limitCommits(options.lease.leaseSeconds, database.limits);
@@ -59,20 +54,17 @@ export class Replicas {
     this.#running ??= this.#run();
   }
 
-  /** Tells what this process has seen. On the leader, removes marks and compares settings. Throws StoreError. */
+  /** Records this process. On the leader, removes old marks and compares settings. Throws StoreError. */
   async report(): Promise<void> {
-    const { name, seen, lease, clock = systemClock } = this.#options;
+    const { name, lease } = this.#options;
     const { fencing } = lease;
     const [former, hasMarks] = await this.#connections.write(async (run) => {
-      const values = [name, this.#process, seen(), JSON.stringify(this.#settings)];
-      const sent = clock.now();
-      const [[process, now] = []] = await run(REPORT_REPLICA, values);
-      this.#compareClocks(Number(now), [sent, clock.now()]);
+      const [[process] = []] = await run(REPORT_REPLICA, [name, this.#process, JSON.stringify(this.#settings)]);
       if (fencing === undefined) return [process, false];
       await run(REMOVE_SILENT_REPLICAS);
       this.#compareSettings(await run(RUNNING_REPLICAS));
-      const [[hasSeenMarks] = []] = await run(HAS_SEEN_MARKS);
-      return [process, hasSeenMarks === true];
+      const [[hasOldMarks] = []] = await run(HAS_OLD_MARKS);
+      return [process, hasOldMarks === true];
     });
     if (this.#hasReported && former !== this.#process) {
       this.#warn(name, 'another process has the name of this replica: give each a name of its own (replica.name)', {});
@@ -81,7 +73,7 @@ export class Replicas {
     if (hasMarks) await this.#connections.write((run) => removeMarks(run, fencing));
   }
 
-  /** Marks are kept for this process no longer. */
+  /** Removes the record of this process. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running;
@@ -103,23 +95,8 @@ export class Replicas {
     try {
       await work();
     } catch (error) {
-      // That the database is away is told by those who need it.
-      this.#options.log?.debug({ reason: reasonOf(error) }, 'what this replica has seen could not be told');
+      this.#options.log?.debug({ reason: reasonOf(error) }, 'this replica could not be recorded in the database');
     }
-  }
-
-  /** Once, until they agree again: the time of the database, and those of this machine between which it was read. */
-  #compareClocks(there: number, [earliest, latest]: readonly [number, number]): void {
-    const aheadMs = Math.max(earliest - there, 0) || Math.min(latest - there, 0);
-    const isOff = Math.abs(aheadMs) > CLOCK_MS_MAX;
-    if (isOff && !this.#isClockOff) {
-      const aheadSeconds = Math.round(aheadMs / 1_000);
-      this.#options.log?.warn(
-        { aheadSeconds },
-        'the clock of this machine differs from that of the database: set the one that is wrong',
-      );
-    }
-    this.#isClockOff = isOff;
   }
 
   #compareSettings(replicas: readonly (readonly unknown[])[]): void {

@@ -114,7 +114,7 @@ export const SAVE_ROWS = `
     INSERT INTO ${SCHEMA}.rows (kind, name, value, revision)
     SELECT kind, name, value, $4::bigint FROM given
     ON CONFLICT (kind, name)
-    DO UPDATE SET value = excluded.value, revision = excluded.revision
+    DO UPDATE SET value = excluded.value, revision = excluded.revision, changed_at = excluded.changed_at
   )
   SELECT coalesce(sum(octet_length(r.kind) + octet_length(r.name) + octet_length(r.value) + ${ROW_FRAME_BYTES}), 0)
   FROM ${SCHEMA}.rows r JOIN given USING (kind, name) WHERE r.value IS NOT NULL`;
@@ -130,7 +130,7 @@ export const SAVE_EVENTS = `
   SELECT instance, id, value, $4::bigint
   FROM unnest($1::text[], $2::bigint[], $3::text[]) AS given (instance, id, value)
   ON CONFLICT (instance, id)
-  DO UPDATE SET value = excluded.value, revision = excluded.revision`;
+  DO UPDATE SET value = excluded.value, revision = excluded.revision, changed_at = excluded.changed_at`;
 
 /** Of so many of the newest commits it is known which attempt made them. */
 export const ATTEMPTS_KEPT = 1_000;
@@ -149,14 +149,14 @@ export const ATTEMPT = `SELECT attempt FROM ${SCHEMA}.commits WHERE revision = $
 
 /** Removes all rows, with marks, as of revision $1. */
 export const REMOVE_ROWS = `
-  UPDATE ${SCHEMA}.rows SET value = NULL, revision = $1::bigint WHERE value IS NOT NULL`;
+  UPDATE ${SCHEMA}.rows SET value = NULL, revision = $1::bigint, changed_at = now() WHERE value IS NOT NULL`;
 
 /** Removes all events, with a mark ($2 is its id) for each instance, as of revision $1. */
 export const REMOVE_EVENTS = `
   WITH removed AS (DELETE FROM ${SCHEMA}.events WHERE id < $2::bigint RETURNING instance)
   INSERT INTO ${SCHEMA}.events (instance, id, value, revision)
   SELECT DISTINCT instance, $2::bigint, NULL::text, $1::bigint FROM removed
-  ON CONFLICT (instance, id) DO UPDATE SET revision = excluded.revision`;
+  ON CONFLICT (instance, id) DO UPDATE SET revision = excluded.revision, changed_at = excluded.changed_at`;
 
 /** No row takes any bytes. */
 export const NO_BYTES = `UPDATE ${SCHEMA}.state SET bytes = 0`;
@@ -258,18 +258,12 @@ export const END_LEASES = `
   UPDATE ${SCHEMA}.lease SET holder = NULL, fencing = fencing + 1, version = version + 1
   WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing`;
 
-/** Notes that the replica $1, which is the process $2, has seen the revision $3 and has the settings $4. Returns the process that did so before, and the time in milliseconds. */
+/** Records the replica $1, which is the process $2 and has the settings $3. Returns the process that was recorded before. */
 export const REPORT_REPLICA = `
   WITH former AS (SELECT process FROM ${SCHEMA}.replicas WHERE name = $1::text)
-  INSERT INTO ${SCHEMA}.replicas AS r (name, process, revision, seen_at, settings)
-  VALUES ($1::text, $2::uuid, $3::bigint, clock_timestamp(), $4::text)
-  ON CONFLICT (name) DO UPDATE SET process = excluded.process, revision = excluded.revision, settings = excluded.settings,
-    seen_at = CASE
-      WHEN excluded.revision > r.revision OR excluded.process <> r.process THEN clock_timestamp()
-      WHEN excluded.revision >= (SELECT revision FROM ${SCHEMA}.state) THEN clock_timestamp()
-      ELSE r.seen_at
-    END
-  RETURNING (SELECT process FROM former), extract(epoch FROM clock_timestamp())::float8 * 1000`;
+  INSERT INTO ${SCHEMA}.replicas (name, process, seen_at, settings) VALUES ($1::text, $2::uuid, clock_timestamp(), $3::text)
+  ON CONFLICT (name) DO UPDATE SET process = excluded.process, seen_at = excluded.seen_at, settings = excluded.settings
+  RETURNING (SELECT process FROM former)`;
 
 /** Removes the replica $1, if it is the process $2. */
 export const REMOVE_REPLICA = `DELETE FROM ${SCHEMA}.replicas WHERE name = $1::text AND process = $2::uuid`;
@@ -280,18 +274,17 @@ export const REMOVE_SILENT_REPLICAS = `DELETE FROM ${SCHEMA}.replicas WHERE seen
 /** The name and the settings of each replica that is running. */
 export const RUNNING_REPLICAS = `SELECT name, settings FROM ${SCHEMA}.replicas WHERE seen_at > clock_timestamp() - interval '1 minute'`;
 
-/** A replica that has seen nothing for so long keeps no marks. */
-const SEEN = `SELECT min(revision) FROM ${SCHEMA}.replicas WHERE seen_at > clock_timestamp() - interval '1 hour'`;
-const ROW_MARKS = `SELECT kind, name FROM ${SCHEMA}.rows WHERE value IS NULL AND revision <= (${SEEN})`;
-const EVENT_MARKS = `
-  SELECT instance, id FROM ${SCHEMA}.events WHERE value IS NULL AND id = ${ALL_EVENTS} AND revision <= (${SEEN})`;
+/** Marks are kept for a day: a replica that was away for longer reads everything. */
+const IS_OLD = `value IS NULL AND changed_at < clock_timestamp() - interval '1 day'`;
+const ROW_MARKS = `SELECT kind, name FROM ${SCHEMA}.rows WHERE ${IS_OLD}`;
+const EVENT_MARKS = `SELECT instance, id FROM ${SCHEMA}.events WHERE id = ${ALL_EVENTS} AND ${IS_OLD}`;
 /** So many marks of each kind are removed at once: the state is locked meanwhile. */
 const MARKS_MAX = 10_000;
 
-/** Whether there are marks that all replicas have seen. */
-export const HAS_SEEN_MARKS = `SELECT EXISTS (${ROW_MARKS}) OR EXISTS (${EVENT_MARKS})`;
+/** Whether there are old marks. */
+export const HAS_OLD_MARKS = `SELECT EXISTS (${ROW_MARKS}) OR EXISTS (${EVENT_MARKS})`;
 
-/** Removes marks that all replicas have seen, the oldest first. The marks that tell where the events of an instance begin stay. */
+/** Removes old marks, the oldest first. The marks that tell where the events of an instance begin stay. */
 export const REMOVE_MARKS = `
   WITH rows_gone AS (
     DELETE FROM ${SCHEMA}.rows r USING (${ROW_MARKS} ORDER BY revision LIMIT ${MARKS_MAX}) AS mark
