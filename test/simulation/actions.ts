@@ -73,17 +73,6 @@ export type Deed =
   | { readonly kind: 'tamper'; readonly name: string; readonly site: string; readonly size: string }
   /** The agent of a proxy dies, or its line is cut, for so long. */
   | { readonly kind: 'proxy'; readonly proxy: string; readonly does: 'stop' | 'cut'; readonly ms: number }
-  /** A replica is killed or stopped, and starts again after a while; its process hangs, its machine sleeps, or it is cut off from the database. */
-  | {
-      readonly kind: 'replica';
-      readonly which: 'leader' | 'standby';
-      readonly does: 'kill' | 'stop' | 'hang' | 'sleep' | 'cut';
-      readonly ms: number;
-      /** Not at once, but when its next commit begins, has its lock, or is sent, or when it has sent a renewal of its lease. */
-      readonly in?: 'begin' | 'lock' | 'commit' | 'renewal';
-    }
-  /** The clock of the database is set. */
-  | { readonly kind: 'database clock'; readonly ms: number }
   | { readonly kind: 'site'; readonly site: string; readonly mood: SiteMood }
   | { readonly kind: 'remote'; readonly mood: RemoteMood }
   | { readonly kind: 'disk'; readonly isFull: boolean }

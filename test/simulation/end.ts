@@ -11,7 +11,6 @@ import type { Ledger } from '../../src/reconcile/ledger.ts';
 import { siteOfRow } from './build-sites.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve, breakCycles } from './people.ts';
-import type { SimulatedReplicas } from './simulated-replicas.ts';
 import { COMPARE_MS } from './simulated-settings.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
@@ -34,8 +33,8 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   world.git.mood = 'well';
   world.disk.isFull = false;
   world.disk.slowUntil = 0;
-  // A step that follows another at once would look like none, and one during a sleep would hide that: the longest lasts 200 s.
-  if (world.wall.setAt > 0) await pass(world, (world.replicas === undefined ? 2 : 4) * COMPARE_MS);
+  // A step that follows another at once would look like none.
+  if (world.wall.setAt > 0) await pass(world, 2 * COMPARE_MS);
   world.wall.mend();
   world.tell('people', () => 'all faults are over');
   world.controller.mend();
@@ -51,7 +50,6 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   await sweep(world);
   if (approves) judgeAnswers(world);
   if (world.violation === undefined) judge(world);
-  if (world.replicas !== undefined) await judgeReplicas(world, world.replicas);
   if (world.violation === undefined) await watchEvents(world);
 }
 
@@ -75,13 +73,6 @@ function judgeApprovals(world: World): void {
     if (approved === undefined || approved > world.wall.now() - USED_MS || Date.parse(since) > approved) continue;
     world.fail('what was approved comes to pass', `${kind} of ${instance ?? 'the commit'}: ${digest}`);
   }
-}
-
-/** A standby that could not show what was written, as while the repository was away, tries again. */
-async function judgeReplicas(world: World, replicas: SimulatedReplicas): Promise<void> {
-  replicas.mend();
-  await pass(world, 2 * MINUTE_MS);
-  if (world.violation === undefined) replicas.judge();
 }
 
 async function pass(world: World, ms: number): Promise<void> {

@@ -35,8 +35,6 @@ export interface Facts {
   readonly orphans: Set<string>;
   /** Servers that are gone by nothing that the store knows of, until they are there again or their row is forgotten. */
   readonly goneUnasked: Set<string>;
-  /** For how long a process may hang and go on with what it has begun: less than a lease where there are several, else not at all. */
-  readonly hangsMsMax: number;
   /** Whether the local copy of the controller that runs, also while it stops, has this commit: what is in none, nobody can read. */
   isHere(commit: string): boolean;
   fail(promise: string, facts: string): void;

@@ -135,20 +135,6 @@ const DEEDS: {
   lease: { name: text, site: text, address: text },
   tamper: { name: text, site: text, size: text },
   proxy: { proxy: text, does: keyOf({ stop: true, cut: true }), ms: number },
-  replica: {
-    which: keyOf({ leader: true, standby: true }),
-    does: keyOf({ kill: true, stop: true, hang: true, sleep: true, cut: true }),
-    ms: number,
-    in: optional(
-      keyOf<NonNullable<Extract<Deed, { kind: 'replica' }>['in']>>({
-        begin: true,
-        lock: true,
-        commit: true,
-        renewal: true,
-      }),
-    ),
-  },
-  'database clock': { ms: number },
   site: { site: text, mood: siteMood },
   remote: { mood: remoteMood },
   disk: { isFull: yesOrNo },
@@ -180,7 +166,6 @@ const readKept = object<Kept>({
     endsWithCall: optional(yesOrNo),
     drift: optional(object<NonNullable<Script['drift']>>({ north: driftPolicy, south: driftPolicy })),
     proxies: optional(yesOrNo),
-    replicas: optional(number),
     approvesAtEnd: yesOrNo,
     actions: list(readAction),
   }),

@@ -81,8 +81,6 @@ const DOING: Doing = {
     if (does === 'stop') found?.stop(ms);
     else found?.cut(ms);
   },
-  replica: (world, fault) => world.replicas?.strike(fault),
-  'database clock': (world, { ms }) => world.replicas?.stepDatabase(ms),
   site: (world, { site, mood }) => world.setSite(site, mood),
   remote: (world, { mood }) => {
     world.git.mood = mood;
@@ -100,10 +98,7 @@ const DOING: Doing = {
   clock: (world, { ms }) => {
     // Two steps between two comparisons would look like none.
     if (world.scheduler.now - world.wall.setAt < 2 * COMPARE_MS) return;
-    // Set back then, it would hide the sleep: docs/decisions/0043-the-leader.md.
-    if (ms < 0 && world.replicas?.isAnyAsleep === true) return;
     world.wall.step(ms);
-    world.replicas?.watchLeases();
     world.tell('clock', () => `is set ${ms > 0 ? 'forward' : 'back'} by ${Math.abs(ms) / 1000} s`);
   },
   approve: asking<'approve'>(({ operator }, world, { pick }) => {

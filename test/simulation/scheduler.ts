@@ -4,8 +4,6 @@
 /** Whose events an end takes along: those of a controller die with it. */
 export interface Life {
   isOver: boolean;
-  /** Until then the process is stopped by a signal or with its machine: its events come late. */
-  pausedUntil?: number;
 }
 
 interface Event {
@@ -43,12 +41,7 @@ export class Scheduler {
     for (let first = this.#events[0]; first !== undefined; first = this.#events[0]) {
       const { life, time } = first;
       if (first.run === null || life?.isOver === true) this.#pop();
-      else if (life?.pausedUntil === undefined || life.pausedUntil <= time) return time;
-      else {
-        this.#pop();
-        first.time = life.pausedUntil;
-        this.#push(first);
-      }
+      else return time;
     }
     return Number.POSITIVE_INFINITY;
   }

@@ -16,8 +16,6 @@ export interface Script {
   readonly drift?: { readonly north: DriftPolicy; readonly south: DriftPolicy };
   /** Whether there are two more sites, east and west, that proxies look after. */
   readonly proxies?: boolean;
-  /** How many replicas share a database; omitted: one controller has a store of its own. */
-  readonly replicas?: number;
   /** Whether people approve what is held when everything settles. */
   readonly approvesAtEnd: boolean;
   readonly actions: readonly Action[];
@@ -30,8 +28,7 @@ export function scriptOf(seed: number): Script {
   const script = {
     theme: theme.name,
     ignoresCase: chance.is(theme.ignoresCase ?? 0.1),
-    // What another replica has begun goes on until its deadline.
-    outlives: chance.is(theme.outlives ?? 0.4) || theme.hasReplicas === true,
+    outlives: chance.is(theme.outlives ?? 0.4),
     approvesAtEnd: chance.is(0.6),
   };
   return { ...script, ...settingsOf(seed, theme), actions: [...actionsOf(theme, chance)] };
@@ -49,7 +46,6 @@ function settingsOf(seed: number, theme: Theme): Partial<Script> {
     endsWithCall: drawn(seed, 'ends with its call') < 0.35,
     drift: { north: policyOf('north'), south: policyOf('south') },
     ...(theme.proxies ? { proxies: true } : {}),
-    ...(theme.hasReplicas ? { replicas: drawn(seed, 'replicas') < 0.6 ? 2 : 3 } : {}),
   };
 }
 

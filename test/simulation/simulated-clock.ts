@@ -45,38 +45,3 @@ export function clockOf(scheduler: Scheduler, wall: WallTime, life: Life): Clock
   };
   return clock;
 }
-
-/** A process whose machine has slept. */
-export interface Process {
-  readonly life: Life;
-  /** For so long its monotonic clock stood still. */
-  asleepMs: number;
-}
-
-/** Returns a clock of a replica, in the time of the scheduler or of leases. */
-export function clockOfReplica(
-  { wall, scheduler }: { readonly wall: WallTime; readonly scheduler: Scheduler },
-  time: { readonly now: number; after(ms: number, life: Life, run: () => void): () => void },
-  process: Process,
-): Clock {
-  const monotonic = (): number => time.now - process.asleepMs;
-  return {
-    now: () => wall.now() - scheduler.now + time.now,
-    monotonic,
-    after(ms, wake) {
-      // The scheduler has whole milliseconds.
-      const due = monotonic() + Math.ceil(Math.min(Math.max(0, ms), 2 ** 40));
-      let cancel: () => void;
-      const fire = (): void => {
-        // Who goes on after a pause hears the answers that came meanwhile first.
-        const isWaking = process.life.pausedUntil === scheduler.now;
-        const leftMs = isWaking ? Math.max(1, due - monotonic()) : due - monotonic();
-        if (leftMs > 0) cancel = time.after(leftMs, process.life, fire);
-        else wake();
-      };
-      cancel = time.after(due - monotonic(), process.life, fire);
-      return () => cancel();
-    },
-    nextTurn: oneTurn,
-  };
-}

@@ -4,7 +4,6 @@ import { DRIFT_THEMES } from './themes/drift.ts';
 import { LIFE_THEMES } from './themes/life.ts';
 import { OUTPUT_THEMES } from './themes/outputs.ts';
 import { PROXY_THEMES } from './themes/proxies.ts';
-import { REPLICA_THEMES } from './themes/replicas.ts';
 import { SAFETY_THEMES } from './themes/safety.ts';
 import { LIFE_SCENES } from './themes/scenes-life.ts';
 import { LIVES_SCENES } from './themes/scenes-lives.ts';
@@ -20,5 +19,5 @@ export const THEMES: readonly [Theme, ...Theme[]] = [
   ...([general, general] as const),
   ...[...SAFETY_THEMES, ...LIFE_THEMES, ...WAITING_THEMES],
   ...[...SAFETY_SCENES, ...LIFE_SCENES, ...LIVES_SCENES, ...WAITING_SCENES],
-  ...[...DRIFT_THEMES, ...PROXY_THEMES, ...REPLICA_THEMES, ...OUTPUT_THEMES],
+  ...[...DRIFT_THEMES, ...PROXY_THEMES, ...OUTPUT_THEMES],
 ];

@@ -195,7 +195,7 @@ export class CreateWatch {
     const age = (claim?.action === action ? claim.time : scheduler.now) - check.time;
     const isAlwaysSlow = (this.#slow.get(resource) ?? 0) > 1;
     const unseenMs = isAlwaysSlow ? REPORT_MS_MAX : SLOW_MS;
-    const ageMax = CHECK_AGE_MS_MAX + this.#facts.hangsMsMax + (isRemote ? unseenMs : 0);
+    const ageMax = CHECK_AGE_MS_MAX + (isRemote ? unseenMs : 0);
     const isOld = age > ageMax && wall.setAt < check.time;
     return isOld ? `was checked ${Math.round(age / 1000)} s before` : undefined;
   }

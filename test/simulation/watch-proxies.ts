@@ -145,9 +145,6 @@ export class ProxyWatch {
   taken({ serial }: Machine, { id, lease }: Named, answer: Answer): void {
     const given = this.#leases.get(lease);
     const words = `${serial} reports ${id}: ${answer.outcome}`;
-    // A replica that hung with the report leads no more when it answers. That of a check is in no row; that of an action was recorded.
-    const isFormer = this.#world.replicas !== undefined && given?.takenBy !== this.#world.core;
-    if (isFormer && given !== undefined && (given.isCheck || !this.#isOpen(given, lease))) return;
     if (given === undefined || given.takenBy !== this.#world.core) {
       this.#world.fail('a late report of what was given up changes nothing', words);
     } else if (!given.isCheck && this.#isOpen(given, lease)) {

@@ -59,8 +59,8 @@ export class RowWatch {
     this.#forgetApproval = of.forgetApproval;
   }
 
-  /** Returns the store with every commit watched, of several those of the replica that still leads when it hears of them. */
-  watched(store: Store, isLeader = () => true): Store {
+  /** Returns the store with every commit watched. */
+  watched(store: Store): Store {
     this.#store = store;
     return {
       read: (kind, name) => store.read(kind, name),
@@ -69,12 +69,9 @@ export class RowWatch {
       listEvents: (range) => store.listEvents(range),
       commit: async (changes, events) => {
         await store.commit(changes, events);
-        if (!isLeader()) return;
-        this.#store = store;
         this.commits += changes.length;
         for (const change of changes) this.#note(change);
       },
-      watchOthers: (prepare) => store.watchOthers?.(prepare),
       get failure() {
         return store.failure;
       },

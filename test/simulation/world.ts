@@ -13,8 +13,6 @@ import { SimulatedController } from './simulated-controller.ts';
 import { SimulatedDisk } from './simulated-disk.ts';
 import { SimulatedGit } from './simulated-git.ts';
 import { SimulatedProxy } from './simulated-proxy.ts';
-import { LEASE_MS } from './simulated-replica.ts';
-import { SimulatedReplicas } from './simulated-replicas.ts';
 import { executionOf, policyIn } from './simulated-settings.ts';
 import type { SimulatedSite, SiteMood, SiteServer } from './simulated-site.ts';
 import { Story } from './story.ts';
@@ -36,9 +34,7 @@ export class World implements Facts {
   readonly disk: SimulatedDisk;
   readonly sites: readonly SimulatedSite[];
   readonly proxies: readonly SimulatedProxy[];
-  readonly controller: SimulatedController | SimulatedReplicas;
-  /** The same where there are several; undefined: there is one. */
-  readonly replicas: SimulatedReplicas | undefined;
+  readonly controller: SimulatedController;
   readonly pushes: Pushes;
   readonly followed: Followed;
   readonly calls: CallWatch;
@@ -81,8 +77,7 @@ export class World implements Facts {
     this.git.onPushed = (commit) => this.pushes.written(commit);
     const meaningOf = (message: string) => this.pushes.meaningOf(message);
     const options = { seed, execution, meaningOf };
-    this.replicas = script.replicas === undefined ? undefined : new SimulatedReplicas(this, options, script.replicas);
-    this.controller = this.replicas ?? new SimulatedController(this, options);
+    this.controller = new SimulatedController(this, options);
     this.sites = buildSites(script, { scheduler: this.scheduler, seed, watch: this.calls });
     this.proxies = proxiesOf(this.sites, seed).map((options) => new SimulatedProxy(this, options));
     for (const proxy of this.proxies) proxy.start();
@@ -93,11 +88,7 @@ export class World implements Facts {
   }
 
   get shown(): ShownStore | undefined {
-    return this.replicas === undefined ? this.core : this.replicas.working;
-  }
-
-  get hangsMsMax(): number {
-    return this.replicas === undefined ? 0 : LEASE_MS;
+    return this.core;
   }
 
   isHere(commit: string): boolean {
@@ -152,7 +143,6 @@ export class World implements Facts {
     this.rows.step(this.#isNew);
     this.#isNew = false;
     this.#waits.step();
-    this.replicas?.watch();
   }
 
   /** Lets happen at once what follows from what somebody just did. */

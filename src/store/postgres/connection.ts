@@ -19,12 +19,7 @@ export interface DatabaseOptions {
   readonly replica?: string;
   /** Limits that tests lower. */
   readonly limits?: Partial<DatabaseLimits>;
-  /** Connects in another way than by the driver: the simulator's database is in memory. */
-  readonly connect?: (options: DatabaseOptions) => Transactions;
 }
-
-/** What the store and the lease need of connections. */
-export type Transactions = Pick<DatabaseConnections, 'address' | 'name' | 'read' | 'write' | 'pause' | 'close'>;
 
 /** How long is waited, in milliseconds. */
 export interface DatabaseLimits extends ServerLimits {
@@ -56,11 +51,6 @@ export const LIMITS: DatabaseLimits = {
 /** A connection whose end the server does not confirm is left to the system. */
 const CLOSE_MS = 1_000;
 const POOL_SIZE = 4;
-
-/** Returns the connections of these options. */
-export function connectTo(options: DatabaseOptions): Transactions {
-  return options.connect?.(options) ?? new DatabaseConnections(options);
-}
 
 /** A database, through a few connections that are opened when they are needed. */
 export class DatabaseConnections {

@@ -3,7 +3,7 @@
 import { type Clock, type ClockTimes, msSince, pause, readClocks, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { reasonOf } from '../../base/wording.ts';
-import { connectTo, type DatabaseLimits, type DatabaseOptions, LIMITS, type Transactions } from './connection.ts';
+import { DatabaseConnections, type DatabaseLimits, type DatabaseOptions, LIMITS } from './connection.ts';
 import { ACQUIRE_LEASE, FENCE, LEASE, RELEASE_LEASE, RENEW_LEASE } from './statements.ts';
 import type { Wakes } from './wakes.ts';
 
@@ -90,7 +90,7 @@ export class Lease {
   readonly leaseSeconds: number;
   readonly #options: LeaseOptions;
   readonly #clock: Clock;
-  readonly #connections: Transactions;
+  readonly #connections: DatabaseConnections;
   readonly #endWakes: (() => void) | undefined;
   #held: Held | undefined;
   #cancelExpiry: (() => void) | undefined;
@@ -127,7 +127,7 @@ export class Lease {
     this.leaseSeconds = leaseSeconds;
     this.#options = options;
     this.#clock = clock;
-    this.#connections = connectTo({
+    this.#connections = new DatabaseConnections({
       ...database,
       poolSize: 1,
       limits: { ...database.limits, ...limits, answerMs: STATEMENT_MS_MIN },

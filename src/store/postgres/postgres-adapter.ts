@@ -18,7 +18,7 @@ import { ALL_EVENTS, type KeptEvent, type Piece, ROW_FRAME_BYTES, type Saved } f
 import type { KeptRow } from '../row-json.ts';
 import { emptyStoreDocument, type StoreDocument } from '../store-document.ts';
 import { NotLeading, StoreError } from '../store-error.ts';
-import { connectTo, type DatabaseOptions, type RunStatement, type Transactions } from './connection.ts';
+import { DatabaseConnections, type DatabaseOptions, type RunStatement } from './connection.ts';
 import { type CommitLease, limitCommits } from './lease.ts';
 import { requireSchema } from './migrate.ts';
 import { databaseError, LostCommit } from './postgres-error.ts';
@@ -85,7 +85,7 @@ interface State {
 
 /** A database with the tables of a store. */
 export class PostgresAdapter implements DocumentAdapter {
-  readonly #connections: Transactions;
+  readonly #connections: DatabaseConnections;
   readonly #breathe: Breathe;
   readonly #lease: CommitLease | undefined;
   readonly #onSaved: PostgresStoreOptions['onSaved'];
@@ -99,7 +99,7 @@ export class PostgresAdapter implements DocumentAdapter {
     { lease, onSaved }: Pick<PostgresStoreOptions, 'lease' | 'onSaved'> = {},
   ) {
     const limits = lease === undefined ? options.limits : limitCommits(lease.leaseSeconds, options.limits);
-    this.#connections = connectTo({ ...options, ...(limits === undefined ? {} : { limits }) });
+    this.#connections = new DatabaseConnections({ ...options, ...(limits === undefined ? {} : { limits }) });
     this.#breathe = breathe;
     this.#lease = lease;
     this.#onSaved = onSaved;

@@ -26,27 +26,6 @@ const first: Theme['first'] = (chance) =>
 
 const outputs: Theme = { name: 'outputs', first, deeds: about(16, mix) };
 
-/** Replicas whose leader goes while an output is on its way. */
-const replicated: Theme = {
-  name: 'outputs with replicas',
-  hasReplicas: true,
-  first,
-  deeds: about(16, [
-    ...mix,
-    [
-      6,
-      (chance) => [
-        lease(chance.pick(['a-db', 'b-db']), chance.below(6)),
-        { kind: 'check', instance: 'a' },
-        {
-          ...{ kind: 'replica', which: 'leader', does: chance.pick(['kill', 'stop', 'hang', 'cut']) },
-          ...{ ms: chance.pick([3_000, 15_000, 100_000]), in: chance.pick(['begin', 'commit']) },
-        } as const,
-      ],
-    ],
-  ]),
-};
-
 /** Servers of proxies, which report the addresses. */
 const proxied: Theme = {
   name: 'outputs with proxies',
@@ -72,4 +51,4 @@ const restless = sceneTheme(
 );
 
 /** Returns the themes and scenes. */
-export const OUTPUT_THEMES: readonly Theme[] = [outputs, replicated, proxied, restless];
+export const OUTPUT_THEMES: readonly Theme[] = [outputs, proxied, restless];

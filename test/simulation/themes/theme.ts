@@ -22,8 +22,6 @@ export interface Theme {
   readonly heals?: number;
   /** Whether there are two more sites, east and west, that proxies look after. */
   readonly proxies?: boolean;
-  /** Whether several replicas share a database. */
-  readonly hasReplicas?: boolean;
   /** How likely the controller starts only after some commits. */
   readonly startsLate?: number;
 }
