@@ -24,7 +24,6 @@ import type { Client } from '../model/objects.ts';
 import type { Settings } from '../model/settings.ts';
 import { entriesOf, type ProviderRegistry } from '../providers/provider-registry.ts';
 import { auditDeletes } from '../reconcile/audit-deletes.ts';
-import { watchClock } from '../reconcile/clock-watch.ts';
 import { CommitGate } from '../reconcile/commit-gate.ts';
 import { Ledger } from '../reconcile/ledger.ts';
 import { Reconciler } from '../reconcile/reconciler.ts';
@@ -97,8 +96,6 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly leader?: (() => LeadingReplica | null) | undefined;
   /** Counts what happens; left out: nothing does. */
   readonly metrics?: Metrics | undefined;
-  /** Interval between comparisons of the clocks; default: one second. */
-  readonly compareMs?: number;
   /** Lets other work run during long loops; default: by the clock. */
   readonly breathe?: Breathe;
 }
@@ -114,7 +111,7 @@ export interface WiredCore extends Core, ShownStore {
   readonly reconciler: Reconciler;
   /** Answers proxies; undefined if the registry has no entry for them. */
   readonly agent: Agent | undefined;
-  /** Resolves once a recovery and corrected times are recorded; rejects if they cannot be. */
+  /** Resolves once a recovery is recorded; rejects if it cannot be. */
   readonly started: Promise<unknown>;
 }
 
@@ -146,11 +143,6 @@ export function wireCore(outside: OutsideParts): WiredCore {
   if (outside.audit) auditDeletes({ ledger, audit: outside.audit });
   const reconciler = wireReconciler(outside, { ...shared, current, review });
   const work = registry.proxied && new ProxyWork({ entry: registry.proxied, reconciler, ledger, clock, log });
-  const { watch, corrected } = watchClock({
-    ...{ ...shared, reconciler, compareMs: outside.compareMs },
-    waitMsMax: waitMsMaxOf(outside.execution),
-  });
-  outside.opened.adopt(watch, async (it) => it.stop());
   const { signatures } = outside;
   const follower = new Follower({
     ...{ ...shared, leads, breathe, source, signatures, triggers, current, reconciler, reviews },
@@ -184,7 +176,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   };
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const core = { reader, operator, explainer, writer, commits, follower, requests, stopWaiting };
-  return { ...core, ledger, current, reconciler, agent, started: Promise.all([recovered, corrected]) };
+  return { ...core, ledger, current, reconciler, agent, started: recovered };
 }
 
 /** Returns a function that returns what a server waits for, in the form of the interface. */
@@ -293,6 +285,7 @@ function wireReconciler(
   const { concurrency, graceSeconds, deleteBudget } = execution;
   return new Reconciler({
     ...{ ...parts, registry, concurrency, deleteBudget, graceMs: graceSeconds * 1000, random, leads },
+    waitMsMax: waitMsMaxOf(execution),
     recordOf: activeRecords(current, ledger),
     proxies: registeredProxies(current),
     isSecret: activeSecrets(current),

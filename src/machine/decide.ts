@@ -83,7 +83,9 @@ function lostReason(action: RunningAction, { lostBecause }: DecisionContext): Re
 }
 
 function decideDue(row: ServerRow, due: number, context: DecisionContext): Step {
-  if (due > context.now) return checkAfterCreate(row, context) ?? { row, next: { kind: 'time', until: due } };
+  // A later time is from before the clock was set back.
+  const isAhead = due > context.now && due <= context.now + context.waitMsMax;
+  if (isAhead) return checkAfterCreate(row, context) ?? { row, next: { kind: 'time', until: due } };
   return row.state === 'unknown' ? decide({ ...row, due: null }, context) : decideQueued(row, context);
 }
 
@@ -211,7 +213,7 @@ function decideOutputs(row: ServerRow, context: DecisionContext): Step | undefin
     return times === undefined ? undefined : hold(row, outputFight(times), context);
   }
   const { server, output, fault } = unknown;
-  const until = Math.max(Date.parse(since), outputs.sinceOf(server)) + OUTPUT_MS;
+  const until = Math.max(Math.min(Date.parse(since), now), outputs.sinceOf(server)) + OUTPUT_MS;
   const wait = { kind: 'output', server, output } as const;
   if (row.state !== 'blocked' && fault === null && now < until) {
     // All that wait for one server have it checked at the same times.

@@ -62,6 +62,8 @@ export interface RecordedOutputs extends OutputFacts {
 export interface DecisionContext extends Needs {
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** The longest that a server waits for its next try. */
+  readonly waitMsMax: number;
   /** The provider entry that is responsible for the row, or why there is none. */
   readonly providerFor: (row: ServerRow) => ResponsibleProvider;
   /** When the row's action, which this process does not run, can no longer be running: milliseconds since 1970. */

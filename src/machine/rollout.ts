@@ -37,7 +37,8 @@ export function hasSlot(row: ServerRow, group: GroupView, now: number): boolean 
   if (row.dirty || ignoresOrder(row)) return true;
   if (group.away >= awayMax(row.policy.maxUnavailable, group.size)) return false;
   const { pauseSeconds } = row.policy;
-  if (pauseSeconds === 0) return true;
+  // A time in the future is from before the clock was set back.
+  if (pauseSeconds === 0 || group.lastBack > now) return true;
   const from = group.lastBack + pauseSeconds * 1000;
   return from <= now || from;
 }

@@ -48,6 +48,8 @@ interface ReconcilerOptions extends SecretRules {
   /** Concurrent calls to providers. */
   readonly concurrency: number;
   readonly graceMs: number;
+  /** The longest that a server waits for its next try. */
+  readonly waitMsMax: number;
   readonly deleteBudget: DeleteBudget;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
@@ -347,11 +349,11 @@ export class Reconciler {
   }
 
   #contextSources(): ContextSources {
-    const { ledger, registry, clock, graceMs, deleteBudget, recordOf, isSecret, isReference } = this.#options;
+    const { ledger, registry, clock, waitMsMax, deleteBudget, recordOf, isSecret, isReference } = this.#options;
     return {
       ...(isSecret && { isSecret }),
       ...(isReference && { isReference }),
-      ...{ ledger, registry, graceMs, proxies: this.presence, recordOf: knownRecords(ledger, recordOf) },
+      ...{ ledger, registry, waitMsMax, proxies: this.presence, recordOf: knownRecords(ledger, recordOf) },
       claimantOf: (server) => this.#claims.claimantOf(server),
       get now() {
         return clock.now();

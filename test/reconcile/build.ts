@@ -53,6 +53,7 @@ export function running(operation: RunningAction['operation'], spec: Spec | null
 export function openContext(fields: Partial<DecisionContext> = {}): DecisionContext {
   return {
     now: NOW,
+    waitMsMax: 24 * 3_600_000,
     providerFor: () => ({ name: 'lab', timeoutMs: 60_000 }),
     lostActionEnds: () => 0,
     isInFlight: false,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { withoutPause } from '../../src/base/breathe.ts';
-import { decide } from '../../src/machine/decide.ts';
 import type { Reason, ServerRow } from '../../src/model/rows.ts';
 import type { ProviderSettings } from '../../src/model/settings.ts';
 import type { Provider } from '../../src/providers/provider.ts';
@@ -44,7 +43,7 @@ function first(servers: Iterable<string | undefined>): string | undefined {
 async function contextIn(
   rows: Readonly<Record<string, ServerRow>>,
   inFlight: readonly string[] = [],
-  known: Partial<ContextSources> | 'rows only' = {},
+  known: Partial<ContextSources> = {},
 ) {
   const ledger = new Ledger(new MemoryStore(), withoutPause);
   const changes = Object.entries(rows).map(([name, value]) => ({
@@ -55,14 +54,15 @@ async function contextIn(
   const registry = createProviderRegistry(ENTRIES, providerOf);
   const isInFlight = (server: string): boolean => inFlight.includes(server);
   for (const server of inFlight) ledger.index.setInFlight(server, true);
-  const sources = { ledger, registry, now: NOW, graceMs: 30_000, removalsMax: () => 5 };
-  if (known === 'rows only') return decisionContextOf('web-1', sources);
   return decisionContextOf('web-1', {
-    ...sources,
+    ...{ ledger, registry, now: NOW, waitMsMax: 3_600_000, removalsMax: () => 5 },
     ...{ isInFlight, hasCapacity: (_server, name) => name === 'lab' },
     lastCheckOf: () => undefined,
     isCheckDue: () => false,
-    lostMsLeft: () => undefined,
+    lostMsLeft: () => 30_000,
+    lostBecause: () => undefined,
+    claimantOf: () => undefined,
+    witnessAwaitedUntil: () => undefined,
     ...known,
   });
 }
@@ -201,32 +201,5 @@ describe('what is around a server', () => {
     expect((await contextIn(rows)).hasSlot(row)).toBe(true);
     expect((await contextIn(rows, ['web-1'])).hasSlot(row)).toBe(true);
     expect((await contextIn(rows, ['web-2'])).hasSlot(row)).toBe(false);
-  });
-});
-
-describe('without a loop', () => {
-  it.each<[what: string, row: ServerRow, others: Readonly<Record<string, ServerRow>>, next: object]>([
-    [
-      'a dependency',
-      rowIn('pending', { wanted: specOf('small', { dependsOn: ['db'] }) }),
-      { db: rowIn('failed') },
-      { kind: 'dependency', server: 'db' },
-    ],
-    [
-      'a slot',
-      rowIn('pending', { applied: SMALL, wanted: LARGE }),
-      { 'web-2': rowIn('updating', { applied: SMALL, wanted: LARGE, dirty: true, action: running('update', LARGE) }) },
-      { kind: 'slot', group: 'shop/web', until: undefined },
-    ],
-    [
-      'an action that another process runs',
-      rowIn('creating', { action: running('create', SMALL) }),
-      {},
-      { kind: 'check' },
-    ],
-    ['nothing', rowIn('done', { applied: SMALL }), {}, { kind: 'rest' }],
-  ])('the rows say what a server waits for: %s', async (_what, row, others, next) => {
-    const context = await contextIn({ 'web-1': row, ...others }, [], 'rows only');
-    expect(decide(row, context).next).toMatchObject(next);
   });
 });

@@ -184,12 +184,21 @@ export class Model {
     return decide(
       row,
       decisionContextOf(name, {
-        ...{ ledger, registry: REGISTRY, now: this.#now, graceMs: 0, removalsMax: () => Number.POSITIVE_INFINITY },
+        ...{
+          ledger,
+          registry: REGISTRY,
+          now: this.#now,
+          waitMsMax: 3_600_000,
+          removalsMax: () => Number.POSITIVE_INFINITY,
+        },
         isInFlight: (server) => this.inFlight.has(server),
         hasCapacity: () => this.inFlight.size < CALLS_MAX,
         lastCheckOf: (server) => this.#checks.of(server, CHECKER),
         isCheckDue: () => false,
-        lostMsLeft: () => undefined,
+        lostMsLeft: () => 0,
+        lostBecause: () => undefined,
+        claimantOf: () => undefined,
+        witnessAwaitedUntil: () => undefined,
       }),
     );
   }

@@ -57,7 +57,7 @@ async function open(rows: Readonly<Record<string, ServerRow>>, random: () => num
   }
   const gate = new CountingGate();
   const reconciler = new Reconciler({
-    ...{ ledger, gate, registry, clock, log, concurrency: 10, graceMs: 1_000, random },
+    ...{ ledger, gate, registry, clock, log, concurrency: 10, graceMs: 1_000, waitMsMax: 3_600_000, random },
     deleteBudget: { percent: 100, least: 1_000, most: 1_000 },
     review: () => undefined,
     isActive: () => state.isActive,

@@ -11,7 +11,6 @@ import type { Ledger } from '../../src/reconcile/ledger.ts';
 import { siteOfRow } from './build-sites.ts';
 import { fileStateOf, validShape } from './edit-files.ts';
 import { act, adopt, approve, breakCycles } from './people.ts';
-import { COMPARE_MS } from './simulated-settings.ts';
 import { outsideNeeds, type Shape, serversOf } from './stacks.ts';
 import { INSTANCES } from './themes/theme.ts';
 import { differsInCase } from './watch-claims.ts';
@@ -33,8 +32,6 @@ export async function settle(world: World, approves: boolean): Promise<void> {
   world.git.mood = 'well';
   world.disk.isFull = false;
   world.disk.slowUntil = 0;
-  // A step that follows another at once would look like none.
-  if (world.wall.setAt > 0) await pass(world, 2 * COMPARE_MS);
   world.wall.mend();
   world.tell('people', () => 'all faults are over');
   world.controller.mend();

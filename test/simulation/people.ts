@@ -8,7 +8,6 @@ import { allowed } from '../support/allowed.ts';
 import type { Deed, Edit } from './actions.ts';
 import { askToCheck, askToReplace, askToRetain } from './ask-servers.ts';
 import { edited, isGone, merged } from './edit-files.ts';
-import { COMPARE_MS } from './simulated-settings.ts';
 import {
   fieldsOf,
   instanceFile,
@@ -96,8 +95,6 @@ const DOING: Doing = {
     world.tell('disk', () => 'is slow');
   },
   clock: (world, { ms }) => {
-    // Two steps between two comparisons would look like none.
-    if (world.scheduler.now - world.wall.setAt < 2 * COMPARE_MS) return;
     world.wall.step(ms);
     world.tell('clock', () => `is set ${ms > 0 ? 'forward' : 'back'} by ${Math.abs(ms) / 1000} s`);
   },

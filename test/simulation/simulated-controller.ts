@@ -21,7 +21,7 @@ import { clockOf } from './simulated-clock.ts';
 import type { Image } from './simulated-disk.ts';
 import type { MeaningOf } from './simulated-git.ts';
 import { simulatedPauses } from './simulated-pauses.ts';
-import { COMPARE_MS, POLL_MS } from './simulated-settings.ts';
+import { POLL_MS } from './simulated-settings.ts';
 import type { SimulatedSite } from './simulated-site.ts';
 import type { World } from './world.ts';
 
@@ -252,7 +252,6 @@ export function partsOfCore(
     triggers: [createPollTimer(POLL_MS, parts.clock), trigger],
     random: () => drawn(seed, `random ${world.calls.count}`),
     writes: 'commit',
-    compareMs: COMPARE_MS,
   };
 }
 

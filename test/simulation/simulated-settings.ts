@@ -8,8 +8,6 @@ import { BUDGET } from './watch-deletes.ts';
 
 /** How often a controller looks at the branch, in milliseconds. */
 export const POLL_MS = 600_000;
-/** How often it compares its clocks: every second would be most of what happens. */
-export const COMPARE_MS = 60_000;
 const RETRY = { attempts: 3, firstSeconds: 2, maxSeconds: 30, failedSeconds: 300 };
 
 /** Returns the settings of execution. */

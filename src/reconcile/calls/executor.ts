@@ -44,8 +44,8 @@ export interface ExecutorOptions {
 /** The last action that was begun for a server, until it answers. */
 interface OpenAction {
   readonly id: string;
-  /** Until when it may run, by the monotonic clock; undefined once the server is checked after it. */
-  ends: number | undefined;
+  /** Until when it may run, by the monotonic clock. */
+  readonly ends: number;
   /** Why it ended without an answer. */
   lostBecause: string | undefined;
 }
@@ -71,13 +71,23 @@ export class Executor {
   }
 
   /**
-   * Returns for how many more milliseconds an action that ended without an answer may be running: 0 if it cannot any
-   * more, undefined if this process did not begin it.
+   * Returns for how many more milliseconds an action that ended without an answer may be running; 0: it cannot any more. Measured by
+   * the monotonic clock from the first call of this function on, or from the start of the action if this process started it.
    */
-  lostMsLeft(server: string, { id }: RunningAction): number | undefined {
-    const action = this.#actions.get(server);
-    if (action?.id !== id || action.ends === undefined) return undefined;
-    return Math.max(0, action.ends - this.#options.clock.monotonic());
+  lostMsLeft(server: string, action: RunningAction): number {
+    const { clock } = this.#options;
+    const known = this.#actions.get(server);
+    if (known?.id === action.id) return Math.max(0, known.ends - clock.monotonic());
+    const leftMs = this.#recordedMsLeft(action);
+    this.#actions.set(server, { id: action.id, ends: clock.monotonic() + leftMs, lostBecause: undefined });
+    return Math.max(0, leftMs);
+  }
+
+  /** The clock may have been set since the row was written: no action runs longer than it may. */
+  #recordedMsLeft({ started, deadline }: RunningAction): number {
+    const { clock, graceMs } = this.#options;
+    const wholeMs = Date.parse(deadline) - Date.parse(started);
+    return Math.min(Date.parse(deadline) - clock.now(), wholeMs) + graceMs;
   }
 
   /** Returns why the last action of a server ended without an answer; undefined if that is not known here. */
@@ -92,8 +102,6 @@ export class Executor {
 
   /** Asks the provider whether a claimed server exists. */
   check(server: string, row: ServerRow, provider: string): void {
-    const action = this.#actions.get(server);
-    if (action !== undefined) action.ends = undefined;
     this.#start(server, { row, provider, kind: 'check', operation: 'check' });
   }
 

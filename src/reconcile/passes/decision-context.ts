@@ -23,32 +23,30 @@ import { type ProviderSources, providerFor } from './responsible-provider.ts';
 
 type LedgerReads = Pick<Ledger, 'server' | 'index' | 'read'>;
 
-/** The parts that a decision context reads. What only the loop knows may be left out: then the rows alone decide. */
+/** The parts that a decision context reads. */
 export interface ContextSources extends ProviderSources, SecretRules {
   readonly ledger: LedgerReads & Pick<Ledger, 'list'>;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Added to a deadline before a lost action counts as ended. */
-  readonly graceMs: number;
+  /** The longest that a server waits for its next try. */
+  readonly waitMsMax: number;
   /** How many deletes and replacements without approval may be in progress or have happened within the last hour. */
   readonly removalsMax: () => number;
-  readonly isInFlight?: (server: string) => boolean;
+  readonly isInFlight: (server: string) => boolean;
   /** Returns true if the next call of a server, or a check of it at rest, may take capacity of a provider now. */
-  readonly hasCapacity?: (server: string, provider: string, isRoutine: boolean) => boolean;
+  readonly hasCapacity: (server: string, provider: string, isRoutine: boolean) => boolean;
   /** Returns how a server's last check by proxies with one of these tags ended, or by any; see FreshChecks. */
-  readonly lastCheckOf?: (server: string, own?: readonly string[]) => CheckEnd | undefined;
+  readonly lastCheckOf: (server: string, own?: readonly string[]) => CheckEnd | undefined;
   /** Returns true if a scheduled or requested check of a server may start now. */
-  readonly isCheckDue?: (server: string) => boolean;
-  /**
-   * Returns for how many more milliseconds a lost action may be running; undefined if this process did not begin it.
-   */
-  readonly lostMsLeft?: (server: string, action: RunningAction) => number | undefined;
+  readonly isCheckDue: (server: string) => boolean;
+  /** Returns for how many more milliseconds a lost action may be running. */
+  readonly lostMsLeft: (server: string, action: RunningAction) => number;
   /** Returns why the last action of a server ended without an answer, if this process knows it. */
-  readonly lostBecause?: (server: string) => string | undefined;
+  readonly lostBecause: (server: string) => string | undefined;
   /** Returns the proxy that asks for the next call of a server; undefined if none does. */
-  readonly claimantOf?: (server: string) => Claimant | undefined;
+  readonly claimantOf: (server: string) => Claimant | undefined;
   /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
-  readonly witnessAwaitedUntil?: (server: string, row: ServerRow) => number | undefined;
+  readonly witnessAwaitedUntil: (server: string, row: ServerRow) => number | undefined;
 }
 
 /** Returns the decision context of the server `name` now. */
@@ -115,7 +113,7 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
 
   constructor(name: string, around: ContextSources) {
     super(name, around);
-    this.isInFlight = around.isInFlight?.(name) ?? false;
+    this.isInFlight = around.isInFlight(name);
     this.#name = name;
     this.#around = around;
   }
@@ -125,30 +123,34 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
     return {
       outputsOf: (server) => ledger.server(server)?.outputs,
       mayHold: (name, value) => !isPlainSecret({ name, value }, this.#around),
-      sinceOf: (server) => Date.parse(ledger.server(server)?.since ?? '') || 0,
+      sinceOf: (server) => Math.min(Date.parse(ledger.server(server)?.since ?? '') || 0, this.now),
     };
   }
 
+  get waitMsMax(): number {
+    return this.#around.waitMsMax;
+  }
+
   get lastCheck(): CheckEnd | undefined {
-    return this.#around.lastCheckOf?.(this.#name, this.claimant?.tags);
+    return this.#around.lastCheckOf(this.#name, this.claimant?.tags);
   }
 
   get isCheckDue(): boolean {
-    return this.#around.isCheckDue?.(this.#name) ?? false;
+    return this.#around.isCheckDue(this.#name);
   }
 
   get claimant(): Claimant | undefined {
-    return this.#around.claimantOf?.(this.#name);
+    return this.#around.claimantOf(this.#name);
   }
 
   /** What is for proxies begins when one of them asks for it. */
   hasCapacity(provider: string, isRoutine = false): boolean {
     if (provider === PROXIED && this.claimant === undefined) return false;
-    return this.#around.hasCapacity?.(this.#name, provider, isRoutine) ?? true;
+    return this.#around.hasCapacity(this.#name, provider, isRoutine);
   }
 
   witnessAwaitedUntil(row: ServerRow): number | undefined {
-    return this.#around.witnessAwaitedUntil?.(this.#name, row);
+    return this.#around.witnessAwaitedUntil(this.#name, row);
   }
 
   providerFor(row: ServerRow): ResponsibleProvider {
@@ -160,7 +162,7 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
   }
 
   get lostBecause(): string | undefined {
-    return this.#around.lostBecause?.(this.#name);
+    return this.#around.lostBecause(this.#name);
   }
 
   mayReplace(): boolean | undefined {
@@ -189,8 +191,7 @@ export function isUp(row: ServerRow | undefined): boolean {
 
 /**
  * Returns when a lost action has ended. An action that ends with the controller is over as soon as this process does not
- * run it; one that ends with its call, as soon as its provider is certain. For other actions that it began, this process
- * knows the remaining time, whatever the wall clock says; else only the recorded time is known.
+ * run it; one that ends with its call, as soon as its provider is certain. The executor measures the remaining time of others.
  */
 function lostActionEnds(name: string, action: RunningAction, around: ContextSources): number {
   const provider = around.registry.byName(action.provider)?.provider;
@@ -198,6 +199,5 @@ function lostActionEnds(name: string, action: RunningAction, around: ContextSour
   if (ends === 'with the controller') return 0;
   const call = { resource: name, action: actionIdOf(name, action), deadline: action.deadline };
   if (ends === 'with its call' && provider?.hasEnded?.(call) === true) return 0;
-  const leftMs = around.lostMsLeft?.(name, action);
-  return leftMs === undefined ? Date.parse(action.deadline) + around.graceMs : around.now + leftMs;
+  return around.now + around.lostMsLeft(name, action);
 }
