@@ -1,10 +1,8 @@
 // Groups servers that select the same and are named by numbers, makes an instance of each group, and finds the templates that like
 // instances share: what differs between them is a parameter.
-import { emptyMap, type JsonMap } from '../model/json.ts';
-import { SELECTORS } from '../model/keys.ts';
+import type { JsonMap } from '../model/json.ts';
 import { compareNames, nameFault, RESOURCE_GROUP, SERVER } from '../model/names.ts';
 import type { SelectedNames, SelectingNode } from './infer-selectors.ts';
-import type { SourceNode, SourceValue } from './inventory.ts';
 
 /** Servers that one resource makes. */
 interface Run {
@@ -12,8 +10,6 @@ interface Run {
   readonly names: readonly string[];
   /** What tells it from others of its template: the name, or its parts, the number of members and the first index. */
   readonly values: Readonly<Record<string, string>>;
-  /** Of a group: indexes between the first and the last that have no server. */
-  readonly retired: readonly string[];
 }
 
 /** An instance to write, and what its servers select. */
@@ -22,8 +18,6 @@ export interface PlannedInstance {
   readonly selection: SelectedNames;
   /** One group, or one server; or several servers that are not named alike. */
   readonly runs: readonly Run[];
-  /** Keys whose values differ between the members of its group in the index only, with that as a placeholder, and the prefix of the names as another. */
-  readonly indexed: Readonly<Record<string, string>>;
 }
 
 /** The objects of templates and instances, by name. */
@@ -33,8 +27,6 @@ export interface Stacks {
 }
 
 const MEMBERS_MAX = 10_000;
-/** A larger hole in the numbers begins another group. */
-const HOLE_MAX = 3;
 /** Servers without a like name in one instance: its file stays readable, and far below the limit of a file. */
 const LISTED_MAX = 250;
 const DIGITS_MAX = 9;
@@ -42,7 +34,6 @@ const DIGITS_MAX = 9;
 /** Returns the instances, sorted by name. */
 export function inferInstances(nodes: readonly SelectingNode[]): readonly PlannedInstance[] {
   const alike = Map.groupBy(nodes, ({ selection }) => JSON.stringify([...selection]));
-  const byName = new Map(nodes.map(({ node }) => [node.name, node]));
   const used = new Set<string>();
   const planned = [...alike.values()].flatMap((same) => {
     const selection: SelectedNames = same[0]?.selection ?? new Map();
@@ -54,68 +45,30 @@ export function inferInstances(nodes: readonly SelectingNode[]): readonly Planne
     );
     return [...groups.map((run) => [run]), ...lists].map((own): PlannedInstance => {
       const name = unique(nameOf(own, selection), selection.get('environment'), used);
-      return { name, selection, runs: own, indexed: indexedValues(own, byName) };
+      return { name, selection, runs: own };
     });
   });
   return planned.sort((a, b) => compareNames(a.name, b.name));
 }
 
-/** Returns the texts with placeholders that give the members of a group their values; none for other servers. */
-function indexedValues(
-  [run]: readonly Run[],
-  nodes: ReadonlyMap<string, SourceNode>,
-): Readonly<Record<string, string>> {
-  if (run?.kind !== 'group') return {};
-  const { prefix = '', suffix = '' } = run.values;
-  const members = run.names.flatMap((name) => {
-    const index = name.slice(prefix.length, name.length - suffix.length);
-    return { index, values: nodes.get(name)?.values ?? new Map<string, SourceValue>() };
-  });
-  const [first] = members;
-  const found = emptyMap<string>();
-  for (const [key, { value }] of first?.values ?? []) {
-    if (typeof value !== 'string' || value.includes('<<') || key === 'description' || SELECTORS.has(key)) continue;
-    const text = withPlaceholders(value, first?.index ?? '', prefix);
-    const gives = (index: string): string => text.replaceAll('<<prefix>>', prefix).replaceAll('<<index>>', index);
-    if (text.includes('<<index>>') && members.every(({ index, values }) => values.get(key)?.value === gives(index))) {
-      found[key] = text;
-    }
-  }
-  return found;
-}
-
-/** The name of the server where it is in the text, else the last number that is its index. */
-function withPlaceholders(text: string, index: string, prefix: string): string {
-  const whole = `${prefix}${index}`;
-  if (prefix !== '' && text.includes(whole)) return text.replaceAll(whole, '<<prefix>><<index>>');
-  const last = [...text.matchAll(new RegExp(`(?<!\\d)${index}(?!\\d)`, 'g'))].at(-1)?.index;
-  return last === undefined ? text : `${text.slice(0, last)}<<index>>${text.slice(last + index.length)}`;
-}
-
-/** Returns the names as groups of those that differ in a number only, and single servers. */
+/** Returns the names as groups of those with consecutive numbers, and single servers. */
 function runsOf(names: readonly string[]): readonly Run[] {
   const numbered = Map.groupBy(names, (name) => JSON.stringify(partsOf(name)?.toSpliced(1, 1) ?? name));
   return [...numbered.values()].flatMap((alike) => {
-    const members = alike.flatMap((name) => {
-      const [prefix, digits, suffix] = partsOf(name) ?? [];
-      return digits === undefined ? [] : [{ name, prefix: prefix ?? '', digits, suffix: suffix ?? '' }];
-    });
-    const width = Math.max(1, ...members.map(({ digits }) => (digits.startsWith('0') ? digits.length : 1)));
-    const fitting = members.filter(({ digits }) => String(Number(digits)).padStart(width, '0') === digits);
-    const runs = splitAtHoles(fitting.sort((a, b) => Number(a.digits) - Number(b.digits))).map(runOf);
-    const grouped = new Set(runs.flatMap((run) => run?.names ?? []));
-    const singles = alike
-      .filter((name) => !grouped.has(name))
-      .map((name): Run => ({ kind: 'server', names: [name], values: { name }, retired: [] }));
-    return [...runs.filter((run) => run !== undefined), ...singles];
+    const members = alike.map((name): Member => ({ name, digits: partsOf(name)?.[1] ?? '' }));
+    const runs: Member[][] = [];
+    for (const member of members.sort((a, b) => Number(a.digits) - Number(b.digits))) {
+      const run = runs.at(-1);
+      if (run !== undefined && run.length < MEMBERS_MAX && isNext(member, run)) run.push(member);
+      else runs.push([member]);
+    }
+    return runs.map(runOf);
   });
 }
 
 interface Member {
   readonly name: string;
-  readonly prefix: string;
   readonly digits: string;
-  readonly suffix: string;
 }
 
 /** The last number in the name of a host, domain aside. */
@@ -126,32 +79,20 @@ function partsOf(name: string): readonly [string, string, string] | undefined {
   return [prefix, digits, rest + name.slice(host.length)];
 }
 
-function splitAtHoles(members: readonly Member[]): readonly (readonly Member[])[] {
-  const runs: Member[][] = [];
-  let last = Number.NEGATIVE_INFINITY;
-  for (const member of members) {
-    const run = runs.at(-1);
-    const index = Number(member.digits);
-    if (run === undefined || index - last > HOLE_MAX + 1 || run.length >= MEMBERS_MAX) runs.push([member]);
-    else run.push(member);
-    last = index;
-  }
-  return runs;
+/** The indexes of a group are written as long as its first one. */
+function isNext({ digits }: Member, run: readonly Member[]): boolean {
+  const [first] = run;
+  const index = Number(first?.digits) + run.length;
+  return first !== undefined && first.digits !== '' && String(index).padStart(first.digits.length, '0') === digits;
 }
 
-/** Returns a group; undefined where there is one member, or more holes than members. */
-function runOf(members: readonly Member[]): Run | undefined {
+function runOf(members: readonly Member[]): Run {
   const [first] = members;
-  const last = members.at(-1);
-  if (first === undefined || last === undefined || members.length < 2) return undefined;
-  const { prefix, suffix, digits: start } = first;
-  const present = new Set(members.map(({ digits }) => Number(digits)));
-  const retired: string[] = [];
-  for (let index = Number(start); index < Number(last.digits); index++)
-    if (!present.has(index)) retired.push(String(index));
-  if (retired.length >= members.length) return undefined;
-  const values = { prefix, suffix, count: String(members.length), index_start: start };
-  return { kind: 'group', names: members.map(({ name }) => name), values, retired };
+  const name = first?.name ?? '';
+  if (members.length === 1) return { kind: 'server', names: [name], values: { name } };
+  const [prefix, digits, suffix] = partsOf(name) ?? ['', '', ''];
+  const values = { prefix, suffix, count: String(members.length), index_start: digits };
+  return { kind: 'group', names: members.map((member) => member.name), values };
 }
 
 /** A group is named like its servers, several servers by their role and place. */
@@ -193,8 +134,8 @@ export function writeStacks(
   const templates = new Map<string, JsonMap>();
   const instances = new Map<string, JsonMap>();
   const used = new Set<string>();
-  const alike = Map.groupBy(planned, ({ name, selection, runs: [run, more], indexed }) =>
-    JSON.stringify(more === undefined ? [run?.kind, selection.get('role'), [...selection.keys()], indexed] : name),
+  const alike = Map.groupBy(planned, ({ name, selection, runs: [run, more] }) =>
+    JSON.stringify(more === undefined ? [run?.kind, selection.get('role'), [...selection.keys()]] : name),
   );
   const order = ([first]: readonly PlannedInstance[]): number =>
     isList(first) ? 2 : first?.runs[0]?.kind === 'group' ? 0 : 1;
@@ -246,37 +187,17 @@ function sharedTemplate(group: readonly PlannedInstance[], configured: ReadonlyS
     const properties = Object.fromEntries(Object.keys(selected[0] ?? {}).map((name) => [name, write(name)]));
     const [name = ''] = run.names;
     const listed = (hosts.get(hostOf(name))?.length ?? 0) > 1 ? name : hostOf(name);
-    return [
-      isList(first) ? listed : role,
-      resourceOf(run, { ...properties, ...indexedProperties(first, write) }, write),
-    ];
+    return [isList(first) ? listed : role, resourceOf(run, properties, write)];
   });
   const defaults =
     parameters.length === 0 ? {} : { parameters: Object.fromEntries(parameters.map((name) => [name, ''])) };
   return {
     template: { ...defaults, resources: Object.fromEntries(resources) },
-    instances: group.map(({ name, runs: [run] }, index) => {
+    instances: group.map(({ name }, index) => {
       const given = Object.fromEntries(parameters.map((parameter) => [parameter, values[index]?.[parameter] ?? '']));
-      const retired = run?.retired ?? [];
-      return [
-        name,
-        {
-          ...(parameters.length === 0 ? {} : { parameters: given }),
-          ...(retired.length === 0
-            ? {}
-            : { stackTemplateSubstractions: { resources: { [role]: { index: retired } } } }),
-        },
-      ];
+      return [name, parameters.length === 0 ? {} : { parameters: given }];
     }),
   };
-}
-
-/** They are configuration as all else: a change of one starts no action. */
-function indexedProperties(planned: PlannedInstance | undefined, write: (name: string) => string): JsonMap {
-  const indexed = Object.entries(planned?.indexed ?? {});
-  if (indexed.length === 0) return {};
-  const written = indexed.map(([key, text]) => [key, text.replaceAll('<<prefix>>', write('prefix'))]);
-  return { ...Object.fromEntries(written), configuration_only: indexed.map(([key]) => key) };
 }
 
 function resourceOf({ kind }: Run, own: JsonMap, write: (name: string) => string): JsonMap {

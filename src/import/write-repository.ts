@@ -5,8 +5,8 @@ import { emptyMap, type Json, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import { writeYaml } from '../yaml-edit/print-yaml.ts';
 import { inferInstances, writeStacks } from './infer-instances.ts';
-import { inferLayers, type LayeredNode, type LayerObjects, ROOT_NAME } from './infer-layers.ts';
-import { inferSelectors, type SelectedNames, type SelectorType } from './infer-selectors.ts';
+import { inferLayers, type LayerObjects, ROOT_NAME } from './infer-layers.ts';
+import { inferSelectors, type SelectedNames, type SelectingNode, type SelectorType } from './infer-selectors.ts';
 import { ImportError, type Inventory, SECRET_KEY } from './inventory.ts';
 
 /** How an inventory becomes a repository. */
@@ -31,11 +31,11 @@ export function writeRepository(inventory: Inventory, { layers, adopt }: WriteOp
   // Where servers select a configuration themselves, instances have none of their own.
   const isFree = !nodes.some(({ selection }) => selection.has('configuration'));
   const instances = new Map(
-    planned.flatMap((one) => one.runs.flatMap(({ names }) => names.map((name) => [name, one]))),
+    planned.flatMap(({ name, runs }) => runs.flatMap(({ names }) => names.map((server) => [server, name]))),
   );
-  const layered = nodes.map(({ node, selection }): LayeredNode => {
-    const { name = '', indexed = {} } = instances.get(node.name) ?? {};
-    return { node, selection: isFree ? new Map([...selection, ['configuration', name]]) : selection, written: indexed };
+  const layered = nodes.map(({ node, selection }): SelectingNode => {
+    const name = instances.get(node.name) ?? '';
+    return { node, selection: isFree ? new Map([...selection, ['configuration', name]]) : selection };
   });
   const objects = inferLayers(layered, facets);
   const configured = new Set(

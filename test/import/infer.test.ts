@@ -56,24 +56,24 @@ describe('groups', () => {
     );
     const selecting = [...nodes.values()].map((node) => ({ node, selection: new Map() as SelectedNames }));
     return inferInstances(selecting).flatMap(({ name, runs }) =>
-      runs.map(({ names: [first], values: { prefix, index_start: start, count, suffix }, retired }) =>
-        prefix === undefined ? `${name}: ${first}` : `${name}: ${prefix}|${start}+${count}|${suffix} -${retired}`,
+      runs.map(({ names: [first], values: { prefix, index_start: start, count, suffix } }) =>
+        prefix === undefined ? `${name}: ${first}` : `${name}: ${prefix}|${start}+${count}|${suffix}`,
       ),
     );
   };
 
   test.each<[names: string, runs: readonly string[]]>([
-    ['web1 web2 web3', ['web: web|1+3| -']],
-    ['web-08 web-09 web-10', ['web: web-|08+3| -']],
-    ['web-10 web-11', ['web: web-|10+2| -']],
-    ['a1.x.org a2.x.org a1.y.org', ['a: a|1+2|.x.org -', 'a1: a1.y.org']],
-    ['n-1-web n-2-web', ['n: n-|1+2|-web -']],
-    ['n1 n2 n4 n5', ['n: n|1+4| -3']],
-    ['n1 n2 n90 n91', ['n: n|1+2| -', 'n-2: n|90+2| -']],
+    ['web1 web2 web3', ['web: web|1+3|']],
+    ['web-08 web-09 web-10', ['web: web-|08+3|']],
+    ['web-10 web-11', ['web: web-|10+2|']],
+    ['a1.x.org a2.x.org a1.y.org', ['a: a|1+2|.x.org', 'a1: a1.y.org']],
+    ['n-1-web n-2-web', ['n: n-|1+2|-web']],
+    ['n1 n2 n4 n5', ['n: n|1+2|', 'n-2: n|4+2|']],
+    ['n1 n2 n90 n91', ['n: n|1+2|', 'n-2: n|90+2|']],
     ['n1 n01', ['servers: n01', 'servers: n1']],
-    ['n1 n02 n03', ['n: n|02+2| -', 'n1: n1']],
+    ['n1 n02 n03', ['n: n|02+2|', 'n1: n1']],
     ['n1 n4', ['servers: n1', 'servers: n4']],
-    ['20261101 20261102', ['servers: |20261101+2| -']],
+    ['20261101 20261102', ['servers: |20261101+2|']],
     ['a1234567890123 a1234567890124', ['servers: a1234567890123', 'servers: a1234567890124']],
     ['alpha beta', ['servers: alpha', 'servers: beta']],
   ])('%s', (names, runs) => {
@@ -109,55 +109,6 @@ describe('templates', () => {
   });
 });
 
-describe('values that differ in the number of the server', () => {
-  const web = (name: string, index: number) => ({
-    name,
-    facets: { role: 'web' },
-    isOwn: true,
-    values: {
-      ip: `10.0.0.${index}`,
-      id: `${name}!`,
-      host: name,
-      port: 8000 + index,
-      list: [`${index}`],
-      odd: `${index}<<x>>`,
-      even: index === 2 || index === 9 ? 'two' : `${index}`,
-    },
-  });
-
-  it('are properties of the group, which start no action', () => {
-    const { files, proof, problems } = imported([8, 9, 10, 11].map((index) => web(`web-${index}`, index)));
-    expect({ problems, differing: proof.differing }).toEqual({ problems: [], differing: 0 });
-    expect(files['stacks/templates/web.yaml']).toContain(`          role: web
-          ip: 10.0.0.<<index>>
-          id: web-<<index>>!
-          host: web-<<index>>
-          configuration_only:
-            - ip
-            - id
-            - host
-`);
-    expect(files['types/clientcert/web-10.yaml']?.split('\n').slice(1, -1)).toEqual([
-      'even: "10"',
-      'list:',
-      '  - "10"',
-      'odd: 10<<x>>',
-      'port: 8010',
-    ]);
-  });
-
-  it('are shared by groups of other names, and none where one differs', () => {
-    const servers = ['a', 'b'].flatMap((prefix) => [1, 2].map((index) => web(`${prefix}-${index}`, index)));
-    const { files, proof } = imported(servers);
-    expect(proof.differing).toBe(0);
-    expect(Object.keys(files).filter((path) => path.startsWith('stacks/templates/'))).toEqual([
-      'stacks/templates/web.yaml',
-    ]);
-    expect(files['stacks/templates/web.yaml']).toContain('host: <<prefix>><<index>>\n');
-    expect(files['stacks/templates/web.yaml']).not.toContain('even:');
-  });
-});
-
 describe('layers', () => {
   const web = (index: number, values: Readonly<Record<string, Plain>>, environment = 'prod'): PlainServer => ({
     name: `${environment}-web-${index}`,
@@ -170,7 +121,7 @@ describe('layers', () => {
     values,
   });
 
-  it('hold what all their servers have, the most general first', () => {
+  it('set what all their servers have, the most general first', () => {
     const servers = [
       web(1, { a: 1, b: 1, c: 1 }),
       web(2, { a: 1, b: 1, c: 1 }),
@@ -258,7 +209,6 @@ describe('layers', () => {
       [...nodes.values()].map((node) => ({
         node,
         selection: new Map([['role', 'web']]) as SelectedNames,
-        written: {},
       })),
       new Map(),
     );

@@ -206,6 +206,7 @@ it('gives every node its record, by few layers', () => {
     'stacks/templates/db.yaml',
     'stacks/instances/web.yaml',
     'stacks/instances/db-1.yaml',
+    'types/clientcert/web-1.example.com.yaml',
     'types/clientcert/web-2.example.com.yaml',
     'types/common/global.yaml',
     'types/environment/production.yaml',
