@@ -15,7 +15,6 @@ const RIGHTS = {
   'write clients': ['administrator'],
   operate: ['administrator'],
   retry: ['administrator', 'automation-endpoint'],
-  'read what an approval would do': ['administrator', 'automation-endpoint'],
   'read notifications': ['administrator', 'automation-endpoint'],
   'take actions': ['proxy'],
   // What a client is bound to counts besides: deliveries.ts judges it.

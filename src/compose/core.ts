@@ -17,7 +17,7 @@ import {
 } from '../follow/current-state.ts';
 import { Follower } from '../follow/follower.ts';
 import { recoverRows } from '../follow/recover-rows.ts';
-import { readSafety, withApproval } from '../follow/safety.ts';
+import { readSafety } from '../follow/safety.ts';
 import { longestActionMs } from '../machine/recovery.ts';
 import { toldWait } from '../machine/wait.ts';
 import type { Client } from '../model/objects.ts';
@@ -223,7 +223,6 @@ export function wireReads({ ledger, current, source, clock, log, deleteBudget, n
     explainer: createExplainer({
       ...views,
       history: openHistory({ source, log, clock }),
-      safetyWith: (digest) => withApproval(safety(), digest),
     }),
   };
 }

@@ -52,13 +52,6 @@ function remembered<Value>(find: (name: string) => Value): (name: string) => Val
   };
 }
 
-/** Returns the facts as if what is held under a digest were approved. */
-export function withApproval(safety: Safety, approved: string): Safety {
-  const { deletions } = safety;
-  const isApproved = (digest: string): boolean => digest === approved || deletions.isApproved(digest);
-  return { ...safety, deletions: { ...deletions, isApproved } };
-}
-
 /** Returns the facts as if nothing were approved. */
 export function withoutApprovals(safety: Safety): Safety {
   return { ...safety, deletions: { ...safety.deletions, isApproved: () => false } };

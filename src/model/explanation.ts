@@ -85,20 +85,3 @@ export interface NodeExplanation {
 
 /** An explanation without the history of its files. */
 export type FilelessExplanation = Omit<NodeExplanation, 'files'>;
-
-/** A key that differs between two explanations of one node. */
-export interface KeyChange {
-  readonly key: string;
-  /** Null: the record did not have it. */
-  readonly from: ExplainedKey | null;
-  readonly to: ExplainedKey | null;
-}
-
-/** The differences between two explanations of one node. */
-export interface ExplanationDifference {
-  readonly node: string;
-  /** Null: the node does not exist on this side. Its `keys` are only those that differ. */
-  readonly from: Omit<NodeExplanation, 'keys'> | null;
-  readonly to: Omit<NodeExplanation, 'keys'> | null;
-  readonly changes: readonly KeyChange[];
-}

@@ -1,8 +1,6 @@
-// Explanations by a controller: with outputs, of pinned and unwanted servers, and of what an approval would change.
-import fc from 'fast-check';
+// Explanations by a controller: with outputs, of pinned and unwanted servers.
 import { describe, expect, it } from 'vitest';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
-import { ServiceError } from '../../src/model/service-error.ts';
 import { answerOf } from './build.ts';
 import { Core } from './core.ts';
 
@@ -50,40 +48,6 @@ function placesIn({ keys, files }: NodeExplanation, key: string): readonly unkno
     const place = suppliedAt ?? at;
     return [value, effect, place === null ? null : `${place.file}:${place.line}`, files[place?.file ?? '']?.commit];
   });
-}
-
-/** The record of a node as the approval is told to leave it; null where the node goes. */
-async function recordAfter(
-  core: Core,
-  digest: string,
-  node: string,
-): Promise<Readonly<Record<string, unknown>> | null> {
-  const { from, to, changes } = await core.explainer.explainApproval(digest, node).catch(goneAlready);
-  if (to === null) return null;
-  const before = from === null ? {} : core.reader.record(node);
-  const after: Record<string, unknown> = { ...before };
-  for (const change of changes) {
-    if (change.to === null || change.to.value === null) delete after[change.key];
-    else after[change.key] = change.to.value;
-  }
-  delete after.last_stack_update;
-  return after;
-}
-
-/** A server that is on its way out already has a record, and no commit wants it with or without the approval. */
-function goneAlready(error: unknown): { from: null; to: null; changes: [] } {
-  if (error instanceof ServiceError && error.code === 'not_found') return { from: null, to: null, changes: [] };
-  throw error;
-}
-
-async function recordNow(core: Core, node: string): Promise<Readonly<Record<string, unknown>> | null> {
-  const isWanted = await core.explainer.explain(node).then(
-    (explained) => explained.isWanted,
-    () => false,
-  );
-  if (!isWanted) return null;
-  const { last_stack_update: _, ...record } = core.reader.record(node);
-  return record;
 }
 
 describe('an explanation by a controller', () => {
@@ -148,96 +112,5 @@ describe('an explanation by a controller', () => {
       code: 'not_found',
       message: typeof message === 'string' ? message : expect.stringMatching(message),
     });
-  });
-});
-
-describe('what an approval would change', () => {
-  it('is what the approval then changes', async () => {
-    const core = await held();
-    const digest = core.held('shop')?.digest ?? '';
-    const effect = await core.explainer.explainApproval(digest, 'shop-s-1');
-    expect(effect).toMatchObject({
-      held: { kind: 'deletes', digest, instance: 'shop' },
-      from: { commit: 'commit-1' },
-      to: { commit: 'commit-2' },
-    });
-    expect(effect.changes.map(({ key, from, to }) => [key, from?.value, to?.value])).toEqual([
-      ['level', 'info', 'debug'],
-      ['port', 80, 443],
-    ]);
-    expect(placesIn({ ...effect.to, keys: { level: effect.changes[0]?.to } } as NodeExplanation, 'level')[0]).toEqual([
-      'debug',
-      'used',
-      `${SHOP}:4`,
-      'commit-2',
-    ]);
-    expect((await core.explainer.explainApproval(digest, 'shop-s-1', 'port')).changes).toHaveLength(1);
-    await core.approve(digest);
-    await core.poll();
-    expect(core.reader.record('shop-s-1')).toMatchObject({ level: 'debug', port: 443 });
-  });
-
-  it('is what the approval then changes, whatever is held beside it', async () => {
-    const step = fc.array(
-      fc.record({ name: fc.constantFrom('a', 'b', 'c'), count: fc.nat({ max: 5 }), isGone: fc.boolean() }),
-      {
-        minLength: 1,
-        maxLength: 4,
-      },
-    );
-    let approved = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 4 }), fc.nat({ max: 5 }), async (steps, choice) => {
-        const core = await up();
-        for (const [number, changes] of steps.entries()) {
-          const texts = changes.map(({ name, count, isGone }) => {
-            const isRemoved = isGone && number > 0;
-            return [`stacks/instances/${name}.yaml`, isRemoved ? null : instance(count, `level-${number}`)] as const;
-          });
-          core.source.commit(Object.fromEntries(texts));
-          await core.poll();
-        }
-        const items = core.operator.held().filter(({ kind }) => kind === 'deletes');
-        const digest = items[choice % items.length]?.digest;
-        if (digest === undefined) return;
-        approved += 1;
-        const nodes = core.reader.nodes().map(({ name }) => name);
-        const told = new Map<string, Readonly<Record<string, unknown>> | null>();
-        for (const node of nodes) told.set(node, await recordAfter(core, digest, node));
-        await core.approve(digest);
-        await core.poll();
-        for (const node of nodes) expect(await recordNow(core, node), node).toEqual(told.get(node));
-      }),
-      { numRuns: 40 },
-    );
-    expect(approved).toBeGreaterThan(5);
-  });
-
-  it('of a server that goes is the end of its record', async () => {
-    const core = await held();
-    const digest = core.held('shop')?.digest ?? '';
-    const effect = await core.explainer.explainApproval(digest, 'shop-s-4', 'level');
-    expect(effect).toMatchObject({ from: { node: 'shop-s-4' }, to: null });
-    expect(effect.changes).toMatchObject([{ key: 'level', from: { value: 'info' }, to: null }]);
-  });
-
-  it('of a node of another instance is nothing', async () => {
-    const core = await held();
-    const effect = await core.explainer.explainApproval(core.held('shop')?.digest ?? '', 'other-s-1');
-    expect(effect.changes).toEqual([]);
-  });
-
-  it('is not told for what is not held, nor for a whole commit', async () => {
-    const core = await held();
-    await expect(core.explainer.explainApproval('beef', 'shop-s-1')).rejects.toMatchObject({ code: 'not_found' });
-    const digest = core.held('shop')?.digest ?? '';
-    await expect(core.explainer.explainApproval(digest, 'shop-s-9')).rejects.toMatchObject({ code: 'not_found' });
-    await expect(core.explainer.explainApproval(digest, 'shop-s-1', 'prot')).rejects.toMatchObject({
-      code: 'not_found',
-    });
-    core.source.commit({ [SHOP]: null, [OTHER]: null });
-    await core.poll();
-    const commit = core.operator.held().find(({ kind }) => kind === 'nothing left')?.digest ?? '';
-    await expect(core.explainer.explainApproval(commit, 'shop-s-1')).rejects.toMatchObject({ code: 'conflict' });
   });
 });

@@ -2,12 +2,10 @@
 // who may ask.
 import { describe, expect, it } from 'vitest';
 import type { NodeExplanation } from '../../src/model/explanation.ts';
-import type { ApprovalEffect } from '../../src/service/explain/explainer.ts';
 import { treeline } from '../support/command-line.ts';
 import type { Reply } from '../support/https-client.ts';
 import { commandLineOptions } from '../support/server-options.ts';
-import { approve, digestOf, headOf, push, type Scene, upAndDone } from './scene.ts';
-import { instanceText, OFFICE, SHOP } from './stacks.ts';
+import { headOf, push, type Scene, upAndDone } from './scene.ts';
 import { identityOf, registrationOf } from './writing.ts';
 
 type Role = 'administrator' | 'automation-endpoint' | 'proxy';
@@ -80,28 +78,6 @@ describe('an explanation over REST', () => {
       status: 403,
       body: { error: 'client_not_registered' },
     });
-  });
-
-  it('of an approval is for those who see what is not active', async () => {
-    const scene = await upAndExplained();
-    await push(scene, {
-      [SHOP]: instanceText('shop', 1),
-      [OFFICE]: instanceText('office', 2),
-      'types/role/web.yaml': 'port: 81\n',
-    });
-    const digest = await digestOf(scene);
-    const path = `/operations/explain/shop-web-1/port?approval=${digest}`;
-    expect(await ask(scene, path, 'proxy')).toMatchObject({ status: 403, body: { error: 'not_allowed' } });
-    expect((await ask(scene, path, 'automation-endpoint')).status).toBe(200);
-    const { body } = await ask(scene, path);
-    expect((body as ApprovalEffect).changes).toMatchObject([{ key: 'port', from: { value: 80 }, to: { value: 81 } }]);
-    expect(await ask(scene, '/operations/explain/shop-web-1?approval=beef')).toMatchObject({
-      status: 404,
-      body: { message: 'Nothing is held under the digest "beef"; GET /operations/held lists what is held' },
-    });
-    expect((await ask(scene, `${path}&approval=${digest}`)).status).toBe(400);
-    expect(await approve(scene, digest)).toBe(200);
-    await expect.poll(async () => (await ask(scene, '/hiera/shop-web-1/port')).body, { timeout: 10_000 }).toBe(81);
   });
 });
 

@@ -116,10 +116,6 @@ export const ROUTES: Readonly<Record<string, Row>> = {
 export const EXCEPTIONS: Readonly<Record<string, Row>> = {
   'POST /types/:type': { statuses: [201, 201, 403], paths: ['/types/stack-instance'] },
   'DELETE /types/:type/:id': { statuses: [202, 202, 403], paths: ['/types/stack-instance/shop'] },
-  // A version that is not active is shown by no read of a proxy.
-  'GET /operations/explain/:node{/:key}': {
-    ...{ statuses: [200, 200, 403], paths: ['/operations/explain/shop-web/zone?approval=beef'], isOfWhole: true },
-  },
 };
 
 type Stack = Router['stack'];

@@ -1,7 +1,7 @@
 // An explainer with fixed answers, for tests of the API.
 import type { ExplainedKey, NodeExplanation } from '../../src/model/explanation.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import type { ApprovalEffect, Explainer } from '../../src/service/explain/explainer.ts';
+import type { Explainer } from '../../src/service/explain/explainer.ts';
 import { COMMIT } from './sample-reader.ts';
 
 const ZONE_KEY: ExplainedKey = {
@@ -23,12 +23,7 @@ const EXPLANATION: NodeExplanation = {
   files: { 'stacks/templates/web.yaml': { commit: COMMIT, time: '2026-11-20T10:13:56Z', note: null } },
 };
 
-const EFFECT: ApprovalEffect = {
-  held: { kind: 'deletes', digest: 'beef', instance: 'shop', reason: 'too many' },
-  ...{ node: 'shop-web', from: null, to: null, changes: [] },
-};
-
-/** Returns an explainer that knows the node `shop-web` with the key `zone`, and the digest `beef`. */
+/** Returns an explainer that knows the node `shop-web` with the key `zone`. */
 export function createSampleExplainer(): Explainer {
   function find(node: string, key: string | undefined): void {
     const isKnown = node === 'shop-web' && (key === undefined || key === 'zone');
@@ -39,11 +34,6 @@ export function createSampleExplainer(): Explainer {
     async explain(node, key) {
       find(node, key);
       return EXPLANATION;
-    },
-    async explainApproval(digest, node, key) {
-      find(node, key);
-      if (digest !== 'beef') throw new ServiceError('not_found', `Nothing is held under "${digest}"`);
-      return EFFECT;
     },
   };
   return explainer;

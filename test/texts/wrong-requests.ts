@@ -104,8 +104,6 @@ export const WRONG_REQUESTS: Readonly<Record<string, readonly WrongRequest[]>> =
   Operations: [
     { ask: 'GET /operations/explain/shop-wbe-1' },
     { ask: 'GET /operations/explain/shop-web-1/prot' },
-    { ask: 'GET /operations/explain/shop-web-1?approval=beef' },
-    { ask: 'GET /operations/explain/shop-web-1?approval=a&approval=b' },
     { ask: 'POST /operations/approve', body: { digest: 'beef' } },
     { ask: 'POST /operations/approve', body: {} },
     { ask: 'POST /operations/approve', body: { digset: 'beef' } },

@@ -17,7 +17,7 @@ import { WITHHELD } from '../../service/progress/why.ts';
 import { writeAnswer, writeLong } from '../answer.ts';
 import { auditAction, auditDone, operationFacts } from '../audit-requests.ts';
 import { callerOf, clientOf, requireAllowed } from '../authenticate.ts';
-import { allow, type Right, requireRight } from '../authorize.ts';
+import { allow, type Right } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { jsonBody, REASON, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
@@ -138,19 +138,13 @@ function addAsked(router: Router, { reader, operator, explainer, lists }: Omit<R
         return await writeLong(operator.delivered(clientOf(request), { ...query, asked }), breathe);
       }),
     );
-  // What an approval would do is not active yet: it is shown to those only who are shown the problems of a commit in full.
   router
     .route('/operations/explain/:node{/:key}')
     .all(only('GET'))
     .get(
       readList<{ node: string; key?: string }>({ reader, lists }, async (request) => {
         const { node, key } = request.params;
-        const digest = queryText(request, 'approval');
-        if (digest !== undefined) requireRight(clientOf(request), 'read what an approval would do');
-        const explains = explainer.as(clientOf(request));
-        return writeAnswer(
-          await (digest === undefined ? explains.explain(node, key) : explains.explainApproval(digest, node, key)),
-        );
+        return writeAnswer(await explainer.as(clientOf(request)).explain(node, key));
       }),
     );
 }
