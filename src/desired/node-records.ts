@@ -1,16 +1,8 @@
 // Computes the records of nodes from the desired state, or, for an unwanted server, returns its last recorded one.
 
-import { explainLastRecord, explainNode } from '../hiera/explain-node.ts';
+import { explainLastRecord, explainNode, explainRecord, explainValue } from '../hiera/explain-node.ts';
 import type { HieraNode } from '../hiera/node.ts';
-import {
-  buildPlainRecord,
-  buildRecord,
-  explainRecord,
-  explainValue,
-  lookup,
-  type NodeFacts,
-  plainRecord,
-} from '../hiera/record.ts';
+import { buildPlainRecord, type NodeFacts, plainRecord } from '../hiera/record.ts';
 import { addressOf } from '../model/address.ts';
 import type { FilelessExplanation } from '../model/explanation.ts';
 import { fieldOf, isMap } from '../model/json.ts';
@@ -97,11 +89,8 @@ function presentNode(node: HieraNode, row: ServerRow | NodeRow | undefined): Omi
   return {
     name: node.name,
     record: () => buildPlainRecord(node, facts()),
-    explained: () => explainRecord(buildRecord(node, facts())),
-    value(key) {
-      const sourced = lookup(node, facts(), key);
-      return sourced === undefined ? undefined : explainValue(sourced);
-    },
+    explained: () => explainRecord(node, facts()),
+    value: (key) => explainValue(node, facts(), key),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Breathe } from '../base/breathe.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { factsOf, nodeOf } from '../desired/node-records.ts';
 import { isRetaining } from '../desired/unit.ts';
-import { buildRecord, explainRecord } from '../hiera/record.ts';
+import { explainRecord } from '../hiera/explain-node.ts';
 import { isLetGo } from '../machine/decide.ts';
 import { isBeingRemoved } from '../machine/existence.ts';
 import type { OutputFacts } from '../machine/read-outputs.ts';
@@ -221,6 +221,6 @@ function tableChanges<Kind extends Exclude<RowKind, 'server'>>(
 export function recallRecords(before: Baseline | undefined): (name: string, row: ServerRow) => ExplainedRecord | null {
   return (name, row) => {
     const node = before === undefined ? undefined : nodeOf(before, name);
-    return node === undefined ? null : explainRecord(buildRecord(node, factsOf(row)));
+    return node === undefined ? null : explainRecord(node, factsOf(row));
   };
 }

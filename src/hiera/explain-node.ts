@@ -1,6 +1,5 @@
 // Explains the configuration of one node: all its layers, also those that say nothing, and the statements of each about
-// every key.
-// record.ts has the shorter form of `?info=true`.
+// every key. The record of `?info=true` is a projection of it.
 import type { Origin } from '../model/expanded.ts';
 import type {
   ExplainedKey,
@@ -11,7 +10,7 @@ import type {
 } from '../model/explanation.ts';
 import { emptyMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
-import type { ExplainedRecord, ExplainedValue, RecordValue } from '../model/record.ts';
+import type { ExplainedRecord, ExplainedValue, RecordValue, ValueSource } from '../model/record.ts';
 import type { HieraNode, Layer } from './node.ts';
 import { computedLayer, mergedLayers, type NodeFacts, outputsIn } from './record.ts';
 import { compileSecrets } from './secrets.ts';
@@ -40,13 +39,47 @@ interface Level {
 export function explainNode(node: HieraNode, options: ExplainOptions): FilelessExplanation {
   const { key, commit } = options;
   const levels = listLevels(node, options);
+  const layers = levels.map(({ layer }) => layer);
   const keys = emptyMap<ExplainedKey>();
-  for (const name of key === undefined ? keysIn(levels) : [key]) {
-    const explained = explainKey(name, levels, node);
+  for (const name of key === undefined ? keysIn(layers) : [key]) {
+    const explained = explainKey(name, layers, node);
     if (explained.statements.length > 0) keys[name] = explained;
   }
   const { name, stackInstance } = node;
   return { node: name, stackInstance, commit, isWanted: true, layers: levels.map(({ shown }) => shown), keys };
+}
+
+/** Returns the record of a node with the source of every value, in the order of the record. */
+export function explainRecord(node: HieraNode, facts: NodeFacts): ExplainedRecord {
+  const layers = layersOf(node, facts);
+  const record = emptyMap<ExplainedValue>();
+  for (const key of keysIn(layers)) {
+    const value = projected(explainKey(key, layers, node), layers);
+    if (value !== undefined) record[key] = value;
+  }
+  return record;
+}
+
+/** Returns one value of a record with its source; undefined for a key that the record does not have. */
+export function explainValue(node: HieraNode, facts: NodeFacts, key: string): ExplainedValue | undefined {
+  const layers = layersOf(node, facts);
+  return projected(explainKey(key, layers, node), layers);
+}
+
+/** Specific to general. */
+function layersOf(node: HieraNode, facts: NodeFacts): readonly Layer[] {
+  return [...mergedLayers(node, facts), computedLayer(node, facts)].toReversed();
+}
+
+/** The other layers that set the key are its overrides; under the rule `unique` their lists are joined in. */
+function projected({ value, merge, statements }: ExplainedKey, layers: readonly Layer[]): ExplainedValue | undefined {
+  const [first, ...others] = statements;
+  if (first === undefined || value === null) return undefined;
+  function sourceOf({ layer, at, outputs }: LayerStatement): ValueSource {
+    const { type = '', name = '' } = layers[layer] ?? {};
+    return { type, name, file: at?.file ?? null, line: at?.line ?? null, ...(outputs && { outputs }) };
+  }
+  return { value, ...sourceOf(first), merge, overrides: others.map((one) => ({ ...sourceOf(one), value: one.value })) };
 }
 
 /**
@@ -126,19 +159,20 @@ function described({ name }: Pick<HieraNode, 'name'>): Pick<ExplainedLayer, 'typ
 }
 
 /** The computed keys, then the others by code unit: the order of a record. */
-function keysIn([computed, ...others]: readonly Level[]): ReadonlySet<string> {
-  const keys = others.flatMap(({ layer }) => Object.keys(layer?.values ?? {}));
-  return new Set([...Object.keys(computed?.layer?.values ?? {}), ...keys.sort(compareNames)]);
+function keysIn([computed, ...others]: readonly (Layer | undefined)[]): ReadonlySet<string> {
+  const keys = others.flatMap((layer) => Object.keys(layer?.values ?? {}));
+  return new Set([...Object.keys(computed?.values ?? {}), ...keys.sort(compareNames)]);
 }
 
-function explainKey(key: string, levels: readonly Level[], { hierarchy }: HieraNode): ExplainedKey {
+/** `layers` come specific to general, and begin with the computed one. */
+function explainKey(key: string, layers: readonly (Layer | undefined)[], { hierarchy }: HieraNode): ExplainedKey {
   const rules = hierarchy.merge;
-  const isComputed = isIn(levels[0]?.layer, key);
+  const isComputed = isIn(layers[0], key);
   const merge = !isComputed && Object.hasOwn(rules, key) && rules[key] === 'unique' ? 'unique' : 'first';
   const statements: LayerStatement[] = [];
   const joined = new Set<string>();
   let isDecided = false;
-  levels.forEach(({ layer }, index) => {
+  layers.forEach((layer, index) => {
     if (layer === undefined || !isIn(layer, key)) return;
     const value = layer.values[key] ?? null;
     const { outputs } = outputsIn(layer, key);

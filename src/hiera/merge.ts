@@ -3,15 +3,10 @@ import type { MergeRule } from '../model/objects.ts';
 import type { RecordValue } from '../model/record.ts';
 import type { Layer } from './node.ts';
 
-/** A merged value, and every layer that had a say in it. */
+/** A merged value, and the most specific layer that sets its key. */
 export interface Sourced {
-  readonly key: string;
   readonly value: RecordValue;
-  readonly merge: MergeRule;
-  /** The most specific layer that sets the key: where the value comes from. */
   readonly layer: Layer;
-  /** The other layers that set the key, general to specific, also those whose value is removed again. */
-  readonly others: readonly Layer[];
 }
 
 /**
@@ -21,27 +16,6 @@ export interface Sourced {
  * reader has to open one file only to know a value. `unique` joins lists, most specific first, without repeats. Null
  * removes what earlier layers set, under either rule.
  */
-export function mergeLayers(
-  layers: readonly Layer[],
-  rules: Readonly<Record<string, MergeRule>>,
-): Map<string, Sourced> {
-  const setters = new Map<string, Layer[]>();
-  for (const layer of layers) {
-    for (const key of Object.keys(layer.values)) {
-      const known = setters.get(key);
-      if (known === undefined) setters.set(key, [layer]);
-      else known.push(layer);
-    }
-  }
-  const merged = new Map<string, Sourced>();
-  for (const [key, by] of setters) {
-    const sourced = mergeSetters(key, by, rules);
-    if (sourced !== undefined) merged.set(key, sourced);
-  }
-  return merged;
-}
-
-/** Returns the values of what {@link mergeLayers} returns, in the same order. */
 export function mergeValues(
   layers: readonly Layer[],
   rules: Readonly<Record<string, MergeRule>>,
@@ -56,27 +30,17 @@ export function mergeValues(
   return merged;
 }
 
-/** Returns what {@link mergeLayers} has for one key, without merging the others; undefined where it is unset or removed. */
+/** Returns the merged value of one key, and its layer; undefined for a key that is unset or removed. */
 export function mergeKey(
   key: string,
   layers: readonly Layer[],
   rules: Readonly<Record<string, MergeRule>>,
 ): Sourced | undefined {
   const setters = layers.filter(({ values }) => Object.hasOwn(values, key));
-  return mergeSetters(key, setters, rules);
-}
-
-function mergeSetters(
-  key: string,
-  setters: readonly Layer[],
-  rules: Readonly<Record<string, MergeRule>>,
-): Sourced | undefined {
   const layer = setters.at(-1);
   const last = layer?.values[key];
   if (layer === undefined || last === undefined || last === null) return undefined;
-  const merge = isJoined(key, rules) ? 'unique' : 'first';
-  const value = merge === 'unique' ? joinLists(key, setters) : last;
-  return { key, value, merge, layer, others: setters.slice(0, -1) };
+  return { value: isJoined(key, rules) ? joinLists(key, setters) : last, layer };
 }
 
 function isJoined(key: string, rules: Readonly<Record<string, MergeRule>>): boolean {

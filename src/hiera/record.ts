@@ -1,13 +1,12 @@
-// Builds the record of a node as hiera serves it: its merged layers, what its provider reported, and the computed keys; for
-// `?info=true` with the source of each value, and the values that it hides. See docs/concepts.md, records, and docs/rest.md,
-// hiera.
+// Builds the record of a node as hiera serves it: its merged layers, the outputs of its provider, and the computed keys. See
+// docs/concepts.md, records.
 import { emptyMap, fieldOf, type JsonMap } from '../model/json.ts';
 import { compareNames } from '../model/names.ts';
 import type { Properties } from '../model/objects.ts';
 import { outputsOf } from '../model/outputs.ts';
-import type { ExplainedRecord, ExplainedValue, NodeRecord, RecordValue, ValueSource } from '../model/record.ts';
+import type { ExplainedRecord, NodeRecord, RecordValue, ValueSource } from '../model/record.ts';
 import { outputsLayer, withRead } from './layers.ts';
-import { mergeKey, mergeLayers, mergeValues, type Sourced } from './merge.ts';
+import { mergeValues } from './merge.ts';
 import type { HieraNode, Layer } from './node.ts';
 import { compileSecrets } from './secrets.ts';
 
@@ -21,30 +20,9 @@ export interface NodeFacts {
   readonly properties?: Properties;
 }
 
-/** Every key of a record, in the order in which it is shown: the computed keys, then the others by code unit. */
-type MergedRecord = ReadonlyMap<string, Sourced>;
-
-/** Returns the whole record of a node, sources included. {@link explainRecord} shows them, {@link buildPlainRecord} leaves them out. */
-export function buildRecord(node: HieraNode, facts: NodeFacts): MergedRecord {
-  const record = mergeLayers([computedLayer(node, facts)], {});
-  const merged = [...mergeLayers(mergedLayers(node, facts), node.hierarchy.merge).values()];
-  for (const sourced of merged.sort((a, b) => compareNames(a.key, b.key))) {
-    if (!record.has(sourced.key)) record.set(sourced.key, sourced);
-  }
-  return record;
-}
-
-/** Returns what {@link buildRecord} has for one key, without building the rest; undefined for a key it does not have. */
-export function lookup(node: HieraNode, facts: NodeFacts, key: string): Sourced | undefined {
-  return (
-    mergeKey(key, [computedLayer(node, facts)], {}) ?? mergeKey(key, mergedLayers(node, facts), node.hierarchy.merge)
-  );
-}
-
-/** Returns the plain values of what {@link buildRecord} builds. Every call to a provider takes one: no source is noted. */
+/** Returns the record of a node: the computed keys, then the others by code unit. */
 export function buildPlainRecord(node: HieraNode, facts: NodeFacts): NodeRecord {
-  const record = emptyMap<RecordValue>();
-  for (const [key, value] of mergeValues([computedLayer(node, facts)], {})) record[key] = value;
+  const record = Object.assign(emptyMap<RecordValue>(), computedLayer(node, facts).values);
   const merged = mergeValues(mergedLayers(node, facts), node.hierarchy.merge);
   for (const key of [...merged.keys()].sort(compareNames)) {
     const value = merged.get(key);
@@ -92,37 +70,11 @@ export function computedLayer(node: HieraNode, facts: NodeFacts): Layer {
   };
 }
 
-/** Returns a record with the source of every value, its keys in the order of the record. */
-export function explainRecord(merged: MergedRecord): ExplainedRecord {
-  const record = emptyMap<ExplainedValue>();
-  for (const [key, sourced] of merged) record[key] = explainValue(sourced);
-  return record;
-}
-
-/**
- * Returns one value with its source. `overrides` holds every other layer that sets the key; under the rule `unique`
- * these are the layers whose lists are joined in.
- */
-export function explainValue({ key, value, merge, layer, others }: Sourced): ExplainedValue {
-  const overrides = others.toReversed().map((other) => {
-    return { ...sourceOf(other, key), value: other.values[key] ?? null };
-  });
-  return { value, ...sourceOf(layer, key), merge, overrides };
-}
-
 /** Returns a record without the sources of its values. */
 export function plainRecord(explained: ExplainedRecord): NodeRecord {
   const record = emptyMap<RecordValue>();
   for (const [key, { value }] of Object.entries(explained)) record[key] = value;
   return record;
-}
-
-function sourceOf(layer: Layer, key: string): ValueSource {
-  const { type, name } = layer;
-  const origin = layer.origin(key);
-  if (origin === null) return { type, name, file: null, line: null };
-  const { line } = origin.entry.locate(origin.pointer, 'key');
-  return { type, name, file: origin.entry.path, line, ...outputsIn(layer, key) };
 }
 
 /** Returns, as a field, the outputs that give the value of a key; nothing where none does. */

@@ -1,5 +1,5 @@
-// Defines the explanation of a node's configuration: all its layers, and what each says of a key. `?info=true` has the
-// shorter form of record.ts.
+// Defines the explanation of a node's configuration: all its layers, and what each says of a key. `?info=true` answers a
+// projection of it, which record.ts defines.
 import type { MergeRule } from './objects.ts';
 import type { OutputSource, RecordValue } from './record.ts';
 

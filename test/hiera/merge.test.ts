@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mergeKey, mergeLayers } from '../../src/hiera/merge.ts';
+import { mergeKey, mergeValues } from '../../src/hiera/merge.ts';
 import type { Layer, LayerValues } from '../../src/hiera/node.ts';
 import type { MergeRule } from '../../src/model/objects.ts';
 
@@ -18,7 +18,7 @@ function valuesOf(
   layers: readonly Layer[],
   rules: Readonly<Record<string, MergeRule>> = RULES,
 ): Record<string, unknown> {
-  return Object.fromEntries([...mergeLayers(layers, rules)].map(([key, { value }]) => [key, value]));
+  return Object.fromEntries(mergeValues(layers, rules));
 }
 
 describe('merging layers, general to specific', () => {
@@ -56,24 +56,10 @@ describe('merging layers, general to specific', () => {
   });
 
   test('keys that would reach a prototype are ordinary keys, and rules are not looked up there', () => {
-    const merged = mergeLayers(layersOf([{ ['__proto__']: 'x', constructor: 'a' }, { constructor: 'b' }]), {});
+    const merged = mergeValues(layersOf([{ ['__proto__']: 'x', constructor: 'a' }, { constructor: 'b' }]), {});
     expect([...merged.keys()]).toContain('constructor');
-    expect(merged.get('constructor')).toMatchObject({ value: 'b', merge: 'first' });
+    expect(merged.get('constructor')).toBe('b');
     expect(({} as Record<string, unknown>).x).toBeUndefined();
-  });
-
-  test('a value knows its layer, its rule, and who else sets it', () => {
-    const [general, removing, specific] = layersOf([{ a: 'x' }, { a: null }, { a: 'z', list: ['l'] }]);
-    if (!general || !removing || !specific) throw new Error('three layers');
-    const merged = mergeLayers([general, removing, specific], RULES);
-    expect(merged.get('a')).toEqual({
-      key: 'a',
-      value: 'z',
-      merge: 'first',
-      layer: specific,
-      others: [general, removing],
-    });
-    expect(merged.get('list')).toEqual({ key: 'list', value: ['l'], merge: 'unique', layer: specific, others: [] });
   });
 });
 
@@ -101,7 +87,7 @@ describe('properties of merging', () => {
     fc.assert(
       fc.property(LAYERS, KEY, (layers, key) => {
         const last = layers.findLast((one) => Object.hasOwn(one, key))?.[key];
-        expect(mergeLayers(layersOf(layers), {}).get(key)?.value).toEqual(last ?? undefined);
+        expect(mergeValues(layersOf(layers), {}).get(key)).toEqual(last ?? undefined);
       }),
     );
   });
@@ -109,7 +95,7 @@ describe('properties of merging', () => {
   test('unique has every item of the layers above the last null, each once', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.constantFrom('x', 'y', 'z')), { minLength: 1 }), (lists) => {
-        const joined = mergeLayers(layersOf(lists.map((list) => ({ list }))), RULES).get('list')?.value;
+        const joined = mergeValues(layersOf(lists.map((list) => ({ list }))), RULES).get('list');
         expect(joined).toEqual([...new Set(lists.toReversed().flat())]);
       }),
     );
@@ -127,7 +113,7 @@ describe('properties of merging', () => {
     fc.assert(
       fc.property(LAYERS, KEY, (values, key) => {
         const layers = layersOf(values);
-        expect(mergeKey(key, layers, RULES)).toEqual(mergeLayers(layers, RULES).get(key));
+        expect(mergeKey(key, layers, RULES)?.value).toEqual(mergeValues(layers, RULES).get(key));
       }),
     );
   });

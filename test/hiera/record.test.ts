@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { explainRecord, explainValue } from '../../src/hiera/explain-node.ts';
 import type { HieraNode } from '../../src/hiera/node.ts';
-import {
-  buildPlainRecord,
-  buildRecord,
-  explainRecord,
-  explainValue,
-  lookup,
-  type NodeFacts,
-} from '../../src/hiera/record.ts';
+import { buildPlainRecord, type NodeFacts } from '../../src/hiera/record.ts';
 import { resolveNode } from '../../src/hiera/resolve-node.ts';
 import type { JsonMap } from '../../src/model/json.ts';
 import { objectEntry, scopeOf, serverOf } from './build.ts';
@@ -71,8 +65,8 @@ describe('a record', () => {
     const record = buildPlainRecord(node, factsOf(outputs));
     expect(record).toMatchObject({ db_password: 'secret/db', web_password: 'secret/web', ip: '10.0.0.1' });
     expect(record).not.toHaveProperty('root_password');
-    expect(lookup(node, factsOf(outputs), 'root_password')).toBeUndefined();
-    expect(lookup(node, factsOf(outputs), 'db_password')?.value).toBe('secret/db');
+    expect(explainValue(node, factsOf(outputs), 'root_password')).toBeUndefined();
+    expect(explainValue(node, factsOf(outputs), 'db_password')?.value).toBe('secret/db');
   });
 
   test('nothing that a provider reports can break it', () => {
@@ -127,12 +121,12 @@ describe('a record', () => {
     const own = [{ type: 'clientcert', name: 'x', values: { stackInstance: ['forged'] }, origin: () => null }];
     const node = { ...NODE, own };
     expect(buildPlainRecord(node, factsOf())).toMatchObject({ stackInstance: ['shop'] });
-    expect(lookup(node, factsOf(), 'stackInstance')?.value).toEqual(['shop']);
+    expect(explainValue(node, factsOf(), 'stackInstance')?.value).toEqual(['shop']);
   });
 });
 
 describe('explaining', () => {
-  const explained = explainRecord(buildRecord(NODE, factsOf({ ip: '10.0.0.1' })));
+  const explained = explainRecord(NODE, factsOf({ ip: '10.0.0.1' }));
 
   test('a value names its source and what it hides, from specific to general', () => {
     expect(explained.level).toEqual({
@@ -215,12 +209,12 @@ describe('one key', () => {
   test('an unknown, a removed and a forbidden key have no value', () => {
     const facts = factsOf({ 'a/b': 'x' });
     for (const key of ['no-such', 'tls', 'a/b', 'toString', '__proto__'])
-      expect(lookup(NODE, facts, key)).toBeUndefined();
+      expect(explainValue(NODE, facts, key)).toBeUndefined();
   });
 
   test('is case sensitive', () => {
-    expect(lookup(NODE, factsOf(), 'app')?.value).toBe('shop');
-    expect(lookup(NODE, factsOf(), 'App')).toBeUndefined();
+    expect(explainValue(NODE, factsOf(), 'app')?.value).toBe('shop');
+    expect(explainValue(NODE, factsOf(), 'App')).toBeUndefined();
   });
 });
 
@@ -247,14 +241,12 @@ describe('properties of records', () => {
     fc.assert(
       fc.property(OUTPUTS, (outputs) => {
         const facts = factsOf(outputs);
-        const merged = buildRecord(NODE, facts);
         const record = buildPlainRecord(NODE, facts);
-        const explained = explainRecord(merged);
+        const explained = explainRecord(NODE, facts);
         expect(Object.keys(explained)).toEqual(Object.keys(record));
         for (const [key, value] of Object.entries(record)) {
-          const alone = lookup(NODE, facts, key);
           expect(explained[key]?.value).toEqual(value);
-          expect(alone && explainValue(alone)).toEqual(explained[key]);
+          expect(explainValue(NODE, facts, key)).toEqual(explained[key]);
         }
       }),
     );
@@ -281,7 +273,7 @@ describe('properties of records', () => {
       scopeOf({ objects: OBJECTS, hierarchy: HIERARCHY }),
     ).node;
     expect(withObject.shared).toHaveLength(without.shared.length + 1);
-    const records = [withObject, without].map((node) => explainRecord(buildRecord(node, factsOf())));
+    const records = [withObject, without].map((node) => explainRecord(node, factsOf()));
     expect(records[0]).toEqual(records[1]);
   });
 });
