@@ -45,10 +45,9 @@ function ownLayers(node: HieraNode, { properties }: NodeFacts): readonly Layer[]
   return [withoutPlainSecrets(withRead(first, first.reads, properties), node), ...others];
 }
 
-/** Returns the layer without values of secret keys that are no reference. No value, if it would take too long to tell. */
+/** Returns the layer without values of secret keys that are no reference. */
 function withoutPlainSecrets(layer: Layer, { hierarchy }: HieraNode): Layer {
-  const { exposed, stoppedAt } = compileSecrets(hierarchy).check(layer);
-  if (stoppedAt !== null) return { ...layer, values: emptyMap() };
+  const exposed = compileSecrets(hierarchy).exposedIn(layer);
   if (exposed.length === 0) return layer;
   const values = Object.assign(emptyMap<RecordValue | null>(), layer.values);
   for (const key of exposed) delete values[key];

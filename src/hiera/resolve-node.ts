@@ -165,11 +165,9 @@ function listAt(list: Layer | undefined, key: string): string {
 }
 
 /** Yields a problem for every key that is for a secret and holds something else than a reference; the value is not quoted. */
-export function* checkSecrets(layers: readonly Layer[], { check, reference }: Secrets): Generator<Problem> {
+export function* checkSecrets(layers: readonly Layer[], { exposedIn, reference }: Secrets): Generator<Problem> {
   for (const layer of layers) {
-    const { exposed, stoppedAt } = check(layer);
-    if (stoppedAt !== null) yield tooMuch(layer, stoppedAt);
-    for (const key of exposed) {
+    for (const key of exposedIn(layer)) {
       yield problemInLayer(layer, key, {
         code: 'secret_not_reference',
         message: `"${key}" holds something else than a reference to a secret`,
@@ -177,13 +175,4 @@ export function* checkSecrets(layers: readonly Layer[], { check, reference }: Se
       });
     }
   }
-}
-
-function tooMuch(layer: Layer, key: string): Problem {
-  return problemInLayer(layer, key, {
-    code: 'too_much_to_match',
-    part: 'key',
-    message: `from here on, the keys and references are too long to be compared with the patterns under "secrets"`,
-    hint: 'divide the object, or make the patterns of hierarchy.yaml simpler: each character costs what they compile to',
-  });
 }

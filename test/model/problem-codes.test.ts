@@ -41,7 +41,6 @@ const TOLD: Readonly<Record<string, string>> = {
 const LONG_TEXTS: Readonly<Record<string, () => string>> = {
   file_too_large: () => `logo: ${'x'.repeat(1024 * 1024)}\n`,
   more_problems: () => Array.from({ length: 102 }, (_, index) => `k${index}: {}\n`).join(''),
-  too_much_to_match: () => Array.from({ length: 4_000 }, (_, index) => `${'k'.repeat(200)}${index}: ""\n`).join(''),
   stack_too_large: () => `resources:\n${['a', 'b', 'c', 'd', 'e', 'f'].map(largeGroup).join('')}`,
   value_too_large: () => `logo: ${'x'.repeat(65_537)}\n`,
   yaml_depth: () => `a: ${'['.repeat(65)}${']'.repeat(65)}\n`,

@@ -264,16 +264,6 @@ const CONFIGURATION: readonly WrongFile[] = [
   ['a list that selects', { 'types/clientcert/printer.yaml': 'role: [web, db]\n' }],
   ['an Array that selects', server(`role: "<<(Array)['a']['name']>>"`)],
   ['a number that selects', { 'types/clientcert/printer.yaml': 'role: 7\n' }],
-  [
-    'too much to match',
-    {
-      [ROLE]: `${Array.from({ length: 4_000 }, (_, index) => `${'k'.repeat(200)}${index}: a`).join('\n')}\n`.slice(
-        0,
-        900_000,
-      ),
-      [HIERARCHY]: `${ORDER}secrets: { keys: ["${'(a|b)'.repeat(40)}$"], reference: "^secret/" }\n`,
-    },
-  ],
   ['a value that is no list', { [ROLE]: 'packages: nginx\n' }],
   ['a role that is not there', server('role: wbe')],
   [
