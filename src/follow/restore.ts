@@ -3,7 +3,6 @@
 // rows are lost. Where no copy of the repository has the recorded head any more, the baseline is built from the rows alone: it has no
 // records, and no objects but the pinned ones.
 
-import { isDeepStrictEqual } from 'node:util';
 import type { Breathe } from '../base/breathe.ts';
 import { invariant } from '../base/invariant.ts';
 import { isObjectPath, placePath } from '../catalog/paths.ts';
@@ -112,7 +111,8 @@ export function isOfRows(desired: DesiredState, rows: Pick<RecordedRows, 'read' 
 }
 
 function isSameRows(rows: ReadonlyMap<string, object>, recorded: ReadonlyMap<string, object>): boolean {
-  const isSame = ([name, row]: readonly [string, object]): boolean => isDeepStrictEqual(row, recorded.get(name));
+  const isSame = ([name, row]: readonly [string, object]): boolean =>
+    JSON.stringify(row) === JSON.stringify(recorded.get(name));
   return rows.size === recorded.size && [...rows].every(isSame);
 }
 

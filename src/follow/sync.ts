@@ -1,6 +1,5 @@
 // Compares a new desired state with the rows, and returns the changes that make the rows say what is wanted now. Pure.
 // All of them are committed together with the new head, so no crash leaves half a commit.
-import { isDeepStrictEqual } from 'node:util';
 import type { Breathe } from '../base/breathe.ts';
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
 import { factsOf, nodeOf } from '../desired/node-records.ts';
@@ -211,7 +210,7 @@ function tableChanges<Kind extends Exclude<RowKind, 'server'>>(
   for (const name of new Set([...recorded.keys(), ...wanted.keys()])) {
     const expected = recorded.get(name);
     const value = wanted.get(name) ?? null;
-    if (isDeepStrictEqual(expected ?? null, value)) continue;
+    if (expected === value || JSON.stringify(expected ?? null) === JSON.stringify(value)) continue;
     changes.push({ kind, name, value, expected } as Change);
   }
   return changes;

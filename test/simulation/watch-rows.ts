@@ -235,6 +235,6 @@ function isMoved(before: ServerRow | undefined, after: ServerRow | null): boolea
 /** Rows are copied with a few fields replaced, so that those that stay are the same values. */
 function isSameRow(a: object, b: object): boolean {
   const [one, other] = [a as Readonly<Record<string, unknown>>, b as Readonly<Record<string, unknown>>];
-  for (const key in one) if (one[key] !== other[key]) return false;
-  return true;
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
