@@ -42,7 +42,7 @@ export async function followTutorial(way: (typeof WAYS)[number], last: string, n
   const ports = { 9443: await freePort(), 9480: await freePort() };
   for (const block of chosen.filter((one) => !isInstalling(one))) {
     const text = Object.entries(ports).reduce((all, [port, free]) => all.replaceAll(port, free), block.text);
-    if (/ serve /.test(text)) {
+    if (/ serve --config /.test(text)) {
       await second.leaveRunning(text, /"msg":"listening"/);
       continue;
     }
