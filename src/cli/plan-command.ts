@@ -29,8 +29,8 @@ interface PlanOptions extends Partial<ServerOptions> {
 }
 
 const HELP = `
-The files of the merge are those of base, with every file that head has changed
-since both parted. What is not committed is in no plan.
+Git merges head into base in a temporary repository (git 2.38 or newer).
+What is not committed is in no plan.
 
 With --server, base is the commit that the controller follows, and servers are
 compared with what is recorded of them; --base leaves the controller out, also

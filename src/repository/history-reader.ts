@@ -70,6 +70,9 @@ export class HistoryReader {
       await breathe();
       if (mode.startsWith('100') && !wanted.has(oid) && wants(path, oid)) wanted.add(oid);
     }
+    // Git prints no size of a blob that it does not have.
+    const missing = [...wanted].find((oid) => Number.isNaN(sizes.get(oid)));
+    if (missing !== undefined) throw new DamagedObjectError(`object ${missing} is missing`);
     const { blobBytesMax } = this.#options.limits;
     const readable = [...wanted].filter((oid) => (sizes.get(oid) ?? 0) <= blobBytesMax);
     return { commit, time, files, blobs: await this.#readBlobs(readable) };
@@ -246,7 +249,7 @@ function prefixOf(directory: string): string {
 }
 
 /** Returns the fields of an output that ends each with a zero byte. */
-function splitFields(output: Buffer): readonly Buffer[] {
+export function splitFields(output: Buffer): readonly Buffer[] {
   const fields: Buffer[] = [];
   for (let at = 0; at < output.length; ) {
     const end = output.indexOf(0, at);

@@ -1,13 +1,14 @@
 // Reads commits of a repository on this machine: bare, a work tree or a linked one, with packs and alternates. It fetches
-// nothing, writes nothing, and runs no program that the repository's configuration names: git gets the directory of the
+// nothing, writes nothing there (a merge is made in a temporary repository), and runs no program that the repository's configuration names: git gets the directory of the
 // repository and never searches for one, since a commit may contain a folder that looks like a bare repository.
-import { existsSync, statSync } from 'node:fs';
-import { readFile, realpath } from 'node:fs/promises';
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative, sep } from 'node:path';
 import { quote } from '../base/wording.ts';
 import type { Snapshot } from '../model/snapshot.ts';
-import { isOid } from './git-object.ts';
-import { HistoryReader } from './history-reader.ts';
+import { decodePath, isOid } from './git-object.ts';
+import { HistoryReader, splitFields } from './history-reader.ts';
 import { OFFLINE } from './local-copy.ts';
 import { DamagedObjectError, ObjectReader } from './object-reader.ts';
 import { checkGitVersion, Git, GitFailure } from './run-git.ts';
@@ -32,12 +33,27 @@ export interface LocalRepository
 
   /** Returns the id of the commit that a revision names, as git reads it: a branch, a tag, an id, `HEAD~1`. */
   resolve(revision: string): Promise<string>;
-  /** Returns the best common ancestors of two commits: one, or several if the histories cross. Throws if there is none. */
-  findAncestors(base: string, head: string): Promise<readonly string[]>;
+  /** Merges head into base as `git merge` does. The repository itself is not written. Throws if the histories are unrelated. */
+  merge(base: string, head: string): Promise<MergeCommit>;
   close(): void;
 }
 
+/** A merge commit that only the {@link LocalRepository} that made it can read, until it is closed. */
+export interface MergeCommit {
+  readonly commit: string;
+  /** Paths below the prefix that git cannot merge. The commit has conflict markers in them. */
+  readonly conflicts: readonly string[];
+}
+
 const GIT_MIN = '2.34';
+/** The first version with `git merge-tree --write-tree`. */
+const MERGE_GIT_MIN = '2.38';
+const MERGED_BY = {
+  GIT_AUTHOR_NAME: 'Treeline',
+  GIT_AUTHOR_EMAIL: '',
+  GIT_COMMITTER_NAME: 'Treeline',
+  GIT_COMMITTER_EMAIL: '',
+};
 /** No range between two branches has more commits that matter. */
 const RANGE_MAX = 10_000;
 const SHALLOW_ADVICE =
@@ -146,18 +162,26 @@ class Repository implements LocalRepository {
   readonly #root: string;
   readonly #git: Git;
   readonly #shallow: ReadonlySet<string>;
-  readonly #objects: ObjectReader;
-  readonly #reader: HistoryReader;
+  readonly #directory: string;
+  #objects: ObjectReader;
+  #reader: HistoryReader;
+  /** The repository of the merge commit. It has the objects of the other one as alternates. */
+  #mergeFolder: string | undefined;
 
   constructor({ root, git, directory, shallow }: RepositoryOptions) {
     this.#root = root;
     this.#git = git;
+    this.#directory = directory;
     this.#shallow = shallow;
     this.isShallow = shallow.size > 0;
     this.#objects = new ObjectReader(git);
-    const missing = (commit: string): SourceError => new SourceError(this.#unknownText(commit));
-    this.#reader = new HistoryReader({ objects: this.#objects, directory, limits: SOURCE_LIMITS, missing });
+    this.#reader = this.#readerOf(this.#objects);
     this.prefix = this.#reader.prefix;
+  }
+
+  #readerOf(objects: ObjectReader): HistoryReader {
+    const missing = (commit: string): SourceError => new SourceError(this.#unknownText(commit));
+    return new HistoryReader({ objects, directory: this.#directory, limits: SOURCE_LIMITS, missing });
   }
 
   async resolve(revision: string): Promise<string> {
@@ -167,7 +191,34 @@ class Repository implements LocalRepository {
     return oid;
   }
 
-  async findAncestors(base: string, head: string): Promise<readonly string[]> {
+  async merge(base: string, head: string): Promise<MergeCommit> {
+    await checkGitVersion(MERGE_GIT_MIN);
+    await this.#checkAncestors(base, head);
+    const git = await this.#openMergeFolder(base);
+    const [tree, ...paths] = await this.#query(() => mergeTree(git, base, head));
+    const args = ['commit-tree', tree ?? '', '-p', base, '-p', head, '-m', 'merge'];
+    const conflicts = paths.flatMap((path) => (path.startsWith(this.prefix) ? [path.slice(this.prefix.length)] : []));
+    return { commit: await git.text(args), conflicts };
+  }
+
+  /** Makes an empty repository beside this one, which git can write to, and reads from there. The configuration here does not count. */
+  async #openMergeFolder(base: string): Promise<Git> {
+    const shared = await commonDirectoryOf(this.#git);
+    const folder = await mkdtemp(join(tmpdir(), 'treeline-merge-'));
+    this.#mergeFolder = folder;
+    const format = base.length === 64 ? 'sha256' : 'sha1';
+    await new Git({}).run(['init', '--quiet', '--bare', '--template=', `--object-format=${format}`, folder]);
+    await mkdir(join(folder, 'objects/info'), { recursive: true });
+    await writeFile(join(folder, 'objects/info/alternates'), `${join(shared, 'objects')}\n`);
+    if (this.isShallow) await writeFile(join(folder, 'shallow'), [...this.#shallow, ''].join('\n'));
+    const git = new Git({ directory: folder, environment: { ...OFFLINE, ...MERGED_BY } });
+    this.#objects.close();
+    this.#objects = new ObjectReader(git);
+    this.#reader = this.#readerOf(this.#objects);
+    return git;
+  }
+
+  async #checkAncestors(base: string, head: string): Promise<void> {
     const found = await this.#query(() => this.#reader.commonAncestors(base, head));
     // A line that is cut between may hide a nearer ancestor.
     const sides = this.isShallow ? found.flatMap((from) => [base, head].map((to) => ({ from, to }))) : [];
@@ -175,7 +226,7 @@ class Repository implements LocalRepository {
       const commits = await this.#query(() => this.#reader.commitsBetween(from, to, RANGE_MAX));
       if (commits.some(({ oid }) => this.#shallow.has(oid))) throw new SourceError(this.#shallowText());
     }
-    if (found.length > 0) return found;
+    if (found.length > 0) return;
     if (this.isShallow) throw new SourceError(this.#shallowText());
     throw new SourceError(`${base} and ${head} have no commit in common: their histories are unrelated`);
   }
@@ -207,6 +258,7 @@ class Repository implements LocalRepository {
 
   close(): void {
     this.#objects.close();
+    if (this.#mergeFolder !== undefined) rmSync(this.#mergeFolder, { recursive: true, force: true });
   }
 
   async #query<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -230,4 +282,14 @@ class Repository implements LocalRepository {
   #shallowText(): string {
     return `the clone in ${this.#root} is shallow and lacks the commits in which both branches parted; ${SHALLOW_ADVICE}`;
   }
+}
+
+/** Returns the tree of a merge, and the paths with conflicts. Git ends with 1 if there are some. */
+async function mergeTree(git: Git, base: string, head: string): Promise<readonly string[]> {
+  const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', base, head];
+  const output = await git.run(args).catch((error: unknown) => {
+    if (error instanceof GitFailure && error.code === 1) return error.output;
+    throw error instanceof GitFailure ? new DamagedObjectError(error.message, { cause: error }) : error;
+  });
+  return [...new Set(splitFields(output).map((field) => decodePath(field)))].filter((field) => field !== '');
 }

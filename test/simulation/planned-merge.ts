@@ -2,7 +2,7 @@
 import { readMerge } from '../../src/cli/plan/read-merge.ts';
 import type { Plan } from '../../src/plan/plan.ts';
 import { planMerge } from '../../src/plan/plan-merge.ts';
-import type { SimulatedGit } from './simulated-git.ts';
+import type { GitCommit, SimulatedGit } from './simulated-git.ts';
 import type { ModelFile, ModelFiles } from './stacks.ts';
 import { BUDGET } from './watch-deletes.ts';
 
@@ -35,18 +35,28 @@ function filesOf(git: SimulatedGit, { base, head, snapshot }: ReadMerge): ModelF
   return files;
 }
 
+/** The name of the merge, which only the plan reads. */
+const MERGE = 'f'.repeat(40);
+
 /** What a clone has: every commit, at once. */
 function repositoryOf(git: SimulatedGit): Parameters<typeof readMerge>[0] {
+  let merged: Pick<GitCommit, 'files' | 'time'> | undefined;
+  const at = (commit: string): Pick<GitCommit, 'files' | 'time'> =>
+    (commit === MERGE ? merged : undefined) ?? git.at(commit);
   return {
     prefix: '',
     has: async () => true,
     resolve: async (revision) => git.at(revision).oid,
-    async findAncestors(base, head) {
-      const common = [...git.historyOf(head)].filter((commit) => git.isAncestor(commit, base));
-      return common.filter((commit) => !common.some((other) => other !== commit && git.isAncestor(commit, other)));
+    async merge(base, head) {
+      const common = [...git.historyOf(head)].find((commit) => git.isAncestor(commit, base));
+      const filesAt = (commit: string): ModelFiles => git.at(commit).files;
+      const sides = { ancestor: filesAt(common ?? base), ours: filesAt(base), theirs: filesAt(head) };
+      const { files, conflicts } = mergeFiles(sides);
+      merged = { files, time: git.at(head).time };
+      return { commit: MERGE, conflicts };
     },
     async snapshot(commit, wants) {
-      const { files, time } = git.at(commit);
+      const { files, time } = at(commit);
       const blobs = new Map<string, Uint8Array>();
       for (const [path, { oid, mode, bytes }] of files) {
         const isFile = mode === '100644' || mode === '100755';
@@ -55,7 +65,7 @@ function repositoryOf(git: SimulatedGit): Parameters<typeof readMerge>[0] {
       return { commit, time, files, blobs };
     },
     async added({ from, to, select }) {
-      const [before, after] = [git.at(from).files, git.at(to).files];
+      const [before, after] = [at(from).files, at(to).files];
       const files = new Map([...after].filter(([path]) => !before.has(path)));
       const wanted = new Set(select(files));
       const all = [...before.values(), ...after.values()].filter(({ oid }) => wanted.has(oid));
@@ -70,4 +80,30 @@ function repositoryOf(git: SimulatedGit): Parameters<typeof readMerge>[0] {
         .map((one) => git.at(one));
     },
   };
+}
+
+type Sides = Readonly<Record<'ancestor' | 'ours' | 'theirs', ModelFiles>>;
+
+/** Merges whole files: the commits of the simulator never change two lines of one. */
+function mergeFiles({ ancestor, ours, theirs }: Sides): { files: ModelFiles; conflicts: readonly string[] } {
+  const files = new Map(ours);
+  const conflicts: string[] = [];
+  for (const path of new Set([...ours.keys(), ...theirs.keys()])) {
+    const [was, our, their] = [ancestor, ours, theirs].map((side) => side.get(path));
+    if (isSame(our, their) || isSame(was, their)) continue;
+    if (!isSame(was, our)) conflicts.push(path);
+    else if (their === undefined) files.delete(path);
+    else files.set(path, their);
+  }
+  const inFolderOfFile = [...files.keys()].filter((path) => parentsOf(path).some((parent) => files.has(parent)));
+  return { files, conflicts: [...conflicts, ...inFolderOfFile] };
+}
+
+function isSame(a: ModelFile | undefined, b: ModelFile | undefined): boolean {
+  return a?.oid === b?.oid && a?.mode === b?.mode;
+}
+
+function parentsOf(path: string): readonly string[] {
+  const steps = path.split('/');
+  return steps.slice(1).map((_, index) => steps.slice(0, index + 1).join('/'));
 }

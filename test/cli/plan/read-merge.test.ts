@@ -148,27 +148,6 @@ describe('base', () => {
     expect(actionsIn(await planAt(repository.path))).toEqual(GROWTH);
   });
 
-  it.each<[what: string, changes: Readonly<Record<string, string | null>>, access: readonly unknown[]]>([
-    [
-      'goes where the branch brings another one',
-      { 'clients/D4.yaml': 'role: administrator\n' },
-      [
-        { action: 'remove', serial: 'A1', role: { from: 'administrator', to: null } },
-        { action: 'add', serial: 'D4' },
-      ],
-    ],
-    ['stays where it does not', DEBUG, []],
-  ])('that takes the last administrator away has it still: it %s', async (_, changes, access) => {
-    const repository = await emptyRepository();
-    await repository.commit({ ...SHOP, 'clients/B2.yaml': 'role: proxy\n' });
-    await repository.commit({ 'clients/A1.yaml': null });
-    const base = await repository.commit({ 'types/zone/x.yaml': '{}\n' });
-    await repository.commit(changes, { branch: 'branch', parents: [base] });
-    const plan = await planAt(repository.path);
-    expect(plan.access).toMatchObject(access);
-    expect(plan.problems).toEqual([]);
-  });
-
   it('without a layout makes everything new', async () => {
     const repository = await emptyRepository();
     const first = await repository.commit({ README: 'nothing yet' });
