@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
 import { listCommands, renderCli } from '../scripts/write-cli.ts';
 import { renderProblems } from '../scripts/write-problems.ts';
+import { renderRest } from '../scripts/write-rest.ts';
 import { createProgram } from '../src/cli/run.ts';
 import { PROBLEM_CODES } from '../src/cli/validate/problem-codes.ts';
 import { folderOf, readSources } from './architecture/source-file.ts';
@@ -191,6 +192,10 @@ async function exitCodeOfHelp(name: string, option: string): Promise<unknown> {
 
 it('docs/problems.md is what `npm run docs:problems` writes', () => {
   expect(textOf('docs/problems.md')).toBe(renderProblems());
+});
+
+it('docs/rest-reference.md is what `npm run docs:rest` writes', () => {
+  expect(textOf('docs/rest-reference.md')).toBe(renderRest());
 });
 
 it('docs/problems.md lists no code that nothing gives', () => {
