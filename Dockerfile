@@ -1,4 +1,4 @@
-# The image of the controller. docs/operations.md says how to run it.
+# The image of the controller. docs/install.md says how to run it.
 
 # Packs it: what `npm pack` ships is what the image holds.
 FROM node:26-trixie-slim AS build

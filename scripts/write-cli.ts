@@ -23,7 +23,7 @@ prints what stands here. Several commands have these options:
 | \`-h\`, \`--help\` | | display help for command |
 
 Exit code 0: the command succeeded; 3: it could not run, or the controller refused. \`serve\` and \`proxy\` end with 4 if another start may
-succeed ([exit codes](operations.md#exit-codes)). The help of a command lists its other exit codes.
+succeed ([exit codes](install.md#exit-codes)). The help of a command lists its other exit codes.
 
 \`\`\`
 $ treeline held
@@ -59,8 +59,8 @@ const READ_ON: Readonly<Record<string, string>> = {
   plan: '[pull requests](pull-requests.md)',
   provider: '[providers](providers.md)',
   proxy: '[proxies](concepts.md#proxies)',
-  serve: '[operations](operations.md)',
-  store: '[operations](operations.md)',
+  serve: '[install](install.md)',
+  store: '[operate](operate.md#backup-and-restore)',
   validate: '[problems](problems.md), and pipelines in [contrib](../contrib/README.md)',
 };
 

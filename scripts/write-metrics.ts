@@ -1,4 +1,4 @@
-// Writes the table of metrics into docs/operations.md, between its two markers: `npm run docs:metrics`, after a change of
+// Writes the table of metrics into docs/operate.md, between its two markers: `npm run docs:metrics`, after a change of
 // src/model/metrics.ts. A test fails where the two differ.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { METRICS, type MetricDefinition } from '../src/model/metrics.ts';
@@ -33,6 +33,6 @@ function labelWords([label, values]: [string, MetricDefinition['labels'][string]
 }
 
 if (import.meta.main) {
-  const file = new URL('../docs/operations.md', import.meta.url);
+  const file = new URL('../docs/operate.md', import.meta.url);
   writeFileSync(file, withMetrics(readFileSync(file, 'utf8')));
 }

@@ -99,8 +99,8 @@ test('all metrics together have less than 5,000 series', () => {
   expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(5_000);
 });
 
-test('docs/operations.md has the table of all metrics', () => {
-  const document = readFileSync(productPath('docs/operations.md'), 'utf8');
+test('docs/operate.md has the table of all metrics', () => {
+  const document = readFileSync(productPath('docs/operate.md'), 'utf8');
   expect(withMetrics(document), 'run "npm run docs:metrics"').toBe(document);
 });
 

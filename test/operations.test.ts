@@ -1,31 +1,24 @@
-// docs/operations.md and the units of contrib/ against what they speak of: settings, defaults, lines of the log.
+// docs/install.md, docs/operate.md and the units of contrib/ against what they describe: commands, quotes, lines of the log.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import schema from '../schemas/settings.schema.json' with { type: 'json' };
+import { renderSettings } from '../scripts/write-settings.ts';
 import { createAuthority } from '../src/base/development-pki.ts';
 import { EXIT_FAILED } from '../src/cli/command-failure.ts';
-import { isMap } from '../src/model/json.ts';
-import { findRefusals } from '../src/settings/refuse-settings.ts';
 import { readSources } from './architecture/source-file.ts';
 import { ROOT, run } from './support/command-line.ts';
 import { createCrl } from './support/create-crl.ts';
 import { blocksIn } from './support/document-blocks.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
-/** One key of the schema. */
-interface Key {
-  readonly path: string;
-  /** As the document writes it; undefined where the schema has none and does not ask for the key. */
-  readonly defaultCell: string | undefined;
-}
-
 const LEVELS: Readonly<Record<string, string>> = { info: '30', warn: '40', error: '50' };
 
-const operations = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const install = readFileSync(join(ROOT, 'docs/install.md'), 'utf8');
+const operate = readFileSync(join(ROOT, 'docs/operate.md'), 'utf8');
 
 function sectionOf(heading: string): string {
-  return operations.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? '';
+  return operate.split(/^## /m).find((section) => section.startsWith(`${heading}\n`)) ?? '';
 }
 
 /** The cells of all rows of a section's tables that begin with a code span or a number. */
@@ -38,56 +31,21 @@ function codeIn(cell = ''): string[] {
   return cell.match(/(?<=`)[^`, ][^`]*(?=`)/g) ?? [];
 }
 
-/** Every key that holds a value of its own, such as `api.port` and `execution.providers[].name`. */
-function keysOf(node: unknown, prefix = ''): Key[] {
-  if (!isMap(node) || !isMap(node.properties)) return [];
-  const required: readonly unknown[] = Array.isArray(node.required) ? node.required : [];
-  return Object.entries(node.properties).flatMap(([name, child]) => {
-    const path = prefix === '' ? name : `${prefix}.${name}`;
-    if (!isMap(child)) return [];
-    const below = isMap(child.properties) ? keysOf(child, path) : keysOf(child.items, `${path}[]`);
-    return isMap(child.properties) && below.length > 0
-      ? below
-      : [keyOf(path, child, required.includes(name)), ...below];
-  });
-}
+it('docs/settings.md is what `npm run docs:settings` writes', () => {
+  expect(readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')).toBe(renderSettings());
+});
 
-function keyOf(path: string, { default: value }: Readonly<Record<string, unknown>>, isRequired: boolean): Key {
-  if (isRequired) return { path, defaultCell: 'required' };
-  if (value === undefined) return { path, defaultCell: undefined };
-  return { path, defaultCell: `\`${typeof value === 'string' ? value : JSON.stringify(value)}\`` };
-}
-
-/** Settings in which nothing but this key is written. */
-function withKey(path: string): unknown {
-  const [first = '', ...rest] = path.split('.');
-  const value = rest.length === 0 ? true : withKey(rest.join('.'));
-  return first.endsWith('[]') ? { [first.slice(0, -2)]: [value] } : { [first]: value };
-}
-
-describe('the settings', () => {
-  const keys = keysOf(schema);
-  const rows = rowsOf(sectionOf('Settings'));
-  const present = rows.filter((row) => row.length === 3);
-  const later = rows.filter((row) => row.length === 2).flatMap(([cell]) => codeIn(cell));
-
-  it('are all of those of the schema, and no others', () => {
-    const told = [...present.flatMap(([cell]) => codeIn(cell)), ...later];
-    expect(keys.length).toBeGreaterThan(50);
-    expect(told.toSorted()).toEqual(keys.map(({ path }) => path).toSorted());
-  });
-
-  it('have the defaults of the schema', () => {
-    const told = new Map(present.map(([cell, value]) => [codeIn(cell)[0], value]));
-    const wrong = keys.filter(({ path, defaultCell }) => {
-      return told.has(path) && defaultCell !== undefined && told.get(path) !== defaultCell;
-    });
-    expect(wrong).toEqual([]);
-  });
-
-  it.each(later)('of later versions are refused: %s', (path) => {
-    expect(findRefusals(withKey(path), {})).not.toEqual([]);
-  });
+it('the causes quote what the program says', () => {
+  const rows =
+    sectionOf('Causes and remedies')
+      .split('\n### ')[0]
+      ?.match(/^\| .*$/gm) ?? [];
+  const texts = readSources().map(({ text }) => text);
+  const quoted = rows.flatMap((row) => codeIn(row.split(' | ')[0]));
+  // Between what is different each time, the words of the source.
+  const words = quoted.flatMap((text) => text.split(/…|"?\b[A-Z]+\b:?"?/)).filter((part) => part.trim().length > 12);
+  expect(words.length).toBeGreaterThan(20);
+  expect(words.filter((part) => !texts.some((text) => text.includes(part.trim().replace(/:$/, ''))))).toEqual([]);
 });
 
 describe('the lines of the log', () => {
@@ -112,8 +70,8 @@ describe('the lines of the log', () => {
 });
 
 describe.each([
-  ['contrib/treeline.service', operations, schema.properties.shutdownSeconds.default],
-  ['contrib/treeline-proxy.service', operations, schema.properties.shutdownSeconds.default],
+  ['contrib/treeline.service', install, schema.properties.shutdownSeconds.default],
+  ['contrib/treeline-proxy.service', install, schema.properties.shutdownSeconds.default],
   ['contrib/treeline-render.service', readFileSync(join(ROOT, 'docs/render.md'), 'utf8'), 25],
 ])('%s', (file, document, stopSeconds) => {
   const unit = readFileSync(join(ROOT, file), 'utf8');
@@ -138,9 +96,7 @@ it.each(['treeline', 'treeline-proxy', 'treeline-render'])('%s is not started ag
 });
 
 it('fetches a revocation list without a file that others could have put there', async () => {
-  const [recipe = ''] = blocksIn(operations).flatMap(({ text }) =>
-    text.includes('openssl crl -inform') ? [text] : [],
-  );
+  const [recipe = ''] = blocksIn(install).flatMap(({ text }) => (text.includes('openssl crl -inform') ? [text] : []));
   const folder = temporaryDirectory();
   const now = Date.now();
   const list = await createCrl(await createAuthority({ commonName: 'CA', now }), { now, revoked: [] });

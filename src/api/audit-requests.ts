@@ -1,5 +1,5 @@
 // Writes into the audit log what clients have asked for and what became of it: before the answer is sent, on the replica that decides.
-// See docs/operations.md, the audit log, and ARCHITECTURE.md, "Audit log".
+// See docs/operate.md, the audit log, and ARCHITECTURE.md, "Audit log".
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AuditEntry, AuditLog } from '../base/audit-log.ts';
 import { isMap } from '../model/json.ts';

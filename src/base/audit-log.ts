@@ -12,7 +12,7 @@ type ThrottledKind = 'certificate' | 'permission';
 /** The kind of a line. */
 export type AuditKind = ThrottledKind | 'write' | 'operation' | 'approval' | 'delete' | 'replacement';
 
-/** A line, but for its time and the replica that writes it. Fields of which nothing is known are left out. docs/operations.md, the audit log. */
+/** A line, but for its time and the replica that writes it. Fields of which nothing is known are left out. docs/operate.md, the audit log. */
 export interface AuditEntry {
   readonly kind: AuditKind;
   /** `unknown`: it was begun, and nobody knows what became of it. */

@@ -1,4 +1,4 @@
-// Lists the metrics that a process shows at /metrics: names, kinds, words and labels. docs/operations.md has the same table, and a
+// Lists the metrics that a process shows at /metrics: names, kinds, words and labels. docs/operate.md has the same table, and a
 // test compares both. base/metrics.ts counts and writes them.
 import { ROLES } from './names.ts';
 import { HOLD_KINDS } from './rows.ts';

@@ -216,7 +216,7 @@ export interface DeliveryRow {
   readonly told: (RecordMark & { readonly outcome: Exclude<ApplyOutcome, 'applied'>; readonly message: string }) | null;
 }
 
-/** The reason for which a server does not progress. Programs read the code; docs/rest.md lists the codes. */
+/** The reason for which a server does not progress. Programs read the code; docs/operate.md lists the codes. */
 export interface Reason {
   readonly code: ReasonCode;
   /** For a person. */
@@ -225,7 +225,7 @@ export interface Reason {
   readonly tags?: readonly string[];
 }
 
-/** The codes of reasons; docs/rest.md describes each. */
+/** The codes of reasons; docs/operate.md describes each. */
 export const REASON_CODES = [
   'exists_already',
   'no_provider',

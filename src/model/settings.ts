@@ -113,7 +113,7 @@ export interface StatusesSettings {
 
 /** What a subscriber can be told of. */
 export const NOTIFICATION_KINDS = ['attention', 'held', 'drift', 'commit', 'done'] as const;
-/** A kind of events; see docs/operations.md, notifications. */
+/** A kind of events; see docs/install.md, notifications. */
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 
 /** A subscriber, and what it is told of. */

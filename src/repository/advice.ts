@@ -1,5 +1,5 @@
 // Turns what git prints into messages for the operator: one table of patterns with advice, and git's words behind it.
-// docs/operations.md lists the same causes.
+// docs/operate.md lists the same causes.
 import { GitError, type GitFailure } from './run-git.ts';
 
 interface Attempted {

@@ -1,4 +1,4 @@
-// Sends commit statuses to a forge. Nothing waits for it, and nothing that it meets fails anything else. docs/operations.md, commit statuses.
+// Sends commit statuses to a forge. Nothing waits for it, and nothing that it meets fails anything else. docs/install.md, commit statuses.
 import type { DesiredState, RefusedCommit } from '../desired/desired-state.ts';
 import type { Stall } from '../machine/chain.ts';
 import { isAtRest } from '../machine/drift.ts';

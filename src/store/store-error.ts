@@ -32,6 +32,6 @@ export function codeOf(error: unknown): string | undefined {
 export function newerVersion(path: string, what: string): StoreError {
   return new StoreError(
     `${path} was written by another version of Treeline: it has ${what}. Start that version on it. Or move it away: ` +
-      'then everything is found again by looking, as after a lost store (docs/operations.md)',
+      'then everything is found again by looking, as after a lost store (docs/operate.md)',
   );
 }

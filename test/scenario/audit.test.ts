@@ -137,7 +137,7 @@ describe('the file', () => {
     const site = await createSite(STACKS);
     const { serving, ask, file } = await serve(site);
     await ask('suspend');
-    const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const text = readFileSync(new URL('../../docs/operate.md', import.meta.url), 'utf8');
     const [, example = ''] = /^```\n(\/var\/log\/treeline\/audit\.log \{\n.*?^\}\n)```$/ms.exec(text) ?? [];
     expect(example).toContain(SIGNAL);
     const marker = join(site.folder, 'signalled');

@@ -1,5 +1,5 @@
 // Checks a listener's key, certificates and revocation lists before use: they must belong together and let clients in.
-// It reads no files. See docs/operations.md, certificates.
+// It reads no files. See docs/install.md, certificates.
 import { createPrivateKey, type KeyObject, type X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { reasonOf } from '../../base/wording.ts';

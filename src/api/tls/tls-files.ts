@@ -1,6 +1,6 @@
 // Reads and follows the files of a listener: it uses new content soon after a change, and never content that is wrong. Two files
 // cannot change at the same time, so it reads them together and accepts only a set that fits together. See
-// docs/operations.md, certificates.
+// docs/install.md, certificates.
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
 import { type FileWatch, watchFiles } from '../../base/file-watch.ts';

@@ -1,5 +1,5 @@
 // Verifies that the sender of a push hook knows the secret. Each Git server has its own header for that. The body is
-// hashed as it arrives, and not parsed. See docs/operations.md, webhooks.
+// hashed as it arrives, and not parsed. See docs/install.md, webhooks.
 import { createHash, createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 

@@ -1,5 +1,5 @@
 // Serves a listener over plain HTTP for the push hooks of Git servers. A hook with a valid secret makes the follower
-// poll; its content is not read. See docs/operations.md, webhooks.
+// poll; its content is not read. See docs/install.md, webhooks.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../base/clock.ts';
 import { closeAtOnce, createPlainServer, type ListenAddress, type Listening, listenOn } from '../../base/listen.ts';

@@ -1,4 +1,4 @@
-// Formats the result of a validation: for people, and as programs read it. docs/operations.md lists the fields of JSON.
+// Formats the result of a validation: for people, and as programs read it.
 import { createHash } from 'node:crypto';
 import { productVersion } from '../../base/product-files.ts';
 import { countOf } from '../../base/wording.ts';
