@@ -6,7 +6,6 @@ import { pipeline } from 'node:stream/promises';
 import compression from 'compression';
 import type { Request, RequestHandler, Response } from 'express';
 import { ServiceError } from '../model/service-error.ts';
-import type { Reader } from '../service/read/reader.ts';
 import { type WrittenAnswer, writeAnswer } from './answer.ts';
 import { findRefusal, requireAllowed } from './authenticate.ts';
 import { isForwarded } from './peer.ts';
@@ -20,11 +19,6 @@ export const COMMIT = 'X-Treeline-Commit';
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** Below this the headers weigh as much as what compression saves. */
 const COMPRESSED_BYTES_MIN = 4 * 1024;
-
-/** Returns the commit of reads that are answered from rows too, while a commit is held and nothing is active. */
-export function recordedCommitOf(reader: Reader): Pick<Reader, 'commit'> {
-  return { commit: () => reader.recordedCommit() };
-}
 
 /** The answer to a read, and the newest commit that was followed when it was made. */
 interface ReadAnswer {

@@ -13,6 +13,12 @@ import { limitHeapGrowth } from './limit-heap-growth.ts';
 import { EXIT_CODES_HELP, runUntilSignalled, serving } from './run-until-signalled.ts';
 import { fromUserDirectory } from './user-directory.ts';
 
+interface Options {
+  readonly config: string;
+  readonly check?: true;
+  readonly acceptHistory?: string;
+}
+
 /** Adds the command. Exit code 0: stopped cleanly; 1: --check found errors; 3: an operator has to correct something; 4: another start may succeed. */
 export function addServeCommand(program: Command): void {
   program
@@ -20,21 +26,22 @@ export function addServeCommand(program: Command): void {
     .description('run the controller')
     .requiredOption('--config <file>', "the operator's settings, treeline.yaml")
     .option('--check', 'check the settings and what they name, and start nothing')
+    .option('--accept-history <commit>', 'accept a history at this commit, while no client is known that could')
     .addHelpText(
       'after',
       `\nSIGTERM or SIGINT stops it cleanly; a second one, a second later, at once.\n${EXIT_CODES_HELP}\nWith --check: 0: right (warnings allowed), 1: errors, 3: could not run.`,
     )
-    .action(async ({ config, check }: { readonly config: string; readonly check?: true }) => {
+    .action(async ({ config, check, acceptHistory }: Options) => {
       if (check) return printProblems(await checkSettings(config), 'text');
       limitHeapGrowth();
-      await serving(FINAL, () => serve(config));
+      await serving(FINAL, () => serve(config, acceptHistory));
     });
 }
 
 const FINAL = [SettingsError, SourceError, StoreError, TlsFilesError, SecretFileError];
 
-async function serve(config: string): Promise<void> {
-  const settings = await loadSettings(fromUserDirectory(config));
+async function serve(config: string, acceptedHistory: string | undefined): Promise<void> {
+  const settings = { ...(await loadSettings(fromUserDirectory(config))), acceptedHistory };
   const log = createLog(settings.log.level);
   let controller: Controller | undefined;
   // From before the start, since the signal ends a process that does not take it.

@@ -18,6 +18,7 @@ import {
 import { Follower } from '../follow/follower.ts';
 import { recoverRows } from '../follow/recover-rows.ts';
 import { readSafety } from '../follow/safety.ts';
+import { historyDigest } from '../machine/hold-digests.ts';
 import { longestActionMs } from '../machine/recovery.ts';
 import { toldWait } from '../machine/wait.ts';
 import type { Client } from '../model/objects.ts';
@@ -92,6 +93,8 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly deliveries?: Deliveries;
   /** How rows were lost, in words; left out: none were. */
   readonly lostRows?: string | undefined;
+  /** See Settings. */
+  readonly acceptedHistory?: Settings['acceptedHistory'];
   /** Returns who leads where several replicas share the store; left out: one process alone. */
   readonly leader?: (() => LeadingReplica | null) | undefined;
   /** Counts what happens; left out: nothing does. */
@@ -148,6 +151,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     ...{ ...shared, leads, breathe, source, signatures, triggers, current, reconciler, reviews },
   });
   const requests = new RowRequests({ ...shared, reconciler, reviews });
+  const accepted = acceptHistory(requests, outside.acceptedHistory);
   const { writes, publisher } = outside;
   const written = { writes, source, publisher, leads, current, follower, requests };
   const wired = wireWrites({ ...shared, ...written, safety, review, breathe });
@@ -176,7 +180,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
   };
   const agent = work && createAgent({ work, clock, sees, registered: (serial) => reader.registered(serial) });
   const core = { reader, operator, explainer, writer, commits, follower, requests, stopWaiting };
-  return { ...core, ledger, current, reconciler, agent, started: recovered };
+  return { ...core, ledger, current, reconciler, agent, started: Promise.all([recovered, accepted]) };
 }
 
 /** Returns a function that returns what a server waits for, in the form of the interface. */
@@ -270,6 +274,14 @@ async function beginRecovery(
   const changes = recoverRows(ledger, { reason, now, runsMs: longestActionMs(execution) });
   await ledger.commit(changes, { kind: 'pass', now });
   log.warn({ reason }, 'a recovery begins: no action starts until a person resumes it');
+}
+
+/** Records what the operator of the host has accepted. */
+async function acceptHistory(requests: RowRequests, commit: string | undefined): Promise<void> {
+  if (commit === undefined) return;
+  const history = { kind: 'history', digest: historyDigest(commit), instance: null } as const;
+  const asked = { by: null, reason: 'serve --accept-history', refusal: () => undefined };
+  await requests.approve(() => history, asked);
 }
 
 /** Returns the part that drives the servers. */

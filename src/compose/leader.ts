@@ -52,7 +52,13 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
     ...{ store, shown, breathe, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
     ...{ deliveries, source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     signatures: repository.signatures,
-    ...{ lostRows: earlier.sign(), leads, seen, certificates: parts.certificates },
+    ...{
+      lostRows: earlier.sign(),
+      acceptedHistory: settings.acceptedHistory,
+      leads,
+      seen,
+      certificates: parts.certificates,
+    },
     outages: () => ({ programs: programs(), statuses: reporter?.failure, notifications: notifier?.failure }),
     leader: database && (() => database.lease.leader() ?? null),
   };

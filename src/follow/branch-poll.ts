@@ -76,8 +76,8 @@ export class BranchPoll {
     const isReview = reviews.isOpen || this.#isAwaitedGone();
     if (head.oid === this.#polledHead && !isReview) return 'unchanged';
     this.#polledHead = undefined;
-    if (recorded === undefined) await this.#commits.begin(head.oid, poll);
-    else if (current.get() === undefined && (await source.has(recorded.commit))) await this.#commits.restore(poll);
+    const isThere = recorded !== undefined && (await source.has(recorded.commit));
+    if (isThere && current.get() === undefined) await this.#commits.restore(poll);
     await this.#judge(head.oid, { isReview, poll });
     this.#polledHead = this.#headAfter(head.oid);
     reviews.judged(asked);

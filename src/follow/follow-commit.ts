@@ -4,7 +4,6 @@ import { invariant } from '../base/invariant.ts';
 import { type FollowedDerivation, judge, judgeAgain } from '../derive.ts';
 import type { Safety } from '../desired/admit.ts';
 import { type Baseline, type DesiredState, EMPTY_BASELINE, type RefusedCommit } from '../desired/desired-state.ts';
-import { unitAddress } from '../desired/unit.ts';
 import { acceptedCommit, historyDigest, nothingLeftDigest } from '../machine/hold-digests.ts';
 import { RECOVERY } from '../machine/recovery.ts';
 import type { Problem } from '../model/problem.ts';
@@ -20,9 +19,8 @@ import { findLosses, SEARCHED_MAX } from './loss-policy.ts';
 import { HEAD } from './object-rows.ts';
 import type { OwnPushes } from './own-pushes.ts';
 import { deriveAt } from './read-commit.ts';
-import { differenceFromRows, isOfRows, pinnedUnits, recordedBaseline, restoreDesired } from './restore.ts';
+import { differenceFromRows, isOfRows, recordedBaseline, restoreDesired } from './restore.ts';
 import { approvedCountOf, readSafety, withoutApprovals } from './safety.ts';
-import { searchHistory } from './search-history.ts';
 
 /** The source, the delete budget, the lock between passes and commits, and the parts of an activation. */
 export interface CommitFollowerOptions extends ActivationParts {
@@ -115,15 +113,6 @@ export class CommitFollower {
     });
   }
 
-  /** Begins with the first commit ever, or after the store was lost: for what is wrong in it, its history is searched. */
-  async begin(commit: string, poll: Poll): Promise<void> {
-    const { source, gate, breathe } = this.#options;
-    if ((await this.#firstBad([commit])) !== undefined) return;
-    const desired = await searchHistory(source, commit, breathe);
-    if (desired === undefined) return;
-    await gate.exclusive(() => activate(this.#options, desired, { ...poll, place: source.place }));
-  }
-
   /** Follows a commit of the branch, if it continues what is followed and can be followed as a whole. */
   async follow(commit: string, poll: JudgingPoll): Promise<CommitVerdict> {
     const { source } = this.#options;
@@ -176,7 +165,7 @@ export class CommitFollower {
     const { source, ledger, gate, current, pushes, breathe } = this.#options;
     const { followed, place, commits, isNext } = arrival;
     const before = current.get();
-    const baseline = await this.#baseline(followed, commit);
+    const baseline = followed?.baseline ?? EMPTY_BASELINE;
     const derived = await deriveAt(source, commit, {
       ...{ baseline, earlier: before, directory: place.directory, parsedFiles: pushes.parsedFiles, breathe },
       // What is followed was accepted once.
@@ -235,24 +224,6 @@ export class CommitFollower {
     if (head === undefined) return undefined;
     const baseline = recordedBaseline(ledger, head);
     return { commit: head.commit, baseline, place, isLost: true, difference: this.#difference };
-  }
-
-  /**
-   * Returns the baseline of the commit. Of objects that no row tells of, the new history may have an older right version:
-   * what cannot be read at its head is not removed. Of pinned instances, the copy may still have the commit: rows tell no records.
-   */
-  async #baseline(followed: Followed | undefined, commit: string): Promise<Baseline> {
-    if (followed === undefined) return EMPTY_BASELINE;
-    const { baseline, isLost } = followed;
-    const { source, breathe, ledger: rows } = this.#options;
-    const found = isLost ? await searchHistory(source, commit, breathe) : undefined;
-    if (found === undefined) return baseline;
-    const older = await pinnedUnits({ source, rows, breathe }, found);
-    return {
-      ...baseline,
-      units: new Map([...baseline.units, ...older.map((unit) => [unitAddress(unit), unit] as const)]),
-      objects: new Map([...found.objects, ...baseline.objects]),
-    };
   }
 }
 

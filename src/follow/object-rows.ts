@@ -1,4 +1,4 @@
-// Computes the rows of a desired state beside those of servers: the head, pinned and active objects, terminating instances.
+// Computes the rows of a desired state beside those of servers: the head, pinned objects, terminating instances.
 // Pure.
 
 import type { Baseline, DesiredState } from '../desired/desired-state.ts';
@@ -7,7 +7,7 @@ import { isSameVersion, isValidUnit } from '../desired/unit.ts';
 import { addressOf, instanceAddress } from '../model/address.ts';
 import type { Entry } from '../model/entry.ts';
 import { isMap } from '../model/json.ts';
-import type { ActiveRow, Document, FollowedPlace, HeadRow, NodeRow, PinnedRow, TerminatingRow } from '../model/rows.ts';
+import type { Document, FollowedPlace, HeadRow, NodeRow, PinnedRow, TerminatingRow } from '../model/rows.ts';
 import type { Store } from '../store/store.ts';
 
 /** The name of the one row of the kind `head`. */
@@ -43,22 +43,6 @@ export function pinnedRows(desired: DesiredState): ReadonlyMap<string, PinnedRow
     if (desired.units.has(address) || candidate.type === 'clientcert') continue;
     rows.set(address, { commit: null, ...documentOf(candidate.entry) });
   }
-  return rows;
-}
-
-/** Returns the documents of all active instances and clients, by `<type>/<name>`. One whose file is the same keeps its row. */
-export function activeRows(
-  { units, clients }: Pick<DesiredState, 'units' | 'clients'>,
-  recorded: ReadonlyMap<string, ActiveRow>,
-): ReadonlyMap<string, ActiveRow> {
-  const rows = new Map<string, ActiveRow>();
-  const add = (address: string, entry: Entry<unknown>): void => {
-    const known = recorded.get(address);
-    const isSame = known !== undefined && known.oid === entry.oid && known.path === entry.path;
-    rows.set(address, isSame ? known : documentOf(entry));
-  };
-  for (const [address, unit] of units) if (unit.type === 'stack-instance') add(address, unit.entry);
-  for (const [serial, { entry }] of clients) add(addressOf('client', serial), entry);
   return rows;
 }
 

@@ -1,6 +1,5 @@
 // Restores the desired state of the recorded head from the rows and the recorded commits: that which the leader has activated. It reads
-// only: follow-commit.ts activates it after a start, standby-follower.ts shows it beside a leader. search-history.ts does the same where the
-// rows are lost. Where no copy of the repository has the recorded head any more, the baseline is built from the rows alone: it has no
+// only: follow-commit.ts activates it after a start, standby-follower.ts shows it beside a leader. Where no copy of the repository has the recorded head any more, the baseline is built from the rows alone: it has no
 // records, and no objects but the pinned ones.
 
 import type { Breathe } from '../base/breathe.ts';
@@ -38,9 +37,6 @@ interface RestoreParts {
   /** A desired state to reuse, such as that of the head before; the result does not depend on it. */
   readonly earlier?: DesiredState | undefined;
 }
-
-/** At most so many directories are searched for the files of one commit: the same file may be in each of many. */
-const DIRECTORIES_MAX = 10;
 
 /**
  * Returns the desired state that was activated with the recorded head, where it was followed; or what of it is not as recorded, in
@@ -179,42 +175,15 @@ export async function pinnedUnits(parts: RestoreParts, newest: Reusable): Promis
 }
 
 /** Returns those of the units that their commit still makes as they are recorded. */
-async function unitsAt(
-  parts: RestoreParts,
-  { commit, keys }: Pick<OlderUnits, 'commit' | 'keys'>,
-  newest: Reusable,
-): Promise<readonly Unit[]> {
+async function unitsAt(parts: RestoreParts, { commit, keys }: OlderUnits, newest: Reusable): Promise<readonly Unit[]> {
   if (!(await parts.source.has(commit))) return [];
-  const units = new Map<string, Unit>();
-  for await (const directory of listDirectories(parts, { commit, keys })) {
-    const left = keys.filter((key) => !units.has(key));
-    const older = await proposedAt(parts, { commit, keys: left, directory }, newest);
-    for (const key of older === undefined ? [] : left) {
-      const unit = older?.candidates.get(key) ?? (older && clientcertAt(older, key));
-      if (unit !== undefined && isValidUnit(unit) && isRecorded(unit, parts.rows)) units.set(key, unit);
-    }
-    if (units.size === keys.length) break;
-  }
-  return [...units.values()];
+  const older = await proposedAt(parts, { commit, keys }, newest);
+  if (older === undefined) return [];
+  const units = keys.flatMap((key) => older.candidates.get(key) ?? clientcertAt(older, key) ?? []);
+  return units.filter((unit) => isValidUnit(unit) && isRecorded(unit, parts.rows));
 }
 
-/** Yields the directories that the files of these units may be in: the layout may have been moved since their commit. */
-async function* listDirectories(
-  { source, rows }: RestoreParts,
-  { commit, keys }: Pick<OlderUnits, 'commit' | 'keys'>,
-): AsyncGenerator<string | undefined> {
-  yield rows.read('head', HEAD)?.place?.directory;
-  const pathsByOid = new Map(keys.map((key) => [rows.read('pinned', key)?.oid, rows.read('pinned', key)?.path]));
-  const { files } = await source.snapshot(commit, () => false, '.');
-  const found = [...files].flatMap(([path, { oid }]) => {
-    const end = pathsByOid.get(oid);
-    if (end === undefined || !`/${path}`.endsWith(`/${end}`)) return [];
-    return [path.slice(0, -end.length - 1) || '.'];
-  });
-  yield* [...new Set(found)].slice(0, DIRECTORIES_MAX);
-}
-
-/** Returns false for a version that is not the recorded one, as that of another directory with the same file may be. */
+/** Returns false for a version that is not the recorded one, such as that of another directory. */
 function isRecorded(unit: Unit, rows: RecordedRows): boolean {
   const isAsWanted = [...unit.servers.values()].every((server) => isAsRecorded(server, rows));
   return isAsWanted && rows.read('pinned', unitAddress(unit))?.oid === unit.entry.oid;
@@ -238,7 +207,6 @@ function clientcertAt({ catalog }: Reusable, key: string): Unit | undefined {
 /** What is read of an older commit. */
 interface OlderUnits {
   readonly commit: string;
-  readonly directory: string | undefined;
   /** Of the units that are looked for. */
   readonly keys: readonly string[];
 }
@@ -248,8 +216,8 @@ interface OlderUnits {
  * them as are pinned. Undefined where it is gone, as after a rewritten history and a lost local copy.
  */
 async function proposedAt(
-  { source, breathe }: RestoreParts,
-  { commit, directory, keys }: OlderUnits,
+  { source, rows, breathe }: RestoreParts,
+  { commit, keys }: OlderUnits,
   earlier: Reusable,
 ): Promise<Reusable | undefined> {
   const wanted = new Set(keys);
@@ -258,31 +226,24 @@ async function proposedAt(
     if (!isObjectPath(placed) || placed.type !== 'stack-instance') return true;
     return wanted.has(instanceAddress(placed.name));
   };
+  const directory = rows.read('head', HEAD)?.place?.directory;
   return await proposeAt(source, commit, { earlier, directory, isRead, breathe });
 }
 
-/** Returns what was active. An instance whose file is in no row is protected and retained as its servers' rows say. */
+/** Returns what was active, as far as rows have it: instances that are not pinned are protected and retained as their servers. */
 export function recordedBaseline(rows: RecordedRows, { commit, time }: HeadRow): Baseline {
-  const { objects, clients: clientsPinned } = keptObjects(rows.list('pinned'));
   const units = [...recordedInstances(rows)].map((name) => {
     const address = instanceAddress(name);
     const pinned = rows.read('pinned', address);
-    const document = rows.read('active', address) ?? pinned ?? documentOfRows(rows, name);
+    const document = pinned ?? documentOfRows(rows, name);
     const entry = entryOfRow(document) as Entry<StackInstance>;
     return recordedUnit(rows, { name, entry, commit: pinned?.commit ?? commit, time });
   });
-  const clients = new Map<string, ActiveVersion<Client>>();
-  for (const [address, document] of rows.list('active')) {
-    const [type, serial] = splitAddress(address);
-    if (type !== 'client') continue;
-    clients.set(serial, clientsPinned.get(serial) ?? { entry: entryOfRow(document) as Entry<Client>, commit });
-  }
   return {
     ...EMPTY_BASELINE,
     units: new Map(units.map((unit) => [unitAddress(unit), unit])),
     owners: recordedOwners(rows),
-    objects,
-    clients,
+    ...keptObjects(rows.list('pinned')),
     // Where the new head has one that cannot be read, the safe answer is that it was there.
     hasHierarchy: true,
   };
@@ -313,18 +274,13 @@ function entryOfRow({ path, oid, object }: Document): Entry<unknown> {
   return { path, oid, object, problems: [], locate: () => ({ line: 1, column: 1 }) };
 }
 
-/** All that are active, and all of which a commit wanted servers. */
+/** Returns the instances of which a commit wanted servers. */
 function recordedInstances(rows: RecordedRows): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const address of rows.list('active').keys()) {
-    const [type, name] = splitAddress(address);
-    if (type === 'stack-instance') names.add(name);
-  }
-  for (const { instance, wanted } of rows.list('server').values()) if (wanted !== null) names.add(instance);
-  return names;
+  const wanted = [...rows.list('server').values()].filter((row) => row.wanted !== null);
+  return new Set(wanted.map(({ instance }) => instance));
 }
 
-/** The rows of an older version hold no file: what keeps servers from being deleted is in the servers' own rows. */
+/** Returns a file that says what the rows of the servers say of their protection and retention. */
 function documentOfRows(rows: RecordedRows, name: string): Document {
   const policies = rows.index.serversOf(name).flatMap((server) => rows.server(server)?.policy ?? []);
   const isProtected = policies.some((policy) => policy.protected);
@@ -334,7 +290,7 @@ function documentOfRows(rows: RecordedRows, name: string): Document {
 }
 
 interface Lost extends Pick<Unit, 'name' | 'commit' | 'time'> {
-  /** Its file, as it was recorded: it tells whether the instance is protected. */
+  /** It has the protection and the retention. */
   readonly entry: Unit['entry'];
 }
 

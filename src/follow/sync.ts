@@ -24,7 +24,7 @@ import {
   type ServerRowChange,
   suspensionRows,
 } from './hold-rows.ts';
-import { activeRows, headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
+import { headRow, nodeRows, pinnedRows, terminatingRows } from './object-rows.ts';
 
 interface Sync {
   readonly desired: DesiredState;
@@ -66,7 +66,6 @@ export async function syncChanges(store: Read, sync: Sync): Promise<readonly Cha
     ...servers.values(),
     ...tableChanges(store, 'head', headRow(desired, place)),
     ...tableChanges(store, 'pinned', pinnedRows(desired)),
-    ...tableChanges(store, 'active', activeRows(desired, store.list('active'))),
     ...tableChanges(store, 'node', nodeRows({ units: desired.units, time }, store.list('node'))),
     ...tableChanges(store, 'held', heldRows({ held: desired.held, commit }, store.list('held'), now)),
     ...tableChanges(store, 'removal', keptRemovals(store.list('removal'), { rowOf, now })),

@@ -65,11 +65,6 @@ export interface LossPolicy extends Pick<ServerPolicy, 'protected' | 'deletion'>
   readonly hold?: string;
 }
 
-/**
- * The document of an active instance or client, under `<type>/<name>`: used if Git has lost the commit that it is from.
- */
-export type ActiveRow = Document;
-
 /** An unwanted instance whose servers are not all gone yet. Its file may not exist any more. */
 export type TerminatingRow = Document;
 
@@ -412,7 +407,6 @@ export interface Rows {
   readonly head: HeadRow;
   readonly recovery: RecoveryRow;
   readonly pinned: PinnedRow;
-  readonly active: ActiveRow;
   readonly terminating: TerminatingRow;
   readonly node: NodeRow;
   readonly held: HeldRow;

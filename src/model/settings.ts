@@ -5,6 +5,8 @@ import type { DriftPolicy, PropertyValue, ReadScope } from './objects.ts';
 export interface Settings {
   /** The name of this controller. */
   readonly id: string;
+  /** The full id of a commit whose history the operator of the host accepts with this start; it is no key of the file. */
+  readonly acceptedHistory?: string | undefined;
   readonly api: {
     readonly host: string;
     /** 0: any free port. */

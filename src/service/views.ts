@@ -77,7 +77,8 @@ export function heldView({ desired, refused, rows, now }: ViewSources): PresentV
 function nothingActive({ refused, notReadyReason }: ViewSources): ServiceError {
   const newest = refused();
   if (newest?.hold != null) {
-    const message = `The newest commit ${newest.commit} is held: ${newest.reason}. GET /operations/status says what to do`;
+    const accept = `start it once on its host with "treeline serve --config FILE --accept-history ${newest.commit}"`;
+    const message = `The newest commit ${newest.commit} is held: ${newest.reason}. No client is known; to accept it, ${accept}`;
     return new ServiceError('not_ready', message);
   }
   const mistake = newest?.problems.find(isError);
@@ -102,14 +103,12 @@ function recordedView(rows: PresentRows, now: number): PresentView<ProgressFacts
   const units = new Map<string, Pick<Unit, 'type' | 'name'>>();
   const add = (name: string): unknown => units.set(instanceAddress(name), { type: 'stack-instance', name });
   for (const { instance, wanted } of rows.list('server').values()) if (wanted !== null) add(instance);
-  const clients = new Map<string, { readonly entry: { readonly object: Client } }>();
-  for (const [address, { object }] of rows.list('active')) {
-    const [type, name] = splitAddress(address);
-    if (type === 'stack-instance') add(name);
-    if (type === 'client') clients.set(name, { entry: { object: object as unknown as Client } });
-  }
   const pinned = [...rows.list('pinned').keys()].map(splitAddress);
   const invalid = new Set(pinned.filter(([type]) => type === 'stack-instance').map(([, name]) => name));
   for (const instance of rows.list('held').keys()) invalid.delete(instance);
-  return { desired: { commit: head.commit, units, clients, invalid, problems: [], places: new Map() }, rows, now };
+  return {
+    desired: { commit: head.commit, units, clients: new Map(), invalid, problems: [], places: new Map() },
+    rows,
+    now,
+  };
 }

@@ -33,7 +33,6 @@ export const ROW_KINDS = Object.keys({
   head: true,
   recovery: true,
   pinned: true,
-  active: true,
   terminating: true,
   node: true,
   held: true,

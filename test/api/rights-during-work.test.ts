@@ -152,7 +152,7 @@ function expectRefusal(answer: Awaited<ReturnType<typeof begin>['answer']>, { er
 
 /** Returns the calls that ask for something to be done. */
 function doneCalls(): typeof gate.calls {
-  return gate.calls.filter(({ name }) => !['registered', 'commit', 'recordedCommit', 'reached'].includes(name));
+  return gate.calls.filter(({ name }) => !['registered', 'commit', 'reached'].includes(name));
 }
 
 function roleFor({ statuses }: Row): (typeof ROLES)[number] {

@@ -16,7 +16,6 @@ export interface StorePlace {
 const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
   head: headRow('aaa'),
   pinned: { path: 'types/role/web.yaml', oid: 'beef', object: { packages: ['nginx'] }, commit: 'aaa' },
-  active: { path: 'stacks/instances/shop.yaml', oid: 'beef', object: { stackTemplate: 'web', protected: true } },
   terminating: { path: 'stacks/instances/shop.yaml', oid: 'beef', object: { stackTemplate: 'web' } },
   node: textRow('beef'),
   held: { digest: 'd1', servers: ['web-1'], reason: 'too many', since: '2026-11-20T10:13:56.000Z' },

@@ -199,7 +199,7 @@ describe('while other work runs', () => {
       const pushes = new OwnPushes();
       const commits = new CommitFollower({ ...parts, pushes, source, clock: new ManualClock(), deleteBudget });
       const first = source.commit({ ...TEMPLATES, 'clients/A1.yaml': 'role: administrator\n', [A]: two('x', 'y') });
-      await commits.begin(first, { operation: 'o1', log });
+      await commits.follow(first, { operation: 'o1', log, newest: first });
       isOpen = true;
       async function follow(files: TextChanges): Promise<void> {
         const newest = source.commit(files);

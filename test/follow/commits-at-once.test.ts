@@ -366,16 +366,6 @@ describe('a commit that can never be read', () => {
     expect(Object.keys(core.states()).sort()).toEqual(['other-1', 'other-2', 'x-1', 'x-2', 'x-3', 'x-4']);
   });
 
-  it('is passed over where the rows are lost and its history is searched', async () => {
-    const core = new Core();
-    const right = core.source.commit(START);
-    core.source.commit({ [TOO_MUCH]: '' });
-    const last = core.source.commit({ [A]: WRONG, [TOO_MUCH]: null });
-    await core.poll();
-    expect(core.current.get()?.commit).toBe(last);
-    expect(core.current.get()?.units.get('stack-instance/a')?.commit).toBe(right);
-  });
-
   it('is not taken for a local copy that fails, which nobody passes over', async () => {
     const core = await up();
     const [followed, lost] = [core.current.get()?.commit, core.source.commit({ [A]: servers('x', 3) })];

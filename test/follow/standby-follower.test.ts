@@ -332,34 +332,6 @@ describe('a standby', () => {
     expect(allReads(standby.reader)).toEqual(allReads(core.reader));
     await standby.follower.stop();
   });
-
-  it('shows an instance with its records that stays at a version of a former directory', async () => {
-    const core = new Core();
-    core.source.commit(START);
-    await core.poll();
-    core.source.commit({ 'stacks/instances/a.yaml': 'stackTemplate: nowhere\n' });
-    await core.poll();
-    const texts = core.source.textsAtHead();
-    core.source.commit(
-      Object.fromEntries(
-        Object.entries(texts).flatMap(([path, text]) => [
-          [path, null],
-          [`sub/${path}`, text],
-        ]),
-      ),
-    );
-    core.source.place = { ...core.source.place, directory: 'sub' };
-    const moved = await core.restart();
-    await moved.operator.acceptHistory(moved.order, 'commit-3');
-    await moved.settle();
-    expect(moved.current.get()?.commit).toBe('commit-3');
-    const again = await moved.restart();
-    const standby = new Standby(new MirrorStore(() => again.store), { source: again.source, clock: again.clock });
-    standby.follower.start();
-    await again.settle();
-    for (const { reader } of [again, standby]) expect(reader.record('x-1')).toMatchObject({ role: 'r' });
-    await standby.follower.stop();
-  });
 });
 
 /** A leader at its first commit, and a standby beside it with a copy of its own. */

@@ -64,7 +64,7 @@ async function open() {
 describe('the rows after a commit', () => {
   it('begin with the head, every server, every instance and every hand-written clientcert', async () => {
     const { books, first } = await open();
-    expect(first).toEqual(['active stack-instance/shop', 'head head', 'node printer', 'server web-1', 'server web-2']);
+    expect(first).toEqual(['head head', 'node printer', 'server web-1', 'server web-2']);
     expect(books.store.read('head', 'head')).toEqual({
       ...{ commit: 'commit 1', time: '2026-11-20T10:01:00Z', place: PLACE },
     });
@@ -81,29 +81,16 @@ describe('the rows after a commit', () => {
   it('change by the head and the file alone where the commit means nothing', async () => {
     const { repository, books } = await open();
     expect(await books.take(repository.commit({ 'README.md': 'hello' }))).toEqual(['head head']);
-    expect(await books.take(repository.commit({ [SHOP]: '# a comment\nstackTemplate: web\n' }))).toEqual([
-      'active stack-instance/shop',
-      'head head',
-    ]);
-    expect(books.store.read('active', 'stack-instance/shop')).toMatchObject({
-      path: SHOP,
-      object: { stackTemplate: 'web' },
-    });
+    expect(await books.take(repository.commit({ [SHOP]: '# a comment\nstackTemplate: web\n' }))).toEqual(['head head']);
   });
 
   it('change by what the commit changes', async () => {
     const { repository, books } = await open();
     const grown = repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "3" }\n' });
-    expect(await books.take(grown)).toEqual(['active stack-instance/shop', 'head head', 'server web-3']);
+    expect(await books.take(grown)).toEqual(['head head', 'server web-3']);
     expect(books.server('web-3')?.updated).toBe('2026-11-20T10:02:00Z');
     const resized = repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { size: large }\n' });
-    expect(await books.take(resized)).toEqual([
-      'active stack-instance/shop',
-      'head head',
-      'server web-1',
-      'server web-2',
-      'server web-3',
-    ]);
+    expect(await books.take(resized)).toEqual(['head head', 'server web-1', 'server web-2', 'server web-3']);
     expect(books.server('web-1')).toMatchObject({ updated: '2026-11-20T10:03:00Z', generation: 2 });
     expect(books.server('web-3')).toMatchObject({ wanted: null, lastRecord: { 'web-3': {} } });
   });
@@ -127,11 +114,7 @@ describe('the rows after a commit', () => {
   it('are found wanting after a restart too: what went meanwhile is unwanted', async () => {
     const { repository, books } = await open();
     const shrunk = repository.commit({ [SHOP]: 'stackTemplate: web\nparameters: { count: "1" }\n' });
-    expect(await books.take(shrunk, { isRestart: true })).toEqual([
-      'active stack-instance/shop',
-      'head head',
-      'server web-2',
-    ]);
+    expect(await books.take(shrunk, { isRestart: true })).toEqual(['head head', 'server web-2']);
     expect(books.server('web-2')?.wanted).toBeNull();
   });
 
@@ -140,13 +123,7 @@ describe('the rows after a commit', () => {
     await books.made('web-1');
     const before = books.server('web-1');
     const handed = repository.commit({ [SHOP]: null, 'stacks/instances/other.yaml': 'stackTemplate: web\n' });
-    expect(await books.take(handed)).toEqual([
-      '-active stack-instance/shop',
-      'active stack-instance/other',
-      'head head',
-      'server web-1',
-      'server web-2',
-    ]);
+    expect(await books.take(handed)).toEqual(['head head', 'server web-1', 'server web-2']);
     expect(books.server('web-1')).toEqual({ ...before, instance: 'other' });
   });
 
@@ -221,7 +198,6 @@ describe('what is terminating', () => {
     await books.take(repository.commit(OTHER));
     await books.made('web-1');
     expect(await books.take(repository.commit({ [SHOP]: null }))).toEqual([
-      '-active stack-instance/shop',
       'head head',
       'server web-1',
       'server web-2',
@@ -231,22 +207,13 @@ describe('what is terminating', () => {
     expect(await books.take(repository.commit({ 'README.md': 'hello' }))).toEqual(['head head']);
     expect(await books.take(repository.commit({ 'README.md': 'again' }), { isRestart: true })).toEqual(['head head']);
     const back = repository.commit({ [SHOP]: 'stackTemplate: web\n' });
-    expect(await books.take(back)).toEqual([
-      '-terminating shop',
-      'active stack-instance/shop',
-      'head head',
-      'server web-1',
-      'server web-2',
-    ]);
+    expect(await books.take(back)).toEqual(['-terminating shop', 'head head', 'server web-1', 'server web-2']);
   });
 
   it('is no instance that never had a server', async () => {
     const { repository, books } = await open();
     await books.take(repository.commit(OTHER));
-    expect(await books.take(repository.commit({ 'stacks/instances/other.yaml': null }))).toEqual([
-      '-active stack-instance/other',
-      'head head',
-    ]);
+    expect(await books.take(repository.commit({ 'stacks/instances/other.yaml': null }))).toEqual(['head head']);
   });
 
   it('is no instance whose last server is gone', async () => {

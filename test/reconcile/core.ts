@@ -58,6 +58,8 @@ export interface CoreOptions {
   readonly entries?: readonly Pick<ProviderSettings, 'name' | 'match'>[];
   /** Servers that match no entry are for proxies; else nothing happens to them. */
   readonly hasProxied?: boolean;
+  /** A commit whose history the operator of the host accepts. */
+  readonly acceptedHistory?: string;
 }
 
 /** The parts that outlive a controller. */
@@ -69,7 +71,7 @@ interface Outside {
 }
 
 /** Two servers may go without a yes, unless told otherwise. */
-const DEFAULTS: Required<CoreOptions> = {
+const DEFAULTS: Required<Omit<CoreOptions, 'acceptedHistory'>> = {
   ...{ budget: { percent: 0, least: 2, most: 2 }, retry: {}, concurrency: 10, drift: 'off' },
   entries: [{ name: 'lab', match: { kind: null, properties: {} } }],
   hasProxied: false,
@@ -115,7 +117,7 @@ export class Core {
   readonly #reconciler: WiredCore['reconciler'];
   readonly #opened = new AsyncDisposableStack();
   readonly #started: Promise<void>;
-  readonly #options: Required<CoreOptions>;
+  readonly #options: typeof DEFAULTS & CoreOptions;
   readonly #outside: Outside;
   /** In which states servers stood, and with which reasons. */
   readonly #exits = new Set<string>();
@@ -135,6 +137,7 @@ export class Core {
     const proxied = this.#options.hasProxied ? execution.proxied : undefined;
     const core = wireCore({
       ...{ store: this.store, source, clock, execution, lostRows, opened: this.#opened },
+      acceptedHistory: options.acceptedHistory,
       ...{ publisher: NO_PUBLISHER, triggers: [], writes: 'off' },
       registry: createProviderRegistry(execution.providers, () => this.provider, proxied),
       log: createLog('info', { write: (line) => this.lines.push(JSON.parse(line)) }),

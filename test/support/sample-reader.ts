@@ -101,7 +101,6 @@ export function createSampleReader(): SampleReader {
       asked = now;
       return String(version);
     },
-    recordedCommit: () => reader.commit(),
     registered: (serial) => (reader.ready ? registry.get(serial) : undefined),
     instances: () => reader.list,
     instance: (name) => ({ body: find({ shop: INSTANCE }, name), oid: OID }),

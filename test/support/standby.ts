@@ -20,7 +20,7 @@ import type { PrepareOthers, Store } from '../../src/store/store.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const KINDS: readonly RowKind[] = [
-  ...(['head', 'recovery', 'pinned', 'active', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
+  ...(['head', 'recovery', 'pinned', 'terminating', 'node', 'held', 'approval', 'removal'] as const),
   ...([
     'suspension',
     'acknowledgement',
@@ -202,7 +202,7 @@ export function allReads(reader: Reader): unknown {
       nodes: reader.nodes().map((node) => [node.name, node.record(), node.explained()]),
     };
   };
-  return { answers: orError(answers), recorded: orError(reader.recordedCommit), client: reader.registered('A1') };
+  return { answers: orError(answers), client: reader.registered('A1') };
 }
 
 /** Returns what of a desired state is not in the reads, as plain data. */

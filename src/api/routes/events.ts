@@ -6,7 +6,6 @@ import { clientOf, findRefusal, logOverShare } from '../authenticate.ts';
 import { EVENT_STREAM, type EventStreams } from '../event-streams.ts';
 import { only } from '../only.ts';
 import { fingerprintOf } from '../peer.ts';
-import { recordedCommitOf } from '../present.ts';
 import { ANY_ID, queryNumber, queryRange, queryTexts, readNumber } from '../query.ts';
 import { readList } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
@@ -24,7 +23,7 @@ export function eventRoutes({ reader, operator, streams, lists }: EventRoutes): 
     .route('/operations/events')
     .all(only('GET'))
     .get(
-      readList({ reader: recordedCommitOf(reader), lists }, async (request) => {
+      readList({ reader, lists }, async (request) => {
         const range = { ...queryRange(request), instances: instancesIn(request) };
         return writeAnswer(await operator.listEvents(clientOf(request), range));
       }),

@@ -21,7 +21,7 @@ import { allow, type Right } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { jsonBody, REASON, readFields, TEXT, TIME, TRUE } from '../json-body.ts';
 import { only } from '../only.ts';
-import { recordedCommitOf, sendEnvelope } from '../present.ts';
+import { sendEnvelope } from '../present.ts';
 import { queryNumber, queryText } from '../query.ts';
 import { breathe, type ListReads, readList, readsOn } from '../reads.ts';
 import type { RouteParts } from './route-parts.ts';
@@ -33,7 +33,7 @@ const TARGET = { instance: TEXT, resource: TEXT, provider: TEXT, all: TRUE, reas
 /** Returns the routes below `/operations`. */
 export function operationRoutes({ reader, operator, explainer, lists }: RouteParts): Router {
   const router = Router({ caseSensitive: true });
-  const reads = { reader: recordedCommitOf(reader) };
+  const reads = { reader };
   const addRead = readsOn(router, reads);
   const operations = new Shares(OPERATIONS);
   addLists(router, { operator, reads: { ...reads, lists } });
@@ -121,7 +121,7 @@ function addAsked(router: Router, { reader, operator, explainer, lists }: Omit<R
     .route('/operations/held')
     .all(only('GET'))
     .get(
-      readList({ reader: recordedCommitOf(reader), lists }, async (request) => {
+      readList({ reader, lists }, async (request) => {
         return await writeLong({ held: await operator.heldWithAuthors(clientOf(request)) }, breathe);
       }),
     );

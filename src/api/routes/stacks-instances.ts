@@ -5,7 +5,6 @@ import { clientOf } from '../authenticate.ts';
 import { allow } from '../authorize.ts';
 import { readLag } from '../forward.ts';
 import { only, onlyWithAdvice } from '../only.ts';
-import { recordedCommitOf } from '../present.ts';
 import { queryRange } from '../query.ts';
 import { breathe, read, readList, readsOn } from '../reads.ts';
 import { bodyOf, readForce, write } from '../write.ts';
@@ -45,7 +44,7 @@ export function stackInstanceRoutes({ reader, writer, operator, cache, lists }: 
   addRead<{ id: string }>('/stacks/instances/:id/status/full', (request) => ({
     body: reader.as(clientOf(request)).statusFull(request.params.id),
   }));
-  const addRecordedRead = readsOn(router, { reader: recordedCommitOf(reader) });
+  const addRecordedRead = readsOn(router, { reader });
   addRecordedRead<{ id: string }>('/stacks/instances/:id/why', (request) => ({
     body: operator.why(clientOf(request), request.params.id, readLag(request)),
   }));
@@ -53,7 +52,7 @@ export function stackInstanceRoutes({ reader, writer, operator, cache, lists }: 
     .route('/stacks/instances/:id/events')
     .all(only('GET'))
     .get(
-      readList<{ id: string }>({ reader: recordedCommitOf(reader), lists }, async (request) => {
+      readList<{ id: string }>({ reader, lists }, async (request) => {
         const range = queryRange(request);
         return writeAnswer(await operator.events(clientOf(request), request.params.id, range));
       }),

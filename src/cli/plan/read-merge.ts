@@ -2,13 +2,12 @@
 
 import { wantsBlob } from '../../catalog/load-catalog.ts';
 import { TREE_FILE } from '../../catalog/paths.ts';
-import { straysIn } from '../../catalog/strays.ts';
 import { problemsOf } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
-import { COMMITS_MAX } from '../../follow/first-parents.ts';
+import { COMMITS_MAX, firstParents } from '../../follow/first-parents.ts';
+import { SEARCHED_MAX } from '../../follow/loss-policy.ts';
 import { type AddedSince, deriveAt, reappearingAt } from '../../follow/read-commit.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
-import { searchHistory } from '../../follow/search-history.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import type { Snapshot } from '../../model/snapshot.ts';
@@ -53,21 +52,29 @@ interface StateInForce {
   readonly problemsBefore: readonly Problem[];
 }
 
-/** If something in the commit is wrong, an older version of it is in force, which is in the history. */
+/** Returns the state in force at a commit: of what is wrong in it, the version of the newest commit in which nothing was wrong. */
 async function stateAt(repository: MergeRepository, commit: string): Promise<StateInForce> {
   const alone = await deriveAt(repository, commit, { baseline: EMPTY_BASELINE });
   const problems = problemsOf(alone);
-  const isWhole = alone.isFollowed && !problems.some(isError) && !straysIn(alone.desired.catalog).some(hasAddress);
-  if (isWhole) return { before: alone.desired, problemsBefore: problems };
-  const before = await searchHistory(repository, commit);
-  if (before === undefined) return { before, problemsBefore: problems };
-  // A link in place of an object is a mistake only if the object is in force.
-  const again = await deriveAt(repository, commit, { baseline: before, earlier: before });
-  return { before, problemsBefore: problemsOf(again) };
+  if (alone.isFollowed && !problems.some(isError)) return { before: alone.desired, problemsBefore: problems };
+  const right = await lastRight(repository, commit);
+  if (right === undefined) return { before: alone.isFollowed ? alone.desired : undefined, problemsBefore: problems };
+  const upon = await deriveAt(repository, commit, { baseline: right, earlier: right });
+  return { before: upon.isFollowed ? upon.desired : right, problemsBefore: problemsOf(upon) };
 }
 
-function hasAddress({ address }: ReturnType<typeof straysIn>[number]): boolean {
-  return address !== null;
+/** Returns the desired state of the newest commit before one in which nothing is wrong; undefined if there is none that is near. */
+async function lastRight(repository: MergeRepository, commit: string): Promise<DesiredState | undefined> {
+  let earlier: DesiredState | undefined;
+  for await (const oid of firstParents(repository, commit, SEARCHED_MAX + 1)) {
+    if (oid === commit) continue;
+    if (!(await repository.has(oid))) return undefined;
+    const found = await deriveAt(repository, oid, { baseline: EMPTY_BASELINE, earlier });
+    if (!found.isFollowed) continue;
+    if (!problemsOf(found).some(isError)) return found.desired;
+    earlier = found.desired;
+  }
+  return undefined;
 }
 
 interface MergedCommits extends MergeCommit {

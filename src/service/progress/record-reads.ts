@@ -22,7 +22,7 @@ import type {
 import { type AskedCommit, findDelivered, formerUntils } from '../deliveries/delivered.ts';
 import { hasInstance, instanceNames, requireInstance, unknownInstance } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
-import { activeView, heldView, type PresentView, type ProgressFacts, type View, type ViewSources } from '../views.ts';
+import { activeView, type PresentView, type ProgressFacts, type View, type ViewSources } from '../views.ts';
 import { heldItems } from './held-items.ts';
 import { seesOthers } from './why.ts';
 
@@ -34,7 +34,7 @@ export interface RecordOptions extends ViewSources {
 
 /** Returns the reads that need the rows alone, for each client as far as it sees them: also a replica that does not lead has them. */
 export function recordReads(options: RecordOptions) {
-  const view = (): PresentView<ProgressFacts> => heldView(options) ?? activeView(options);
+  const view = (): PresentView<ProgressFacts> => activeView(options);
   return {
     /** Resolves with events of an instance, which may be gone already. A proxy does not see other clients than itself. */
     events: async (by: Client, instance: string, range: EventRange): Promise<InstanceEvents> =>

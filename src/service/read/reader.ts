@@ -14,7 +14,7 @@ import type { InstanceStatus } from '../../model/state.ts';
 import { registryOf } from '../caller.ts';
 import { unknown, unknownKey, unknownNode } from '../refusals.ts';
 import { EVERYTHING, Scope } from '../scope.ts';
-import { activeView, heldView, type PresentView, type View, type ViewSources } from '../views.ts';
+import { activeView, type PresentView, type View, type ViewSources } from '../views.ts';
 import {
   type InstanceView,
   instanceNames,
@@ -58,17 +58,12 @@ function readerOf(options: ReaderOptions, scope: Scope) {
   return {
     /** Full object id of the newest commit that is followed. */
     commit: (): string => view().desired.commit,
-    /** Returns the same, or while nothing is active and a commit is held, that of the commit that was followed last. */
-    recordedCommit: (): string => (heldView(options) ?? view()).desired.commit,
     /**
      * Changes with the desired state that is shown and with every row: as long as it is the same, so are answers that are made of them
      * alone. Never throws.
      */
     version: (): string => `${options.desiredVersion()}.${options.rows.version}`,
-    /**
-     * Returns the client with this canonical serial, as long as it is active; before the first commit none is.
-     * While nothing is active and a commit is held, the clients of the last desired state are registered.
-     */
+    /** Returns the client with this canonical serial, as long as it is active; while nothing is active, none is. */
     registered: (serial: string): Client | undefined => clientIn(options, serial),
     ...instanceReads(view, options.stallsOf, scope),
     ...objectReads(view, scope),
@@ -167,11 +162,9 @@ export function nodeReads(view: () => View<DesiredState>, scope: Scope) {
   };
 }
 
-function clientIn({ desired, refused, rows }: ReaderOptions, serial: string): Client | undefined {
+function clientIn({ desired }: ReaderOptions, serial: string): Client | undefined {
   const active = desired();
-  if (active !== undefined) return registryOf(active)(serial);
-  if (refused()?.hold == null) return undefined;
-  return rows.read('active', `client/${serial}`)?.object as Client | undefined;
+  return active && registryOf(active)(serial);
 }
 
 function templatesOf(desired: DesiredState, scope: Scope): StackTemplate[] {

@@ -127,7 +127,6 @@ describe('base', () => {
 
   it.each<[what: string, changes: Readonly<Record<string, string | null>>]>([
     ['something unreadable in place of an instance', { [SHOP_FILE]: null, 'stacks/instances/shop.yml': 'x: 1\n' }],
-    ['a folder in place of an instance', { [SHOP_FILE]: null, [`${SHOP_FILE}/x`]: '1' }],
     ['nothing left', { [SHOP_FILE]: null, [BLOG_FILE]: null }],
   ])('with %s has that mistake already', async (_, changes) => {
     const repository = await emptyRepository();
