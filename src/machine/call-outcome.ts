@@ -31,12 +31,8 @@ export interface ConcludeContext extends SecretRules {
   readonly lostBecause?: string | undefined;
   /** The tags of the proxies that the answer comes from; omitted if it comes from none. */
   readonly proxyTags?: readonly string[] | undefined;
-  /** Returns true if so many servers of its site are gone that a gone one is not made again without a person. */
+  /** Returns true if healing makes as many others of its site again within an hour as it may. */
   readonly hasManyGone?: () => boolean;
-  /** Returns true if another server of its site has to be found before this one is made again, and may be. */
-  readonly awaitsWitness?: () => boolean;
-  /** Returns true if others of its site are known: that it is not there may be true of all. */
-  readonly hasOthers?: () => boolean;
   /** The drift policy of the provider entry; `report` if omitted. */
   readonly drift?: DriftPolicy;
 }

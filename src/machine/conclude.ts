@@ -58,8 +58,7 @@ function concludeAction(row: ServerRow, action: RunningAction, { answer, at }: E
   } else if (outcome === 'done') {
     return concludeDone(row, action, { answer, at });
   } else if (outcome === 'absent' && action.operation === 'update') {
-    if (row.wanted === null || !at.hasOthers?.())
-      return catchUp(advance(row, 'learn', { ...moment(at), ...gone(row) }), at);
+    if (row.wanted === null) return catchUp(advance(row, 'learn', { ...moment(at), ...gone(row) }), at);
     // It counts as a try: a server that checks find, and updates do not, would be asked for without end.
     const attempt = row.attempt + 1;
     if (attempt <= at.retry.attempts)
@@ -219,7 +218,7 @@ function concludeLost(row: ServerRow, answer: Answer, at: ConcludeContext): Serv
   const { action } = row;
   if (answer.outcome === 'absent') {
     if (row.wanted === null) return null;
-    if (action?.operation === 'update' && row.applied !== null && at.hasOthers?.())
+    if (action?.operation === 'update' && row.applied !== null)
       return advance(row, 'learn', { ...moment(at, driftReason(null)), ...missed(row, at) });
     const next = action?.operation === 'create' ? { action: null, checked: true, mayExist: false } : gone(row);
     const learned = advance(row, 'learn', { ...moment(at), ...next });

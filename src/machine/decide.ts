@@ -4,7 +4,7 @@ import { momentOf } from '../base/wording.ts';
 import type { Reason, RunningAction, ServerRow } from '../model/rows.ts';
 import type { Operation, State } from '../model/state.ts';
 import type { DecisionContext, Next, ResponsibleEntry, Step } from './decision.ts';
-import { isAtRest, isToBeConfirmed, tooManyRereads, withoutObserved } from './drift.ts';
+import { isAtRest, isToBeConfirmed, leftGone, tooManyRereads, withoutObserved } from './drift.ts';
 import { isConverged, mayBeThere } from './existence.ts';
 import { rolloutWait, serverWait, stopWait } from './needs.ts';
 import { missingOutput } from './read-outputs.ts';
@@ -254,15 +254,16 @@ function decideRest(row: ServerRow, context: DecisionContext): Step {
 }
 
 /**
- * A server that one check has found gone is made again only if a second check finds the same, and others of its site are
- * there.
+ * A server that one check has found gone is made again only if a second check finds the same, and another one of its site was
+ * found since, or the answers name the place that is known.
  */
 function decideConfirmation(row: ServerRow, context: DecisionContext): Step {
   const stop = stopWait(row, context);
   if (stop !== undefined) return { row, next: stop };
-  const until = context.witnessAwaitedUntil?.(row);
-  if (until !== undefined) return { row, next: { kind: 'witness', until } };
-  return decideCheck(row, context);
+  const until = context.siteAwaitedUntil(row);
+  if (until === undefined) return decideCheck(row, context);
+  if (until > context.now) return { row, next: { kind: 'site', until } };
+  return { row: leftGone(row, { now: momentOf(context.now) }), next: REST };
 }
 
 function settle(row: ServerRow, context: DecisionContext): Step {

@@ -90,8 +90,8 @@ export interface DecisionContext extends Needs {
   readonly lastCheck: CheckEnd | undefined;
   /** A scheduled or requested check of the server, which is at rest, may start now. */
   readonly isCheckDue: boolean;
-  /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
-  readonly witnessAwaitedUntil?: (row: ServerRow) => number | undefined;
+  /** Returns until when a server that is gone waits for another one of its site to be found; undefined: it does not wait. */
+  readonly siteAwaitedUntil: (row: ServerRow) => number | undefined;
 }
 
 /**

@@ -19,8 +19,7 @@ const FIGHT_MS = 24 * 3_600_000;
 const REREADS_MAX = 10;
 /** The name under which {@link ServerRow.healing} counts a server that was gone; no property has it. */
 const GONE = '';
-/** As many servers of a site may be gone and be made again within {@link GONE_MS} without a person. */
-const GONE_LEAST = 3;
+/** The share of the servers of a site that healing may make again within {@link GONE_MS}: one at least, and {@link GONE_MOST} at most. */
 const GONE_SHARE = 0.05;
 const GONE_MOST = 20;
 const GONE_MS = 3_600_000;
@@ -43,30 +42,36 @@ export function isToBeConfirmed({ state, wanted, applied, observed, adopting }: 
 
 /** Returns true if a server is to be made again, since it was found gone, and no person has asked for that. */
 export function isGoneToHeal(row: ServerRow): boolean {
-  return isToBeConfirmed(row) && fieldOf(row.healing ?? {}, GONE) !== undefined;
+  return goneSince(row) !== undefined;
+}
+
+/** Returns when a server that is to be made again, as no person has asked for, was found gone: milliseconds since 1970. */
+export function goneSince(row: ServerRow): number | undefined {
+  const last = isToBeConfirmed(row) ? fieldOf(row.healing ?? {}, GONE)?.at(-1) : undefined;
+  return last === undefined ? undefined : Date.parse(last);
 }
 
 /**
- * Returns true if the update of a commit did not find the server while none of its site was known to be there. Whatever the
- * policy, a check that can tell is followed by what the commit wants.
+ * Returns true if the update of a commit did not find the server, and it was not made again. Whatever the policy, a check that
+ * finds it is followed by what the commit wants.
  */
-export function isMissed({ wanted, applied, reason }: ServerRow): boolean {
+function isMissed({ wanted, applied, reason }: ServerRow): boolean {
   return reason?.code === 'many_gone' && wanted !== null && applied !== null && !needsNoAction(wanted, applied);
 }
 
-/** Returns true if a server may be gone, or may have been made again by healing at a time that a count still reads. */
-export function mayCountAsGone({ observed, healing }: ServerRow): boolean {
-  return observed === null || fieldOf(healing ?? {}, GONE) !== undefined;
+/** Returns true if healing makes a server again, or may have done so at a time that a count still reads. */
+export function mayCountAsGone({ healing }: ServerRow): boolean {
+  return fieldOf(healing ?? {}, GONE) !== undefined;
 }
 
-/** Returns true if a server was found gone, or was made again by healing within the last hour. */
-export function countsAsGone({ observed, healing }: ServerRow, now: number): boolean {
-  return observed === null || (fieldOf(healing ?? {}, GONE) ?? []).some((time) => Date.parse(time) > now - GONE_MS);
+/** Returns true if healing makes a server again that was found gone within the last hour, or has done so. */
+export function countsAsGone({ healing }: ServerRow, now: number): boolean {
+  return (fieldOf(healing ?? {}, GONE) ?? []).some((time) => Date.parse(time) > now - GONE_MS);
 }
 
-/** Returns how many of `size` servers of a site may be gone within an hour and be made again without a person. */
+/** Returns how many of `size` servers of a site healing may make again within an hour. */
 export function goneMax(size: number): number {
-  return Math.min(GONE_MOST, Math.max(GONE_LEAST, Math.floor(size * GONE_SHARE)));
+  return Math.min(GONE_MOST, Math.max(1, Math.floor(size * GONE_SHARE)));
 }
 
 /** Returns true if a server waits for the update that heals it, or that changed outputs began, and not for that of a commit. */
@@ -161,7 +166,8 @@ export function concludeDrift(row: ServerRow, answer: Answer, at: ConcludeContex
   const policy = isMissed(row) ? 'heal' : driftPolicyOf(row, at.drift);
   if (policy !== 'heal') return reported(row, { found, reason: driftReason(found), at });
   if (fought.length > 0) return reported(row, { found, reason: fightReason(fought, found), at });
-  if (found === null && at.hasManyGone?.()) return reported(row, { found, reason: MANY_GONE, at });
+  const isLeft = found === null && (row.reason?.code === 'many_gone' || at.hasManyGone?.());
+  if (isLeft) return reported(row, { found, reason: MANY_GONE, at });
   const healing = { ...recentHeals(row, at.now), ...healed(row, found, at.now) };
   return corrected({ ...row, healing, observed: found }, moment(at, driftReason(found)));
 }
@@ -187,10 +193,7 @@ function confirmed(row: ServerRow, found: Finding, at: ConcludeContext): ServerR
   const rest = withoutObserved(row);
   // Others may have been found gone since. A person's retry makes it again all the same.
   const isHealed = fieldOf(recentHeals(row, at.now), GONE) !== undefined;
-  if (found === null && isHealed && at.hasManyGone?.())
-    return reported(withoutLastHeal(row), { found, reason: MANY_GONE, at });
-  // Another server of the site was made during the check. It counts once it is found, and this one is checked again then.
-  if (found === null && isHealed && at.awaitsWitness?.()) return row;
+  if (found === null && isHealed && at.hasManyGone?.()) return leftGone(row, moment(at));
   if (found === null) return { ...rest, ...gone(rest), attempt: 0 };
   // It is there after all. Without a difference the next decision settles it.
   return Object.keys(found).length === 0 ? rest : { ...rest, observed: found };
@@ -223,8 +226,13 @@ function foughtOver(row: ServerRow, found: Finding, at: ConcludeContext): readon
 
 const MANY_GONE: Reason = {
   code: 'many_gone',
-  text: 'it is gone, and so are more of this site than are made again by themselves, or none of the others is known to be there: look at the site, then retry',
+  text: 'it is gone, and either its site has lost more servers within an hour than healing makes again, or no other server of it was found since: look at the site, then retry',
 };
+
+/** Returns the row of a server that healing does not make again: it waits for an operator. */
+export function leftGone(row: ServerRow, when: Moment): ServerRow {
+  return advance(withoutLastHeal(row), 'drift', { ...when, reason: MANY_GONE, observed: null, checked: true });
+}
 
 /** It was not made again, so this is no heal. */
 function withoutLastHeal(row: ServerRow): ServerRow {

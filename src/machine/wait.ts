@@ -35,8 +35,8 @@ export type Wait =
   | { readonly kind: 'instance'; readonly instance: string; readonly until: number }
   /** Its replacement exceeds the delete budget, which is judged again at that time. */
   | { readonly kind: 'budget'; readonly until: number }
-  /** It is gone, and it is not known yet whether its whole site is: others of it are checked, at that time once more. */
-  | { readonly kind: 'witness'; readonly until: number }
+  /** It is gone, and it is not known yet whether its whole site is. */
+  | { readonly kind: 'site'; readonly until: number }
   | { readonly kind: 'time'; readonly until: number };
 
 /** A wait of one kind. */
@@ -70,8 +70,8 @@ export function waitReason(wait: Wait): string {
       return `waits until ${wait.instance} is not suspended or held${untilWords(wait.until)}`;
     case 'budget':
       return `waits until ${momentOf(wait.until)}: its replacement is beyond the delete budget`;
-    case 'witness':
-      return `waits until another server of its site is found, for the whole site may be gone; others are checked again ${momentOf(wait.until)}`;
+    case 'site':
+      return `waits until another server of its site is found, for the whole site may be gone${untilWords(wait.until)}`;
     case 'time':
       return `waits until ${momentOf(wait.until)}`;
   }

@@ -38,7 +38,7 @@ const open = (...known: readonly string[]) => ({ known });
 const OPERATIONS = ['check', 'create', 'update', 'delete'] as const;
 const WAITS = [
   ...['dependency', 'holder', 'slot', 'failed member', 'capacity', 'failures', 'instance'],
-  ...['output', 'budget', 'witness', 'time'],
+  ...['output', 'budget', 'site', 'time'],
 ] as const;
 
 const ATTENTION = [

@@ -20,9 +20,9 @@ import type { Call } from '../providers/provider.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CallInFlight } from './calls/capacity.ts';
 import { Executor, makeCall } from './calls/executor.ts';
+import { Absences } from './checks/absences.ts';
 import { EntryAnswers, type SlowEntry } from './checks/entry-answers.ts';
 import { ServerChecks } from './checks/server-checks.ts';
-import { SiteWitness } from './checks/site-witness.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
 import { type CallClaim, ClaimedPasses, claimedId } from './passes/claimed-passes.ts';
@@ -98,7 +98,7 @@ export class Reconciler {
   readonly presence: ProxyPresence;
   readonly #wakeUps: WakeUps;
   readonly #pass: ServerPass;
-  readonly #sites: SiteWitness;
+  readonly #absences: Absences;
   readonly #sources: ContextSources;
   readonly #resync: Resync;
   readonly #claims: ClaimedPasses;
@@ -133,14 +133,13 @@ export class Reconciler {
     });
     const recordOf = knownRecords(ledger, options.recordOf);
     this.checks = new ServerChecks({ ...options, recordOf, wake });
-    const requestCheck = (server: string): void => void this.checks.schedule.request(server);
-    this.#sites = new SiteWitness({ ledger, registry, clock, capacity, requestCheck, wake });
+    this.#absences = new Absences({ ledger, wake });
     this.#sources = this.#contextSources();
     this.#pass = new ServerPass({
       ...{ ...options, executor: this.#executor, offers: this.offers, queue: this.#queue },
       freed: () => this.#wakeForCapacity(),
       contextOf: (server) => decisionContextOf(server, this.#sources),
-      ...{ checks: this.checks, sites: this.#sites, claims: this.#claims },
+      ...{ checks: this.checks, absences: this.#absences, claims: this.#claims },
     });
     this.#resync = new Resync({ ...options, queue: this.#queue });
   }
@@ -365,7 +364,7 @@ export class Reconciler {
       isCheckDue: (server) => this.checks.schedule.isDue(server),
       lostMsLeft: (server, action) => this.#executor.lostMsLeft(server, action),
       lostBecause: (server) => this.#executor.lostBecause(server),
-      witnessAwaitedUntil: (server, row) => this.#sites.awaitedUntil(server, row),
+      isFoundSince: (row, since) => this.#absences.isFoundSince(row, since),
     };
   }
 }

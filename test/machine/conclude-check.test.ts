@@ -198,7 +198,13 @@ describe('the check after a lost outcome', () => {
     'update: it is not there': {
       row: lostUpdate,
       answer: answerOf('absent'),
-      changes: { state: 'retrying', ...lostWait('update'), action: null, ...GONE, replacing: true },
+      changes: {
+        ...{ state: 'pending', action: null, dirty: false, observed: null, healing: { '': [at(NOW)] } },
+        reason: {
+          code: 'drifted',
+          text: 'it is gone, and not by a request; a retry makes it again, and so does healing',
+        },
+      },
     },
     'delete: it is there': {
       row: lostDelete,

@@ -12,6 +12,14 @@ const LONG_WAIT = { attempt: 0, gaveUp: true, due: at(NOW + 3_600_000) };
 const SINCE_NOW = { since: at(NOW) };
 const GONE = { applied: null, outputs: {}, dirty: false, checked: true, incarnation: 8 };
 
+/** The update has not found it: it is to be confirmed. */
+const MISSED = {
+  dirty: false,
+  observed: null,
+  healing: { '': [at(NOW)] },
+  reason: { code: 'drifted', text: 'it is gone, and not by a request; a retry makes it again, and so does healing' },
+} as const;
+
 function endAction(row: ServerRow, answer: Answer): ServerRow | null {
   return conclude(row, { kind: 'action', provider: 'lab', answer }, CIRCUMSTANCES);
 }
@@ -153,7 +161,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'update: absent': {
     row: updating,
     answer: answerOf('absent'),
-    changes: { state: 'pending', ...GONE, replacing: true },
+    changes: { state: 'pending', ...MISSED, attempt: 2 },
   },
   'update: absent, unwanted meanwhile': {
     row: { ...updating, ...UNWANTED },

@@ -26,8 +26,8 @@ it.each<[wait: Wait, reason: string]>([
   ],
   [{ kind: 'budget', until: NOW }, 'waits until 2026-11-20T10:20:00.000Z: its replacement is beyond the delete budget'],
   [
-    { kind: 'witness', until: NOW },
-    'waits until another server of its site is found, for the whole site may be gone; others are checked again 2026-11-20T10:20:00.000Z',
+    { kind: 'site', until: NOW },
+    'waits until another server of its site is found, for the whole site may be gone, at the latest 2026-11-20T10:20:00.000Z',
   ],
   [{ kind: 'time', until: NOW }, 'waits until 2026-11-20T10:20:00.000Z'],
 ])('a wait is told: %o', (wait, reason) => {

@@ -63,6 +63,7 @@ export function openContext(fields: Partial<DecisionContext> = {}): DecisionCont
     stoppedUntil: undefined,
     updatesAreHeld: () => false,
     mayReplace: () => true,
+    siteAwaitedUntil: () => undefined,
     unmetDependencies: () => [],
     holders: () => [],
     hasSlot: () => true,

@@ -62,7 +62,7 @@ async function contextIn(
     lostMsLeft: () => 30_000,
     lostBecause: () => undefined,
     claimantOf: () => undefined,
-    witnessAwaitedUntil: () => undefined,
+    isFoundSince: () => true,
     ...known,
   });
 }

@@ -16,7 +16,7 @@ class Scene {
   call(server: string, outcome: AnswerOutcome | undefined, { ms = 0, provider = 'lab', isRoutine = false } = {}): void {
     const claimed = { monotonic: this.clock.monotonic(), wall: this.clock.now() };
     this.clock.advance(ms);
-    const call = { provider, isRoutine, number: 1, claimed, end: new AbortController() };
+    const call = { provider, isRoutine, claimed, end: new AbortController() };
     const answer = outcome === undefined ? undefined : answerOf(outcome, { message: `it was ${outcome}` });
     this.answers.ended(server, call, { answer, because: 'its deadline has passed' });
   }
@@ -79,7 +79,7 @@ describe('a provider entry is slow', () => {
     const scene = new Scene();
     const { clock, answers } = scene;
     const claimed = { monotonic: clock.monotonic(), wall: clock.now() };
-    const call = (provider: string) => ({ provider, claimed, isRoutine: false, number: 1, end: new AbortController() });
+    const call = (provider: string) => ({ provider, claimed, isRoutine: false, end: new AbortController() });
     const calls = new Map([
       ['a', call('lab')],
       ['b', call(PROXIED)],

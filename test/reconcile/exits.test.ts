@@ -524,7 +524,7 @@ const PLAYS: Readonly<Record<keyof typeof EXITS, Play>> = {
   'drifted/many_gone/wanted': {
     into: async () => {
       const scene = await start({ drift: 'heal' });
-      for (const name of ['x', 'y', 'z']) scene.core.provider.forget(name);
+      scene.core.provider.forget('x');
       await scene.core.operator.check(scene.core.order, { instance: 'shop' });
       await scene.core.settle();
       return await scene.changeByHand(null).check();

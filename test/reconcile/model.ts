@@ -198,7 +198,7 @@ export class Model {
         lostMsLeft: () => 0,
         lostBecause: () => undefined,
         claimantOf: () => undefined,
-        witnessAwaitedUntil: () => undefined,
+        isFoundSince: () => true,
       }),
     );
   }

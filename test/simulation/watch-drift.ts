@@ -16,7 +16,7 @@ const DAY_MS = 24 * HOUR_MS;
 /** How often a property may be healed within a day. */
 const HEALS_MAX = 3;
 /** How many servers of a site healing may make anew within an hour: no site here has 80 servers. */
-const ANEW_MAX = 3;
+const ANEW_MAX = 1;
 /** Checks of one server at rest in an hour: every five minutes, a tenth earlier; and more for everything that happened. */
 const CHECKS_MAX = 16;
 const CHECKS_PER_DISTURBANCE = 4;
@@ -60,8 +60,6 @@ export class DriftWatch {
   /** Servers that healing has made again: where, and when they were found gone. */
   readonly #anew = new Map<string, { readonly site: string; readonly time: number }>();
   readonly #checks = new Map<string, number[]>();
-  /** When servers were found gone: others of the site are checked before such a one is made again. */
-  #gone: number[] = [];
   /** When the last check of a server at rest ended without an answer. */
   readonly #unanswered = new Map<string, number>();
   /** Checks under way that a person asked for, and whether another call has begun since: that may have ended them. */
@@ -96,9 +94,6 @@ export class DriftWatch {
     if (isChanged || after.generation !== before.generation) this.#facts.asked.uncounted.delete(name);
     // Of many that are gone, none is made again by itself: what was to be one round of healing is none.
     if (after.reason?.code === 'many_gone' && before.state === 'pending') this.#heals.get(name)?.pop();
-    if (after.reason?.code === 'drifted' && before.state !== 'pending' && after.state === 'pending') {
-      this.#gone.push(this.#facts.scheduler.now);
-    }
     if (after.observed === null && before.observed !== null) this.#noteLost(name, after, before.state === 'updating');
     if (isChanged || this.#facts.asked.explains(name)) {
       // A person's word, or a commit's: what healing did before counts no more.
@@ -268,11 +263,10 @@ export class DriftWatch {
   #routine(name: string, row: ServerRow): void {
     const { scheduler, disturbances, asked } = this.#facts;
     const since = scheduler.now - HOUR_MS;
-    this.#gone = this.#gone.filter((time) => time > since);
     const isOff = this.policyOf(row) === 'off' && (this.#followed.last?.since ?? 0) < scheduler.now - OFF_MS;
-    if (isOff && !asked.mayCheck(name) && this.#gone.length === 0 && !isMissed(row) && !this.#isTaken(name)) {
+    if (isOff && !asked.mayCheck(name) && !this.#isTaken(name)) {
       this.#facts.fail(
-        'nothing is checked where drift is off, unless asked for, for who takes its output, or while another server is gone',
+        'nothing is checked where drift is off, unless asked for, or for a server that takes its output',
         name,
       );
     }
@@ -284,7 +278,7 @@ export class DriftWatch {
     if (checks.length <= CHECKS_MAX) return;
     const disturbed = disturbances.filter((time) => time > since).length;
     const awaited = this.#isTaken(name) ? CHECKS_FOR_OUTPUT : 0;
-    const max = CHECKS_MAX + awaited + CHECKS_PER_DISTURBANCE * disturbed + this.#gone.length;
+    const max = CHECKS_MAX + awaited + CHECKS_PER_DISTURBANCE * disturbed;
     if (checks.length > max) {
       const words = `${checks.length} for ${name} within an hour; the bound is ${max}`;
       this.#facts.fail('checks of one server at rest stay below a bound', words);

@@ -24,8 +24,6 @@ interface Use {
 
 /** The call of a server that was claimed and has not ended: all that this process knows about it. */
 export interface CallInFlight extends Use {
-  /** Larger than that of every call that was claimed before. */
-  readonly number: number;
   readonly claimed: ClockTimes;
   /** The proxy tags of the server that the proxy has which a check asks; omitted if it asks none. */
   readonly tags?: readonly string[] | undefined;
@@ -59,7 +57,6 @@ export class Capacity {
   /** By server that waits, its line. */
   readonly #lines = new Map<string, Line>();
   readonly #total: Count = { all: 0, routine: 0 };
-  #claims = 0;
   #isClosed = false;
 
   constructor(options: CapacityOptions) {
@@ -87,11 +84,6 @@ export class Capacity {
   /** Returns the calls in flight by server, the oldest first. */
   calls(): ReadonlyMap<string, CallInFlight> {
     return this.#calls;
-  }
-
-  /** The number of the call that was claimed last; 0 before the first one. */
-  get lastNumber(): number {
-    return this.#claims;
   }
 
   /** Returns true if the next call of a server may be claimed now. Routine checks take at most half of each limit. */
@@ -144,10 +136,9 @@ export class Capacity {
     invariant(!this.#calls.has(server), `two calls at once for ${server}`);
     this.leave(server);
     this.release(server);
-    this.#claims += 1;
     const { clock } = this.#options;
     const claimed = readClocks(clock);
-    const call = { provider, isRoutine, tags, number: this.#claims, claimed, end: new AbortController() };
+    const call = { provider, isRoutine, tags, claimed, end: new AbortController() };
     this.#calls.set(server, call);
     if (this.#isPulled(provider)) return;
     this.#slots.set(server, call);

@@ -7,6 +7,7 @@ import type {
   RecordedOutputs,
   ResponsibleProvider,
 } from '../../machine/decision.ts';
+import { goneSince } from '../../machine/drift.ts';
 import { failuresDigest } from '../../machine/hold-digests.ts';
 import { isHolding } from '../../machine/holders.ts';
 import type { Needs } from '../../machine/needs.ts';
@@ -45,8 +46,8 @@ export interface ContextSources extends ProviderSources, SecretRules {
   readonly lostBecause: (server: string) => string | undefined;
   /** Returns the proxy that asks for the next call of a server; undefined if none does. */
   readonly claimantOf: (server: string) => Claimant | undefined;
-  /** Returns until when a server that is gone waits for another one of its site to be looked at; undefined: it does not. */
-  readonly witnessAwaitedUntil: (server: string, row: ServerRow) => number | undefined;
+  /** Returns true if a server of the site of this row was found since a time; see Absences. */
+  readonly isFoundSince: (row: ServerRow, since: number) => boolean;
 }
 
 /** Returns the decision context of the server `name` now. */
@@ -149,8 +150,13 @@ class LazyContext extends RecordedNeeds implements DecisionContext {
     return this.#around.hasCapacity(this.#name, provider, isRoutine);
   }
 
-  witnessAwaitedUntil(row: ServerRow): number | undefined {
-    return this.#around.witnessAwaitedUntil(this.#name, row);
+  /** Routine checks of the site find another server within two intervals, if it has one. */
+  siteAwaitedUntil(row: ServerRow): number | undefined {
+    const { registry, isFoundSince, now } = this.#around;
+    const since = goneSince(row);
+    if (since === undefined || row.place !== undefined || isFoundSince(row, since)) return undefined;
+    const { checkSeconds = 0 } = registry.byName(row.provider ?? '') ?? {};
+    return Math.min(since, now) + 2 * checkSeconds * 1000;
   }
 
   providerFor(row: ServerRow): ResponsibleProvider {

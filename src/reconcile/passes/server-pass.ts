@@ -16,8 +16,8 @@ import type { Change, ServerRow } from '../../model/rows.ts';
 import type { ProviderRegistry } from '../../providers/provider-registry.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 import type { Executor } from '../calls/executor.ts';
+import type { Absences } from '../checks/absences.ts';
 import type { ServerChecks } from '../checks/server-checks.ts';
-import type { SiteWitness } from '../checks/site-witness.ts';
 import type { Ledger } from '../ledger.ts';
 import type { Queue } from '../queue.ts';
 import type { ProxyOffers } from '../waits/proxy-offers.ts';
@@ -43,8 +43,8 @@ export interface ServerPassOptions extends SecretRules {
   readonly claims: Pick<ClaimedPasses, 'accepts'>;
   /** Is told which calls begin, and which rows passes decide on. */
   readonly checks: ServerChecks;
-  /** Tells whether sites answer rightly that servers are gone. */
-  readonly sites: SiteWitness;
+  /** The sites whose servers are found or gone. */
+  readonly absences: Absences;
   /** Requests a new judgement of held deletes. */
   readonly review: () => void;
   /** In [0, 1). */
@@ -88,7 +88,7 @@ export class ServerPass {
 
   /** Notes how a call ended, which this process has begun unless `call` is left out; the next pass concludes it. */
   noteResult(name: string, result: CallResult, call?: CallInFlight): void {
-    this.#options.sites.ended(name, result, call);
+    this.#options.absences.ended(name, result, call);
     this.#results.set(name, result);
   }
 
@@ -112,10 +112,9 @@ export class ServerPass {
       return false;
     }
     const { row: after, next } = this.#step(name, row);
-    if (after === null) this.#options.sites.forgets(row, this.#results.get(name));
     this.#prepare(name, after, next);
     if (after !== row) await this.#write(name, row, after);
-    if (this.#results.delete(name)) this.#options.sites.passed(row);
+    this.#results.delete(name);
     if (after !== null) this.#carryOut(name, after, next);
     // What it waits for may have come while its row was written.
     if (after !== row && waitIn(next) !== undefined && next.kind !== 'time') this.#options.queue.add(name);
@@ -131,14 +130,9 @@ export class ServerPass {
     const { registry, clock, random, isSecret, isReference, contextOf, executor } = this.#options;
     const result = this.#results.get(name);
     const entry = registry.byName(result?.provider ?? '');
-    const { sites } = this.#options;
-    const site = {
-      hasManyGone: () => sites.areManyGone(name, row),
-      awaitsWitness: () => sites.awaitedUntil(name, row) !== undefined,
-      hasOthers: () => sites.hasOthers(name, row),
-    };
+    const hasManyGone = (): boolean => this.#options.absences.areMany(name, row, clock.now());
     const rules = { ...(isSecret && { isSecret }), ...(isReference && { isReference }) };
-    const facts = { now: clock.now(), random, ...rules, ...site, lostBecause: executor.lostBecause(name) };
+    const facts = { now: clock.now(), random, ...rules, hasManyGone, lostBecause: executor.lostBecause(name) };
     const own = entry && { retry: entry.retry, drift: entry.drift, proxyTags: result?.tags };
     const concluded = result !== undefined && own !== undefined ? conclude(row, result, { ...facts, ...own }) : row;
     if (concluded === null) return { row: null, next: { kind: 'rest' } };
@@ -193,7 +187,7 @@ export class ServerPass {
   }
 
   #carryOut(name: string, row: ServerRow, next: Next): void {
-    const { executor, queue, checks, review, clock, sites } = this.#options;
+    const { executor, queue, checks, review, clock } = this.#options;
     if (next.kind === 'check') executor.check(name, row, next.provider);
     // No create may rely on a check from before an action.
     if (next.kind === 'run') checks.forget(name);
@@ -201,7 +195,6 @@ export class ServerPass {
     if (next.kind === 'again') queue.add(name);
     if (next.kind === 'budget') review();
     if (next.kind === 'output' && next.until !== undefined) checks.schedule.request(next.server, OUTPUT_CHECK_MS);
-    if (next.kind === 'witness') sites.summon(name, row);
     const until = passTime(row, next);
     if (until !== undefined) queue.addAfter(name, Math.min(until - clock.now(), passMsMax(next)));
   }

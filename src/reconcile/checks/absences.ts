@@ -1,0 +1,58 @@
+// Decides from the other servers of a site whether one that is gone may be made again: the whole site may answer wrongly. A
+// site is a provider entry, or the tags of proxies. docs/decisions/0020.
+
+import { countsAsGone, goneMax, isGoneToHeal } from '../../machine/drift.ts';
+import { siteKeyOfRow } from '../../machine/responsibility.ts';
+import type { CallResult } from '../../model/call-result.ts';
+import type { ServerRow } from '../../model/rows.ts';
+import type { CallInFlight } from '../calls/capacity.ts';
+import type { Ledger } from '../ledger.ts';
+
+interface AbsencesOptions {
+  readonly ledger: Pick<Ledger, 'server' | 'index'>;
+  /** Enqueues a server. */
+  readonly wake: (server: string) => void;
+}
+
+/** Which sites have found servers, and how many of their servers are gone. */
+export class Absences {
+  readonly #options: AbsencesOptions;
+  /** By site, when the last call began that has found a server of it: milliseconds since 1970. */
+  readonly #found = new Map<string, number>();
+
+  constructor(options: AbsencesOptions) {
+    this.#options = options;
+  }
+
+  /** Records a found server, and enqueues those of its site that wait for it. Without `call` another process began the call. */
+  ended(server: string, { kind, answer }: CallResult, call: CallInFlight | undefined): void {
+    const { ledger, wake } = this.#options;
+    const row = ledger.server(server);
+    const site = row && siteKeyOfRow(row);
+    if (row === undefined || site === undefined || call === undefined) return;
+    // A create finds nothing that was there before.
+    const isFound = answer.outcome === 'done' && (kind === 'check' || row.action?.operation === 'update');
+    if (!isFound || row.applied === null) return;
+    this.#found.set(site, Math.max(call.claimed.wall, this.#found.get(site) ?? 0));
+    for (const other of ledger.index.serversAt(site).gone) {
+      const gone = ledger.server(other);
+      if (gone !== undefined && isGoneToHeal(gone)) wake(other);
+    }
+  }
+
+  /** Returns true if a call that began at `since` or later, in milliseconds since 1970, has found a server of the site of this row. */
+  isFoundSince(row: ServerRow, since: number): boolean {
+    return (this.#found.get(siteKeyOfRow(row) ?? '') ?? 0) >= since;
+  }
+
+  /** Returns true if healing makes as many others of the site of a server again within an hour as it may. */
+  areMany(server: string, row: ServerRow, now: number): boolean {
+    const { ledger } = this.#options;
+    const { servers, gone } = ledger.index.serversAt(siteKeyOfRow(row) ?? '');
+    const remade = [...gone].filter((other) => {
+      const recorded = other === server ? undefined : ledger.server(other);
+      return recorded !== undefined && countsAsGone(recorded, now);
+    });
+    return remade.length >= goneMax(servers.size);
+  }
+}
