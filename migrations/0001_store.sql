@@ -23,10 +23,10 @@ CREATE INDEX events_revision ON treeline.events (revision);
 -- The id is that of a mark for all events of an instance.
 CREATE INDEX events_marks ON treeline.events (changed_at) WHERE value IS NULL AND id = 9007199254740991;
 
--- Which attempt made each of the newest commits, for one that lost its connection and does not know.
-CREATE TABLE treeline.commits (
-  revision bigint PRIMARY KEY,
-  attempt uuid NOT NULL
+-- The first commit that each leader could make: tells whether a commit is that of the leader that has lost its connection.
+CREATE TABLE treeline.terms (
+  fencing bigint PRIMARY KEY,
+  first_revision bigint NOT NULL
 );
 
 -- One row. Each commit locks it first, so that commits come one after the other.

@@ -173,13 +173,12 @@ export class StandbyFollower {
   }
 
   /** Where nothing is shown, rows alone may change; else they change with the desired state, or not at all. */
-  async #prepare(...[changes, { isInCommit }]: Parameters<PrepareMoment>): ReturnType<PrepareMoment> {
+  async #prepare(...[changes]: Parameters<PrepareMoment>): ReturnType<PrepareMoment> {
     const { ledger, current } = this.#options;
     const shown = current.get();
     const { length } = desiredChanges(changes);
     if (shown === undefined || length === 0) return () => undefined;
-    if (isInCommit || this.#stopping.signal.aborted) {
-      this.wake();
+    if (this.#stopping.signal.aborted) {
       throw new ServiceError('conflict', 'Another process has followed a commit meanwhile. Read again and retry.');
     }
     const rows = new ArrivingRows(ledger, changes);

@@ -22,10 +22,9 @@ export interface DocumentAdapter {
    * Saves all pieces or none, as the commit of that number, one more than the last. Resolves once they would survive a
    * power cut. Where it throws, nothing was saved, or `revision` is at least the given one.
    *
-   * Where several processes share the database and another one has committed since, nothing of `pieces` is saved.
-   * `decideAgain` gets what changed, and what it returns is saved instead. No process commits meanwhile.
+   * Throws StoreError if another process that shares the database has committed since: read its changes first.
    */
-  commit(revision: number, pieces: AsyncIterable<Piece>, decideAgain?: DecideAgain): Promise<Saved>;
+  commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved>;
   /** The number of the last commit that is kept. It may be one more than that of the last that `commit` has resolved for, if a disk failed. */
   revision(): Promise<number>;
   /**
@@ -47,15 +46,6 @@ export interface SharedChanges {
   /** The newest of each row; one without a value was removed. Events come in the order of their ids, after what drops older ones. */
   readonly pieces: AsyncIterable<Piece>;
 }
-
-/** What one commit saves, and its number. */
-export interface NumberedCommit {
-  readonly revision: number;
-  readonly pieces: AsyncIterable<Piece>;
-}
-
-/** Returns what is to be saved after these changes; undefined: nothing. */
-export type DecideAgain = (changes: SharedChanges) => Promise<NumberedCommit | undefined>;
 
 /** One line of a document: what is kept of a row, or of an event. */
 export type KeptLine = { readonly rows: readonly KeptRow[] } | { readonly event: Piece['events'][number] };

@@ -15,14 +15,13 @@ import {
   cutIntoPieces,
   type DocumentAdapter,
   type KeptLine,
-  type NumberedCommit,
   RowReader,
   type SharedChanges,
 } from './document-adapter.ts';
 import { eventOf, keptEvent, type StoredEvent } from './event-log.ts';
 import { makeDirectory } from './files.ts';
 import { type DirectoryLock, lockDirectory } from './lock.ts';
-import { ALL_EVENTS } from './piece.ts';
+import { ALL_EVENTS, type Piece } from './piece.ts';
 import type { Row } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
 import type { PrepareOthers, Store } from './store.ts';
@@ -90,7 +89,9 @@ interface Parts {
 }
 
 /** What is to be saved of a group of commits. */
-interface Plan extends Decision, NumberedCommit {
+interface Plan extends Decision {
+  readonly revision: number;
+  readonly pieces: AsyncIterable<Piece>;
   readonly events: readonly StoredEvent[];
 }
 
@@ -243,17 +244,12 @@ export class LowdbStore implements Store {
     const { adapter, lock } = this.#parts;
     // What the commit that failed has written may be there, and what other processes have.
     if (this.#failure !== undefined) await this.#readChanges();
-    let plan = await this.#plan(group);
+    const plan = await this.#plan(group);
     if (plan.accepted.length === 0) return plan;
     lock?.check();
     if (this.#unshown !== undefined) throw this.#unshown;
     if (this.#failure !== undefined) await this.#regain();
-    const { bytes, growth } = await adapter.commit(plan.revision, plan.pieces, async (changes) => {
-      await this.#showOthers(await this.#readOthers(changes), { isInCommit: true });
-      plan = await this.#plan(group);
-      return plan.accepted.length === 0 ? undefined : plan;
-    });
-    if (plan.accepted.length === 0) return plan;
+    const { bytes, growth } = await adapter.commit(plan.revision, plan.pieces);
     this.#savedBytes += bytes;
     const { revision, events } = plan;
     const rows = plan.accepted.flatMap(({ changes }) => changes);
@@ -276,7 +272,7 @@ export class LowdbStore implements Store {
       found.push(await this.#readOthers(changes));
     });
     // Not within the transaction that read them: to prepare them may take long.
-    for (const advance of found) await this.#showOthers(advance, { isInCommit: false });
+    for (const advance of found) await this.#showOthers(advance);
   }
 
   async #readOthers({ revision, rowBytes, isWhole, pieces }: SharedChanges): Promise<Advance> {
@@ -296,9 +292,9 @@ export class LowdbStore implements Store {
   }
 
   /** Rows that did not change stay the very same, so that a commit that expects them is no conflict; not where everything is read. */
-  async #showOthers(advance: Advance, options: { readonly isInCommit: boolean }): Promise<void> {
+  async #showOthers(advance: Advance): Promise<void> {
     const changes = changesBy(advance.rows, this.#document.tables);
-    const onShown = await this.#prepareOthers(changes, options);
+    const onShown = await this.#prepareOthers(changes);
     let followed: Promise<void> | undefined;
     await this.#advance(advance, () => {
       followed = onShown();

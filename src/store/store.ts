@@ -4,13 +4,9 @@ import type { Change, RowKind, Rows } from '../model/rows.ts';
 
 /**
  * Prepares what has to change together with rows that other processes wrote, and resolves with a function that the store calls in the turn
- * in which `read` shows them. Where it throws, everything stays as it is. `isInCommit`: a commit waits meanwhile that keeps other
- * processes from theirs, so it must not wait for anything outside.
+ * in which `read` shows them. If it throws, everything stays as it is.
  */
-export type PrepareOthers = (
-  changes: readonly Change[],
-  options: { readonly isInCommit: boolean },
-) => Promise<() => Promise<void>>;
+export type PrepareOthers = (changes: readonly Change[]) => Promise<() => Promise<void>>;
 
 /** Keeps recorded rows. Every promise below also holds between processes. */
 export interface Store {
@@ -44,7 +40,7 @@ export interface Store {
   commit(changes: readonly Change[], events?: readonly NewEvent[]): Promise<void>;
 
   /**
-   * Has `prepare` called before rows of other processes are shown, all at once: those that a refresh found, or a commit met. A
+   * Has `prepare` called before rows of other processes are shown, all at once. A
    * store whose rows belong to one process does not have this.
    */
   watchOthers?(prepare: PrepareOthers): void;

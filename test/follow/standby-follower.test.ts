@@ -300,16 +300,6 @@ describe('a standby', () => {
     expect(standby.current.get()?.candidates.get(other)?.commit).toBe('commit-1');
   });
 
-  it('has a commit answer conflict that meets another desired state, and shows that by itself', async () => {
-    const { core, standby } = await started();
-    core.source.commit(shop(2));
-    await core.poll();
-    await expect(standby.store.refresh({ isInCommit: true })).rejects.toMatchObject({ code: 'conflict' });
-    expect(standby.current.get()?.commit).toBe('commit-1');
-    await core.settle();
-    expect(standby.current.get()?.commit).toBe('commit-2');
-  });
-
   it('shows nothing, and holds the newest commit, where a leader would at a start: the head is lost', async () => {
     const first = new Core();
     first.source.commit(START);

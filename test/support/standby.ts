@@ -50,17 +50,17 @@ export class MirrorStore extends MemoryStore {
     this.#prepare = prepare;
   }
 
-  refresh(options: { readonly isInCommit: boolean } = { isInCommit: false }): Promise<void> {
-    const turn = this.#last.then(() => this.#refresh(options));
+  refresh(): Promise<void> {
+    const turn = this.#last.then(() => this.#refresh());
     this.#last = turn.catch(() => undefined);
     return turn;
   }
 
-  async #refresh(options: { readonly isInCommit: boolean }): Promise<void> {
+  async #refresh(): Promise<void> {
     const found = KINDS.flatMap((kind) => this.#changesOf(kind));
     if (found.length === 0) return;
     const changes = found.map(({ change }) => change);
-    const onShown = await this.#prepare(changes, options);
+    const onShown = await this.#prepare(changes);
     for (const { key, row } of found) {
       if (row === undefined) this.#seen.delete(key);
       else this.#seen.set(key, row);

@@ -1,16 +1,13 @@
 // Keeps lowdb's document in a PostgreSQL database, which several processes share. Each commit is one transaction that locks the row
 // of the state first, so commits come one after the other, and their revisions are seen in order.
-import { randomUUID } from 'node:crypto';
 import { type Breathe, breatheBy } from '../../base/breathe.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { reasonOf } from '../../base/wording.ts';
 import {
   cutIntoPieces,
-  type DecideAgain,
   type DocumentAdapter,
   DocumentReader,
   linesToKeep,
-  type NumberedCommit,
   type SharedChanges,
 } from '../document-adapter.ts';
 import { type LowdbStore, type LowdbStoreOptions, openStore } from '../lowdb-store.ts';
@@ -23,8 +20,6 @@ import { type CommitLease, limitCommits } from './lease.ts';
 import { requireSchema } from './migrate.ts';
 import { databaseError, LostCommit } from './postgres-error.ts';
 import {
-  ATTEMPT,
-  ATTEMPTS_KEPT,
   CHANGED_EVENTS,
   CHANGED_ROWS,
   CLOSE_LINES,
@@ -41,6 +36,7 @@ import {
   SAVE_EVENTS,
   SAVE_ROWS,
   STATE,
+  TERM,
 } from './statements.ts';
 
 /** About how many characters are fetched at once. */
@@ -90,8 +86,8 @@ export class PostgresAdapter implements DocumentAdapter {
   readonly #lease: CommitLease | undefined;
   readonly #onSaved: PostgresStoreOptions['onSaved'];
   #installation: string | undefined;
-  /** Which attempt made the last commits that this process has read or written, by their number; undefined: nobody knows any more. */
-  #attempts: ReadonlyMap<number, unknown> = new Map();
+  /** The fencing numbers under which the last commits were made that this process has read or written, by their revisions. */
+  #terms: ReadonlyMap<number, number> = new Map();
 
   constructor(
     options: DatabaseOptions,
@@ -126,7 +122,7 @@ export class PostgresAdapter implements DocumentAdapter {
       }
       document.revision = state.revision;
       document.rowBytes = state.bytes;
-      this.#attempts = new Map([[state.revision, await readAttempt(run, state.revision)]]);
+      this.#terms = new Map([[state.revision, await readTerm(run, state.revision)]]);
     });
     return document;
   }
@@ -143,31 +139,30 @@ export class PostgresAdapter implements DocumentAdapter {
       await run(REMOVE_ROWS, [revision]);
       await run(REMOVE_EVENTS, [revision, ALL_EVENTS]);
       await run(NO_BYTES);
-      await this.#save(run, { revision, pieces: lines }, randomUUID());
+      await this.#save(run, revision, lines);
       document.revision = revision;
     });
   }
 
-  async commit(revision: number, pieces: AsyncIterable<Piece>, decideAgain?: DecideAgain): Promise<Saved> {
-    const attempt = randomUUID();
-    let commit: NumberedCommit | undefined = { revision, pieces };
+  async commit(revision: number, pieces: AsyncIterable<Piece>): Promise<Saved> {
     let saved: Saved = { bytes: 0, growth: 0 };
     const fencing = this.#requireLead();
+    let term = fencing ?? 0;
     try {
       await this.#connections.write(async (run) => {
         const state = await this.#readState(run, LOCKED_STATE);
         this.#requireFencing(state, fencing);
         if (state.revision < revision - 1) throw this.#setBack(state.revision, revision - 1);
-        if (state.revision >= revision) commit = await decideAgain?.(await this.#changes(run, revision - 1, state));
-        if (commit !== undefined) saved = await this.#save(run, commit, attempt);
+        if (state.revision >= revision) throw this.#changed(state.revision, revision - 1);
+        term = fencing ?? (await readTerm(run, revision));
+        saved = await this.#save(run, revision, pieces);
       });
     } catch (error) {
       if (error instanceof NotLeading || !(error instanceof StoreError)) throw error;
       if (!(error instanceof LostCommit)) throw notSaved(error);
-      if (commit !== undefined && !(await this.#isCommitted(commit.revision, attempt))) throw notSaved(error);
+      if (!(await this.#isCommitted(revision, term))) throw notSaved(error);
     }
-    if (commit === undefined) return saved;
-    this.#attempts = new Map([[commit.revision, attempt]]);
+    this.#terms = new Map([[revision, term]]);
     this.#onSaved?.();
     return saved;
   }
@@ -217,17 +212,15 @@ export class PostgresAdapter implements DocumentAdapter {
     }
   }
 
-  /** Throws StoreError where the commit `since` is not the one that this process has seen: the database was set back, and has gone on from there. */
+  /** Throws StoreError if another leader made the commit `since` than this process has seen: the database was set back, and has new commits. */
   async #changes(run: RunStatement, since: number, { revision, bytes, forgotten }: State): Promise<SharedChanges> {
-    const known = this.#attempts.get(since);
-    const there = await readAttempt(run, since);
-    if (known !== undefined && there !== undefined && there !== known) throw this.#setBack(revision, since);
-    this.#attempts = new Map([
-      [since, known ?? there],
-      [revision, revision === since ? (known ?? there) : await readAttempt(run, revision)],
+    const term = await readTerm(run, since);
+    if (term !== (this.#terms.get(since) ?? term)) throw this.#setBack(revision, since);
+    this.#terms = new Map([
+      [since, term],
+      [revision, await readTerm(run, revision)],
     ]);
-    // After so many commits nobody can tell whether it is the same one.
-    const isWhole = since < forgotten || (known !== undefined && there === undefined);
+    const isWhole = since < forgotten;
     const range = { since: isWhole ? 0 : since, last: revision, bytes: { read: 0 } };
     return { revision, rowBytes: bytes, isWhole, pieces: this.#readPieces(run, range) };
   }
@@ -265,7 +258,7 @@ export class PostgresAdapter implements DocumentAdapter {
   }
 
   /** Writes all pieces of a commit. The lock on the state is held. */
-  async #save(run: RunStatement, { revision, pieces }: NumberedCommit, attempt: string): Promise<Saved> {
+  async #save(run: RunStatement, revision: number, pieces: AsyncIterable<Piece>): Promise<Saved> {
     const saved = { bytes: 0, growth: 0 };
     for await (const piece of pieces) {
       const { rows, events, dropped, bytes, growth } = encodePiece(piece);
@@ -279,25 +272,22 @@ export class PostgresAdapter implements DocumentAdapter {
       }
       saved.bytes += bytes;
     }
-    const finished = await run(FINISH, [revision, saved.growth, attempt]);
+    const finished = await run(FINISH, [revision, saved.growth]);
     if (finished.length !== 1)
       throw this.#damaged(`it is beyond commit ${revision} although no other process could commit`);
     return saved;
   }
 
-  /** Returns whether a commit is there whose connection was lost. Throws StoreError where that cannot be told. */
-  async #isCommitted(revision: number, attempt: string): Promise<boolean> {
+  /** Returns true if a commit is there whose connection was lost. Throws StoreError if that cannot be read. */
+  async #isCommitted(revision: number, term: number): Promise<boolean> {
     let reason = '';
     for (let count = 0; count < LOOK_UPS_MAX; count++) {
       if (count > 0) await this.#connections.pause();
       try {
         return await this.#connections.write(async (run) => {
-          // An attempt that has not ended at the server still has the lock.
+          // A transaction that has not ended at the server still has the lock.
           const state = await this.#readState(run, LOCKED_STATE);
-          const found = await readAttempt(run, revision);
-          const isForgotten = found === undefined && state.revision >= revision + ATTEMPTS_KEPT;
-          if (isForgotten) throw new StoreError('too many commits were made since');
-          return found === attempt;
+          return state.revision >= revision && (await readTerm(run, revision)) === term;
         });
       } catch (error) {
         reason = reasonOf(error);
@@ -325,6 +315,13 @@ export class PostgresAdapter implements DocumentAdapter {
     });
   }
 
+  #changed(there: number, known: number): StoreError {
+    return databaseError(this.#connections.address, {
+      why: `has the commit ${there} of another process, and this one has read the commit ${known}`,
+      remedy: 'It is read before the next commit.',
+    });
+  }
+
   #setBack(there: number, known: number): StoreError {
     return databaseError(this.#connections.address, {
       why:
@@ -347,9 +344,10 @@ function notSaved(error: Error): StoreError {
   return new StoreError(`${error.message} Nothing was saved.`, { cause: error });
 }
 
-async function readAttempt(run: RunStatement, revision: number): Promise<unknown> {
-  const [[attempt] = []] = await run(ATTEMPT, [revision]);
-  return attempt;
+/** Returns the fencing number of the leader that made a commit; 0: none has led yet. */
+async function readTerm(run: RunStatement, revision: number): Promise<number> {
+  const [[fencing = 0] = []] = await run(TERM, [revision]);
+  return Number(fencing);
 }
 
 /** Yields the lines of a cursor, so many at once that they are about as long as a batch. */

@@ -132,20 +132,13 @@ export const SAVE_EVENTS = `
   ON CONFLICT (instance, id)
   DO UPDATE SET value = excluded.value, revision = excluded.revision, changed_at = excluded.changed_at`;
 
-/** Of so many of the newest commits it is known which attempt made them. */
-export const ATTEMPTS_KEPT = 1_000;
-
-/** Ends a commit: revision $1, the bytes that rows grew by ($2), its attempt ($3). Returns the revision. */
+/** Ends a commit: revision $1, the bytes that rows grew by ($2). Returns the revision. */
 export const FINISH = `
-  WITH numbered AS (
-    UPDATE ${SCHEMA}.state SET revision = $1::bigint, bytes = bytes + $2::bigint WHERE revision < $1::bigint RETURNING revision
-  ), forgotten AS (
-    DELETE FROM ${SCHEMA}.commits WHERE revision <= $1::bigint - ${ATTEMPTS_KEPT}
-  )
-  INSERT INTO ${SCHEMA}.commits (revision, attempt) SELECT revision, $3::uuid FROM numbered RETURNING revision`;
+  UPDATE ${SCHEMA}.state SET revision = $1::bigint, bytes = bytes + $2::bigint WHERE revision < $1::bigint RETURNING revision`;
 
-/** The attempt that made the commit $1. */
-export const ATTEMPT = `SELECT attempt FROM ${SCHEMA}.commits WHERE revision = $1::bigint`;
+/** The fencing number of the leader that made the commit $1. */
+export const TERM = `
+  SELECT fencing FROM ${SCHEMA}.terms WHERE first_revision <= $1::bigint ORDER BY fencing DESC LIMIT 1`;
 
 /** Removes all rows, with marks, as of revision $1. */
 export const REMOVE_ROWS = `
@@ -240,8 +233,10 @@ export const ACQUIRE_LEASE = `
     since = clock_timestamp(), expires_at = ${after('$2')}
   WHERE version = $3::bigint AND fencing = $4::bigint RETURNING fencing, ${momentOf('since')}`;
 
-/** Lets nobody commit who has another fencing number than $1. Waits for the commit under way. */
-export const FENCE = `UPDATE ${SCHEMA}.state SET fencing = $1::bigint`;
+/** Lets nobody commit who has another fencing number than $1, and begins its term. Waits for the commit under way. */
+export const FENCE = `
+  WITH fenced AS (UPDATE ${SCHEMA}.state SET fencing = $1::bigint RETURNING revision)
+  INSERT INTO ${SCHEMA}.terms (fencing, first_revision) SELECT $1::bigint, revision + 1 FROM fenced`;
 
 /** Renews the lease of $1 with the fencing number $2 for so many seconds ($3). Returns its version; nothing where it is not theirs. */
 export const RENEW_LEASE = `

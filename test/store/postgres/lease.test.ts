@@ -216,6 +216,7 @@ describe('a process that does not lead', () => {
     expect(standby.failure).toBeUndefined();
     await one.lease.release();
     await expect.poll(() => two.taken, PATIENCE).toEqual([2]);
+    await standby.refresh();
     await standby.commit([writeText('b', 'two')]);
     expect([...standby.list('node').keys()]).toEqual(['a', 'b']);
     await expect(leading.commit([writeText('c', 'three')])).rejects.toBeInstanceOf(NotLeading);

@@ -4,7 +4,6 @@ import { Lease } from '../../../src/store/postgres/lease.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-adapter.ts';
 import { Wakes } from '../../../src/store/postgres/wakes.ts';
-import { addOnes } from '../../support/add-ones.ts';
 import { refusal } from '../../support/database-refusal.ts';
 import { startPgbouncer, WITHOUT_PGBOUNCER } from '../../support/pgbouncer.ts';
 import { type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
@@ -28,13 +27,12 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       expect(await migrate({ url: pooled })).toEqual([]);
     });
 
-    it('several stores commit, and see what the others have committed', async () => {
+    it('a store commits, and others see that', async () => {
       const pooled = await startPgbouncer(await server.create());
       const stores = await Promise.all([1, 2, 3].map(() => openPostgresStore({ url: pooled })));
-      await Promise.all(stores.map((store) => addOnes(store, 20)));
+      for (const name of ['a', 'b']) await stores[0]?.commit([writeText(name, 'one')]);
       await Promise.all(stores.map((store) => store.refresh()));
-      expect(stores.map(({ revision }) => revision)).toEqual([60, 60, 60]);
-      await stores[0]?.commit([writeText('a', 'one')]);
+      expect(stores.map(({ revision }) => revision)).toEqual([2, 2, 2]);
       await Promise.all(stores.map((store) => store.close()));
     });
 

@@ -1,8 +1,5 @@
-// The store on PostgreSQL: the contract, alone and beside another process, and what happens when connections or the server
+// The store on PostgreSQL: the contract, what other processes see, and what happens when connections or the server
 // are lost. One server serves all tests; the last ones stop it.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { NewEvent } from '../../../src/model/instance-event.ts';
 import type { DocumentAdapter } from '../../../src/store/document-adapter.ts';
@@ -11,7 +8,6 @@ import type { DatabaseLimits } from '../../../src/store/postgres/connection.ts';
 import { openPostgresStore, PostgresAdapter } from '../../../src/store/postgres/postgres-adapter.ts';
 import { StoreError } from '../../../src/store/store-error.ts';
 import { describeStore } from '../../contract/store.ts';
-import { addOnes } from '../../support/add-ones.ts';
 import { pausing } from '../../support/pausing.ts';
 import { type AtCommit, cutCommits, type PostgresServer, startPostgresServer } from '../../support/postgres-server.ts';
 import { serverRow, textRow, writeText } from '../../support/rows.ts';
@@ -29,31 +25,10 @@ const HASTE = { pauseMs: 20 };
 /** The database of the contract, which each test leaves empty. */
 let shared: string | undefined;
 
-// test/long/store-contract.long.ts has the contract without the other store.
-describeStore('PostgreSQL, with another store that commits before each commit', async () => {
+describeStore('PostgreSQL', async () => {
   shared ??= await server.create();
   const url = shared;
-  const other = await openPostgresStore({ url });
-  let updates = 100_000;
-  const commitOther = async (): Promise<void> => {
-    const expected = other.read('rollout', 'other');
-    await other.commit([{ kind: 'rollout', name: 'other', value: { updates: ++updates }, expected }]);
-  };
-  await commitOther();
-  const adapting = (adapter: DocumentAdapter): DocumentAdapter =>
-    wrap(adapter, {
-      async commit(...all) {
-        await commitOther();
-        return await adapter.commit(...all);
-      },
-    });
-  return {
-    open: () => openPostgresStore({ url }, { adapting }),
-    async remove() {
-      await other.close();
-      await server.clear(url);
-    },
-  };
+  return { open: () => openPostgresStore({ url }), remove: () => server.clear(url) };
 });
 
 function wrap(adapter: DocumentAdapter, replaced: Partial<DocumentAdapter>): DocumentAdapter {
@@ -108,33 +83,6 @@ describe('two stores on one database', () => {
     expect(two.rowBytes).toBe(one.rowBytes);
   });
 
-  it('answer conflict to the second that changes a row, which then can', async () => {
-    const url = await server.create();
-    const [one, two] = [await open(url), await open(url)];
-    await one.commit([writeText('a', 'one')]);
-    await two.commit([writeText('b', 'beside')]);
-    await expect(two.commit([writeText('a', 'two'), writeText('c', 'no')])).rejects.toMatchObject({ code: 'conflict' });
-    expect(two.read('node', 'c')).toBeUndefined();
-    await two.commit([writeText('a', 'two', two.read('node', 'a'))]);
-    await one.refresh();
-    expect([...one.list('node')].sort()).toEqual([
-      ['a', textRow('two')],
-      ['b', textRow('beside')],
-    ]);
-  });
-
-  it('keep what each has to save of a group in which one commit conflicts', async () => {
-    const url = await server.create();
-    const [one, two] = [await open(url), await open(url)];
-    await one.commit([writeText('a', 'one')]);
-    const results = await Promise.allSettled(
-      [writeText('a', 'two'), writeText('b', 'two')].map((each) => two.commit([each])),
-    );
-    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
-    await one.refresh();
-    expect([...one.list('node').keys()].sort()).toEqual(['a', 'b']);
-  });
-
   it('drop the same events, also all of an instance', async () => {
     const url = await server.create();
     const [one, two] = [await open(url), await open(url)];
@@ -164,18 +112,6 @@ describe('two stores on one database', () => {
     expect(await third.events('shop', ALL)).toEqual(await one.events('shop', ALL));
   });
 
-  it('wait for the large commit of the other, and both are saved', async () => {
-    const url = await server.create();
-    const [one, two] = [await open(url), await open(url)];
-    const many = Array.from({ length: 20_000 }, (_, index) => writeText(`row-${index}`, 'x'.repeat(200)));
-    const large = one.commit(many);
-    for (let count = 0; count < 5; count++) await two.commit([writeText(`small-${count}`, 'x')]);
-    await large;
-    await Promise.all([one.refresh(), two.refresh()]);
-    expect([one.list('node').size, two.list('node').size]).toEqual([20_005, 20_005]);
-    expect(one.rowBytes).toBe(two.rowBytes);
-  });
-
   it('replace everything by a whole document, which the other sees', async () => {
     const url = await server.create();
     const [one, two] = [await open(url), await open(url)];
@@ -193,22 +129,6 @@ describe('two stores on one database', () => {
     expect([...third.list('node')]).toEqual([['b', textRow('two')]]);
     expect(third.rowBytes).toBe(two.rowBytes);
   });
-});
-
-it('two processes add to the same row, none loses anything, and no id of an event repeats', async () => {
-  const url = await server.create();
-  const store = await open(url);
-  const program = join(import.meta.dirname, '../../support/postgres-child.ts');
-  const child = spawn(process.execPath, [program, url, '30'], { stdio: ['ignore', 'ignore', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const ended = once(child, 'exit');
-  await addOnes(store, 30);
-  expect(await ended).toEqual([0, null]);
-  await store.refresh();
-  expect(store.read('node', 'sum')?.oid).toBe('60');
-  const { events } = await store.events('shop', ALL);
-  expect(new Set(events.map(({ id }) => id)).size).toBe(60);
-  expect(new Set(events.map(({ reason }) => reason)).size).toBe(2);
 });
 
 describe('a lost connection', () => {
@@ -260,8 +180,7 @@ describe('a lost connection', () => {
     let isKilled = false;
     const adapting = (adapter: DocumentAdapter): DocumentAdapter =>
       wrap(adapter, {
-        commit: (revision, pieces, again) =>
-          adapter.commit(revision, isKilled ? pieces : killAfterFirst(pieces, killing), again),
+        commit: (revision, pieces) => adapter.commit(revision, isKilled ? pieces : killAfterFirst(pieces, killing)),
       });
     async function* killAfterFirst<Piece>(
       pieces: AsyncIterable<Piece>,
@@ -346,7 +265,7 @@ describe('refused', () => {
       const before = await server.run('SELECT bytes FROM treeline.state', url);
       await store.commit([writeText('b', 'two')]);
       await server.run(
-        `DELETE FROM treeline.rows WHERE revision = 2; DELETE FROM treeline.commits WHERE revision = 2;
+        `DELETE FROM treeline.rows WHERE revision = 2; INSERT INTO treeline.terms VALUES (1, 2);
        UPDATE treeline.state SET revision = 1, bytes = ${before[0]?.bytes}`,
         url,
       );
@@ -354,7 +273,7 @@ describe('refused', () => {
       for (let revision = 2; revision <= last; revision++) await other.commit([writeText(`c${revision}`, 'x')]);
       const want = 'was set back: its commit 2 is another one than this process has seen. Restart Treeline';
       await expect(store.refresh()).rejects.toThrow(want);
-      if (last > 2) await expect(store.commit([writeText('d', 'y')])).rejects.toThrow(want);
+      if (last > 2) await expect(store.commit([writeText('d', 'y')])).rejects.toThrow('of another process');
       expect([...store.list('node').keys()]).toEqual(['a', 'b']);
       await other.refresh();
     },

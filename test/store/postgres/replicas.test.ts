@@ -150,23 +150,6 @@ describe('marks', () => {
     expect(leader.store.read('node', 'b')?.oid).toBe('last');
   });
 
-  it('that are gone let a commit read everything anew too', async () => {
-    const url = await server.create();
-    const leader = await open(url, 'one', { lease: LEADS });
-    const other = await open(url, 'two');
-    await leader.store.commit([writeText('a', 'old')]);
-    await other.store.refresh();
-    await leader.store.commit([writeText('a', null, leader.store.read('node', 'a'))]);
-    await age(url);
-    await leader.replicas.report();
-    expect(await marks(url)).toEqual([]);
-    await other.store.commit([writeText('b', 'x')]);
-    expect([...other.store.list('node').keys()]).toEqual(['b']);
-    await other.store.commit([writeText('a', 'anew')]);
-    await leader.store.refresh();
-    expect(leader.store.list('node')).toEqual(other.store.list('node'));
-  });
-
   it('are not removed by a process that was deposed', async () => {
     const url = await server.create();
     const leader = await open(url, 'one', { lease: LEADS });
