@@ -8,7 +8,6 @@ import type { Logger } from '../base/log.ts';
 import { Shares } from '../base/shares.ts';
 import { didYouMean } from '../base/wording.ts';
 import { ServiceError } from '../model/service-error.ts';
-import type { Deliveries } from '../service/deliveries/deliveries.ts';
 import type { Explainer } from '../service/explain/explainer.ts';
 import type { Operator } from '../service/operate/operator.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
@@ -17,20 +16,13 @@ import { auditRequests } from './audit-requests.ts';
 import { type AuthenticateOptions, authenticate, type RequestStep } from './authenticate.ts';
 import { answerErrors } from './errors.ts';
 import type { EventStreams } from './event-streams.ts';
-import { type FollowedLeader, forwardToLeader, tellFetches, waitForShownCommit } from './forward.ts';
+import { type FollowedLeader, forwardToLeader, waitForShownCommit } from './forward.ts';
 import { openApiRoutes, SECTIONS } from './openapi.ts';
 import { servePage } from './page/page.ts';
 import { compressAnswers, markAnswers } from './present.ts';
 import { checkQuery } from './query.ts';
 import { AnswerCache, LISTS } from './reads.ts';
-import {
-  checkUrl,
-  countRequests,
-  limitRate,
-  noteFetches,
-  refuseForeignOrigin,
-  waitForMinCommit,
-} from './request-steps.ts';
+import { checkUrl, countRequests, limitRate, refuseForeignOrigin, waitForMinCommit } from './request-steps.ts';
 import { type AgentRoutes, agentRoutes } from './routes/agent.ts';
 import { clientRoutes } from './routes/clients.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -55,8 +47,6 @@ interface AppOptions extends AuthenticateOptions {
   readonly dashboard?: string | null;
   /** Left out: nothing is audited. */
   readonly audit?: AuditLog | undefined;
-  /** Notes which records nodes fetch. Left out: nothing does. */
-  readonly deliveries?: Pick<Deliveries, 'noteFetch' | 'forgetFetch'> | undefined;
   /** Of one client; 0: as many as it likes. */
   readonly requestsPerSecond?: number;
   readonly log: Logger;
@@ -71,9 +61,7 @@ const HEALTH = ['livez', 'readyz', 'leaderz', 'healthz', 'metrics'];
 /** Returns the application. Its requests must come over TLS with a client certificate; others are answered 401. */
 export function createApp(options: AppOptions): RequestListener {
   const known = authenticate(options);
-  const { commits, deliveries } = options;
-  const noting = deliveries === undefined ? [] : [noteFetches(deliveries)];
-  return createListener(options, known, [...noting, waitForMinCommit(commits, known)]);
+  return createListener(options, known, [waitForMinCommit(options.commits, known)]);
 }
 
 /** Returns the application whose requests pass these steps before a route is found. */
@@ -104,7 +92,7 @@ function createListener(
 /** The parts of a replica that does not lead. */
 interface StandbyOptions
   extends AuthenticateOptions,
-    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'dashboard' | 'audit' | 'deliveries' | 'requestsPerSecond'> {
+    Pick<AppOptions, 'explainer' | 'streams' | 'replica' | 'dashboard' | 'audit' | 'requestsPerSecond'> {
   /** What is answered from the rows. */
   readonly operator: Pick<
     Operator,
@@ -137,12 +125,7 @@ export function createStandbyApp({ operator, leader, ...options }: StandbyOption
       readAnswer: onLeaderOnly<AgentRoutes['readAnswer']>(),
     },
   };
-  const { deliveries } = options;
-  return createListener({ ...options, ...reads }, known, [
-    ...(deliveries === undefined ? [] : [noteFetches(deliveries, tellFetches(leader, deliveries))]),
-    forwardToLeader(parts),
-    waitForShownCommit(parts),
-  ]);
+  return createListener({ ...options, ...reads }, known, [forwardToLeader(parts), waitForShownCommit(parts)]);
 }
 
 /** Stands for what is missing of a part: requests that would use it are forwarded before a route is found. */

@@ -6,7 +6,6 @@ import { type ShareLimits, Shares } from '../base/shares.ts';
 import type { ForwardedAnswer, ForwardedRequest } from '../model/forwarded-request.ts';
 import { ServiceError } from '../model/service-error.ts';
 import type { Outage } from '../service/answers.ts';
-import type { Deliveries } from '../service/deliveries/deliveries.ts';
 import { WAIT_MS, WAITS } from '../service/read/commit-wait.ts';
 import { cut } from './answer.ts';
 import { auditAction, FORWARDED_BY, operationFacts } from './audit-requests.ts';
@@ -14,7 +13,7 @@ import { findClient, findRefusal, isSeenAnew, type RequestStep, requireAllowed }
 import { BODY_BYTES_MAX } from './json-body.ts';
 import { certificatesOf, fingerprintOf, isForwarded } from './peer.ts';
 import { replicaOf, requestIdOf, sendPieces } from './present.ts';
-import { FETCHED, minCommitOf, urlPathOf } from './request-steps.ts';
+import { minCommitOf, urlPathOf } from './request-steps.ts';
 import { REPORT_BYTES_MAX } from './routes/agent.ts';
 
 /** The leader, and what this replica shows of what it has recorded. */
@@ -194,28 +193,6 @@ async function tellSeen(request: IncomingMessage, response: ServerResponse, lead
   const headers = { host: request.headers.host ?? '' };
   const question = { ...forwarded(request, response, null), ...SHORT_READ, headers };
   await leader.forward(question, AbortSignal.timeout(TOLD_MS)).catch(() => undefined);
-}
-
-/** So many fetches are told at once. What is not told is noted again by the next fetch of the node. */
-const TOLD_FETCHES_MAX = 16;
-
-/** Returns the function that lets the leader know which record a node has fetched here. */
-export function tellFetches(leader: FollowedLeader, deliveries: Pick<Deliveries, 'forgetFetch'>) {
-  let telling = 0;
-  return async (request: IncomingMessage, response: ServerResponse, fetched: { node: string; digest: string }) => {
-    const { node, digest } = fetched;
-    if (telling >= TOLD_FETCHES_MAX || !leader.isKnown()) {
-      deliveries.forgetFetch(node);
-      return;
-    }
-    telling += 1;
-    const headers = { host: request.headers.host ?? '', [FETCHED]: digest };
-    const target = `/hiera/${encodeURIComponent(node)}/`;
-    const question = { ...forwarded(request, response, null), method: 'HEAD', target, headers };
-    const answer = await leader.forward(question, AbortSignal.timeout(TOLD_MS)).catch(() => undefined);
-    if (answer === undefined) deliveries.forgetFetch(node);
-    telling -= 1;
-  };
 }
 
 /** Tells whether only the leader may answer a request. Other methods than these are refused alike everywhere. */

@@ -7,12 +7,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { isCommitId } from '../model/names.ts';
 import { ServiceError } from '../model/service-error.ts';
-import { type Deliveries, maySpeakForNodes } from '../service/deliveries/deliveries.ts';
 import type { CommitWait } from '../service/read/commit-wait.ts';
 import { clientOf, findClient, type RequestStep } from './authenticate.ts';
 import { type Failure, sendError } from './errors.ts';
-import { fingerprintOf, isForwarded } from './peer.ts';
-import { digestOfTag } from './present.ts';
+import { fingerprintOf } from './peer.ts';
 
 const URL_BYTES_MAX = 2 * 1024;
 
@@ -86,35 +84,6 @@ function isDecodable(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The header in which a replica tells the leader which record a node has fetched there. No client sends it: it counts between replicas alone. */
-export const FETCHED = 'x-treeline-fetched';
-const RECORD = /^\/hiera\/(?!all\/?(?:\?|$))([^/?]+)\/?(?:$|\?(?!.*\binfo\b))/;
-
-/**
- * Returns the step that notes which records clients of nodes fetch, once they are sent. `tell` is called where the leader is to be told; left
- * out: this process leads.
- */
-export function noteFetches(
-  deliveries: Pick<Deliveries, 'noteFetch'>,
-  tell?: (request: IncomingMessage, response: ServerResponse, fetched: { node: string; digest: string }) => void,
-): RequestStep {
-  return (request, response, next) => {
-    const client = clientOf(request);
-    const name = maySpeakForNodes(client) ? RECORD.exec(request.url ?? '')?.[1] : undefined;
-    if (name !== undefined) {
-      const node = decodeURIComponent(name);
-      const note = (tag: unknown): void => {
-        const digest = digestOfTag(String(tag));
-        if (digest !== undefined && deliveries.noteFetch(client, node, digest))
-          tell?.(request, response, { node, digest });
-      };
-      if (isForwarded(request)) note(request.headers[FETCHED]);
-      else if (request.method === 'GET') response.once('finish', () => note(response.getHeader('ETag')));
-    }
-    next();
-  };
 }
 
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -1,7 +1,6 @@
 // `treeline delivered`: prints which nodes run an older record than the one that is wanted of them, and waits until none does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { shortOid } from '../base/wording.ts';
 import type { Delivered, DeliveredNode } from '../service/answers.ts';
 import { belowHeading, type Format, formatOption, printAs, visibleLine } from './output.ts';
 import { addServerOptions, getFrom, type ServerOptions } from './server-connection.ts';
@@ -63,16 +62,10 @@ async function readDelivered(
   }
 }
 
-function formatNode({ name, state, since, before, digest, fetched, applied, told }: DeliveredNode): string {
-  const which = before === null ? '' : `, the record before ${shortOid(before)}`;
-  const how = applied === null && state !== 'delivered' ? ', nothing confirmed' : which;
-  const lines = [`  ${visibleLine(name)}: ${state}${how}${since === null ? '' : `, since ${since}`}`];
-  if (state === 'outdated') {
-    const which = fetched?.digest === digest ? 'its present record' : 'an older record';
-    lines.push(belowHeading(fetched === null ? 'fetched nothing' : `fetched ${which} at ${fetched.time}`));
-  }
-  if (told !== null) lines.push(belowHeading(`${told.outcome} at ${told.time}${told.message && `: ${told.message}`}`));
-  return lines.join('\n');
+function formatNode({ name, state, digest, confirmed }: DeliveredNode): string {
+  const { outcome, time, message } = confirmed;
+  const which = confirmed.digest === digest ? 'its present record' : 'an older record';
+  return `  ${visibleLine(name)}: ${state}\n${belowHeading(`${outcome} of ${which} at ${time}${message && `: ${message}`}`)}`;
 }
 
 interface DeliveryWait extends Question {

@@ -89,8 +89,6 @@ interface OutsideParts extends Omit<SharedParts, 'adapting'> {
   readonly certificates?: () => readonly EndingCertificate[];
   /** When clients were seen; left out: none was. */
   readonly seen?: ClientsSeen;
-  /** Which records nodes have, where that lives longer than the core; left out: the core's own. */
-  readonly deliveries?: Deliveries;
   /** How rows were lost, in words; left out: none were. */
   readonly lostRows?: string | undefined;
   /** See Settings. */
@@ -163,7 +161,7 @@ export function wireCore(outside: OutsideParts): WiredCore {
     holderOf: (server) => work?.findHolder(server),
     ...checkOperations(reconciler),
     ...{ requests, entries: entriesOf(registry), leader: outside.leader, seen: outside.seen },
-    deliveries: outside.deliveries ?? new Deliveries({ ledger, current, clock, breathe }),
+    deliveries: new Deliveries({ ledger, current, clock }),
     ...tellOutside(outside, { ledger, current, follower, reconciler }),
     hasEntry: (name) => registry.byName(name) !== undefined,
     isBefore: (commit, head) => follower.isBefore(commit, head),

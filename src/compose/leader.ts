@@ -10,6 +10,7 @@ import { showAllWritten } from '../follow/standby-follower.ts';
 import { answerIn } from '../providers/answer-json.ts';
 import type { EndedCauses } from '../reconcile/row-requests.ts';
 import { registryOf } from '../service/caller.ts';
+import { forgottenDeliveries } from '../service/deliveries/deliveries.ts';
 import { AttentionWatch } from '../service/progress/attention-watch.ts';
 import type { Notifier } from '../statuses/notifier.ts';
 import type { StatusReporter } from '../statuses/status-reporter.ts';
@@ -20,7 +21,7 @@ import { measureLeader } from './open-metrics.ts';
 import { openNotifications, openProviders, openStatuses } from './open-parts.ts';
 import type { SharedDatabase } from './open-store.ts';
 import type { ServingRole } from './present-role.ts';
-import type { Replica, RoleParts } from './replica.ts';
+import type { RoleParts } from './replica.ts';
 import { partsToFollow, STOP_ANSWERING_MS } from './standby.ts';
 
 /** Builds a leader. */
@@ -33,7 +34,7 @@ export async function composeLeader(parts: RoleParts): Promise<ServingRole> {
 
 async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<Omit<ServingRole, 'stop'>> {
   const { settings, replica, ambiguityOf, audit, seen, clock, log, metrics } = parts;
-  const { repository, store, shown, breathe, streams, deliveries, database, earlier } = replica;
+  const { repository, store, shown, breathe, streams, database, earlier } = replica;
   // Who loses the lead and takes it again leads with other parts.
   const fencing = database === undefined ? 0 : database.lease.fencing;
   if (fencing === undefined) throw new StoreError('This process does not lead any more.');
@@ -50,7 +51,7 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   opened.defer(async () => void (await Promise.all([reporter?.stop(), notifier?.stop()])));
   const outside = {
     ...{ store, shown, breathe, registry, audit, clock, log, metrics, opened, random: Math.random, execution, writes },
-    ...{ deliveries, source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
+    ...{ source: repository.source, publisher: repository.publisher, triggers: repository.makeTriggers() },
     signatures: repository.signatures,
     ...{
       lostRows: earlier.sign(),
@@ -64,14 +65,14 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   };
   const core = await startCore(outside, settings.shutdownSeconds * 1000);
   earlier.accept();
-  opened.defer(recordFromTimeToTime({ ...core, seen, deliveries, clock, log }));
+  opened.adopt(recordOnceAMinute({ ...core, seen, clock, log }), (it) => it.close());
   reporter = openStatuses(settings, { ...shown, clock, log, random: Math.random });
   const attention = watchAttention(parts, core, opened);
   notifier = openNotifications(settings, { ...shown, attention, clock, log, random: Math.random });
   const { agent, follower, reconciler } = core;
   opened.defer(measureLeader(metrics, { ...core, store, attention, clock }));
   invariant(agent !== undefined, 'the registry has no entry for proxies');
-  const known = { streams, ambiguityOf, audit, seen, deliveries, clock, log, metrics };
+  const known = { streams, ambiguityOf, audit, seen, clock, log, metrics };
   const answers = { ...known, replica: settings.replica.name, dashboard: dashboardAddress(settings.management) };
   const { proxyReads, requestsPerSecond } = settings.api;
   const handler = createApp({ ...core, agent, readAnswer: answerIn, ...answers, proxyReads, requestsPerSecond });
@@ -91,46 +92,28 @@ async function compose(parts: RoleParts, opened: AsyncDisposableStack): Promise<
   };
 }
 
-/** So many rows are written at once; further ones follow a minute later. */
-const RECORD_SEEN_MAX = 100;
-
-type Recorded = Pick<RoleParts, 'seen' | 'clock' | 'log'> & Pick<Replica, 'deliveries'> & ShownStore;
-
-/**
- * Records from time to time which clients were seen, and, with each commit too, what has become of records at their nodes. Returns the function
- * that ends it.
- */
-function recordFromTimeToTime({ seen, deliveries, ledger, current, clock, log }: Recorded): () => Promise<void> {
-  const recordSeen = async (): Promise<void> => {
-    const desired = current.get();
-    if (desired === undefined) return;
-    await ledger.commit(seen.changes(ledger, registryOf(desired)).slice(0, RECORD_SEEN_MAX));
-  };
-  const clients = keepRecording(recordSeen, {
-    failure: 'it could not be recorded which clients were seen',
-    clock,
-    log,
-  });
-  const failure = 'it could not be recorded which records nodes have';
-  const records = keepRecording(() => deliveries.record(), { failure, clock, log });
-  current.watch(() => records.wakeWithin(0));
-  return async () => void (await Promise.all([clients.close(), records.close()]));
-}
-
+/** The most rows of one commit; further ones follow a minute later. */
+const ROWS_MAX = 100;
 const RECORD_MS = 60_000;
 
-/** Records something once a minute, and when it is woken, until it is closed. */
-function keepRecording(
-  record: () => Promise<void>,
-  { failure, clock, log }: Pick<RoleParts, 'clock' | 'log'> & { readonly failure: string },
-): WokenLoop {
+/** Records once a minute which clients were seen, and forgets confirmations of nodes and clients that are gone. The caller closes it. */
+function recordOnceAMinute({
+  seen,
+  ledger,
+  current,
+  clock,
+  log,
+}: Pick<RoleParts, 'seen' | 'clock' | 'log'> & ShownStore) {
   const logOnce = logOnceAMinute(clock);
   const work = async (): Promise<false> => {
+    const desired = current.get();
+    if (desired === undefined) return false;
     try {
-      await record();
+      const changes = [...seen.changes(ledger, registryOf(desired)), ...forgottenDeliveries(ledger, desired)];
+      await ledger.commit(changes.slice(0, ROWS_MAX));
     } catch (error) {
       const repeats = logOnce(error);
-      if (repeats) log.warn({ err: error, ...repeats }, failure);
+      if (repeats) log.warn({ err: error, ...repeats }, 'it could not be recorded which clients were seen');
     }
     return false;
   };

@@ -7,7 +7,6 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { Settings } from '../model/settings.ts';
-import { Deliveries } from '../service/deliveries/deliveries.ts';
 import type { ClientsSeen } from '../service/progress/clients-seen.ts';
 import type { EndingCertificate } from '../service/progress/why.ts';
 import { type ShownStore, showStore } from './core.ts';
@@ -20,7 +19,6 @@ export interface Replica extends OpenedStore {
   readonly shown: ShownStore;
   readonly breathe: Breathe;
   readonly streams: EventStreams;
-  readonly deliveries: Deliveries;
 }
 
 /** The parts that a role is built with. */
@@ -50,6 +48,5 @@ export async function openReplica(
   const breathe = breatheBy(clock);
   const shown = showStore(store.store, breathe);
   const streams = new EventStreams({ ledger: shown.ledger, commit: () => shown.current.get()?.commit, clock });
-  const deliveries = new Deliveries({ ...shown, clock, breathe });
-  return { repository, ...store, shown, breathe, streams, deliveries };
+  return { repository, ...store, shown, breathe, streams };
 }

@@ -30,7 +30,7 @@ const KNOWN_TO_LEADER: ToldWait = {
 /** Returns what standing by needs. `opened` closes it. */
 export function createStandby(parts: RoleParts, database: SharedDatabase, opened: AsyncDisposableStack): Standby {
   const { settings, replica, ambiguityOf, audit, seen, clock, log, metrics } = parts;
-  const { repository, store, shown, streams, deliveries } = replica;
+  const { repository, store, shown, streams } = replica;
   const { deleteBudget } = settings.execution;
   let present: StandbyFollower | undefined;
   const { views, stallsOf, reader, explainer } = wireReads({
@@ -47,7 +47,7 @@ export function createStandby(parts: RoleParts, database: SharedDatabase, opened
   const asked = new LeaderRequests(database.options, { wakes: database.wakes, replica: name, clock });
   opened.adopt(asked, (it) => it.close());
   const handler = createStandbyApp({
-    ...{ reader, explainer, streams, replica: name, ambiguityOf, audit, seen, deliveries, clock, log, metrics },
+    ...{ reader, explainer, streams, replica: name, ambiguityOf, audit, seen, clock, log, metrics },
     proxyReads: settings.api.proxyReads,
     requestsPerSecond: settings.api.requestsPerSecond,
     dashboard: dashboardAddress(settings.management),

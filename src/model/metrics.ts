@@ -66,10 +66,6 @@ export const METRICS = {
   treeline_nodes_delivered: gauge('Nodes by whether they run the present record, by what their consumers confirm', {
     state: [...DELIVERY_STATES, 'not reporting'],
   }),
-  treeline_delivery_oldest_seconds: gauge(
-    'For how long the record of that node is not delivered for which that is longest; 0 where all are that report',
-    {},
-  ),
   treeline_commit_info: gauge(
     '1, with the commit that is followed, and the newest one that was seen',
     { position: ['followed', 'newest'], commit: open() },

@@ -169,46 +169,25 @@ export interface SeenRow {
   readonly notAfter: string;
 }
 
-/** How a consumer says that it ended which applies the record of a node; `noop`: it was not to change anything. */
+/** Result of applying the record of a node, as reported by its consumer; `noop`: it was not to change anything. */
 export const APPLY_OUTCOMES = ['applied', 'failed', 'noop'] as const;
 /** See {@link APPLY_OUTCOMES}. */
 export type ApplyOutcome = (typeof APPLY_OUTCOMES)[number];
 
-/** A record that a node has or had: its digest, and when it was in force. */
-export interface RecordVersion {
-  /** That of its ETag. */
-  readonly digest: string;
-  /** The followed commit with which it was seen first. */
-  readonly from: string;
-  /** When that was; RFC 3339, with milliseconds. */
-  readonly since: string;
-  /** Of a former one: the newest followed commit with which it was seen. Omitted for the present one. */
-  readonly until?: string;
-}
-
-/** A client that has, or tells, something of a record. */
-export interface RecordMark {
-  readonly digest: string;
-  /** Serial of the client. */
-  readonly by: string;
-  /** RFC 3339, with milliseconds: the first of several times alike. */
-  readonly time: string;
-}
-
-/**
- * What is known of the way of a record to its node, named after the node. Only nodes whose record was fetched by a client of
- * theirs, or confirmed, have a row.
- */
+/** The last confirmation of the record of a node, named after the node. */
 export interface DeliveryRow {
-  /** The present record, then the last former ones, the newest first. */
-  readonly records: readonly [RecordVersion, ...RecordVersion[]];
+  /** Digest of the record, as in its ETag. */
+  readonly digest: string;
+  /** The followed commit at that time; null if the record was an older one than that of the commit. */
+  readonly commit: string | null;
   /** That of the server; 0 for a hand-written clientcert. */
   readonly incarnation: number;
-  /** Null: none was. */
-  readonly fetched: RecordMark | null;
-  readonly applied: RecordMark | null;
-  /** What was told after `applied` and is no success; null: nothing was. */
-  readonly told: (RecordMark & { readonly outcome: Exclude<ApplyOutcome, 'applied'>; readonly message: string }) | null;
+  readonly outcome: ApplyOutcome;
+  readonly message: string;
+  /** Serial of the client. */
+  readonly by: string;
+  /** RFC 3339, with milliseconds: the time of the first of several identical confirmations. */
+  readonly time: string;
 }
 
 /** The reason for which a server does not progress. Programs read the code; docs/operate.md lists the codes. */

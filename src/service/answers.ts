@@ -1,9 +1,8 @@
 // Defines what operations are asked, and what they answer. See docs/rest.md, operations.
-import type { DeliveryJudgement } from '../machine/delivery.ts';
 import type { InstanceEvent } from '../model/instance-event.ts';
 import type { Json, JsonMap } from '../model/json.ts';
 import type { Client } from '../model/objects.ts';
-import type { HoldKind, NotificationRow, Reason, RecoveryRow } from '../model/rows.ts';
+import type { ApplyOutcome, HoldKind, NotificationRow, Reason, RecoveryRow } from '../model/rows.ts';
 import type { DeliveryState, InstanceStatus, State } from '../model/state.ts';
 import type { RecordedFacts } from '../plan/recorded-facts.ts';
 import type { Caller } from './caller.ts';
@@ -238,27 +237,25 @@ export interface ClientSeen extends Pick<Client, 'serial' | 'role' | 'descriptio
 /** How many nodes there are of each kind; docs/concepts.md, delivered. */
 export type DeliveryCounts = Readonly<Record<DeliveryState | 'notReporting', number>>;
 
-/** Something that a client has, or has told, of a record. */
-interface DeliveryMark {
-  readonly digest: string;
-  /** When that was so first; RFC 3339, with milliseconds. */
-  readonly time: string;
-  /** Serial of the client, and its description; null: it is not registered any more. A proxy is told of itself alone. */
-  readonly client: string | null;
-  readonly clientName: string | null;
-}
-
-/** A node and the way of its record; see DeliveryJudgement. */
-export interface DeliveredNode extends DeliveryJudgement {
+/** A node and its last confirmation. */
+export interface DeliveredNode {
   readonly name: string;
   /** Null: it is a hand-written clientcert. */
   readonly instance: string | null;
+  readonly state: DeliveryState;
   /** That of its present record. */
   readonly digest: string;
-  readonly fetched: DeliveryMark | null;
-  readonly applied: DeliveryMark | null;
-  /** What was told since then and is no success. A proxy is told no message. */
-  readonly told: (DeliveryMark & { readonly outcome: 'failed' | 'noop'; readonly message: string }) | null;
+  readonly confirmed: {
+    readonly digest: string;
+    /** RFC 3339, with milliseconds: the time of the first of several identical confirmations. */
+    readonly time: string;
+    /** Serial of the client, and its description; null: it is not registered any more. A proxy sees itself alone. */
+    readonly client: string | null;
+    readonly clientName: string | null;
+    readonly outcome: ApplyOutcome;
+    /** Empty for proxies. */
+    readonly message: string;
+  };
 }
 
 /** Which nodes run the record that is asked for. */

@@ -166,49 +166,6 @@ test('the leader is told once of a client whose reads the replica answers itself
   expect(status).toBe(200);
 });
 
-describe('the fetch of a record', () => {
-  const digest = async (): Promise<string> => {
-    const { headers } = await leader.request('/hiera/shop-web');
-    return String(headers.etag).replaceAll('"', '');
-  };
-
-  test('that the leader answers is noted with its digest, and not one of others, nor what is no record', async () => {
-    const identity = leader.identities.proxy;
-    const before = leader.fetched.length;
-    await leader.request('/hiera/shop-web/', { identity: leader.identities['automation-endpoint'] });
-    for (const path of ['/hiera/shop-web?info=true', '/hiera/shop-web/zone', '/hiera/all', '/hiera/none'])
-      await leader.request(path, { identity });
-    await leader.request('/hiera/shop-web', { identity, method: 'HEAD' });
-    await leader.request('/hiera/shop-web', { identity, headers: { 'X-Treeline-Fetched': 'a'.repeat(22) } });
-    await leader.request('/hiera/shop-web/', { identity, headers: { 'If-None-Match': `W/"${await digest()}"` } });
-    const noted = `${identity.serial} shop-web ${await digest()}`;
-    await expect.poll(() => leader.fetched.slice(before)).toEqual([noted, noted]);
-  });
-
-  test('that another replica answers is told to the leader, with the digest that was sent there', async () => {
-    const identity = leader.identities.proxy;
-    const forgotten: string[] = [];
-    const deliveries = { noteFetch: () => true, forgetFetch: (node: string) => void forgotten.push(node) };
-    const own = await startTestStandby(
-      leader,
-      { ...usual, forward: (...question) => followed.forward(...question), isKnown: () => followed.isKnown() },
-      { deliveries },
-    );
-    onTestFinished(() => own.api.close());
-    const before = leader.fetched.length;
-    expect((await own.request('/hiera/shop-web', { identity })).status).toBe(200);
-    await expect.poll(() => leader.fetched.slice(before)).toEqual([`${identity.serial} shop-web ${await digest()}`]);
-    expect(seen).toEqual(['HEAD /hiera/shop-web/']);
-    expect(forgotten).toEqual([]);
-    followed.forward = () => Promise.reject(new ServiceError('not_ready', 'the database is away'));
-    expect((await own.request('/hiera/shop-web', { identity })).status).toBe(200);
-    await expect.poll(() => forgotten).toEqual(['shop-web']);
-    followed.isKnown = () => false;
-    expect((await own.request('/hiera/shop-web', { identity })).status).toBe(200);
-    await expect.poll(() => forgotten).toEqual(['shop-web', 'shop-web']);
-  });
-});
-
 describe('every route', () => {
   test.each([...Object.entries(ROUTES), ...Object.entries(EXCEPTIONS)])(
     '%s answers as on the leader',

@@ -37,14 +37,8 @@ const ROWS: { readonly [Kind in RowKind]: Rows[Kind] } = {
     notAfter: '2027-01-01T00:00:00.000Z',
   },
   delivery: {
-    records: [
-      { digest: 'd2', from: 'bbb', since: '2026-11-20T10:13:56.000Z' },
-      { digest: 'd1', from: 'aaa', since: '2026-11-19T10:13:56.000Z', until: 'aab' },
-    ],
-    incarnation: 3,
-    fetched: { digest: 'd2', by: '0A', time: '2026-11-20T10:14:00.000Z' },
-    applied: { digest: 'd1', by: '0A', time: '2026-11-19T10:14:00.000Z' },
-    told: { digest: 'd2', by: '0A', time: '2026-11-20T10:14:01.000Z', outcome: 'failed', message: 'no space left' },
+    ...{ digest: 'd2', commit: 'bbb', incarnation: 3, outcome: 'failed', message: 'no space left' },
+    ...{ by: '0A', time: '2026-11-20T10:14:01.000Z' },
   },
   commitStatus: {
     validate: { state: 'success', description: 'valid, 2 instances' },

@@ -290,10 +290,10 @@ describe.skipIf(!HAS_PUPPET)(`the report processor${NO_PUPPET}`, () => {
 
     await applyAs('web-1');
     const message = `Puppet: 1 of 2 resources failed: Exec[test -e ${flag}]`;
-    expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', told: { message } }]);
+    expect(await told()).toMatchObject([{ name: 'web-1', state: 'failed', confirmed: { message } }]);
     writeFileSync(flag, '');
     expect((await applyAs('web-1')).stderr).toBe('');
-    expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', told: null }]);
+    expect(await told()).toMatchObject([{ name: 'web-1', state: 'delivered', confirmed: { outcome: 'applied' } }]);
     // A report that names another node than its catalog was compiled for confirms nothing.
     expect(await applyAs('db-1')).toMatchObject({ stdout: expect.stringContaining('Applied catalog'), stderr: '' });
     expect(await reads('/hiera/:clientcert/applied')).toEqual({ 200: 2 });

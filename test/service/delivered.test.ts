@@ -1,9 +1,8 @@
 // Which nodes run the record that is wanted of them, as it is answered: counts, pages, the sentence, and what a proxy is told.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { withoutPause } from '../../src/base/breathe.ts';
 import type { DeliveryState } from '../../src/model/state.ts';
 import type { Delivered } from '../../src/service/answers.ts';
-import { findDelivered, formerUntils } from '../../src/service/deliveries/delivered.ts';
+import { confirmedCommits, findDelivered } from '../../src/service/deliveries/delivered.ts';
 import { Deliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
 import { EVERYTHING } from '../../src/service/scope.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -23,7 +22,7 @@ beforeEach(async () => {
   service = await open({ [SHOP]: 'stackTemplate: web\nparameters: { count: "9" }\n', 'clients/F6.yaml': F6 });
   clock = new ManualClock();
   const { ledger } = service;
-  deliveries = new Deliveries({ ledger, current: { get: () => service.desired }, clock, breathe: withoutPause });
+  deliveries = new Deliveries({ ledger, current: { get: () => service.desired }, clock });
 });
 
 function view() {
@@ -59,14 +58,13 @@ describe('which nodes are delivered', () => {
     expect(ask().summary).toBe('all 9 nodes that report run their present record; 1 more does not report');
     clock.advance(60_000);
     await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
-    await deliveries.record();
     clock.advance(60_000);
     await confirm('web-8');
     await confirm('web-7', 'failed', 'no space left');
     const { summary, counts } = ask();
     expect(summary).toBe(
-      `7 of 9 nodes still run the record before ${service.desired?.commit.slice(0, 12)}: ` +
-        'web-1, web-2, web-3, web-4, web-5 and 2 more, since 2026-11-20T10:14:56.000Z; on 1 it failed; 1 more does not report',
+      '7 of 9 nodes have not applied their present record: ' +
+        'web-1, web-2, web-3, web-4, web-5 and 2 more; on 1 it failed; 1 more does not report',
     );
     expect(counts).toEqual({ delivered: 2, outdated: 6, failed: 1, notReporting: 1 });
     const names: string[] = [];
@@ -76,37 +74,31 @@ describe('which nodes are delivered', () => {
       after = page.next;
     }
     expect(names).toEqual([1, 2, 3, 4, 5, 6, 7].map((index) => `web-${index}`));
-    expect(ask({ states: ['failed'] }).nodes).toMatchObject([{ name: 'web-7', told: { message: 'no space left' } }]);
+    expect(ask({ states: ['failed'] }).nodes).toMatchObject([
+      { name: 'web-7', confirmed: { message: 'no space left' } },
+    ]);
     expect(ask({ instance: 'shop' }).counts).toEqual({ delivered: 1, outdated: 6, failed: 1, notReporting: 1 });
   });
 
-  it('is said no worse than it is known', async () => {
-    const digest = presentRecord(view(), 'web-1')?.digest ?? '';
-    deliveries.noteFetch(UNTAGGED, 'web-1', digest);
-    await deliveries.record();
-    expect(ask().summary).toMatch(/^1 of 1 nodes has confirmed no record: web-1, since .*; 9 more do not report$/);
+  it('failed if the last confirmation says so', async () => {
     await confirm('web-1');
     await confirm('web-1', 'failed', 'the reload has failed');
-    expect(ask().summary).toMatch(
-      /^1 of 1 nodes could not apply its record: web-1, since [^;]*; 9 more do not report$/,
-    );
+    expect(ask().summary).toBe('1 of 1 nodes could not apply its present record: web-1; 9 more do not report');
   });
 
-  it('is told at once after a commit, before it is recorded', async () => {
+  it('changes with the commit that changes the record', async () => {
     await confirm('web-1');
     await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
-    expect(ask().nodes).toMatchObject([{ name: 'web-1', state: 'outdated', before: service.desired?.commit }]);
+    expect(ask().nodes).toMatchObject([{ name: 'web-1', state: 'outdated' }]);
   });
 
   it('is asked for a commit', async () => {
     await confirm('web-1');
-    await deliveries.record();
     const first = service.desired?.commit ?? '';
     await service.commit({ 'types/role/web.yaml': 'port: 81\n' });
-    await deliveries.record();
-    expect(formerUntils(service.ledger.list('delivery').values())).toEqual([first]);
+    expect(confirmedCommits(service.ledger.list('delivery').values())).toEqual([first]);
     const at = (commit: string, reached: readonly string[]) =>
-      ask({ asked: { commit, isReached: (until) => reached.includes(until) } });
+      ask({ asked: { commit, isReached: (confirmed) => reached.includes(confirmed) } });
     expect(at(first, [first]).counts).toMatchObject({ delivered: 1, outdated: 0 });
     expect(at(first, [first]).summary).toMatch(
       /^the one node that reports runs its record of commit \d or a later one;/,
@@ -117,9 +109,9 @@ describe('which nodes are delivered', () => {
   it('names clients to all but other proxies', async () => {
     await confirm('web-1', 'failed', 'the key of the vault is 1234');
     const [seen] = ask().nodes;
-    expect(seen?.told).toMatchObject({ client: 'F6', clientName: 'of the shop' });
-    expect(ask({}, UNTAGGED).nodes[0]?.told).toMatchObject({ client: 'F6', message: '' });
+    expect(seen?.confirmed).toMatchObject({ client: 'F6', clientName: 'of the shop' });
+    expect(ask({}, UNTAGGED).nodes[0]?.confirmed).toMatchObject({ client: 'F6', message: '' });
     const [hidden] = ask({}, PROXY).nodes;
-    expect(hidden?.told).toMatchObject({ client: null, clientName: null, message: '' });
+    expect(hidden?.confirmed).toMatchObject({ client: null, clientName: null, message: '' });
   });
 });

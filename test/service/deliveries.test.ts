@@ -1,11 +1,10 @@
-// Fetches and confirmations of records: who may, what is written, and how often. The rows are in a store that counts its commits.
+// Confirmations of records: who may, what is written, and how often. The rows are in a store that counts its commits.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { withoutPause } from '../../src/base/breathe.ts';
 import { momentOf } from '../../src/base/wording.ts';
 import type { Client } from '../../src/model/objects.ts';
-import type { DeliveryRow } from '../../src/model/rows.ts';
+import type { ApplyOutcome, DeliveryRow } from '../../src/model/rows.ts';
 import { ServiceError } from '../../src/model/service-error.ts';
-import { Deliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
+import { Deliveries, forgottenDeliveries, presentRecord } from '../../src/service/deliveries/deliveries.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { ADMINISTRATOR, open, PROXY, type Service } from './service.ts';
 
@@ -26,7 +25,7 @@ let commits: number;
 beforeEach(async () => {
   service = await open(FILES);
   clock = new ManualClock();
-  deliveries = restarted();
+  deliveries = new Deliveries({ ledger: service.ledger, current: { get: () => service.desired }, clock });
   commits = 0;
   const { ledger } = service;
   const commit = ledger.commit.bind(ledger);
@@ -35,15 +34,6 @@ beforeEach(async () => {
     return commit(...args);
   };
 });
-
-function restarted(): Deliveries {
-  return new Deliveries({
-    ledger: service.ledger,
-    current: { get: () => service.desired },
-    clock,
-    breathe: withoutPause,
-  });
-}
 
 function digestOf(node: string): string {
   const { desired, ledger } = service;
@@ -59,7 +49,7 @@ function confirm(
   node: string,
   {
     digest = digestOf(node),
-    outcome = 'applied' as const,
+    outcome = 'applied' as ApplyOutcome,
     message = '',
     refusal = (): ServiceError | undefined => undefined,
   } = {},
@@ -98,8 +88,6 @@ describe('who may', () => {
     ['an administrator', ADMINISTRATOR, 'web-1', 'not_allowed'],
   ])('confirm: %s', async (_who, by, node, answer) => {
     expect(await codeOf(confirm(by, node))).toBe(answer);
-    const isNoted = deliveries.noteFetch(by, node, digestOf(node) || 'd'.repeat(22));
-    expect(isNoted).toBe(String(answer).includes('applied'));
   });
 
   it('confirm, is asked again when it is written', async () => {
@@ -109,114 +97,54 @@ describe('who may', () => {
   });
 });
 
-describe('fetches', () => {
-  it('are written once a record, whoever fetches it again, and however often', async () => {
-    for (let minute = 0; minute < 30; minute += 1) {
-      deliveries.noteFetch(WEB_1, 'web-1', digestOf('web-1'));
-      deliveries.noteFetch(PROXY, 'web-1', digestOf('web-1'));
-      await deliveries.record();
-      clock.advance(MINUTE);
-    }
-    expect(commits).toBe(1);
-    expect(rowOf('web-1')?.fetched).toMatchObject({ digest: digestOf('web-1'), by: 'D4' });
-    deliveries = restarted();
-    expect(deliveries.noteFetch(WEB_1, 'web-1', digestOf('web-1'))).toBe(false);
-  });
-
-  it('are told to the leader once, and again where that failed', () => {
-    const fetch = (): boolean => deliveries.noteFetch(WEB_1, 'web-1', digestOf('web-1'));
-    expect([fetch(), fetch()]).toEqual([true, false]);
-    deliveries.forgetFetch('web-1');
-    expect([fetch(), fetch()]).toEqual([true, false]);
-  });
-
-  it('of a record that a commit has replaced meanwhile are of the one before', async () => {
-    const before = service.desired?.commit;
-    deliveries.noteFetch(WEB_1, 'web-1', digestOf('web-1'));
-    const fetched = digestOf('web-1');
-    await service.commit({ [TAGGED]: 'ProxyTag: lab\nlog_level: trace\n' });
-    await confirm(WEB_1, 'web-1', { digest: fetched });
-    expect(rowOf('web-1')?.records).toMatchObject([{ digest: digestOf('web-1') }, { digest: fetched, until: before }]);
-    expect(commits).toBe(2);
-  });
-});
-
 describe('confirmations', () => {
   it('are written when they are answered, and not again', async () => {
     const time = momentOf(clock.now());
     await confirm(WEB_1, 'web-1');
-    expect(rowOf('web-1')?.applied).toEqual({ digest: digestOf('web-1'), by: 'D4', time });
+    const commit = service.desired?.commit;
+    expect(rowOf('web-1')).toMatchObject({ digest: digestOf('web-1'), by: 'D4', time, commit, outcome: 'applied' });
     clock.advance(MINUTE);
     await confirm(WEB_1, 'web-1');
     expect(commits).toBe(1);
   });
 
-  it('of many nodes at once share commits', async () => {
-    await service.commit({ 'stacks/instances/sub/shop.yaml': 'stackTemplate: web\nparameters: { count: "150" }\n' });
-    commits = 0;
-    const nodes = Array.from({ length: 150 }, (_, index) => `web-${index + 1}`).filter((node) => node !== 'web-1');
-    await Promise.all(nodes.map((node) => confirm({ ...PROXY, tags: [] }, node)));
-    expect(commits).toBe(1);
-    expect(service.ledger.list('delivery').size).toBe(149);
+  it('of one node at once are written one after the other', async () => {
+    await Promise.all([confirm(WEB_1, 'web-1'), confirm(WEB_1, 'web-1', { digest: 'x'.repeat(22) })]);
+    expect(rowOf('web-1')).toMatchObject({ digest: 'x'.repeat(22), commit: null });
   });
 
-  it('cut long messages, and hold a node below its bound', async () => {
-    await confirm(WEB_1, 'web-1');
-    for (let commit = 0; commit < 10; commit += 1) {
-      await service.commit({ [TAGGED]: `ProxyTag: lab\nlog_level: at-${commit}\n` });
-      deliveries.noteFetch(WEB_1, 'web-1', digestOf('web-1'));
-      await deliveries.record();
+  it('that may not change anything leave what is known of a record', async () => {
+    const noop = { outcome: 'noop' as const };
+    await confirm(WEB_1, 'web-1', noop);
+    expect(rowOf('web-1')?.outcome).toBe('noop');
+    for (const outcome of ['applied', 'failed'] as const) {
+      await confirm(WEB_1, 'web-1', { outcome });
+      await confirm(WEB_1, 'web-1', noop);
+      expect(rowOf('web-1')?.outcome).toBe(outcome);
     }
+  });
+
+  it('cut long messages', async () => {
     const failed = {
       digest: digestOf('web-1'),
       outcome: 'failed',
       message: 'x'.repeat(299) + '😀'.repeat(500),
     } as const;
     await deliveries.confirm({ by: WEB_1, refusal: () => undefined }, 'web-1', failed);
-    const message = rowOf('web-1')?.told?.message ?? '';
+    const message = rowOf('web-1')?.message ?? '';
     expect(message).toHaveLength(300);
     expect(message.isWellFormed()).toBe(true);
-    expect(JSON.stringify(rowOf('web-1')).length).toBeLessThan(1_700);
   });
 });
 
-describe('with commits', () => {
-  it('the records that they replace are former ones, up to the commit before', async () => {
-    await confirm(WEB_1, 'web-1');
-    await service.commit({ 'types/role/web.yaml': 'port: 80\n', 'types/zone/z.yaml': 'a: b\n' });
-    await deliveries.record();
-    const last = service.desired?.commit;
-    clock.advance(MINUTE);
-    const first = digestOf('web-1');
-    await service.commit({ [TAGGED]: 'ProxyTag: lab\nlog_level: trace\n' });
-    await deliveries.record();
-    expect(rowOf('web-1')?.records).toEqual([
-      { digest: digestOf('web-1'), from: service.desired?.commit, since: momentOf(clock.now()) },
-      expect.objectContaining({ digest: first, until: last }),
-    ]);
-  });
-
-  it('that leave records as they are, nothing is written', async () => {
-    await confirm(WEB_1, 'web-1');
-    await deliveries.record();
-    commits = 0;
-    await service.commit({ 'types/zone/z.yaml': 'a: b\n' });
-    commits = 0;
-    await deliveries.record();
-    expect(commits).toBe(0);
-  });
-
-  it('that remove a node, or all who speak for it, it is forgotten', async () => {
-    await confirm(PROXY, 'web-1');
-    await confirm({ ...PROXY, tags: [] }, 'web-2');
-    await deliveries.record();
-    // No registered proxy is without tags.
-    expect([...service.ledger.list('delivery').keys()]).toEqual(['web-1']);
-    await service.commit({ 'clients/B2.yaml': null });
-    await deliveries.record();
-    expect(rowOf('web-1')).toBeDefined();
-    await service.commit({ 'clients/D4.yaml': null });
-    await deliveries.record();
-    expect(rowOf('web-1')).toBeUndefined();
-  });
+it('the confirmation of a client that is removed is forgotten', async () => {
+  const forget = async (): Promise<void> => {
+    if (service.desired) await service.ledger.commit(forgottenDeliveries(service.ledger, service.desired));
+  };
+  await confirm(WEB_1, 'web-1');
+  await forget();
+  expect(rowOf('web-1')).toBeDefined();
+  await service.commit({ 'clients/D4.yaml': null });
+  await forget();
+  expect(rowOf('web-1')).toBeUndefined();
 });

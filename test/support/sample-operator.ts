@@ -48,13 +48,12 @@ const SERVER: ListedServer = {
 };
 
 export const DELIVERED: Delivered = {
-  ...{ commit: null, summary: '1 of 2 nodes still run the record before 5f0c1a2: shop-web', next: null },
+  ...{ commit: null, summary: '1 of 2 nodes could not apply its present record: shop-web', next: null },
   counts: { delivered: 1, outdated: 0, failed: 1, notReporting: 1 },
   nodes: [
     {
-      ...{ name: 'shop-web', instance: 'shop', state: 'failed', since: '2026-11-20T10:13:56.000Z', before: COMMIT },
-      ...{ digest: 'd2', fetched: null, applied: { ...MARK, digest: 'd1' } },
-      told: { ...MARK, digest: 'd2', outcome: 'failed', message: 'no space left' },
+      ...{ name: 'shop-web', instance: 'shop', state: 'failed', digest: 'd2' },
+      confirmed: { ...MARK, digest: 'd2', outcome: 'failed', message: 'no space left' },
     },
   ],
 };

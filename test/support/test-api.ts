@@ -18,7 +18,6 @@ import { createLog } from '../../src/base/log.ts';
 import type { Role } from '../../src/model/names.ts';
 import type { Client } from '../../src/model/objects.ts';
 import { answerIn } from '../../src/providers/answer-json.ts';
-import type { Deliveries } from '../../src/service/deliveries/deliveries.ts';
 import type { Explainer } from '../../src/service/explain/explainer.ts';
 import type { ClientsSeen } from '../../src/service/progress/clients-seen.ts';
 import { describedClient } from './described-client.ts';
@@ -45,8 +44,6 @@ export interface TestApi extends HttpsClient {
   readonly commits: SampleCommits;
   readonly authority: Credential;
   readonly identities: Readonly<Record<Role, Credential>>;
-  /** The fetches of records that were noted: serial, node and digest. */
-  readonly fetched: readonly string[];
   /** Every line logged so far. */
   readonly lines: readonly string[];
   register(credential: Credential, fields?: Partial<Client>): Client;
@@ -92,12 +89,7 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   let material: TlsMaterial = tls;
   const ambiguityOf = findAmbiguity(() => material);
   const shown = { replica, clock, log, audit };
-  const fetched: string[] = [];
-  const deliveries = {
-    noteFetch: ({ serial }: Client, node: string, digest: string) => fetched.push(`${serial} ${node} ${digest}`) > 0,
-    forgetFetch: () => undefined,
-  };
-  const handler = createApp({ ...asked, ...shown, streams, deliveries, ambiguityOf });
+  const handler = createApp({ ...asked, ...shown, streams, ambiguityOf });
   const listener = await startListener({ ...shown, host: '127.0.0.1', port: 0, tls, handler });
   const api: Listener = {
     ...listener,
@@ -118,7 +110,7 @@ export async function startTestApi(clock: Clock = systemClock, audit?: AuditLog)
   register(identities['automation-endpoint'], { role: 'automation-endpoint' });
   register(identities.proxy, { role: 'proxy', tags: ['lab'] });
   const { request } = describedClient(createHttpsClient(server, identities.administrator));
-  return { ...asked, fetched, sample, api, carryOut, server, tls, authority, identities, lines, register, request };
+  return { ...asked, sample, api, carryOut, server, tls, authority, identities, lines, register, request };
 }
 
 /** A replica that does not lead; requests are an administrator's where they do not say otherwise. */
@@ -139,12 +131,10 @@ export async function startTestStandby(
     clock = systemClock,
     audit,
     seen,
-    deliveries,
   }: Partial<Pick<TestApi, 'reader' | 'tls'>> & {
     readonly clock?: Clock;
     readonly audit?: AuditLog;
     readonly seen?: ClientsSeen;
-    readonly deliveries?: Pick<Deliveries, 'noteFetch' | 'forgetFetch'>;
   } = {},
 ): Promise<TestStandby> {
   const { explainer, operator, sample } = leader;
@@ -157,7 +147,6 @@ export async function startTestStandby(
     leader: followed,
     ambiguityOf: findAmbiguity(() => tls),
     seen,
-    deliveries,
     streams: sample.streams,
   };
   const handler = createStandbyApp({ ...shown, ...parts });

@@ -1,12 +1,11 @@
-// Tells which nodes run the record of a commit, and which an older one. Every replica answers it, from what the leader has recorded and the
-// records of the present moment. See docs/rest.md, operations, and docs/concepts.md, delivered.
-import { momentOf, shortOid } from '../../base/wording.ts';
+// Finds which nodes run the record of a commit, and which an older one. Every replica answers it, from the confirmations that the leader has
+// recorded and the present records. See docs/rest.md, operations, and docs/concepts.md, delivered.
+import { shortOid } from '../../base/wording.ts';
 import type { DesiredState } from '../../desired/desired-state.ts';
 import { recordedNodes } from '../../desired/node-records.ts';
-import { type DeliveryJudgement, judgeDelivery, withPresent } from '../../machine/delivery.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
-import type { DeliveryRow, RecordMark } from '../../model/rows.ts';
+import type { DeliveryRow } from '../../model/rows.ts';
 import type { DeliveryState } from '../../model/state.ts';
 import type { Delivered, DeliveredNode, DeliveryCounts } from '../answers.ts';
 import { registryOf } from '../caller.ts';
@@ -26,28 +25,30 @@ export interface DeliveredQuery {
   readonly limit: number;
 }
 
-/** A commit that is asked for, and what tells of another one whether that includes it. */
+/** The commit in question, and a predicate: does another commit contain it? */
 export interface AskedCommit {
   readonly commit: string;
-  readonly isReached: (until: string) => boolean;
+  readonly isReached: (commit: string) => boolean;
 }
 
 interface JudgedNode {
   readonly name: string;
   readonly row: DeliveryRow;
-  readonly judgement: DeliveryJudgement;
+  readonly state: DeliveryState;
+  /** Digest of the present record. */
+  readonly digest: string;
 }
 
-/** So many nodes are named in a sentence. */
+/** The most names in a sentence. */
 const NAMED_MAX = 5;
-/** So many commits are asked of git. Records that were in force until others count as older than any. */
-const UNTILS_MAX = 1_000;
+/** The most commits that git is asked about. Records that were confirmed at others count as older than any. */
+const COMMITS_MAX = 1_000;
 
-/** Returns the commits until which former records of nodes were in force. */
-export function formerUntils(rows: Iterable<DeliveryRow>): readonly string[] {
-  const untils = new Set<string>();
-  for (const { records } of rows) for (const { until } of records) if (until !== undefined) untils.add(until);
-  return [...untils].slice(-UNTILS_MAX);
+/** Returns the commits at which nodes confirmed their record. */
+export function confirmedCommits(rows: Iterable<DeliveryRow>): readonly string[] {
+  const commits = new Set<string>();
+  for (const { commit } of rows) if (commit !== null) commits.add(commit);
+  return [...commits].slice(-COMMITS_MAX);
 }
 
 /** What is judged: the nodes that a client sees, of one instance or of all. */
@@ -56,31 +57,42 @@ interface JudgedQuery extends Pick<DeliveredQuery, 'instance'> {
   readonly scope: Scope;
 }
 
-/** Returns work that finds how far the records of all nodes that report have come, or those of an instance. */
+/** Returns how far the records of all nodes that report have come, or those of an instance. */
 export function judgeDelivered(
-  { desired, rows, now }: View<DesiredState>,
+  { desired, rows }: View<DesiredState>,
   { instance, asked, scope }: JudgedQuery,
 ): { readonly nodes: ReadonlyMap<string, JudgedNode>; readonly counts: DeliveryCounts } {
   const nodes = new Map<string, JudgedNode>();
   const counts = { delivered: 0, outdated: 0, failed: 0, notReporting: 0 };
   const names = instance === null ? recordedNodes({ desired, rows }) : rows.index.serversOf(instance);
-  for (const name of [...names]) {
+  for (const name of names) {
     if (!scope.seesNode(name)) continue;
-    const known = rows.read('delivery', name);
-    const present = known && presentRecord({ desired, rows }, name);
-    if (known === undefined || present === undefined) {
+    const row = rows.read('delivery', name);
+    const present = row && presentRecord({ desired, rows }, name);
+    if (row === undefined || present === undefined) {
       counts.notReporting += 1;
       continue;
     }
-    const row = withPresent(known, { ...present, commit: desired.commit, time: momentOf(now) }, undefined);
-    const judgement = judgeDelivery(row, asked?.isReached);
-    counts[judgement.state] += 1;
-    nodes.set(name, { name, row, judgement });
+    const state = stateOf(row, present, asked);
+    counts[state] += 1;
+    nodes.set(name, { name, row, state, digest: present.digest });
   }
   return { nodes, counts };
 }
 
-/** Returns work that finds a page of nodes. A proxy is told of no other client, and of no message. */
+/** A server that was made anew has applied nothing. */
+function stateOf(
+  { digest, commit, incarnation, outcome }: DeliveryRow,
+  present: Pick<DeliveryRow, 'digest' | 'incarnation'>,
+  asked: AskedCommit | undefined,
+): DeliveryState {
+  if (incarnation !== present.incarnation) return 'outdated';
+  if (outcome !== 'applied') return outcome === 'failed' ? 'failed' : 'outdated';
+  const isWanted = digest === present.digest || (commit !== null && asked?.isReached(commit) === true);
+  return isWanted ? 'delivered' : 'outdated';
+}
+
+/** Returns a page of nodes. A proxy sees no other client, and no message. */
 export function findDelivered(
   by: Client,
   { states, after, limit, ...query }: DeliveredQuery & JudgedQuery,
@@ -88,10 +100,8 @@ export function findDelivered(
 ): Delivered {
   const { nodes, counts } = judgeDelivered(view, query);
   const sorted = [...nodes.keys()].sort(compareNames).flatMap((name) => nodes.get(name) ?? []);
-  const late = sorted.filter(({ judgement }) => judgement.state !== 'delivered');
-  const matching = sorted.filter(
-    ({ name, judgement }) => states.includes(judgement.state) && compareNames(name, after) > 0,
-  );
+  const late = sorted.filter(({ state }) => state !== 'delivered');
+  const matching = sorted.filter(({ name, state }) => states.includes(state) && compareNames(name, after) > 0);
   const page = matching.slice(0, limit);
   const { commit = null } = query.asked ?? {};
   return {
@@ -103,25 +113,22 @@ export function findDelivered(
   };
 }
 
-function describe(by: Client, { name, row, judgement }: JudgedNode, view: View<DesiredState>): DeliveredNode {
-  const { records, fetched, applied, told } = row;
-  const registered = registryOf(view.desired);
-  const mark = ({ digest, by: serial, time }: RecordMark) => {
-    const client = seesOthers(by, serial)
-      ? { client: serial, clientName: registered(serial)?.description ?? null }
-      : {};
-    return { digest, time, client: null, clientName: null, ...client };
-  };
+function describe(by: Client, { name, row, state, digest }: JudgedNode, view: View<DesiredState>): DeliveredNode {
+  const client = seesOthers(by, row.by) ? row.by : null;
+  const clientName = client === null ? null : (registryOf(view.desired)(client)?.description ?? null);
+  const { time, outcome } = row;
+  const message = by.role === 'proxy' ? '' : row.message;
   const instance = view.rows.server(name)?.instance ?? null;
-  const message = by.role === 'proxy' ? '' : told?.message;
   return {
-    ...{ name, instance, ...judgement, digest: records[0].digest },
-    ...{ fetched: fetched && mark(fetched), applied: applied && mark(applied) },
-    told: told && { ...mark(told), outcome: told.outcome, message: message ?? '' },
+    name,
+    instance,
+    state,
+    digest,
+    confirmed: { digest: row.digest, time, client, clientName, outcome, message },
   };
 }
 
-/** Returns one sentence, such as `7 of 40 nodes still run the record before 3f2a1c0b4d5e: web-1, web-2, since …`. */
+/** Returns one sentence, such as `7 of 40 nodes have not applied their record of 3f2a1c0b4d5e or a later one: web-1, web-2`. */
 function summarize(
   { delivered, failed, notReporting }: DeliveryCounts,
   late: readonly JudgedNode[],
@@ -135,31 +142,9 @@ function summarize(
   if (late.length === 0) return `${good} ${wanted}${silent}`;
   const names = late.slice(0, NAMED_MAX).map(({ name }) => name);
   const more = late.length > NAMED_MAX ? ` and ${late.length - NAMED_MAX} more` : '';
-  const since = oldestSince(late);
-  const when = since === undefined ? '' : `, since ${since}`;
-  const bad = failed === 0 || failed === late.length ? '' : `; on ${failed} it failed`;
-  return `${late.length} of ${all} nodes ${whyLate(late)}: ${names.join(', ')}${more}${when}${bad}${silent}`;
-}
-
-/** Returns what nodes do that do not run their record, no more than is known of all of them. */
-function whyLate(late: readonly JudgedNode[]): string {
   const isOne = late.length === 1;
-  if (late.every(({ judgement }) => judgement.state === 'failed'))
-    return `could not apply ${isOne ? 'its record' : 'their records'}`;
-  if (late.every(({ row }) => row.applied === null && row.told === null))
-    return `${isOne ? 'has' : 'have'} confirmed no record`;
-  const [before, ...others] = new Set(late.map(({ judgement }) => judgement.before));
-  const isKnown = others.length === 0 && before != null;
-  return `still ${isOne ? 'runs' : 'run'} ${isKnown ? `the record before ${shortOid(before)}` : 'an older record'}`;
-}
-
-/** Returns since when the record of that node is not delivered for which that is longest; undefined where it is not known of any. */
-export function oldestSince(nodes: Iterable<JudgedNode>): string | undefined {
-  let oldest: string | undefined;
-  for (const { judgement } of nodes) {
-    const { state, since } = judgement;
-    // All are of one length and zone, so that the order of the texts is that of the times.
-    if (state !== 'delivered' && since !== null && (oldest === undefined || since < oldest)) oldest = since;
-  }
-  return oldest;
+  const [have, their] = isOne ? ['has', 'its'] : ['have', 'their'];
+  const verb = failed === late.length ? 'could not apply' : `${have} not applied`;
+  const bad = failed === 0 || failed === late.length ? '' : `; on ${failed} it failed`;
+  return `${late.length} of ${all} nodes ${verb} ${their} ${wanted}: ${names.join(', ')}${more}${bad}${silent}`;
 }

@@ -2,12 +2,11 @@
 import { countOf, momentOf } from '../../base/wording.ts';
 import { attentionKeyOf } from '../../machine/attention.ts';
 import { breakingCommand, cycleReason } from '../../machine/chain.ts';
-import { judgeDelivery } from '../../machine/delivery.ts';
 import { isStuck, reasonText, stateWithReason } from '../../machine/reasons.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
 import { compareNames } from '../../model/names.ts';
 import type { Problem } from '../../model/problem.ts';
-import type { DeliveryRow, ServerRow } from '../../model/rows.ts';
+import type { ServerRow } from '../../model/rows.ts';
 import {
   ATTENTION_KINDS,
   type Attention,
@@ -293,28 +292,22 @@ function uncheckedItems(
   return items;
 }
 
-interface Unapplied {
-  readonly name: string;
-  readonly told: NonNullable<DeliveryRow['told']>;
-}
-
 /** Nodes whose consumers could not apply their record: the server is done, and what runs on it is not what is wanted. */
 function unappliedItems({ view: { rows }, scope }: AttentionFacts): readonly NewItem[] {
-  const unapplied: Unapplied[] = [];
-  for (const [name, row] of [...rows.list('delivery')]) {
-    const { told } = row;
-    if (told !== null && judgeDelivery(row).state === 'failed' && scope.seesNode(name)) unapplied.push({ name, told });
-  }
+  const unapplied = [...rows.list('delivery')].flatMap(([name, row]) => {
+    const isPresent = row.incarnation === (rows.server(name)?.incarnation ?? 0);
+    return row.outcome === 'failed' && isPresent && scope.seesNode(name) ? [{ name, ...row }] : [];
+  });
   const byInstance = Map.groupBy(unapplied, ({ name }) => rows.server(name)?.instance);
   return [...byInstance].map(([instance, nodes]) => {
     const sorted = nodes.toSorted((a, b) => compareNames(a.name, b.name));
-    const [{ name, told } = { name: '', told: undefined }] = sorted;
+    const [{ name, message } = { name: '', message: '' }] = sorted;
     return {
       id: `unapplied:${instance ?? 'types/clientcert'}`,
       instances: instance === undefined ? [] : [instance],
       servers: { count: nodes.length, examples: sorted.slice(0, EXAMPLES_MAX).map((node) => node.name) },
-      since: nodes.map((node) => node.told.time).sort()[0] ?? null,
-      reason: `${name} could not apply its record: ${told?.message}${othersIn(nodes.length)}`,
+      since: nodes.map(({ time }) => time).sort()[0] ?? null,
+      reason: `${name} could not apply its record: ${message}${othersIn(nodes.length)}`,
       action: `treeline delivered${instance === undefined ? '' : ` ${instance}`}`,
     };
   });

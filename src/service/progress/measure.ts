@@ -8,7 +8,7 @@ import { type Change, HOLD_KINDS, type ServerRow } from '../../model/rows.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
 import { DELIVERY_STATES, type InstanceStatus, type State } from '../../model/state.ts';
 import type { Ledger } from '../../reconcile/ledger.ts';
-import { judgeDelivered, oldestSince } from '../deliveries/delivered.ts';
+import { judgeDelivered } from '../deliveries/delivered.ts';
 import { instanceNames, rollUpInstance, ServerStates, type StallsOf } from '../read/instance-views.ts';
 import { EVERYTHING } from '../scope.ts';
 import { activeView, heldView, type PresentView, type ProgressFacts, type ViewSources } from '../views.ts';
@@ -75,10 +75,9 @@ function measureInstances(
 }
 
 function measureDelivered(view: PresentView<DesiredState>, set: SetGauge): void {
-  const { nodes, counts } = judgeDelivered(view, { instance: null, scope: EVERYTHING });
+  const { counts } = judgeDelivered(view, { instance: null, scope: EVERYTHING });
   for (const state of DELIVERY_STATES) set('treeline_nodes_delivered', { state }, counts[state]);
   set('treeline_nodes_delivered', { state: 'not reporting' }, counts.notReporting);
-  set('treeline_delivery_oldest_seconds', {}, secondsSince(oldestSince(nodes.values()), view.now));
 }
 
 function measureCommits({ desired, refused, now }: MeasuredSources, set: SetGauge): void {

@@ -19,7 +19,7 @@ import type {
   SentNotification,
   ToldEvent,
 } from '../answers.ts';
-import { type AskedCommit, findDelivered, formerUntils } from '../deliveries/delivered.ts';
+import { type AskedCommit, confirmedCommits, findDelivered } from '../deliveries/delivered.ts';
 import { hasInstance, instanceNames, requireInstance, unknownInstance } from '../read/instance-views.ts';
 import { Scope } from '../scope.ts';
 import { activeView, type PresentView, type ProgressFacts, type View, type ViewSources } from '../views.ts';
@@ -58,9 +58,9 @@ export function recordReads(options: RecordOptions) {
       if (!(await options.isAncestor(commit, desired.commit)))
         throw new ServiceError('not_found', `The commit ${commit} is not followed, nor is one that comes after it`);
       const reached = new Set<string>();
-      for (const until of formerUntils(rows.list('delivery').values()))
-        if (await options.isAncestor(commit, until)) reached.add(until);
-      return { commit, isReached: (until) => reached.has(until) };
+      for (const confirmed of confirmedCommits(rows.list('delivery').values()))
+        if (await options.isAncestor(commit, confirmed)) reached.add(confirmed);
+      return { commit, isReached: (confirmed) => reached.has(confirmed) };
     },
     /** Returns work that finds which nodes run the record that is asked for. */
     delivered(by: Client, query: Omit<Parameters<typeof findDelivered>[1], 'scope'>): Delivered {
