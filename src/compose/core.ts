@@ -244,7 +244,6 @@ function tellOutside(
       outagesIn({ repository: follower.failure, store: store.failure, audit: audit?.failure, ...outages?.() }),
     noticed: () => ({
       silent: reconciler.answers.silent(),
-      slow: reconciler.slowEntries(),
       cycles: findCycles(ledger, clock.now()),
       unchecked: reconciler.checks.schedule.failing,
       callOf: (server) => reconciler.callOf(server),

@@ -21,7 +21,7 @@ import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { CallInFlight } from './calls/capacity.ts';
 import { Executor, makeCall } from './calls/executor.ts';
 import { Absences } from './checks/absences.ts';
-import { EntryAnswers, type SlowEntry } from './checks/entry-answers.ts';
+import { EntryAnswers } from './checks/entry-answers.ts';
 import { ServerChecks } from './checks/server-checks.ts';
 import type { CommitGate } from './commit-gate.ts';
 import type { Ledger } from './ledger.ts';
@@ -255,14 +255,6 @@ export class Reconciler {
   /** Returns why the last try of a server that is under way again had no answer; see Executor. */
   lostTryOf(server: string): string | undefined {
     return this.#executor.lostTryOf(server);
-  }
-
-  /** Returns the provider entries whose calls take long. */
-  slowEntries(): readonly SlowEntry[] {
-    const { registry } = this.#options;
-    const timeoutMsOf = (entry: string): number =>
-      (registry.byName(entry)?.timeoutSeconds ?? Number.POSITIVE_INFINITY) * 1000;
-    return this.answers.slow(this.#executor.capacity.calls(), timeoutMsOf);
   }
 
   /** Starts no more calls, waits up to `ms` for running ones, and records how they ended. */

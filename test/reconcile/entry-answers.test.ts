@@ -74,31 +74,6 @@ describe('a provider entry answers nothing', () => {
   });
 });
 
-describe('a provider entry is slow', () => {
-  it('from half of the time limit of a call on, until none was so for the whole of it, and there is an answer', () => {
-    const scene = new Scene();
-    const { clock, answers } = scene;
-    const claimed = { monotonic: clock.monotonic(), wall: clock.now() };
-    const call = (provider: string) => ({ provider, claimed, isRoutine: false, end: new AbortController() });
-    const calls = new Map([
-      ['a', call('lab')],
-      ['b', call(PROXIED)],
-    ]);
-    const slow = () => answers.slow(calls, () => 600 * SECOND);
-    clock.advance(299 * SECOND);
-    expect(slow()).toEqual([]);
-    clock.advance(SECOND);
-    expect(slow()).toMatchObject([{ entry: 'lab', since: '2026-11-20T10:00:00.000Z', servers: new Set(['a']) }]);
-    calls.clear();
-    clock.advance(600 * SECOND);
-    expect(slow()).toHaveLength(1);
-    scene.call('a', undefined, { ms: SECOND });
-    expect(slow()).toHaveLength(1);
-    scene.call('a', 'done');
-    expect(slow()).toEqual([]);
-  });
-});
-
 it('explains what servers need whose last call had no answer, until they are asked again or five minutes after an answer', () => {
   const scene = new Scene();
   const explained = () => ['a', 'b', 'c', 'd'].filter((server) => scene.answers.explains(server));

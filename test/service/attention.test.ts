@@ -222,7 +222,7 @@ describe('what is acknowledged', () => {
   function watchOf(core: Core): { readonly watch: AttentionWatch; readonly told: readonly string[] } {
     const told: string[] = [];
     const watch = new AttentionWatch({
-      ...{ attention: () => core.operator.attention(), breathe: withoutPause, clock: core.clock },
+      ...{ attention: (covered) => core.operator.attention(covered), breathe: withoutPause, clock: core.clock },
       endAcknowledgements: (ended) => core.requests.endAcknowledgements(ended),
       log: createLog('silent', process.stderr),
     });
@@ -313,6 +313,19 @@ describe('what is acknowledged', () => {
     expect(told).toEqual(['+failed:app', '+failed:shop', '-failed:shop', '+failed:shop']);
     const { events } = await core.operator.events(core.order.by, 'shop', { after: 0, limit: 1_000 });
     expect(events.map(({ reason }) => reason)).toContain('the acknowledgement is over');
+    await watch.stop();
+  });
+
+  it('stays while a provider entry that answers nothing stands for its cause', async () => {
+    const core = await failedShop();
+    const { watch } = watchOf(core);
+    await core.pass(1_000);
+    await acknowledge(core, UNTIL);
+    core.provider.script = () => Promise.reject(new Error('connection refused'));
+    await core.operator.retry(core.order, { instance: 'shop' });
+    for (let minute = 0; minute < 10; minute += 1) await core.pass(60_000);
+    expect(ids(core)).toEqual(['provider:lab', 'failed:app']);
+    expect(core.ledger.read('acknowledgement', 'shop')?.causes).toEqual(['failed:shop']);
     await watch.stop();
   });
 
@@ -550,7 +563,6 @@ describe('a certificate that ends', () => {
       },
       noticed: {
         silent: [],
-        slow: [],
         cycles: [],
         isOfSilent: () => false,
         unheardSince: () => undefined,

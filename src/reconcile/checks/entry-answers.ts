@@ -6,17 +6,13 @@ import type { Answer } from '../../model/call-result.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { CallInFlight } from '../calls/capacity.ts';
 
-/** A provider entry whose calls take long. */
-export interface SlowEntry {
+/** A provider entry that answers nothing. */
+export interface SilentEntry {
   readonly entry: string;
-  /** When the first of these calls began; RFC 3339, with milliseconds. */
+  /** When the first call began that had no answer; RFC 3339, with milliseconds. */
   readonly since: string;
   /** The servers of these calls. */
   readonly servers: ReadonlySet<string>;
-}
-
-/** A provider entry that answers nothing: `since` is when the first call began that had no answer. */
-export interface SilentEntry extends SlowEntry {
   /** How the last call ended. */
   readonly reason: string;
 }
@@ -45,8 +41,6 @@ export class EntryAnswers {
   readonly #unanswered = new Map<string, Unanswered>();
   /** By entry that has answered since. */
   readonly #awaited = new Map<string, Awaited>();
-  /** By entry, its slow calls, and when one of them ran last. */
-  readonly #slow = new Map<string, SlowEntry & { readonly servers: Set<string>; ranAt: number }>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.#clock = clock;
@@ -93,26 +87,6 @@ export class EntryAnswers {
       this.#unanswered.values().some(({ servers }) => servers.has(server)) ||
       this.#awaited.values().some(({ servers, until }) => servers.has(server) && now < until)
     );
-  }
-
-  /**
-   * Returns the entries with a call that runs for more than half of its time limit, or ran so within that limit: the next one may as well. One that
-   * had no answer since lasts until there is one.
-   * To be asked often, as what has ended in between is not known.
-   */
-  slow(calls: ReadonlyMap<string, CallInFlight>, timeoutMsOf: (entry: string) => number): readonly SlowEntry[] {
-    const now = this.#clock.monotonic();
-    for (const [server, { provider: entry, claimed }] of calls) {
-      if (entry === PROXIED || now - claimed.monotonic < timeoutMsOf(entry) / 2) continue;
-      const known = this.#slow.get(entry) ?? { entry, since: momentOf(claimed.wall), servers: new Set(), ranAt: now };
-      known.servers.add(server);
-      known.ranAt = now;
-      this.#slow.set(entry, known);
-    }
-    for (const [entry, { ranAt }] of this.#slow) {
-      if (now - ranAt > timeoutMsOf(entry) && !this.#unanswered.has(entry)) this.#slow.delete(entry);
-    }
-    return [...this.#slow.values()];
   }
 
   /** Returns since when the calls of an entry have no answer, also if it is not silent yet; undefined if the last one had an answer. */

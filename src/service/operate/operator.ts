@@ -60,7 +60,8 @@ export function createOperator(options: OperatorOptions) {
       return await options.deliveries.confirm(caller, node, told);
     },
     /** Returns work that lists all that needs a person, each with all of its instances; undefined before the first good commit. */
-    attention: (): readonly AttentionItem[] | undefined => (isShown(options) ? attentionOf(options) : undefined),
+    attention: (covered?: Set<string>): readonly AttentionItem[] | undefined =>
+      isShown(options) ? attentionOf(options, covered) : undefined,
     ...serverOperations(options),
   };
 }

@@ -18,8 +18,8 @@ const RESYNC_MS = 5_000;
 export const NEW_MS = 6 * 60_000;
 
 interface AttentionWatchOptions {
-  /** Returns work that lists all that needs a person; undefined while that is not known. See Operator. */
-  readonly attention: () => readonly AttentionItem[] | undefined;
+  /** Lists all that needs a person; undefined while that is not known. `covered`: gets the causes that last without an item. See Operator. */
+  readonly attention: (covered: Set<string>) => readonly AttentionItem[] | undefined;
   /** Removes causes that are over from the acknowledgements. */
   readonly endAcknowledgements: (ended: EndedCauses) => Promise<void>;
   readonly clock: Clock;
@@ -93,10 +93,11 @@ export class AttentionWatch {
     const began = clock.monotonic();
     const before = momentOf(clock.now());
     try {
-      const items = attention();
+      const covered = new Set<string>();
+      const items = attention(covered);
       if (items !== undefined && !signal.aborted) {
         this.#compare(items);
-        await this.#endAcknowledgements(before);
+        await this.#endAcknowledgements(before, covered);
       }
     } catch (error) {
       const repeats = this.#logOnceAMinute(error);
@@ -124,11 +125,11 @@ export class AttentionWatch {
     }
   }
 
-  async #endAcknowledgements(before: string): Promise<void> {
+  async #endAcknowledgements(before: string, covered: ReadonlySet<string>): Promise<void> {
     const { clock, endAcknowledgements } = this.#options;
     const [present, ended] = [this.#items, this.#ended];
     const isKnown = clock.monotonic() >= this.#knowsAt;
-    const isOver = (id: string): boolean => !present?.has(id) && (isKnown || ended.has(id));
+    const isOver = (id: string): boolean => !present?.has(id) && !covered.has(id) && (isKnown || ended.has(id));
     await endAcknowledgements({ isOver, before });
     this.#ended = new Set();
   }

@@ -1,6 +1,5 @@
 // Lists what needs a person: one item for each cause, whatever the number of servers that it concerns. docs/concepts.md, what needs a person.
 import { countOf, momentOf } from '../../base/wording.ts';
-import { attentionKeyOf } from '../../machine/attention.ts';
 import { breakingCommand, cycleReason } from '../../machine/chain.ts';
 import { isStuck, reasonText, stateWithReason } from '../../machine/reasons.ts';
 import { RECOVERY } from '../../machine/recovery.ts';
@@ -59,10 +58,11 @@ type SortedItems = Readonly<Record<'open' | 'known', AttentionItem[]>>;
 const NO_SERVERS: AttentionItem['servers'] = { count: 0, examples: [] };
 
 /**
- * Returns work that lists what needs a person: by kind, then by id, and last what is acknowledged. All items with all of their instances:
- * see {@link shortened}. A proxy is told as little as by `why`.
+ * Lists what needs a person: by kind, then by id, and last what is acknowledged. All items have all of their instances:
+ * see {@link shortened}. A proxy sees as little as by `why`. The ids of causes that last, but that an item of a provider entry stands for,
+ * are added to `covered`.
  */
-export function attentionIn(by: Viewer, facts: AttentionFacts): readonly AttentionItem[] {
+export function attentionIn(by: Viewer, facts: AttentionFacts, covered = new Set<string>()): readonly AttentionItem[] {
   const found = new Map<string, AttentionItem>();
   const add = (item: NewItem): unknown => found.set(item.id, acknowledgedIn(item, by, facts.view));
   const isProxy = by.role === 'proxy';
@@ -74,22 +74,23 @@ export function attentionIn(by: Viewer, facts: AttentionFacts): readonly Attenti
     if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
   }
   for (const item of [...invalidItems(by, facts), ...cycleItems(facts)]) add(item);
-  const covered = new Set<string>();
+  const ofEntries = new Set<string>();
   if (!isProxy) {
-    for (const item of entryItems(facts, covered)) add(item);
+    for (const item of entryItems(facts, ofEntries)) add(item);
     for (const item of unheardItems(facts)) add(item);
     for (const item of endingItems(facts)) add(item);
   }
   const isTold = (id: string, name: string): boolean =>
-    covered.has(name) || (kindIn(id) === 'lost' && facts.noticed?.isOfSilent(name) === true);
+    ofEntries.has(name) || (kindIn(id) === 'lost' && facts.noticed?.isOfSilent(name) === true);
   for (const [id, names] of facts.needing) {
     if (found.has(id)) continue;
-    const isOwn: IsOwn = (name, row) => attentionKeyOf(row) === id && !isTold(id, name) && facts.scope.seesServer(name);
-    const item = serversItem(id, names, { ...facts.view, isOwn });
-    if (item !== undefined) add(item);
+    const own = names.filter((name) => !isTold(id, name) && facts.scope.seesServer(name));
+    const item = serversItem(id, own, facts.view);
+    if (item === undefined) covered.add(id);
+    else add(item);
   }
   if (!isProxy) {
-    for (const item of uncheckedItems(facts, covered)) add(item);
+    for (const item of uncheckedItems(facts, ofEntries, covered)) add(item);
     for (const item of unappliedItems(facts)) add(item);
   }
   const byKind = new Map(ATTENTION_KINDS.map((kind) => [kind, { open: [], known: [] } as SortedItems]));
@@ -221,28 +222,20 @@ function cycleItems({ view, noticed, scope }: AttentionFacts): readonly NewItem[
   });
 }
 
-/** Returns the items of provider entries that answer nothing, or are gone. Their servers are `covered`: they make no items of their own. */
-function entryItems({ view, noticed, orphaned }: AttentionFacts, covered: Set<string>): readonly NewItem[] {
+/** Returns the items of provider entries that answer nothing, or are gone. Their servers are added to `ofEntries`: they make no items of their own. */
+function entryItems({ view, noticed, orphaned }: AttentionFacts, ofEntries: Set<string>): readonly NewItem[] {
   const items: NewItem[] = [];
   for (const entry of noticed?.silent ?? []) {
     const told = tellSilent(entry);
     const item = serversItem(told.id, [...entry.servers], view);
     if (item === undefined) continue;
-    for (const name of entry.servers) covered.add(name);
+    for (const name of entry.servers) ofEntries.add(name);
     items.push({ ...item, ...told });
-  }
-  const silent = new Set(noticed?.silent.map(({ entry }) => entry));
-  for (const { entry, servers, since } of noticed?.slow.filter((one) => !silent.has(one.entry)) ?? []) {
-    const item = serversItem(`provider:${entry}`, [...servers], view);
-    if (item === undefined) continue;
-    const reason = `the provider entry "${entry}" is slow: since ${since}, calls of it run for more than half of the time after which they are ended (timeoutSeconds)`;
-    const action = 'find out why; where it is as usual, set a longer timeoutSeconds, and start the controller again';
-    items.push({ ...item, since, reason, action });
   }
   for (const [entry, names] of orphaned ?? []) {
     const item = serversItem(`entry:${entry}`, names, view);
     if (item === undefined) continue;
-    for (const name of names) if (view.rows.server(name)?.reason?.code === 'provider_changed') covered.add(name);
+    for (const name of names) if (view.rows.server(name)?.reason?.code === 'provider_changed') ofEntries.add(name);
     const reason = `the provider entry "${entry}" has made servers, and is not in the settings any more: nothing is done with them, and nothing checks them`;
     items.push({
       ...item,
@@ -270,19 +263,21 @@ function unheardItems({ view, unheard, needing, noticed }: AttentionFacts): read
 /** Servers at rest whose checks fail, though their entry answers others: nobody would see that one of them drifts, or is gone. */
 function uncheckedItems(
   { view, noticed, checkFailureOf }: AttentionFacts,
-  covered: ReadonlySet<string>,
+  ofEntries: ReadonlySet<string>,
+  covered: Set<string>,
 ): readonly NewItem[] {
   const byInstance = new Map<string, string[]>();
   for (const name of noticed?.unchecked ?? []) {
     const row = view.rows.server(name);
-    if (row?.state !== 'done' || covered.has(name) || noticed?.isOfSilent(name) === true) continue;
+    if (row?.state !== 'done') continue;
     const names = byInstance.get(row.instance) ?? [];
-    names.push(name);
+    if (!ofEntries.has(name) && noticed?.isOfSilent(name) !== true) names.push(name);
     byInstance.set(row.instance, names);
   }
   const items: NewItem[] = [];
   for (const [instance, names] of byInstance) {
     const item = serversItem(`unchecked:${instance}`, names, view);
+    if (item === undefined) covered.add(`unchecked:${instance}`);
     const [first = ''] = item?.servers.examples ?? [];
     const failure = checkFailureOf(first);
     if (item === undefined || failure === undefined) continue;
@@ -328,21 +323,15 @@ function endingItems({ view: { now }, noticed }: AttentionFacts): NewItem[] {
     });
 }
 
-type IsOwn = (name: string, row: ServerRow) => boolean;
-
-/** Returns the item of the servers of one cause; undefined where there is none of them any more. */
-function serversItem(
-  id: string,
-  names: readonly string[],
-  { rows, isOwn = () => true }: { readonly rows: RowsAtMoment; readonly isOwn?: IsOwn },
-): NewItem | undefined {
+/** Returns the item of the servers of one cause; undefined if there is none. */
+function serversItem(id: string, names: readonly string[], { rows }: View<ProgressFacts>): NewItem | undefined {
   const examples: Example[] = [];
   const instances = new Set<string>();
   let count = 0;
   let since: string | undefined;
   for (const name of names) {
     const row = rows.server(name);
-    if (row === undefined || !isOwn(name, row)) continue;
+    if (row === undefined) continue;
     count += 1;
     instances.add(row.instance);
     if (since === undefined || row.since < since) since = row.since;

@@ -137,15 +137,11 @@ function overviewFacts(options: ProgressOptions, scope: Scope, lag: Outage | und
   return { ...whyFacts(options, scope), leader: scope.isWhole ? options.leader?.() : undefined, lag };
 }
 
-/** Returns everything that needs an operator, as administrators see it. */
-export function attentionOf(options: ProgressOptions): readonly AttentionItem[] {
-  return attentionAt(overviewFacts(options, EVERYTHING, options.lag?.()));
-}
-
-function attentionAt(facts: OverviewFacts): readonly AttentionItem[] {
-  const found = concernedNow(facts);
+/** Returns everything that needs an operator, as administrators see it. `covered`: see {@link attentionIn}. */
+export function attentionOf(options: ProgressOptions, covered?: Set<string>): readonly AttentionItem[] {
+  const facts = overviewFacts(options, EVERYTHING, options.lag?.());
   const mistakesOf = mistakesByInstance(facts.view.desired);
-  return attentionIn({ role: 'administrator' }, { ...facts, ...found, mistakesOf });
+  return attentionIn({ role: 'administrator' }, { ...facts, ...concernedNow(facts), mistakesOf }, covered);
 }
 
 function concernedNow({ view: { rows }, refused, hasEntry, noticed, scope }: OverviewFacts) {

@@ -9,7 +9,7 @@ import { isNarrow } from '../../model/least-rights.ts';
 import { PROXIED } from '../../model/names.ts';
 import type { Client } from '../../model/objects.ts';
 import { isError, type Problem } from '../../model/problem.ts';
-import type { SilentEntry, SlowEntry } from '../../reconcile/checks/entry-answers.ts';
+import type { SilentEntry } from '../../reconcile/checks/entry-answers.ts';
 import type {
   LeadingReplica,
   Outage,
@@ -57,8 +57,6 @@ export interface WhyFacts extends Pick<WaitFacts, 'waitOf' | 'checkFailureOf' | 
 export interface Noticed extends CallFacts {
   /** Provider entries that answer nothing. */
   readonly silent: readonly SilentEntry[];
-  /** Provider entries whose calls take more than half of the time that they have. */
-  readonly slow: readonly SlowEntry[];
   /** Servers that wait for one another. */
   readonly cycles: readonly Cycle[];
   /** Returns true if the last call of a server had no answer for such an entry, one that is about to be, or was one a moment ago. */
