@@ -49,13 +49,10 @@ CREATE TABLE treeline.lease (
   -- Null where it was given back, or nobody has led yet.
   holder text,
   fencing bigint NOT NULL,
-  -- Grows with each change.
-  version bigint NOT NULL,
-  seconds double precision NOT NULL,
   since timestamptz NOT NULL,
   expires_at timestamptz NOT NULL
 );
-INSERT INTO treeline.lease (fencing, version, seconds, since, expires_at) VALUES (0, 0, 0, now(), now());
+INSERT INTO treeline.lease (fencing, since, expires_at) VALUES (0, now(), now());
 
 -- The processes that share the database.
 CREATE TABLE treeline.replicas (

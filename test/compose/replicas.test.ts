@@ -220,7 +220,7 @@ it('one that stops answers what waits for a leader, and takes it back', async ()
   await allReady([replica]);
   // Another process leads, and takes nothing.
   await server.run(
-    `UPDATE treeline.lease SET holder = 'ghost', fencing = fencing + 1, version = version + 1, seconds = 3600,
+    `UPDATE treeline.lease SET holder = 'ghost', fencing = fencing + 1,
       expires_at = clock_timestamp() + interval '1 hour'`,
     url,
   );

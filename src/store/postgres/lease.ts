@@ -49,8 +49,6 @@ interface Held {
 interface LeaseRow {
   readonly holder: string | null;
   readonly fencing: number;
-  readonly version: number;
-  readonly seconds: number;
   readonly since: string;
   readonly secondsLeft: number;
 }
@@ -96,8 +94,6 @@ export class Lease {
   #cancelExpiry: (() => void) | undefined;
   /** Of the last look, while another process leads; at that time by the monotonic clock. */
   #seen: { readonly leader: Leader; readonly atMs: number } | undefined;
-  /** Which version of the row was last seen, and since when by the monotonic clock. */
-  #watched: { readonly version: number; readonly fencing: number; readonly sinceMs: number } | undefined;
   /** The greatest fencing number that this process knows of: a database that was set back may have forgotten it. */
   #fencingMax = 0;
   #running: Promise<void> | undefined;
@@ -268,38 +264,30 @@ export class Lease {
   async #observe(): Promise<number> {
     const row = await this.#readRow();
     const seenMs = this.#clock.monotonic();
-    const isSame = this.#watched?.version === row.version && this.#watched.fencing === row.fencing;
-    if (!isSame) this.#watched = { version: row.version, fencing: row.fencing, sinceMs: seenMs };
-    const quietMs = seenMs - (this.#watched?.sinceMs ?? seenMs);
     this.#fencingMax = Math.max(this.#fencingMax, row.fencing);
     const { holder, since, fencing } = row;
     const isHeld = holder !== null && row.secondsLeft > 0;
     this.#seen = isHeld ? { leader: { name: holder, since, fencing }, atMs: seenMs } : undefined;
     if (isHeld) this.#noteLead(fencing);
-    if (!this.#isRetired && mayAcquire(row, quietMs)) return await this.#acquire(row);
-    const quietLeftMs = row.seconds * 1_000 - quietMs;
-    return quietLeftMs > 0 ? Math.min(this.#pollMs, quietLeftMs) : this.#pollMs;
+    if (!this.#isRetired && !isHeld) return await this.#acquire();
+    return this.#pollMs;
   }
 
   async #readRow(): Promise<LeaseRow> {
-    const [[holder, fencing, version, seconds, since, secondsLeft] = []] = await this.#connections.read((run) =>
-      run(LEASE),
-    );
+    const [[holder, fencing, since, secondsLeft] = []] = await this.#connections.read((run) => run(LEASE));
     return {
       holder: holder === null ? null : String(holder),
       fencing: Number(fencing),
-      version: Number(version),
-      seconds: Number(seconds),
       since: String(since),
       secondsLeft: Number(secondsLeft),
     };
   }
 
-  /** Takes the lease unless somebody has changed it. Whoever commits at that moment comes first, or this throws StoreError. */
-  async #acquire({ version, fencing: former }: LeaseRow): Promise<number> {
+  /** Takes the lease if it is over. Whoever commits at that moment comes first, or this throws StoreError. */
+  async #acquire(): Promise<number> {
     const { name, onTaken, wakes, log } = this.#options;
     const sent = readClocks(this.#clock);
-    const values = [name, this.leaseSeconds, version, former, this.#fencingMax];
+    const values = [name, this.leaseSeconds, this.#fencingMax];
     const [acquired] = await this.#connections.write(async (run) => {
       const rows = await run(ACQUIRE_LEASE, values);
       if (rows[0] !== undefined) await run(FENCE, [rows[0][0]]);
@@ -366,14 +354,4 @@ export class Lease {
   #msLeft({ sent }: Held): number {
     return this.leaseSeconds * 1_000 - msSince(sent, this.#clock);
   }
-}
-
-/**
- * Returns whether another process may take the lease: it was given back; or it is over by the database's clock, and this process has
- * seen nothing of its holder for as long as it lasts. The latter also holds where the database's clock was set: then more may be left
- * than a lease has.
- */
-function mayAcquire({ holder, seconds, secondsLeft }: LeaseRow, quietMs: number): boolean {
-  if (holder === null) return true;
-  return quietMs >= seconds * 1_000 && (secondsLeft <= 0 || secondsLeft > seconds);
 }

@@ -218,39 +218,35 @@ export const WANTED_REQUESTS = `
 export const REMOVE_OLD_REQUESTS = `
   DELETE FROM ${SCHEMA}.requests WHERE answer_until < clock_timestamp() - interval '1 minute'`;
 
-/** The lease: holder, fencing number, version, seconds, since when, and how many seconds are left. */
+/** The lease: holder, fencing number, since when, and how many seconds are left. */
 export const LEASE = `
-  SELECT holder, fencing, version, seconds, ${momentOf('since')}, extract(epoch FROM expires_at - clock_timestamp())::float8
-  FROM ${SCHEMA}.lease`;
+  SELECT holder, fencing, ${momentOf('since')}, extract(epoch FROM expires_at - clock_timestamp())::float8 FROM ${SCHEMA}.lease`;
 
 /**
- * Takes the lease for $1, for so many seconds ($2), where it still has the version $3 and the fencing number $4. Returns the new fencing
- * number, which is greater than $5 too, and since when.
+ * Takes the lease for $1, for so many seconds ($2), if it was given back or is over. Returns the new fencing number, which is greater than
+ * $3 too, and since when.
  */
 export const ACQUIRE_LEASE = `
   UPDATE ${SCHEMA}.lease
-  SET holder = $1::text, fencing = greatest(fencing, $5::bigint) + 1, version = version + 1, seconds = $2::float8,
-    since = clock_timestamp(), expires_at = ${after('$2')}
-  WHERE version = $3::bigint AND fencing = $4::bigint RETURNING fencing, ${momentOf('since')}`;
+  SET holder = $1::text, fencing = greatest(fencing, $3::bigint) + 1, since = clock_timestamp(), expires_at = ${after('$2')}
+  WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing, ${momentOf('since')}`;
 
 /** Lets nobody commit who has another fencing number than $1, and begins its term. Waits for the commit under way. */
 export const FENCE = `
   WITH fenced AS (UPDATE ${SCHEMA}.state SET fencing = $1::bigint RETURNING revision)
   INSERT INTO ${SCHEMA}.terms (fencing, first_revision) SELECT $1::bigint, revision + 1 FROM fenced`;
 
-/** Renews the lease of $1 with the fencing number $2 for so many seconds ($3). Returns its version; nothing where it is not theirs. */
+/** Renews the lease of $1 with the fencing number $2 for so many seconds ($3). Returns nothing if another process has it. */
 export const RENEW_LEASE = `
-  UPDATE ${SCHEMA}.lease SET version = version + 1, seconds = $3::float8, expires_at = ${after('$3')}
-  WHERE holder = $1::text AND fencing = $2::bigint RETURNING version`;
+  UPDATE ${SCHEMA}.lease SET expires_at = ${after('$3')} WHERE holder = $1::text AND fencing = $2::bigint RETURNING fencing`;
 
 /** Gives back the lease of $1 with the fencing number $2. */
 export const RELEASE_LEASE = `
-  UPDATE ${SCHEMA}.lease SET holder = NULL, version = version + 1, expires_at = clock_timestamp()
-  WHERE holder = $1::text AND fencing = $2::bigint`;
+  UPDATE ${SCHEMA}.lease SET holder = NULL, expires_at = clock_timestamp() WHERE holder = $1::text AND fencing = $2::bigint`;
 
-/** Ends all former leases where none is held. Returns the new fencing number. */
+/** Ends all former leases if none is held. Returns the new fencing number. */
 export const END_LEASES = `
-  UPDATE ${SCHEMA}.lease SET holder = NULL, fencing = fencing + 1, version = version + 1
+  UPDATE ${SCHEMA}.lease SET holder = NULL, fencing = fencing + 1
   WHERE holder IS NULL OR expires_at <= clock_timestamp() RETURNING fencing`;
 
 /** Records the replica $1, which is the process $2 and has the settings $3. Returns the process that was recorded before. */
