@@ -1,5 +1,5 @@
 // Limits how much work of one kind each client has at once. Knows neither requests nor what the work is.
-// docs/decisions/0031-shares.md.
+// ARCHITECTURE.md, "Fairness".
 import { ServiceError } from '../model/service-error.ts';
 
 /** What waits, by client. Clients take turns; of one client, what came first is first. */

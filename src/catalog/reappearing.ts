@@ -1,5 +1,5 @@
 // Finds files of instances that a commit takes away among the files that it adds under other names: the same or nearly, as
-// git counts renames. Where the name makes an instance, it is a hand-over and not looked at. docs/decisions/0009.
+// git counts renames. Where the name makes an instance, it is a hand-over and not looked at. ARCHITECTURE.md, "Unreadable files".
 
 import { compareNames } from '../model/names.ts';
 import type { Snapshot } from '../model/snapshot.ts';

@@ -1,6 +1,6 @@
 // Finds the versions that an admission refuses because of other instances: those that claim a server name which another one
 // has, those that would remove servers which must stay (of protected instances, or handed over to an instance that cannot
-// become active; docs/decisions/0009), and those that close a cycle of dependencies over several instances.
+// become active; ARCHITECTURE.md, "Unreadable files"), and those that close a cycle of dependencies over several instances.
 
 import { dependencyOrder, printCycle } from '../expand/dependency-order.ts';
 import { nameAt } from '../model/address.ts';

@@ -1,5 +1,5 @@
 // Finds invalid instances whose servers cannot be determined, and unread files that may be meant as instances. Any
-// server that the same commit removes may be meant for one of them. docs/decisions/0009.
+// server that the same commit removes may be meant for one of them. ARCHITECTURE.md, "Unreadable files".
 
 import { quoteSome } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';

@@ -1,5 +1,5 @@
 // Tells whether a commit of the branch continues what is followed: it comes after the followed commit, and is read at the same
-// place. docs/decisions/0008.
+// place. docs/decisions/0006.
 import type { FollowedPlace, HeadRow } from '../model/rows.ts';
 import type { Source } from '../repository/source.ts';
 

@@ -1,45 +1,40 @@
 // Defines the states of a server and all transitions between them, and applies an event to a row. No other file produces a
-// state: every change goes through `transition`. Pure: the caller passes the time. ARCHITECTURE.md shows this table; a test
-// keeps the two equal.
+// state: every change goes through `transition`. Pure: the caller passes the time.
 import { invariant } from '../base/invariant.ts';
 import type { Reason, ServerRow } from '../model/rows.ts';
 import type { State } from '../model/state.ts';
 
-/** All events that may change the state of a server. */
+/** All events that may change the state of a server. A missing cell of the table is a bug of the caller. */
 export const EVENTS = [
+  // It is wanted, and its turn may come: a commit changed it, or a wait ended.
   'want',
+  // No commit wants it any more, or a wait of its removal ended.
   'unwant',
+  // A person or a site must act first.
   'hold',
+  // The intent to create it is being recorded.
   'start create',
+  // The intent to update it is being recorded.
   'start update',
+  // The intent to delete it is being recorded.
   'start delete',
+  // The running action did what it should.
   'succeed',
+  // A try failed, another will follow at a known time.
   'fail',
+  // The last try failed; a long wait follows.
   'give up',
+  // The outcome of the running action will never be known.
   'lose',
+  // It is known how things are, and another action has to follow.
   'learn',
+  // What is there equals what is wanted, without an action.
   'settle',
+  // A check found something else than what was applied.
   'drift',
 ] as const;
 /** An event of the table. */
 export type Event = (typeof EVENTS)[number];
-
-/** The meaning of each event. A missing cell of the table is a bug of the caller. */
-export const EVENT_MEANINGS: Readonly<Record<Event, string>> = {
-  want: 'it is wanted, and its turn may come: a commit changed it, or a wait ended',
-  unwant: 'no commit wants it any more, or a wait of its removal ended',
-  hold: 'a person or a site must act first',
-  'start create': 'the intent to create it is being recorded',
-  'start update': 'the intent to update it is being recorded',
-  'start delete': 'the intent to delete it is being recorded',
-  succeed: 'the running action did what it should',
-  fail: 'a try failed, another will follow at a known time',
-  'give up': 'the last try failed; a long wait follows',
-  lose: 'the outcome of the running action will never be known',
-  learn: 'it is known how things are, and another action has to follow',
-  settle: 'what is there equals what is wanted, without an action',
-  drift: 'a check found something else than what was applied',
-};
 
 /** The state of a server without a recorded row. */
 export const FIRST_STATE = 'pending' satisfies State;

@@ -1,5 +1,5 @@
 // The remote repository: asks where a branch is, fetches it, and pushes to it. Four commands of git, the same for https,
-// ssh and local paths. docs/decisions/0025-system-git.md.
+// ssh and local paths. ARCHITECTURE.md, "Git".
 import { didYouMean } from '../base/wording.ts';
 import { compareNames } from '../model/names.ts';
 import type { RepositoryAccess } from '../model/settings.ts';

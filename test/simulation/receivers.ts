@@ -1,5 +1,5 @@
 // Judges whether a commit adds something that may be meant to take over servers: an instance that is invalid so that its
-// servers cannot be determined, or a file that is not read. docs/decisions/0009.
+// servers cannot be determined, or a file that is not read. ARCHITECTURE.md, "Unreadable files".
 import { fileStateOf, isPlaceOf, isSameFile, isWhole, strayOf } from './edit-files.ts';
 import {
   INSTANCES_FOLDER,
