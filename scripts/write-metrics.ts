@@ -14,22 +14,14 @@ export function withMetrics(document: string): string {
   return `${document.slice(0, begin)}${BEGIN}\n${renderMetrics()}\n${document.slice(end)}`;
 }
 
+/** Returns a line for each metric. The values of labels are in src/model/metrics.ts, and in each scrape. */
 function renderMetrics(): string {
-  const rows = Object.entries<MetricDefinition>(METRICS).map(([name, { kind, help, labels, seriesMax }]) => [
-    `\`${name}\``,
-    kind,
-    Object.entries(labels).map(labelWords).join('; ') || '–',
-    seriesMax === undefined ? help : `${help} (at most ${seriesMax.toLocaleString('en-US')})`,
-  ]);
-  const head = ['metric', 'kind', 'labels', 'says'];
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-/** Closed sets whole; of an open one what is known. */
-function labelWords([label, values]: [string, MetricDefinition['labels'][string]]): string {
-  const known = 'known' in values ? [...values.known, '…'] : values;
-  const words = known.map((value) => (value === '…' ? value : `\`${value}\``)).join(', ');
-  return `\`${label}\`: ${words}`;
+  const rows = Object.entries<MetricDefinition>(METRICS).map(([name, { kind, help, labels, seriesMax }]) => {
+    const shown = Object.keys(labels).length === 0 ? name : `${name}{${Object.keys(labels).join(',')}}`;
+    const limit = seriesMax === undefined ? '' : ` (at most ${seriesMax.toLocaleString('en-US')})`;
+    return `| \`${shown}\` | ${kind} | ${help}${limit} |`;
+  });
+  return ['| metric | kind | means |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 if (import.meta.main) {
