@@ -96,7 +96,7 @@ export class DocumentReader {
 
   add({ rows, events }: Piece): void {
     for (const row of rows) this.#addRow(row);
-    this.#document.events.restore(events.map(eventOf));
+    this.#document.events.add(events.map(eventOf));
   }
 
   #addRow(kept: KeptRow): void {

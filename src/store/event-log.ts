@@ -22,7 +22,6 @@ export const EVENT_LIMITS: EventLimits = { ofInstance: 1_000, ofAll: 100_000 };
 
 /** Share of all events that remain when there are too many, so that not every event drops another one. */
 const KEPT_SHARE = 0.95;
-const KNOWN_TEXTS_MAX = 10_000;
 
 /** The events of one instance. */
 interface Track {
@@ -43,8 +42,6 @@ export interface StoredEvent {
 export class EventLog {
   readonly #limits: EventLimits;
   readonly #tracks = new Map<string, Track>();
-  /** Texts of events: most of them repeat, and each is kept once. */
-  readonly #texts = new Map<string, string>();
   /** What was dropped since it was last taken. */
   #dropped: KeptEvent[] = [];
   #count = 0;
@@ -66,9 +63,8 @@ export class EventLog {
   number(events: readonly NewEvent[]): readonly StoredEvent[] {
     const numbered: StoredEvent[] = [];
     let last = this.#lastId;
-    for (const { instance, time, resource, from, to, reason: words, commit, client, clientName = null } of events) {
+    for (const { instance, time, resource, from, to, reason, commit, client, clientName = null } of events) {
       last = Math.max(last + 1, Date.parse(time));
-      const reason = this.#shared(words);
       numbered.push({ instance, event: { id: last, time, resource, from, to, reason, commit, client, clientName } });
     }
     return numbered;
@@ -81,11 +77,6 @@ export class EventLog {
     if (this.#all.length > 2 * this.#count + this.#limits.ofInstance) {
       this.#all = this.#all.filter((listed) => this.#isHeld(listed));
     }
-  }
-
-  /** Adds events that were read from a file. */
-  restore(events: readonly StoredEvent[]): void {
-    this.add(events.map(({ instance, event }) => ({ instance, event: 'id' in event ? this.#sharing(event) : event })));
   }
 
   /**
@@ -203,23 +194,6 @@ export class EventLog {
     track.dropped = Math.max(track.dropped, dropped);
     this.#newestDropped = Math.max(this.#newestDropped, dropped);
     this.#lastId = Math.max(this.#lastId, dropped);
-  }
-
-  #sharing({ id, time, resource, from, to, reason, commit, client, clientName }: InstanceEvent): InstanceEvent {
-    const shared = <Text extends string | null>(text: Text): Text =>
-      (text === null ? null : this.#shared(text)) as Text;
-    return {
-      ...{ id, time: shared(time), resource: shared(resource), from: shared(from), to: shared(to) },
-      ...{ reason: shared(reason), commit: shared(commit), client: shared(client), clientName: shared(clientName) },
-    };
-  }
-
-  #shared(text: string): string {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    if (this.#texts.size >= KNOWN_TEXTS_MAX) this.#texts.clear();
-    this.#texts.set(text, text);
-    return text;
   }
 }
 

@@ -111,7 +111,7 @@ function documentOf({ revision, rows, events }: Image): StoreDocument {
   // As a database sorts them.
   const sorted = [...rows.values()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   new DocumentReader(document, 'the simulated disk').add({ rows: sorted, events: [] });
-  document.events.restore([...events.values()].map(eventOf));
+  document.events.add([...events.values()].map(eventOf));
   return document;
 }
 

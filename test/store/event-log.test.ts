@@ -24,7 +24,7 @@ function add(log: EventLog, instance: string, count: number): void {
 
 function restored(log: EventLog, limits: { ofInstance: number; ofAll: number }): EventLog {
   const copy = new EventLog(limits);
-  copy.restore([...log.stored()].map((event) => eventOf(keptEvent(event))));
+  copy.add([...log.stored()].map((event) => eventOf(keptEvent(event))));
   return copy;
 }
 
@@ -66,9 +66,9 @@ describe('the limits of events', () => {
     add(log, 'shop', 3);
     add(log, 'mail', 1);
     const [first] = log.page('shop', ALL).events;
-    log.restore([{ instance: 'shop', event: { dropped: first?.id ?? 0 } }]);
+    log.add([{ instance: 'shop', event: { dropped: first?.id ?? 0 } }]);
     expect(log.page('shop', ALL)).toMatchObject({ events: [{ reason: 'shop 1' }, { reason: 'shop 2' }], isGap: true });
-    log.restore([{ instance: 'shop', event: { dropped: ALL_EVENTS } }]);
+    log.add([{ instance: 'shop', event: { dropped: ALL_EVENTS } }]);
     expect(log.page('shop', ALL)).toEqual({ events: [], isGap: false });
     expect([...log.stored()]).toHaveLength(1);
     add(log, 'shop', 1);
