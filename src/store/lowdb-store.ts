@@ -20,7 +20,7 @@ import {
 } from './document-adapter.ts';
 import { eventOf, keptEvent, type StoredEvent } from './event-log.ts';
 import { makeDirectory } from './files.ts';
-import { type DirectoryLock, lockDirectory } from './lock.ts';
+import { lockDirectory } from './lock.ts';
 import { ALL_EVENTS, type Piece } from './piece.ts';
 import type { Row } from './row-json.ts';
 import { SqliteAdapter } from './sqlite-adapter.ts';
@@ -64,7 +64,7 @@ export async function createLowdbStore(directory: string, options: LowdbStoreOpt
  */
 export async function openStore(
   path: string,
-  options: LowdbStoreOptions & { readonly adapter: DocumentAdapter; readonly lock?: DirectoryLock },
+  options: LowdbStoreOptions & { readonly adapter: DocumentAdapter; readonly lock?: Disposable },
 ): Promise<LowdbStore> {
   const { adapter, lock, log, clock = systemClock } = options;
   const { breathe = breatheBy(clock) } = options;
@@ -82,7 +82,7 @@ interface Parts {
   readonly path: string;
   readonly adapter: DocumentAdapter;
   readonly database: Low<StoreDocument>;
-  readonly lock: DirectoryLock | undefined;
+  readonly lock: Disposable | undefined;
   readonly log: Logger | undefined;
   readonly clock: Clock;
   readonly breathe: Breathe;
@@ -241,12 +241,11 @@ export class LowdbStore implements Store {
 
   /** Saves the commits that find every row as they expect it. Returns which they are. */
   async #save(group: readonly WaitingCommit[]): Promise<Decision> {
-    const { adapter, lock } = this.#parts;
+    const { adapter } = this.#parts;
     // What the commit that failed has written may be there, and what other processes have.
     if (this.#failure !== undefined) await this.#readChanges();
     const plan = await this.#plan(group);
     if (plan.accepted.length === 0) return plan;
-    lock?.check();
     if (this.#unshown !== undefined) throw this.#unshown;
     if (this.#failure !== undefined) await this.#regain();
     const { bytes, growth } = await adapter.commit(plan.revision, plan.pieces);

@@ -2,7 +2,7 @@
 // other programs use. test/readme.test.ts follows the documents.
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
@@ -39,10 +39,13 @@ class Place {
     return (await promisify(execFile)(this.path('lab/local-server'), [...args])).stdout.trim();
   }
 
-  /** The process that has the proxy's directory; undefined if none does. */
+  /** The process that has the proxy's directory open; undefined if none does. */
   proxy(): number | undefined {
-    const owner = this.path('lab/state/lock-owner');
-    return existsSync(owner) ? Number(/\d+/.exec(readFileSync(owner, 'utf8'))?.[0]) : undefined;
+    const state = this.path('lab/state/');
+    const isOpenIn = (pid: string): boolean =>
+      linksIn(`/proc/${pid}/fd`).some((target) => target.startsWith(state) && target.endsWith('/lock'));
+    const pid = readdirSync('/proc').find((name) => /^\d+$/.test(name) && isOpenIn(name));
+    return pid === undefined ? undefined : Number(pid);
   }
 
   async status(): Promise<string> {
@@ -77,6 +80,15 @@ class Place {
   }
 }
 
+/** Returns the targets of the links in a folder of /proc; none if the process has ended. */
+function linksIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
+  } catch {
+    return [];
+  }
+}
+
 function portIn(printed: string): number {
   return Number(/https:\/\/localhost:(\d+) \(mutual TLS\)/.exec(printed)?.[1]);
 }
@@ -108,7 +120,7 @@ it('keeps everything when it is killed and when it is ended, and its proxy ends 
   expect(await treeline(['proxy', 'check', place.path('lab/proxy.yaml')])).toMatchObject({ code: 0 });
   const beside = await treeline(['demo'], { cwd: place.folder });
   expect(beside.code).toBe(3);
-  expect(beside.stderr).toMatch(/ is in use by process \d+\. The demo runs here already: .*\n$/);
+  expect(beside.stderr).toMatch(/ is in use by another process\. The demo runs here already: .*\n$/);
 
   // A server that is killed is created again.
   process.kill(Number(await place.lab('pid', WEB)), 'SIGKILL');

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { lockDirectory } from '../../src/store/lock.ts';
 import { createLowdbStore } from '../../src/store/lowdb-store.ts';
-import { writeText } from '../support/rows.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const MODULE = join(import.meta.dirname, '../../src/store/lock.ts');
@@ -24,15 +23,15 @@ async function holderOf(directory: string): Promise<ChildProcess> {
   return holder;
 }
 
-it('refuses a second owner and names the first', () => {
+it('refuses a second owner', () => {
   const directory = temporaryDirectory();
   const lock = lockDirectory(directory);
   for (let time = 0; time < 3; time++) {
     expect(() => lockDirectory(directory)).toThrow(
-      `The store in ${directory} is in use by process ${process.pid}. Two controllers must not share it`,
+      `The store in ${directory} is in use by another process. Two controllers must not share it`,
     );
   }
-  expect(() => lockDirectory(directory, 'Stop it.')).toThrow(/in use by process \d+\. Stop it\.$/);
+  expect(() => lockDirectory(directory, 'Stop it.')).toThrow(/in use by another process\. Stop it\.$/);
   lock[Symbol.dispose]();
   lockDirectory(directory)[Symbol.dispose]();
   expect(readdirSync(directory)).toEqual(['lock']);
@@ -42,40 +41,11 @@ it('refuses a second owner and names the first', () => {
 it('refuses another process, and takes over from it once it was killed', async () => {
   const directory = temporaryDirectory();
   const holder = await holderOf(directory);
-  expect(() => lockDirectory(directory)).toThrow(`in use by process ${holder.pid}. Two`);
+  expect(() => lockDirectory(directory)).toThrow('in use by another process. Two');
   holder.kill('SIGKILL');
   await once(holder, 'exit');
   using _lock = lockDirectory(directory);
-  expect(() => lockDirectory(directory)).toThrow(`in use by process ${process.pid}. Two`);
-});
-
-it('names the machine of an owner that is elsewhere, and nobody where nobody is noted', () => {
-  const directory = temporaryDirectory();
-  using _lock = lockDirectory(directory);
-  writeFileSync(join(directory, 'lock-owner'), '1 db-7f9c\n');
-  expect(() => lockDirectory(directory)).toThrow('in use by process 1 on db-7f9c. Two');
-  for (const text of ['', 'x\n']) {
-    writeFileSync(join(directory, 'lock-owner'), text);
-    expect(() => lockDirectory(directory)).toThrow('in use by another process. Two');
-  }
-  rmSync(join(directory, 'lock-owner'));
   expect(() => lockDirectory(directory)).toThrow('in use by another process. Two');
-});
-
-it('is held and told of also where its owner cannot be noted or read', () => {
-  const directory = temporaryDirectory();
-  const owner = join(directory, 'lock-owner');
-  mkdirSync(owner);
-  const lock = lockDirectory(directory);
-  const refused = `The store in ${directory} is in use by another process. Two controllers must not share it`;
-  expect(() => lockDirectory(directory)).toThrow(refused);
-  rmSync(owner, { recursive: true });
-  symlinkSync('lock-owner', owner);
-  expect(() => lockDirectory(directory)).toThrow(refused);
-  rmSync(owner);
-  mkdirSync(owner);
-  lock[Symbol.dispose]();
-  lockDirectory(directory)[Symbol.dispose]();
 });
 
 it('lets one of many win that find the lock of a killed process at the same time', async () => {
@@ -129,18 +99,4 @@ it('is let go when the store cannot be opened', async () => {
   writeFileSync(join(directory, 'store.sqlite'), 'damaged');
   await expect(createLowdbStore(directory)).rejects.toThrow('damaged');
   lockDirectory(directory)[Symbol.dispose]();
-});
-
-it.each(['removed', 'replaced'])('lets the store write no more when its file was %s', async (what) => {
-  const directory = temporaryDirectory();
-  const store = await createLowdbStore(directory);
-  await store.commit([writeText('a', '1')]);
-  const path = join(directory, 'lock');
-  rmSync(path);
-  if (what === 'replaced') writeFileSync(path, '');
-  await expect(store.commit([writeText('b', '1')])).rejects.toThrow(
-    `${path}, which locks the store, was removed: another controller may have started there. Nothing was saved.`,
-  );
-  expect(store.read('node', 'b')).toBeUndefined();
-  await store.close();
 });

@@ -70,7 +70,7 @@ describe('files', () => {
       await store.commit([writeText('a', 'x'.repeat(200))]);
       expect(modeOf(directory)).toBe(0o700);
       const held = readdirSync(directory).sort();
-      expect(held).toEqual(['lock', 'lock-owner', ...FILES]);
+      expect(held).toEqual(['lock', ...FILES]);
       expect(held.map((name) => modeOf(join(directory, name)))).toEqual(held.map(() => 0o600));
       await store.close();
       expect(readdirSync(directory).sort()).toEqual(['lock', 'store.sqlite']);

@@ -185,7 +185,7 @@ describe('nothing is restored', () => {
     await makeBackup(['a']);
     const store = await createLowdbStore(directory);
     expect(await refusal()).toContain(
-      `The store in ${directory} is in use by process ${process.pid}. Stop that controller first. Nothing was restored.`,
+      `The store in ${directory} is in use by another process. Stop that controller first. Nothing was restored.`,
     );
     await store.close();
   });
