@@ -28,31 +28,23 @@ const LOOK_AT_ADDRESS =
   'See that host and port in the URL are right, that PostgreSQL runs there, and the firewalls between.';
 /** After a takeover of PostgreSQL the same address may be that of the primary again. */
 export const NAME_PRIMARY = 'Name the primary in the URL.';
+const PERCENT_ENCODED = 'Correct user and password in the URL; characters such as @ / # % are written percent-encoded.';
 const TLS_REMEDY =
   "Give the certificate of the server's authority (caFile), and use the name in the URL that the server's certificate has.";
 
-/** By the code of Node, of OpenSSL, or of PostgreSQL (SQLSTATE). */
+/** By the code of Node, of OpenSSL, or of PostgreSQL (SQLSTATE). The text of any other error is shown as it is. */
 const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => Failure>> = {
-  ECONNREFUSED: () => ({ why: 'refuses connections', remedy: LOOK_AT_ADDRESS, isPassing: true }),
-  ENOENT: () => ({ why: 'has no socket there', remedy: LOOK_AT_ADDRESS, isPassing: true }),
-  ETIMEDOUT: () => ({ why: 'does not answer', remedy: LOOK_AT_ADDRESS, isPassing: true }),
-  EHOSTUNREACH: () => ({ why: 'cannot be reached', remedy: LOOK_AT_ADDRESS, isPassing: true }),
-  ENETUNREACH: () => ({ why: 'cannot be reached', remedy: LOOK_AT_ADDRESS, isPassing: true }),
+  ECONNREFUSED: unreachable('refuses connections'),
+  ETIMEDOUT: unreachable('does not answer'),
+  EHOSTUNREACH: unreachable('cannot be reached'),
   ENOTFOUND: ({ host }) => ({
     why: `has an unknown host name, "${host}"`,
     remedy: 'Correct the URL, or the name service.',
     isPassing: true,
   }),
-  EAI_AGAIN: ({ host }) => ({
-    why: `cannot be found: no name service answers for "${host}"`,
-    remedy: 'Look at the name service.',
-    isPassing: true,
-  }),
-  ECONNRESET: () => ({ why: 'has closed the connection', remedy: LOOK_AT_SERVER, isPassing: true }),
-  EPIPE: () => ({ why: 'has closed the connection', remedy: LOOK_AT_SERVER, isPassing: true }),
   '28P01': ({ user }) => ({
     why: `refuses the password of "${user}"`,
-    remedy: 'Correct the password in the URL; characters such as @ / # % are written percent-encoded.',
+    remedy: PERCENT_ENCODED,
   }),
   '28000': ({ user }, said) => ({
     why: `does not let "${user}" in: ${said}`,
@@ -78,37 +70,8 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
     remedy: 'Raise max_connections, lower the pools of its users, or put a pooler before it.',
     isPassing: true,
   }),
-  '53100': () => ({
-    why: 'has no space left on its disk',
-    remedy: 'Free space on the disk of the server.',
-    isPassing: true,
-  }),
-  '53200': () => ({ why: 'is out of memory', remedy: LOOK_AT_SERVER, isPassing: true }),
-  '57P01': () => ({
-    why: 'is shutting down, or an administrator has ended the connection',
-    remedy: LOOK_AT_SERVER,
-    isPassing: true,
-  }),
-  '57P02': () => ({ why: 'has crashed and recovers', remedy: LOOK_AT_SERVER, isPassing: true }),
-  '57P03': () => ({ why: 'is starting or shutting down', remedy: LOOK_AT_SERVER, isPassing: true }),
-  '57014': () => ({ why: 'took too long for a statement', remedy: LOOK_AT_SERVER, isPassing: true }),
-  '55P03': () => ({
-    why: 'is held by another process for too long',
-    remedy: 'See pg_stat_activity for a transaction that does not end.',
-    isPassing: true,
-  }),
-  '25P03': () => ({
-    why: 'has ended a transaction in which this process was silent for too long',
-    remedy: 'Look at the load of this machine.',
-    isPassing: true,
-  }),
   '3F000': schemaMissing,
   '42P01': schemaMissing,
-  '42703': schemaMissing,
-  '54000': (_at, said) => ({
-    why: `cannot keep this: ${said}`,
-    remedy: 'A name in the stacks repository is too long.',
-  }),
   DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
   SELF_SIGNED_CERT_IN_CHAIN: untrusted,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
@@ -117,16 +80,10 @@ const FAILURES: Readonly<Record<string, (at: DatabaseAddress, said: string) => F
   CERT_HAS_EXPIRED: untrusted,
 };
 
-/** By what the driver says where there is no code. */
+/** By the driver's text, for errors without a code. */
 const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
-  // So PgBouncer says it.
-  [
-    /^SASL authentication failed$/,
-    {
-      why: 'refuses the user or its password',
-      remedy: 'Correct both in the URL; characters such as @ / # % are written percent-encoded.',
-    },
-  ],
+  // The text of PgBouncer.
+  [/^SASL authentication failed$/, { why: 'refuses the user or its password', remedy: PERCENT_ENCODED }],
   [
     /does not support SSL/,
     {
@@ -136,12 +93,11 @@ const SAYINGS: readonly (readonly [RegExp, Failure])[] = [
     },
   ],
   [/password must be a (non-empty )?string/, { why: 'asks for a password', remedy: 'The URL has none: add it.' }],
-  [/timeout/, { why: 'does not answer in time', remedy: LOOK_AT_SERVER, isPassing: true }],
-  [
-    /[Cc]onnection (terminated|ended)|not queryable|Client was closed/,
-    { why: 'has closed the connection', remedy: LOOK_AT_SERVER, isPassing: true },
-  ],
 ];
+
+function unreachable(why: string): () => Failure {
+  return () => ({ why, remedy: LOOK_AT_ADDRESS, isPassing: true });
+}
 
 function schemaMissing(_at: DatabaseAddress, said: string): Failure {
   return {

@@ -57,7 +57,9 @@ describe.skipIf(WITHOUT_PGBOUNCER !== undefined)(
       const wrong = new URL(await startPgbouncer(await server.create()));
       wrong.password = 'se%25cret';
       const message = await refusal({ url: wrong.href });
-      expect(message).toContain(`at 127.0.0.1:${wrong.port} refuses the user or its password. Correct both in the URL`);
+      expect(message).toContain(
+        `at 127.0.0.1:${wrong.port} refuses the user or its password. Correct user and password in the URL`,
+      );
       expect(message).not.toContain('goes on by itself');
     });
   },

@@ -169,10 +169,6 @@ describe('what the operator reads', () => {
   });
 
   it.each([
-    ['53100', 'has no space left on its disk'],
-    ['57P01', 'is shutting down'],
-    ['57P03', 'is starting or shutting down'],
-    ['25P03', 'has ended a transaction in which this process was silent for too long'],
     ['XX000', 'has failed: it broke (XX000)'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'shows a certificate that is not trusted: it broke'],
   ])('where the server says %s', (code, want) => {
