@@ -1,6 +1,6 @@
 // Each client has a limited number of pieces of work at once, whatever others do.
 import { expect, it } from 'vitest';
-import { FairLine, Shares } from '../src/base/shares.ts';
+import { Shares } from '../src/base/shares.ts';
 import type { ServiceError } from '../src/model/service-error.ts';
 
 /** Work that is at work until it is ended, in the order in which it began. */
@@ -61,16 +61,4 @@ it('a failure is reported to the client that asked, and the next piece begins', 
   await failed;
   await scene.end('a 2');
   expect(await second).toBe('a 2 is done');
-});
-
-it('a line gives its items out in turn, and forgets those that are removed', () => {
-  const line = new FairLine<string>();
-  for (const item of ['a1', 'a2', 'a3', 'b1', 'c1']) line.add(item.slice(0, 1), item);
-  line.remove('c', 'c1');
-  line.remove('c', 'c1');
-  expect([line.size, line.countOf('a'), line.countOf('c')]).toEqual([4, 3, 0]);
-  expect(line.takeUpTo(3)).toEqual(['a1', 'b1', 'a2']);
-  line.add('b', 'b2');
-  expect(line.takeUpTo(5)).toEqual(['a3', 'b2']);
-  expect([line.size, line.takeNext()]).toEqual([0, undefined]);
 });

@@ -2,58 +2,6 @@
 // ARCHITECTURE.md, "Fairness".
 import { ServiceError } from '../model/service-error.ts';
 
-/** What waits, by client. Clients take turns; of one client, what came first is first. */
-export class FairLine<Item> {
-  /** The client whose turn is next comes first. None is empty. */
-  readonly #clients = new Map<string, Set<Item>>();
-
-  /** Returns how many items of a client wait. */
-  countOf(client: string): number {
-    return this.#clients.get(client)?.size ?? 0;
-  }
-
-  get size(): number {
-    let size = 0;
-    for (const items of this.#clients.values()) size += items.size;
-    return size;
-  }
-
-  add(client: string, item: Item): void {
-    const items = this.#clients.get(client) ?? new Set();
-    this.#clients.set(client, items.add(item));
-  }
-
-  remove(client: string, item: Item): void {
-    const items = this.#clients.get(client);
-    items?.delete(item);
-    if (items?.size === 0) this.#clients.delete(client);
-  }
-
-  /** Removes and returns the first item of the next client. */
-  takeNext(): Item | undefined {
-    for (const [client, items] of this.#clients) {
-      for (const item of items) {
-        this.#clients.delete(client);
-        items.delete(item);
-        if (items.size > 0) this.#clients.set(client, items);
-        return item;
-      }
-    }
-    return undefined;
-  }
-
-  /** Removes and returns at most so many items, in the order of their turns. */
-  takeUpTo(countMax: number): readonly Item[] {
-    const items: Item[] = [];
-    while (items.length < countMax) {
-      const item = this.takeNext();
-      if (item === undefined) break;
-      items.push(item);
-    }
-    return items;
-  }
-}
-
 /** The limits of one kind of work. */
 export interface ShareLimits {
   /** How many pieces of it one client has at work at once. */

@@ -432,23 +432,6 @@ describe('without a look at the remote', () => {
   });
 });
 
-describe('writers who come back with their answer', () => {
-  it('go out together', async () => {
-    const scene = new Scene();
-    const { remote, submit } = bound(scene);
-    remote.steps.push((push) => {
-      scene.clock.advance(400);
-      return remote.take(push);
-    });
-    await Promise.all(['a', 'b', 'c'].map((name) => submit(put(name, 1))));
-    const first = submit(put('a', 2));
-    await settled();
-    const rest = ['b', 'c'].map((name) => submit(put(name, 2)));
-    expect(await scene.patiently(Promise.all([first, ...rest]))).toEqual(['write-4', 'write-5', 'write-6']);
-    expect(remote.pushes.map(({ length }) => length)).toEqual([3, 3]);
-  });
-});
-
 describe('If-Match', () => {
   const oidOf = ({ head }: ScriptedRemote): string => head.catalog.files.get(WEB)?.oid ?? '';
 
@@ -725,18 +708,6 @@ describe('before the push', () => {
     expect([await under, await other]).toEqual(['write-1', expect.stringMatching(/^write-/)]);
     expect(new Set(await Promise.all(waiting))).toEqual(new Set([null, 'write-2']));
     expect(remote.written).toEqual(['Set role a', 'Set role b', 'Set role d']);
-  });
-
-  it('has its turn before the second write of a client with many, also where each write is a branch', async () => {
-    const { remote, submit } = bound(new Scene('propose'));
-    const first = gate();
-    remote.onPoll = first.wait;
-    const answers = ['a', 'b', 'c', 'd'].map((name) => submit(put(name, 1)));
-    await first.reached;
-    answers.push(submit(put('e', 1), { by: OTHER }));
-    first.open();
-    const order = (await Promise.all(answers)).map((answer) => answer?.split(' ')[0]);
-    expect(order).toEqual(['write-1', 'write-2', 'write-4', 'write-5', 'write-3']);
   });
 });
 

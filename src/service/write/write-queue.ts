@@ -1,20 +1,16 @@
 // Queues all writes of the branch and publishes waiting writes together, so that twenty writers cost little more than
 // one. publish-batch.ts publishes a batch.
 
-import { pause, within } from '../../base/clock.ts';
+import { within } from '../../base/clock.ts';
 import type { Metrics } from '../../base/metrics.ts';
-import { FairLine } from '../../base/shares.ts';
 import type { LabelsOf } from '../../model/metrics.ts';
 import { ServiceError, type ServiceErrorCode } from '../../model/service-error.ts';
 import type { Draft, WriteOrder, WriteResult } from './draft.ts';
 import { PendingWrite, type TakeBack } from './pending-write.ts';
 import { type PublishParts, publishBatch } from './publish-batch.ts';
 
-/** Of one client. Clients take turns in a batch. */
 const WAITING_OF_CLIENT_MAX = 100;
 const BATCH_MAX = 50;
-/** Between two batches of several writers, at most: they come back once they have their answer, and one push costs about the same for all of them. */
-const GATHER_MS_MAX = 50;
 
 interface QueueParts extends PublishParts {
   /** Counts writes. Left out: nothing does. */
@@ -24,7 +20,8 @@ interface QueueParts extends PublishParts {
 /** The writes that wait for a push. */
 export class WriteQueue {
   readonly #parts: QueueParts;
-  readonly #waiting = new FairLine<PendingWrite>();
+  /** The oldest first. */
+  readonly #waiting: PendingWrite[] = [];
   #batch: readonly PendingWrite[] = [];
   #draining: Promise<void> | undefined;
   #isStopping = false;
@@ -38,24 +35,19 @@ export class WriteQueue {
     return this.#parts.mode;
   }
 
-  /** Whether a write waits for its answer. */
-  get isBusy(): boolean {
-    return this.#draining !== undefined;
-  }
-
   /**
    * Resolves when the write is on the remote and followed here. `beforePush` notes what the repository cannot say, once
    * the write may go onto the branch and before it does, and returns what takes that back. Throws ServiceError.
    */
   async submit(draft: Draft, order: WriteOrder, beforePush?: () => Promise<TakeBack>): Promise<WriteResult> {
     if (this.#isStopping) throw new ServiceError('not_ready', 'The controller is stopping; nothing was written');
-    const client = order.by.serial;
-    if (this.#waiting.countOf(client) >= WAITING_OF_CLIENT_MAX) {
+    const own = this.#waiting.filter(({ request }) => request.order.by.serial === order.by.serial);
+    if (own.length >= WAITING_OF_CLIENT_MAX) {
       const message = `${WAITING_OF_CLIENT_MAX} writes of this client wait already; ask again once one of them is answered`;
       throw new ServiceError('too_many_requests', message);
     }
     const write = new PendingWrite({ draft, order, beforePush }, this.#parts.clock);
-    this.#waiting.add(client, write);
+    this.#waiting.push(write);
     this.#draining ??= this.#drain();
     try {
       const written = await write.answer;
@@ -65,8 +57,9 @@ export class WriteQueue {
       this.#parts.metrics?.count('treeline_writes_total', { outcome: failureOf(error) });
       throw error;
     } finally {
-      // One that has given up makes room for another.
-      this.#waiting.remove(client, write);
+      // A write that has given up makes room for another.
+      const at = this.#waiting.indexOf(write);
+      if (at !== -1) this.#waiting.splice(at, 1);
     }
   }
 
@@ -74,7 +67,7 @@ export class WriteQueue {
   async stop(withinMs: number): Promise<void> {
     this.#isStopping = true;
     const { clock, leads } = this.#parts;
-    for (const write of this.#waiting.takeUpTo(Number.POSITIVE_INFINITY)) write.abandon();
+    for (const write of this.#waiting.splice(0)) write.abandon();
     // What is pushed cannot be followed here any more, and this process may lead again only after its former role.
     const waitMs = leads?.() === false ? 0 : withinMs;
     await within(clock, waitMs, this.#draining ?? Promise.resolve());
@@ -82,22 +75,14 @@ export class WriteQueue {
   }
 
   async #drain(): Promise<void> {
-    const { clock } = this.#parts;
     // Writes of the same turn of the event loop share a batch.
     await Promise.resolve();
-    while (this.#waiting.size > 0) {
-      this.#batch = this.#waiting.takeUpTo(this.#batchMax);
-      const begin = clock.monotonic();
+    const batchMax = this.#parts.mode === 'commit' ? BATCH_MAX : 1;
+    while (this.#waiting.length > 0) {
+      this.#batch = this.#waiting.splice(0, batchMax);
       await publishBatch(this.#parts, this.#batch);
-      const gatherMs = Math.min(GATHER_MS_MAX, (clock.monotonic() - begin) / 4);
-      const isShared = this.#batch.length > 1 && this.#waiting.size < this.#batch.length;
-      if (isShared && gatherMs > 0 && !this.#isStopping) await pause(clock, gatherMs);
     }
     this.#draining = undefined;
-  }
-
-  get #batchMax(): number {
-    return this.#parts.mode === 'commit' ? BATCH_MAX : 1;
   }
 }
 
