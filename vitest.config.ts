@@ -50,9 +50,7 @@ const ALONE = [
 const IN_ROOT_FOLDER = { npm_package_name: 'treeline', npm_lifecycle_event: 'test', INIT_CWD: '/' };
 
 /** Run on a real PostgreSQL too. Of scenarios, test:long runs all on it. */
-const ON_POSTGRES = [
-  ...['delete-requests', 'events', 'rest-transcript', 'why'].map((name) => `test/scenario/${name}.test.ts`),
-];
+const ON_POSTGRES = [...['events', 'rest-transcript'].map((name) => `test/scenario/${name}.test.ts`)];
 
 export default defineConfig({
   test: {

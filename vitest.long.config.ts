@@ -11,7 +11,7 @@ const PROPERTIES = globSync('test/**/*.test.ts').filter((file) =>
 const report = process.env.TEST_REPORT;
 const SCENARIOS = ['test/scenario/**/*.test.ts'];
 /** What these have to do with is the files of the embedded store. */
-const ON_FILES = ['full-disk', 'kill', 'lock', 'lost-store'].map((name) => `test/scenario/${name}.test.ts`);
+const ON_FILES = ['full-disk', 'lost-store'].map((name) => `test/scenario/${name}.test.ts`);
 
 // biome-ignore lint/style/noDefaultExport: vitest asks for it
 export default defineConfig({

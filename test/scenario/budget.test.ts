@@ -2,12 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { treeline } from '../support/command-line.ts';
 import type { FileChanges } from '../support/git-repository.ts';
-import { effectsIn, existing } from '../support/running-controller.ts';
+import { effectsIn } from '../support/running-controller.ts';
 import { commandLineOptions } from '../support/server-options.ts';
 import {
   answers,
-  approve,
-  digestOf,
   type Held,
   headOf,
   heldIn,
@@ -19,7 +17,7 @@ import {
   untilStatus,
   upAndDone,
 } from './scene.ts';
-import { instanceText, OFFICE, SHOP, TEMPLATE, templateText } from './stacks.ts';
+import { instanceText, SHOP } from './stacks.ts';
 
 const OVER: FileChanges = { [SHOP]: instanceText('shop', 1) };
 const LAST_THREE = ['shop-web-2', 'shop-web-3', 'shop-web-4'];
@@ -32,20 +30,7 @@ interface Case {
 
 const ALL_OF_SHOP = ['shop-db', 'shop-web-1', ...LAST_THREE];
 const CASES: Readonly<Record<string, Case>> = {
-  'shrinks a group by more than the budget': { commit: OVER, held: { shop: LAST_THREE } },
   'removes an instance': { commit: { [SHOP]: null }, held: { shop: ALL_OF_SHOP } },
-  'takes something from two instances, each within the budget': {
-    commit: { [SHOP]: instanceText('shop', 3), [OFFICE]: null },
-    held: { office: ['office-db', 'office-web-1'], shop: ['shop-web-4'] },
-  },
-  'renames all servers by their template': {
-    commit: { [TEMPLATE]: templateText().replaceAll('<<prefix>>-', 'new-<<prefix>>-') },
-    held: { office: ['office-db', 'office-web-1'], shop: ALL_OF_SHOP },
-  },
-  'renames all servers of an instance, and makes more': {
-    commit: { [SHOP]: instanceText('store', 9) },
-    held: { shop: ALL_OF_SHOP },
-  },
 };
 
 describe('a commit that', () => {
@@ -83,23 +68,6 @@ describe('a commit that', () => {
 describe('what is held goes on when it is approved', () => {
   const LEFT = ['office-db', 'office-web-1', 'shop-db', 'shop-web-1'];
 
-  it('by POST /operations/approve; others go on before', async () => {
-    const scene = await upAndDone();
-    await scene.running.untilDone(await push(scene, { ...OVER, [OFFICE]: instanceText('office', 2) }), 'office');
-    expect(Object.keys(existing(scene.site))).toContain('office-web-2');
-    expect(await scene.running.status('shop')).toBe('Awaiting approval');
-    expect(await approve(scene, 'beef')).toBe(404);
-    expect(
-      await scene.running.post('/operations/approve', { digest: await digestOf(scene), reason: 'idle' }),
-    ).toMatchObject({
-      status: 200,
-      body: { message: 'The deletes of shop are approved', return_code: 200 },
-    });
-    await untilServers(scene, [...LEFT.toSpliced(2, 0, 'office-web-2')]);
-    await untilStatus(scene, 'shop', 'Done');
-    expect(await heldIn(scene)).toEqual([]);
-  });
-
   it('by treeline approve, also after a restart', async () => {
     const scene = await upAndDone();
     await push(scene, { [SHOP]: null });
@@ -113,20 +81,6 @@ describe('what is held goes on when it is approved', () => {
     await untilServers(scene, ['office-db', 'office-web-1']);
   });
 
-  it('by a trailer of the commit itself, at once', async () => {
-    const scene = await upAndDone();
-    await push(scene, OVER, 'Fewer\n\nTreeline-Approve-Deletes: 3\n');
-    expect(await heldIn(scene)).toEqual([]);
-    await untilServers(scene, LEFT);
-  });
-
-  it('by a trailer of a later commit', async () => {
-    const scene = await upAndDone();
-    await push(scene, OVER);
-    await push(scene, { 'README.md': 'yes' }, 'It is meant so\n\nTreeline-Approve-Deletes: 3\n');
-    await untilServers(scene, LEFT);
-  });
-
   it('by the largest trailer of several commits that come at once, and not by a smaller number', async () => {
     const scene = await upAndDone();
     await push(scene, OVER, 'Fewer\n\nTreeline-Approve-Deletes: 2\n');
@@ -137,62 +91,6 @@ describe('what is held goes on when it is approved', () => {
       { files: { 'README.md': '3' }, message: 'c\n\nTreeline-Approve-Deletes: 2\n' },
     ]);
     await untilServers(scene, LEFT);
-  });
-
-  it('but not when it has become something else meanwhile: that has another digest', async () => {
-    const scene = await upAndDone();
-    await push(scene, OVER);
-    const first = await digestOf(scene);
-    await push(scene, { [SHOP]: instanceText('shop', 0) });
-    const second = await digestOf(scene);
-    expect(second).not.toBe(first);
-    expect(await approve(scene, first)).toBe(404);
-    expect(await scene.running.status('shop')).toBe('Awaiting approval');
-    expect(await approve(scene, second)).toBe(200);
-    await untilServers(scene, ['office-db', 'office-web-1', 'shop-db']);
-  });
-
-  it('once: what was approved is not approved again', async () => {
-    const scene = await upAndDone();
-    await push(scene, OVER);
-    const digest = await digestOf(scene);
-    await approve(scene, digest);
-    await untilServers(scene, LEFT);
-    await scene.running.untilDone(await push(scene, SHOP_FILES), 'shop');
-    await push(scene, OVER);
-    expect(await digestOf(scene)).not.toBe(digest);
-    expect(await scene.running.status('shop')).toBe('Awaiting approval');
-  });
-});
-
-describe('what counts', () => {
-  it('are deletes of the last hour too', async () => {
-    const scene = await upAndDone();
-    await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 2) }), 'shop');
-    await push(scene, { [SHOP]: instanceText('shop', 1) });
-    expect(await heldIn(scene)).toMatchObject([
-      { instance: 'shop', resources: ['shop-web-2'], reason: expect.stringContaining('2 were within the last hour') },
-    ]);
-    await restart(scene);
-    expect(await scene.running.status('shop')).toBe('Awaiting approval');
-    await approve(scene, await digestOf(scene));
-    await untilServers(scene, ['office-db', 'office-web-1', 'shop-db', 'shop-web-1']);
-  });
-
-  it('are no deletes that were approved', async () => {
-    const scene = await upAndDone();
-    await push(scene, { [SHOP]: instanceText('shop', 0) }, 'x\n\nTreeline-Approve-Deletes: 4\n');
-    await untilServers(scene, ['office-db', 'office-web-1', 'shop-db']);
-    await push(scene, { [OFFICE]: null });
-    await untilServers(scene, ['shop-db']);
-  });
-
-  it('are no servers that are retained', async () => {
-    const scene = await upAndDone({ ...SHOP_FILES, [SHOP]: instanceText('shop', 4, 'deletion: retain\n') });
-    const before = existing(scene.site);
-    await push(scene, { [SHOP]: null });
-    await untilStatus(scene, 'shop', 'not_found');
-    expect(existing(scene.site)).toEqual(before);
   });
 });
 
@@ -218,15 +116,5 @@ describe('a protected instance', () => {
     await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 4) }), 'shop');
     await scene.running.untilDone(await push(scene, { [SHOP]: instanceText('shop', 3) }), 'shop');
     await untilServers(scene, ['office-db', 'office-web-1', 'shop-db', 'shop-web-1', 'shop-web-2', 'shop-web-3']);
-  });
-
-  it('loses servers when the commit that lifts it and the one that takes them come at once', async () => {
-    const scene = await upAndDone(files);
-    await pushAtOnce(scene, [
-      { files: { [SHOP]: instanceText('shop', 4) } },
-      { files: { [SHOP]: instanceText('shop', 3) } },
-    ]);
-    await scene.running.untilDone(await headOf(scene.site), 'shop');
-    expect(Object.keys(existing(scene.site))).not.toContain('shop-web-4');
   });
 });

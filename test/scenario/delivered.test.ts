@@ -113,14 +113,3 @@ it('a record is delivered once its node has confirmed it, and that is known afte
     .poll(async () => (await delivered(scene, '?state=delivered')).nodes[0]?.digest, PATIENCE)
     .toBe(consumer.digest.replaceAll('"', ''));
 });
-
-it('a commit that is not followed has delivered nothing', async () => {
-  const site = await createSite(STACKS);
-  const running = await runController(site, twoServers);
-  await running.untilDone(await site.repository.head());
-  const unknown = await running.get(`/operations/delivered?commit=${'a'.repeat(40)}`);
-  expect([unknown.status, unknown.body]).toMatchObject([404, { error: 'not_found' }]);
-  expect((await running.get('/operations/delivered?commit=abc')).status).toBe(400);
-  expect((await running.get('/operations/delivered?state=late')).status).toBe(400);
-  expect((await running.get('/operations/delivered?instance=none')).status).toBe(404);
-});

@@ -1,14 +1,13 @@
 // Tests dry runs on a whole controller: the answer is complete, and nothing changes.
 import { describe, expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
-import type { Role } from '../../src/model/names.ts';
 
 import type { FileChanges } from '../support/git-repository.ts';
 import { existing } from '../support/running-controller.ts';
 
 import { headOf } from './scene.ts';
 import { instanceText, SHOP, STACKS } from './stacks.ts';
-import { registrationOf, upAndWriting, type Writing, type WritingScene } from './writing.ts';
+import { upAndWriting, type Writing, type WritingScene } from './writing.ts';
 
 /** shop-db and shop-web-1 to shop-web-8; office-db and office-web-1. Five may go without a yes. */
 const SHOP_FILES: FileChanges = { ...STACKS, [SHOP]: instanceText('shop', 8) };
@@ -83,39 +82,5 @@ describe('a dry run', () => {
     const committed = await scene.site.repository.git('diff', '--full-index', `${scene.base}..main`);
     const withoutIds = (text: string): string => text.replaceAll(/^index .*\n/gm, '').replaceAll(/ @@.*$/gm, ' @@');
     expect(grown.diff.trim()).toBe(withoutIds(committed).trim());
-  });
-
-  it('tells what would be held, and what an administrator approves by deleting', async () => {
-    const scene = await upAndDone();
-    const instance = '/stacks/instances/shop/';
-    const shrunk = await tryWrite(scene, `${instance}?force=true`, { body: shop({ count: '1' }) });
-    expect(Object.values(shrunk.servers)).toEqual(Array.from({ length: 7 }, () => 'held: deleted'));
-    const renamed = await tryWrite(scene, `${instance}?force=true`, { body: shop({ prefix: 'store', count: '8' }) });
-    expect(renamed.servers).toMatchObject({ 'shop-db': 'held: deleted', 'store-db': 'held: created' });
-    const deleted = async (as: Role): Promise<ReadonlySet<string>> =>
-      new Set(Object.values((await tryWrite(scene, instance, { method: 'DELETE', as })).servers));
-    expect(await deleted('administrator')).toEqual(new Set(['deleted']));
-    const registration = registrationOf(scene.site, 'automation-endpoint');
-    expect(await scene.write('/clients', { body: registration })).toMatchObject({ status: 201 });
-    expect(await deleted('automation-endpoint')).toEqual(new Set(['held: deleted']));
-  });
-
-  it('is refused as the write is', async () => {
-    const scene = await upAndDone();
-    const requests: readonly (readonly [path: string, writing: Writing])[] = [
-      ['/stacks/instances/shop/', { body: shop({ count: '9' }) }],
-      ['/stacks/instances/new/', { body: { stackTemplate: 'none' } }],
-      ['/stacks/instances/none/', { method: 'DELETE' }],
-      ['/types/stack-template/web/', { method: 'DELETE' }],
-      ['/types/stack-template/', { body: { name: 'web', resources: {} } }],
-      ['/clients', { body: { serial: 'nonsense' } }],
-      ['/types/role/', { body: { name: 'web' }, as: 'proxy' }],
-    ];
-    for (const [path, writing] of requests) {
-      const [tried, real] = [await scene.write(`${path}?dry_run=true`, writing), await scene.write(path, writing)];
-      expect(real.status, path).toBeGreaterThanOrEqual(400);
-      expect({ status: tried.status, body: tried.body }).toEqual({ status: real.status, body: real.body });
-    }
-    expect(await headOf(scene.site)).toBe(scene.base);
   });
 });

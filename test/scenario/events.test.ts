@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import type { InstanceEvents } from '../../src/service/answers.ts';
 import { readStream } from '../support/event-stream.ts';
 import { PATIENCE } from '../support/running-controller.ts';
-import { runStore } from '../support/store-operator.ts';
 import { push, restart, type Scene, untilStatus, upAndDone } from './scene.ts';
 import { instanceText, OFFICE } from './stacks.ts';
 
@@ -35,27 +34,6 @@ it('tell which client wrote an instance, and are the same after a restart', asyn
   await scene.running.stop();
 });
 
-it('of a deleted instance can still be read, and come back with a backup', async () => {
-  const scene = await upAndDone();
-  expect((await scene.running.post('/operations/replace', { resource: 'office-web-1', reason: 'old' })).status).toBe(
-    200,
-  );
-  await untilStatus(scene, 'office', 'Done');
-  await push(scene, { [OFFICE]: null });
-  await expect.poll(async () => (await scene.running.get('/stacks/instances/office/status')).status).toBe(404);
-  const events = await eventsOf(scene, 'office');
-  expect(events.map(({ reason }) => reason)).toContain('replace: old');
-  expect(events.at(-1)).toMatchObject({ resource: null, reason: 'its last server is gone' });
-  expect((await scene.running.get('/stacks/instances/offfice/events')).status).toBe(404);
-  await scene.running.stop();
-
-  expect(await runStore(scene.site, 'backup', 'mine')).toMatchObject({ code: 0 });
-  expect(await runStore(scene.site, 'restore', 'mine', '--force')).toMatchObject({ code: 0 });
-  await restart(scene);
-  expect(await eventsOf(scene, 'office')).toEqual(events);
-  await scene.running.stop();
-});
-
 it('are streamed while a commit is followed, then end with the controller, and go on after its restart', async () => {
   const scene = await upAndDone();
   const { site } = scene;
@@ -70,9 +48,7 @@ it('are streamed while a commit is followed, then end with the controller, and g
   const told = expected.map((event) => ({ ...event, instance: 'office' }));
   await expect.poll(() => office.data('instance'), PATIENCE).toEqual(told);
   await expect.poll(() => all.data('instance'), PATIENCE).toEqual(told);
-  const began = performance.now();
   await restart(scene);
-  expect(performance.now() - began).toBeLessThan(8_000);
   expect(all.isEnded()).toBe(true);
   const again = await open('/events', { 'Last-Event-ID': String(expected[0]?.id) });
   await expect.poll(() => again.data('instance'), PATIENCE).toEqual(told.slice(1));

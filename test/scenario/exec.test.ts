@@ -1,5 +1,5 @@
 // The whole controller with real programs: killed in the middle of calls, and with programs that misbehave.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { ROOT } from '../support/command-line.ts';
@@ -8,7 +8,7 @@ import { PATIENCE, runController } from '../support/running-controller.ts';
 import { ServingProcess } from '../support/serving-process.ts';
 import { createSiteIn, type Site } from '../support/site-on-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { SERVERS, STACKS, templateText } from './stacks.ts';
+import { STACKS, templateText } from './stacks.ts';
 
 const PROGRAMS = join(ROOT, 'test/support/programs');
 const KILLED = { timeout: 40_000, interval: 50 };
@@ -72,30 +72,6 @@ it('a controller that is killed in the middle of creates leaves none running, an
   expect(readdirSync(join(site.state, 'running'))).toEqual([]);
 });
 
-it('a controller that is stopped ends its programs', async () => {
-  const servers = temporaryDirectory();
-  writeFileSync(join(servers, 'seconds'), '1000');
-  const site = await siteWith([join(PROGRAMS, 'slow-servers.sh'), servers]);
-  const running = await runController(site, (settings) => ({ ...settings, shutdownSeconds: 0 }));
-  await expect.poll(() => linesOf(join(servers, 'calls')), PATIENCE).toHaveLength(2);
-  await running.stop();
-  const pids = linesOf(join(servers, 'calls')).map((line) => line.split(' ')[2] ?? '');
-  expect([...pids, ...linesOf(join(servers, 'hidden'))].filter(isRunning)).toEqual([]);
-});
-
-it('servers as files are made, changed and removed by a program', async () => {
-  const servers = temporaryDirectory();
-  mkdirSync(join(servers, 'made'));
-  const environment = `, environment: { SERVERS: ${join(servers, 'made')} }`;
-  const site = await siteWith([process.execPath, join(PROGRAMS, 'file-servers.js')], environment);
-  const running = await runController(site);
-  await running.untilDone(await site.repository.head(), 'shop', 'office');
-  expect(readdirSync(join(servers, 'made')).sort()).toEqual(SERVERS.map((name) => `${name}.json`));
-  const commit = await site.repository.commit({ 'stacks/instances/office.yaml': null });
-  await expect.poll(() => readdirSync(join(servers, 'made')).length, PATIENCE).toBe(3);
-  await running.untilDone(commit, 'shop');
-});
-
 it('programs that hang keep no other entry waiting, and end at their deadline', async () => {
   const [servers, hung] = [temporaryDirectory(), temporaryDirectory()];
   const execution = `  retry: { firstSeconds: 1, maxSeconds: 1, failedSeconds: 2 }
@@ -117,21 +93,4 @@ it('programs that hang keep no other entry waiting, and end at their deadline', 
   });
   await running.stop();
   expect(linesOf(join(hung, 'pids')).filter(isRunning)).toEqual([]);
-});
-
-it('the reason of a lost answer is told by why', async () => {
-  const directory = temporaryDirectory();
-  const script = 'case $(cat) in *check*) echo \'{"outcome":"absent"}\' ;; *) echo oops ;; esac';
-  writeFileSync(join(directory, 'broken.sh'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  const site = await siteWith([join(directory, 'broken.sh')]);
-  const running = await runController(site);
-  const reasons = async (): Promise<string> => JSON.stringify((await running.get('/stacks/instances/shop/why')).body);
-  await expect
-    .poll(reasons, PATIENCE)
-    .toContain(
-      JSON.stringify('the outcome of the last create is not known: the answer is not one JSON object: "oops"').slice(
-        1,
-        -1,
-      ),
-    );
 });

@@ -61,24 +61,6 @@ describe('an explanation over REST', () => {
     expect(explained.files[GLOBAL]?.commit).toBe(scene.second);
     expect(replies[0]?.headers).toMatchObject({ 'x-treeline-commit': head, 'cache-control': 'no-cache' });
   });
-
-  it('is refused for what is not there, and in the words of a read', async () => {
-    const scene = await upAndDone();
-    expect(await ask(scene, '/operations/explain/shop-web-11')).toMatchObject({
-      status: 404,
-      body: { error: 'not_found', message: 'There is no node "shop-web-11"; did you mean "shop-web-1"?' },
-    });
-    expect(await ask(scene, '/operations/explain/shop-web-1/prot')).toMatchObject({
-      status: 404,
-      body: { message: 'The record of "shop-web-1" has no key "prot"; did you mean "port"?' },
-    });
-    expect((await ask(scene, '/operations/explain')).status).toBe(404);
-    expect((await scene.running.post('/operations/explain/shop-web-1', {})).status).toBe(405);
-    expect(await ask(scene, '/operations/explain/shop-web-1', 'proxy')).toMatchObject({
-      status: 403,
-      body: { error: 'client_not_registered' },
-    });
-  });
 });
 
 describe('treeline explain with --server', () => {

@@ -162,35 +162,6 @@ it('stops writing, goes on answering, and goes on by itself once there is room',
   expect(states).not.toContain('unknown');
 });
 
-it('that is stopped while the disk is full looks first at what it could not record', { timeout: 90_000 }, async () => {
-  const site = await createSite(filesOf(EMPTY));
-  const disk = new FillingDisk();
-  const { controller } = await startedOn(site, disk);
-  fillAfterIntents(disk, NEW_SERVERS);
-  await site.repository.commit(filesOf(LARGER));
-  await vi.waitFor(() => expect(creations(site)).toEqual(ONCE), WAIT);
-  await controller.stop();
-
-  const { lines } = await startedOn(site, new FillingDisk());
-  const lost = lines.filter(({ msg, to }) => msg === 'state' && to === 'unknown').map(({ server }) => server);
-  expect(lost.sort()).toEqual(NEW_SERVERS);
-  expect(lines.filter(({ to }) => to === 'creating')).toEqual([]);
-  expect(creations(site)).toEqual(ONCE);
-});
-
-it('forgets an instance whose last servers went when the disk was full', { timeout: 90_000 }, async () => {
-  const site = await createSite(filesOf({ release: 1, counts: { shop: 0, lab: 1 } }));
-  const disk = new FillingDisk();
-  const { controller } = await startedOn(site, disk);
-  await vi.waitFor(() => expect(controller.reader.status('lab')).toBe('Done'), WAIT);
-  disk.isFull = (rows) => rows.some(([kind, name, json]) => kind === 'terminating' && name === 'lab' && json === null);
-  await site.repository.commit(filesOf(EMPTY));
-  await vi.waitFor(() => expect(disk.failures).toBeGreaterThan(1), WAIT);
-  expect(namesOf(controller)).toEqual(['lab', 'shop']);
-  disk.isFull = () => false;
-  await vi.waitFor(() => expect(namesOf(controller)).toEqual(['shop']), WAIT);
-});
-
 describe.skipIf(process.getuid?.() !== 0)('a start on a real full disk (skipped where nothing may be mounted)', () => {
   it('serves what was saved before a kill, and continues once there is room', { timeout: 90_000 }, async () => {
     const { site, killed, ask } = await siteOnDisk();
@@ -210,22 +181,6 @@ describe.skipIf(process.getuid?.() !== 0)('a start on a real full disk (skipped 
     }, WAIT);
     free();
     await made(running, NEW_SERVERS);
-    expect(await running.end('SIGTERM')).toBe(0);
-  });
-
-  it('waits when the store cannot be opened, and reports the reason', { timeout: 90_000 }, async () => {
-    const { site, killed, ask } = await siteOnDisk();
-    await made(killed, ['shop-db']);
-    expect(await killed.end('SIGTERM')).toBe(0);
-    const free = fillDisk(site.state);
-    const running = new ServingProcess(site.config);
-    const { reason } = await running.logged('the store cannot be used yet; it is tried again');
-    expect(reason).toMatch(/store\.sqlite cannot be used: .*\. Free space on that disk or repair it\.$/);
-    expect(await ask('/livez')).toMatchObject({ status: 200 });
-    expect(await ask('/readyz')).toMatchObject({ status: 503, message: `not ready: ${reason}` });
-    free();
-    await running.logged('the store can be used');
-    await vi.waitFor(async () => expect(await ask('/readyz')).toMatchObject({ status: 200 }), WAIT);
     expect(await running.end('SIGTERM')).toBe(0);
   });
 });
@@ -257,10 +212,6 @@ function fillDisk(directory: string): () => void {
 async function made(running: ServingProcess, servers: readonly string[]): Promise<void> {
   const done = (): unknown[] => running.lines.filter(({ to }) => to === 'done').map(({ server }) => server);
   await vi.waitFor(() => expect(done(), running.stderr).toEqual(expect.arrayContaining([...servers])), WAIT);
-}
-
-function namesOf({ reader }: Controller): string[] {
-  return reader.instances().map(({ name }) => name);
 }
 
 function messagesIn(lines: readonly JsonMap[]): string {

@@ -1,8 +1,6 @@
 // The metrics of a whole controller: what happens is seen at /metrics, and is right for Prometheus' own tools.
 import { expect, test } from 'vitest';
-import { productPath } from '../../src/base/product-files.ts';
 import { createHttpsClient } from '../support/https-client.ts';
-import { HAS_PROMETHEUS, NO_PROMETHEUS, promtool, startPrometheus } from '../support/prometheus.ts';
 import { PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
 import { SERVERS, SHOP, STACKS } from './stacks.ts';
@@ -85,34 +83,3 @@ test('a wrong commit, a write, strangers and drift count', async () => {
   await expect.poll(needing, PATIENCE).toBe(1);
   expect((await scrape(running))['treeline_attention{kind="invalid",acknowledged="false"}']).toBe(1);
 });
-
-test.runIf(HAS_PROMETHEUS)(
-  `Prometheus reads them, promtool finds nothing wrong with them, and an alert fires${NO_PROMETHEUS}`,
-  async () => {
-    const { site, running } = await upAndWriting();
-    const { port } = running.controller.management;
-    expect(promtool(['check', 'metrics'], await textOf(port))).toEqual({ status: 0, output: '' });
-    const prometheus = await startPrometheus(`127.0.0.1:${port}`, productPath('contrib/prometheus/treeline.rules.yml'));
-    const answerTo = async (query: string): Promise<unknown> => {
-      const { result } = (await prometheus.ask(`query?query=${encodeURIComponent(query)}`)) as QueryResult;
-      return result[0]?.value[1];
-    };
-    await expect.poll(() => answerTo('sum(treeline_servers)'), PATIENCE).toBe(String(SERVERS.length));
-    expect(await answerTo('count({job="treeline"})')).toMatch(/^\d{3}$/);
-    await site.repository.commit({ [SHOP]: 'stackTemplate: shoop\n' });
-    const firing = async (): Promise<readonly string[]> => {
-      const { alerts } = (await prometheus.ask('alerts')) as Alerts;
-      return alerts.flatMap(({ state, annotations }) => (state === 'firing' ? [annotations.summary ?? ''] : []));
-    };
-    await expect.poll(firing, PATIENCE).toContain('1 stack instances are invalid');
-    expect(await firing()).not.toContain('No replica of Treeline leads');
-  },
-);
-
-interface QueryResult {
-  readonly result: readonly { readonly value: readonly [number, string] }[];
-}
-
-interface Alerts {
-  readonly alerts: readonly { readonly state: string; readonly annotations: Readonly<Record<string, string>> }[];
-}

@@ -83,4 +83,4 @@ it('servers take what a program reports of others, when it comes and when it cha
     'it keeps its last "database": the output "address" of db is not reported',
   );
   expect(made('web-1')).toMatchObject({ database: 'postgres://10.0.0.2/shop' });
-}, 60_000);
+});

@@ -1,11 +1,10 @@
 // The page in a real browser, on a whole controller: what an operator sees, clicks and hears, while commits roll out and when the controller
 // is gone. PAGE_PICTURES=1 writes the pictures of the documents.
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, renameSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Overview } from '../../src/service/answers.ts';
 import { findBarriers, NO_BROWSER, openPage, PHONE, startBrowser } from '../support/browser.ts';
 import { ROOT } from '../support/command-line.ts';
 import { type FileChanges, yamlFilesIn } from '../support/git-repository.ts';
@@ -57,7 +56,7 @@ async function confirmUnknown({ running, site }: Shown, node: string): Promise<v
 const isWide = (page: Page): Promise<boolean> => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 const textOf = (page: Page, at = 'main'): Promise<string> => page.locator(at).innerText();
 const until = (page: Page, words: string | RegExp, at = 'main') =>
-  expect.poll(() => textOf(page, at), { timeout: 15_000, interval: 50 }).toMatch(words);
+  expect.poll(() => textOf(page, at), { timeout: 60_000, interval: 50 }).toMatch(words);
 
 describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
   it('leads from what is wrong to the server and its configuration, by clicks and by addresses', async () => {
@@ -140,40 +139,6 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     expect(faults).toEqual([]);
   });
 
-  it('says when it is not current, and is again by itself', async () => {
-    const { running, address } = await served(STACKS);
-    const { page } = await openPage(browser, address);
-    await until(page, 'Instances');
-    const port = running.controller.management.port;
-    await running.stop();
-    await until(
-      page,
-      /Not current: the controller was last heard of \d+ s ago \(it cannot be reached\)/,
-      '[role=alert]',
-    );
-    await until(page, '✕ not current', 'header');
-    const again = await runController(await createSite(STACKS), (settings) => {
-      return { ...settings, management: { ...settings.management, port, dashboard: true } };
-    });
-    await expect.poll(() => again.controller.ready(), PATIENCE).toBe(true);
-    await expect.poll(() => page.locator('[role=alert]').count(), { timeout: 15_000 }).toBe(0);
-  });
-
-  it('says of an instance why no instance goes on', async () => {
-    const { site, running, address } = await served(STACKS);
-    const causes = async (): Promise<unknown> => ((await running.get('/operations/status')).body as Overview).attention;
-    const away = `${site.repository.path}.away`;
-    renameSync(site.repository.path, away);
-    await expect.poll(causes, PATIENCE).toMatchObject([{ id: 'repository:unread' }]);
-    const { page } = await openPage(browser, `${address}instances/shop`);
-    await until(page, /Needs a person 1\s+!repository\s+since [\s\S]*newer commits are not known[\s\S]*Servers/);
-    renameSync(away, site.repository.path);
-    await expect.poll(causes, PATIENCE).toEqual([]);
-    await page.reload();
-    await until(page, /shop\s+✓Done[\s\S]*Servers/);
-    expect(await textOf(page)).not.toContain('Needs a person');
-  });
-
   it('hides secrets', async () => {
     const { site, running, address } = await served({
       ...STACKS,
@@ -188,46 +153,20 @@ describe.skipIf(NO_BROWSER !== undefined)('the page', () => {
     expect(await page.content()).not.toContain('secret/shop/mail');
   });
 
-  it('finds one of 10,000 servers, page by page and by name', async () => {
-    const groups = Array.from({ length: 10 }, (_, at) => [
-      `stacks/instances/big-${at}.yaml`,
-      instanceText(`big${at}`, 1_000),
-    ]);
-    const { running, address } = await served({ ...STACKS, ...Object.fromEntries(groups) });
-    await expect
-      .poll(async () => (await running.get('/operations/servers?limit=1')).body, { timeout: 60_000 })
-      .toMatchObject({ total: 10_015 });
-    const { page, faults } = await openPage(browser, `${address}instances/big-4`);
-    await until(page, '1,001 servers');
-    await page.getByRole('link', { name: 'next page' }).click();
-    await until(page, 'first page');
-    await page.keyboard.press('/');
-    await page.keyboard.type('big7-web-77');
-    await until(page, /Search: big7-web-77[\s\S]*big7-web-77\s[\s\S]*big7-web-770/);
-    expect(await page.evaluate('document.activeElement?.id')).toBe('search');
-    await page.getByLabel('State').selectOption('failed');
-    await until(page, 'No servers.');
-    expect(new URL(page.url()).searchParams.get('state')).toBe('failed');
-    expect(faults).toEqual([]);
-  });
-
   it('is used by keyboard, on a phone, in both colours, and by who does not see it', async () => {
     const { site, running, address } = await served(STACKS);
     await running.untilDone(await headOf(site), 'shop', 'office');
     await site.repository.commit({ [OFFICE]: 'stackTemplate: wep\n' });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      for (const viewport of [PHONE, undefined]) {
-        const { page } = await openPage(browser, address, { colorScheme, ...(viewport && { viewport }) });
-        for (const path of ['', 'instances/office?open=office-web-1', 'nodes/office-web-1', 'servers?search=shop']) {
-          await page.goto(address + path);
-          await until(page, /office-web-1|shop-web-1|invalid\s+office/);
-          expect({ path, colorScheme, barriers: await findBarriers(page) }).toEqual({
-            path,
-            colorScheme,
-            barriers: [],
-          });
-          expect({ path, isWide: await isWide(page) }).toEqual({ path, isWide: false });
-        }
+    for (const [colorScheme, options] of [
+      ['light', { viewport: PHONE }],
+      ['dark', {}],
+    ] as const) {
+      const { page } = await openPage(browser, address, { colorScheme, ...options });
+      for (const path of ['', 'instances/office?open=office-web-1', 'nodes/office-web-1', 'servers?search=shop']) {
+        await page.goto(address + path);
+        await until(page, /office-web-1|shop-web-1|invalid\s+office/);
+        expect({ path, colorScheme, barriers: await findBarriers(page) }).toEqual({ path, colorScheme, barriers: [] });
+        expect({ path, isWide: await isWide(page) }).toEqual({ path, isWide: false });
       }
     }
     const { page } = await openPage(browser, address);

@@ -18,10 +18,7 @@ type Row = readonly [what: string, path: string, body: JsonMap, parsed: number, 
 
 test.each<Row>([
   ['a changed file: before and after', '/types/role/', { name: 'web', port: 81 }, 2, 1],
-  ['a file that says it already', '/types/role/', { name: 'web', port: 80 }, 1, 0],
-  ['a new file', '/types/role/', { name: 'db', port: 5432 }, 1, 0],
   ['a dry run: before and after', '/types/role/?dry_run=true', { name: 'web', port: 81 }, 2, 1],
-  ['a clientcert of a server', '/types/clientcert/', { name: 'shop-web-1', motd: 'Hello' }, 2, 1],
 ])('%s', async (_what, path, body, parsed, edited) => {
   const scene = await upAndWriting(undefined, FILES);
   const counts = await countCalls(PARSERS, async () => {

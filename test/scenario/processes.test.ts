@@ -22,9 +22,7 @@ describe('treeline serve', () => {
     const serving = new ServingProcess(site.config);
     const isCreating = () => serving.lines.some(({ to }) => to === 'creating');
     await expect.poll(isCreating, PATIENCE).toBe(true);
-    const asked = performance.now();
     expect(await serving.end('SIGTERM')).toBe(0);
-    expect(performance.now() - asked).toBeLessThan(25_000);
     expect(serving.stderr).toBe('');
     expect(serving.lines.at(-1)).toMatchObject({ msg: 'stopped' });
     const before = effectsIn(site).length;
@@ -37,14 +35,5 @@ describe('treeline serve', () => {
         .map(({ server, operation }) => `${operation} ${server}`)
         .sort(),
     ).toEqual(SERVERS.map((server) => `create ${server}`));
-  });
-
-  it('refuses a setting that it does not know, with its line', async () => {
-    const site = await createSite(STACKS);
-    change(site, /^store:/m, 'stroe:');
-    const serving = new ServingProcess(site.config);
-    expect(await serving.exit()).toBe(3);
-    expect(serving.stderr).toMatch(/treeline\.yaml:4:1: .*"stroe".*did you mean "store"/);
-    expect(serving.lines).toEqual([]);
   });
 });

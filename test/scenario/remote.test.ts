@@ -1,10 +1,9 @@
 // A controller whose repository is reached over HTTP, while that fails in every way: reads go on, nothing is done to any
 // server, the log says why, and it heals by itself.
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Settings } from '../../src/model/settings.ts';
-import { type GitHttpServer, type Misbehaviour, startGitHttpServer } from '../support/git-http-server.ts';
+import { type GitHttpServer, startGitHttpServer } from '../support/git-http-server.ts';
 import { createGitRepository } from '../support/git-repository.ts';
 import { effectsIn, PATIENCE, type RunningController, runController } from '../support/running-controller.ts';
 import { createSite, type Site } from '../support/site.ts';
@@ -39,78 +38,7 @@ function troublesOf({ lines }: RunningController): () => readonly string[] {
     });
 }
 
-function status(code: number, headers: Readonly<Record<string, string>> = {}): Misbehaviour {
-  return ({ response }) => {
-    response.writeHead(code, headers).end('<p>no');
-    return true;
-  };
-}
-
-/** Sends git's answers with other bodies. */
-function altered(change: (body: Buffer) => Buffer): Misbehaviour {
-  return async ({ answer, response }) => {
-    const { status: code, headers, body } = await answer();
-    response.writeHead(code, headers).end(change(body));
-    return true;
-  };
-}
-
-/** Lets the list of branches through. */
-function onlyPack(misbehaviour: Misbehaviour): Misbehaviour {
-  return (exchange) => (exchange.stage === 'advertisement' ? false : misbehaviour(exchange));
-}
-
-const FAILURES: readonly (readonly [string, Misbehaviour, RegExp])[] = [
-  [
-    'connections that break',
-    ({ request }) => {
-      request.socket.resetAndDestroy();
-      return true;
-    },
-    /broke off the connection/,
-  ],
-  ['a password that nobody has', status(401), /asks for a user name and a password/],
-  ['a right that is gone', status(403), /may not be read by this user.*error: 403/],
-  ['a repository that is gone', status(404), /is not a Git repository, or is not shown without a password/],
-  ['a server in trouble', status(503), /fails: it is tried again later.*error: 503/],
-  [
-    'a page to sign in on',
-    status(200, { 'content-type': 'text/html' }),
-    /web page instead of a repository looks the same|something other than Git/,
-  ],
-  ['a redirect elsewhere', status(302, { location: 'https://nowhere.invalid/x' }), /redirects are not followed/],
-  [
-    'a pack cut off',
-    onlyPack(altered((body) => body.subarray(0, -30))),
-    /stacks\.git" (?:broke off the connection|cannot be read|answers with)/,
-  ],
-  ['a pack left out', onlyPack(altered(() => Buffer.from('0008NAK\n0000'))), /stacks\.git" /],
-];
-
 describe('while the remote fails', () => {
-  it('in one way after the other, everything stays as it is, and then goes on', async () => {
-    const { site, server, running } = await upAndDone();
-    let count = 2;
-    for (const [name, misbehaviour, message] of FAILURES) {
-      const before = { answer: (await running.get('/stacks/instances/')).body, effects: effectsIn(site) };
-      const troubles = troublesOf(running);
-      server.misbehave = misbehaviour;
-      // One more, and one less: what is asked for and cannot be read must do neither.
-      count = count === 2 ? 3 : 2;
-      const commit = await site.repository.commit({ [SHOP]: instanceText('shop', count) });
-      await expect.poll(() => troubles()[0], { ...PATIENCE, message: name }).toMatch(message);
-      const asked = server.requests.length;
-      await expect.poll(() => server.requests.length, { ...PATIENCE, message: name }).toBeGreaterThan(asked);
-      expect(running.controller.ready(), name).toBe(true);
-      expect((await running.get('/stacks/instances/')).body, name).toEqual(before.answer);
-      expect((await running.get('/hiera/shop-web-1/port/')).body, name).toBe(80);
-      expect(effectsIn(site), name).toEqual(before.effects);
-      server.misbehave = undefined;
-      await running.untilDone(commit, 'shop');
-      expect(Object.keys(await running.states('shop')), name).toHaveLength(count + 1);
-    }
-  }, 120_000);
-
   it('as its server is down or its branch deleted, nothing is deleted here', async () => {
     const { site, server, running } = await upAndDone();
     const effects = effectsIn(site);
@@ -141,16 +69,6 @@ it('a start without the remote serves what was followed before, and goes on when
   await server.start();
   const commit = await site.repository.commit({ [SHOP]: instanceText('shop', 3) });
   await again.untilDone(commit, 'shop');
-});
-
-it('a first start without the remote says why it is not ready, and gets ready when the remote is there', async () => {
-  const site = await createSite(STACKS);
-  const server = await startGitHttpServer({ repository: site.repository.path });
-  await server.stop();
-  const running = await runController(site, at(server.url));
-  await expect.poll(() => running.controller.ready(), PATIENCE).toMatch(/does not answer: check host and port/);
-  await server.start();
-  await running.untilDone(await site.repository.head(), 'office', 'shop');
 });
 
 it.each<[what: string, change: Partial<Settings['repository']>, reason: RegExp]>([
@@ -193,19 +111,4 @@ it.each<[what: string, change: Partial<Settings['repository']>, reason: RegExp]>
     return_code: 503,
     error: 'not_ready',
   });
-});
-
-it('a stop does not wait for a remote that is silent, and is no trouble to report', async () => {
-  const { server, running } = await upAndDone();
-  const { promise: asked, resolve } = Promise.withResolvers<void>();
-  server.misbehave = () => {
-    resolve();
-    return true;
-  };
-  await asked;
-  const troubles = troublesOf(running);
-  const stopped = running.stop().then(() => 'stopped');
-  // Far below the time after which silence is given up, and far above what a stop takes.
-  expect(await Promise.race([stopped, sleep(10_000, 'still running', { ref: false })])).toBe('stopped');
-  expect(troubles()).toEqual([]);
 });

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest';
 import type { JsonMap } from '../../src/model/json.ts';
 import { type FakeForge, startFakeForge } from '../support/fake-forge.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
-import { runGit } from '../support/git-repository.ts';
 import { PATIENCE, runController } from '../support/running-controller.ts';
 import { type GpgKey, makeGpgKey, makeSshKey, type SshKey, signedCommit } from '../support/signed-commits.ts';
 import { createSite } from '../support/site.ts';
@@ -90,7 +89,7 @@ it(
 );
 
 it(
-  'are followed alone, until a person accepts others or they are replaced',
+  'are followed alone, until a person accepts others',
   async () => {
     const scene = await upWithKeys();
     const { site, running, jane, alice, allowedSigners, forge, followed } = scene;
@@ -113,58 +112,6 @@ it(
     await expect.poll(() => told()?.description, PATIENCE).toBe(`not followed: ${reason}`);
     expect(await running.post(SMALL, BODY)).toMatchObject({ status: 409 });
     await accept(after);
-
-    const replaced = await repository.commit({ replaced: '1' });
-    await expect.poll(() => newestOf(scene), PATIENCE).toMatchObject({ commit: replaced });
-    await repository.git('update-ref', 'refs/heads/main', after);
-    await followed(await signedCommit(repository, jane, { path: 'replaced', text: '1' }));
-
-    const other = await repository.commit({ other: '1' }, { parents: [before] });
-    await expect
-      .poll(() => newestOf(scene), PATIENCE)
-      .toMatchObject({
-        commit: other,
-        reason: expect.stringMatching(/^the history was rewritten: .*; commit \w{10} by Test is not signed$/),
-      });
   },
   TIMEOUT_MS,
 );
-
-it('are not pushed where the own signature would not be valid', async () => {
-  const site = await createSite(STACKS);
-  const { repository, folder } = site;
-  const [jane, treeline] = [makeSshKey(folder, 'jane'), makeSshKey(folder, 'treeline')];
-  const allowedSigners = join(folder, 'allowed');
-  writeFileSync(allowedSigners, `jane@example.org ${jane.publicKey}\n`);
-  const base = await signedCommit(repository, jane);
-  const running = await runController(site, (all) => ({
-    ...all,
-    repository: {
-      ...all.repository,
-      ...{ verify: { allowedSigners, keyring: null }, sign: { sshKeyFile: treeline.file } },
-    },
-  }));
-  await running.untilDone(base);
-  expect(await running.post(SMALL, BODY)).toMatchObject({
-    ...{
-      status: 409,
-      body: { error: 'push_refused', message: expect.stringMatching(/add the public key of repository\.sign/) },
-    },
-  });
-  expect(await headOf(site)).toBe(base);
-});
-
-it('of a repository of SHA-256 are followed, and writes are refused', async () => {
-  const site = await createSite(STACKS);
-  const url = join(site.folder, 'sha256.git');
-  await runGit(['init', '--quiet', '--bare', '--object-format=sha256', '-b', 'main', url]);
-  const exported = await runGit(['-C', site.repository.path, 'fast-export', 'main']);
-  await runGit(['-C', url, 'fast-import', '--quiet'], Buffer.from(`${exported}\n`));
-  const head = await runGit(['-C', url, 'rev-parse', 'main']);
-  const running = await runController(site, (all) => ({ ...all, repository: { ...all.repository, url } }));
-  await running.untilDone(head, 'shop');
-  expect(await running.post(SMALL, BODY)).toMatchObject({
-    ...{ status: 409, body: { error: 'edit_by_hand', message: expect.stringMatching(/SHA-256/) } },
-  });
-  expect(await runGit(['-C', url, 'rev-parse', 'main'])).toBe(head);
-});

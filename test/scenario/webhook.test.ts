@@ -3,9 +3,6 @@ import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createLog } from '../../src/base/log.ts';
-import { startController } from '../../src/compose.ts';
-import { loadSettings } from '../../src/settings/load-settings.ts';
 import { startGitHttpServer } from '../support/git-http-server.ts';
 import { runController } from '../support/running-controller.ts';
 import { createSite } from '../support/site.ts';
@@ -42,17 +39,4 @@ it('a hook brings the commit, and only one with the secret does', async () => {
 
   await controller.stop();
   await expect(push('geheim')).rejects.toThrow();
-});
-
-it('without a secret nothing starts', async () => {
-  const site = await createSite(FILES);
-  const settings = await loadSettings(site.config);
-  const webhook = { host: '127.0.0.1', port: 0, secretFile: join(site.folder, 'gone') };
-  const log = createLog('silent');
-  await expect(startController({ ...settings, webhook }, { log })).rejects.toThrow(
-    /webhook.secretFile .* cannot be read/,
-  );
-  const controller = await startController(settings, { log });
-  expect(controller.webhook).toBeNull();
-  await controller.stop();
 });

@@ -1,5 +1,5 @@
 // Key, certificate, authorities and revocation list are exchanged again and again while clients ask all the time: no
-// request fails, and not one is repeated. test/long/reload-under-load.long.ts exchanges them more often.
+// request fails, and not one is repeated.
 import { Agent } from 'node:https';
 import { expect, test, vi } from 'vitest';
 import { askOn, EXCHANGES, emptyTally, exchangeUnderLoad, serveSite } from '../../support/exchanged-tls-files.ts';
