@@ -207,26 +207,6 @@ describe.runIf(HAS_ANSIBLE)(`the inventory${NO_ANSIBLE}`, () => {
     expect(await list()).toEqual(listed);
   });
 
-  it('composes variables and groups of records as other inventories do', async () => {
-    const { list } = createAnsible(
-      options,
-      `strict: true
-compose: { ansible_host: treeline.address | default(treeline.name) }
-groups: { open: (treeline.port | default(0)) == 8080 }
-keyed_groups: [{ prefix: level, key: treeline.log_level | default("none") }]
-`,
-    );
-    const { _meta, ...groups } = await list();
-    expect(_meta.hostvars).toMatchObject({
-      'by-hand': { ansible_host: { __ansible_unsafe: '192.0.2.7' } },
-      'EU-1': { ansible_host: 'EU-1' },
-    });
-    expect(groups).toMatchObject({
-      open: { hosts: ['EU-1', 'EU-2', 'eu2-1', 'eu2-2', 'one-1', 'one-2'] },
-      level_none: { hosts: ['by-hand'] },
-    });
-  });
-
   it('brings texts as texts: Ansible runs none as a template', async () => {
     const { folder, write, run } = createAnsible(options, 'compose: { composed: treeline.motd }\n');
     write('other.j2', '[% treeline.words[0] %]');

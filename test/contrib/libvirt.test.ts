@@ -143,7 +143,7 @@ it('knows a machine that was there before, changes what it is told to, and never
   expect(changes()).toEqual(['destroy', 'undefine']);
 });
 
-describe.each(['vol-upload', 'start'])('a create that ends before %s', (command) => {
+describe.each(['start'])('a create that ends before %s', (command) => {
   it('is repeated with one machine in the end, and nothing is left of it', async () => {
     const { call, write, read } = createRig();
     write('fails', command);

@@ -5,11 +5,8 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import type { JsonMap } from '../../src/model/json.ts';
 import { ROOT, run } from '../support/command-line.ts';
 import { countRuns } from '../support/count-runs.ts';
-import { runController } from '../support/running-controller.ts';
-import { createSite } from '../support/site.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type ProviderProgram, providerProgram } from './provider-program.ts';
 
@@ -111,15 +108,6 @@ it('answers requests to this machine only: a page of a stranger whose name leads
   }
 });
 
-it('runs a server in a session of its own, without the mark of the call', async () => {
-  const { call, pidOf } = localServers();
-  await call('create', 'web-1');
-  const pid = pidOf('web-1');
-  expect(environmentOf(pid)).toContain('LOCAL_SERVER_DIRECTORY=');
-  expect(environmentOf(pid)).not.toContain('TREELINE_CALL');
-  expect(execFileSync('ps', ['-o', 'sid=', '-p', String(pid)], { encoding: 'utf8' }).trim()).toBe(String(pid));
-});
-
 it('finds a killed server absent, and makes it again at the same address', async () => {
   const { call, pidOf } = localServers();
   const created = await call('create', 'web-1');
@@ -163,54 +151,6 @@ it('leaves exactly one process, whenever a create is killed', async () => {
   }
 });
 
-it('makes calls for one server wait for each other, and no others', async () => {
-  const { call, start, processesOf, folder } = localServers({ LOCAL_SERVER_CREATE_SECONDS: '1' });
-  const { answer } = start('create', 'web-1');
-  const others = await Promise.all([call('create', 'web-2'), call('create', 'web-3'), call('create', 'web-1')]);
-  expect(others.map(({ outcome }) => outcome)).toEqual(['done', 'done', 'done']);
-  expect(await answer).toEqual(others[2]);
-  expect(processesOf('web-1')).toHaveLength(1);
-  const lines = readFileSync(join(folder, 'calls.log'), 'utf8').split('\n').slice(0, -1);
-  const ends = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'end');
-  expect(ends.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual(Array(4).fill('create done'));
-  // The second create of web-1 began its second when the first had ended.
-  expect(ends.at(-1)).toMatchObject({ resource: 'web-1' });
-  const [first, last] = ends.filter(({ resource }) => resource === 'web-1').map(({ time }) => Date.parse(time));
-  expect((last ?? 0) - (first ?? 0)).toBeGreaterThan(900);
-});
-
-it('answers that it is busy where a call for the server takes longer than the deadline', async () => {
-  const { call, start } = localServers({ LOCAL_SERVER_CREATE_SECONDS: '20' });
-  start('create', 'web-1');
-  await expect.poll(() => call('check', 'web-1').then(({ outcome }) => outcome), PATIENCE).toBe('absent');
-  const deadline = new Date(Date.now() + 1_500).toISOString();
-  expect(await call('delete', 'web-1', { deadline })).toMatchObject({
-    outcome: 'retryable',
-    message: 'another call for web-1 is still running',
-  });
-});
-
-it('stops all servers and starts them again, but not one that was killed', async () => {
-  const { call, command, pidOf, processesOf } = localServers();
-  const [first] = await Promise.all([call('create', 'web-1'), call('create', 'web-2')]);
-  const url = String(first?.outputs.url);
-  expect(await command('list')).toEqual([`web-1 ${url}`, expect.stringMatching(/^web-2 http/)]);
-  process.kill(pidOf('web-2'), 'SIGKILL');
-  await expect.poll(() => command('list'), PATIENCE).toEqual([`web-1 ${url}`, 'web-2 does not run']);
-  expect(await command('stop')).toEqual(['web-1 stopped']);
-  expect(processesOf('web-1')).toEqual([]);
-  expect(await command('start')).toEqual([`web-1 ${url}`]);
-  expect(await command('start')).toEqual([]);
-  expect(await command('list')).toEqual([`web-1 ${url}`, 'web-2 does not run']);
-});
-
-it('shows a change by hand as observed', async () => {
-  const { call, command } = localServers();
-  await call('create', 'web-1', { properties: { shape: 'small', zone: 'dmz' } });
-  expect(await command('change', 'web-1', 'shape=odd')).toEqual(['web-1 shape=odd']);
-  expect(await call('check', 'web-1')).toMatchObject({ outcome: 'done', observed: { shape: 'odd', zone: 'dmz' } });
-});
-
 it.each<[string, Record<string, unknown>, RegExp]>([
   ['another version', { version: 2 }, /version is 2, and this program knows 1/],
   ['an unknown operation', { operation: 'explode' }, /operation is "explode"/],
@@ -230,55 +170,11 @@ it('says which setting is missing', async () => {
   });
 });
 
-it('serves its configuration from Treeline, follows a commit, and goes on while Treeline is away', async () => {
-  const file = (greeting: string): Record<string, string> => ({
-    'tree.yaml': 'name: global\ntype: common\n',
-    'types/clientcert/web-1.yaml': `greeting: ${greeting}\n`,
-  });
-  const site = await createSite(file('"<hello>"'));
-  const { controller, stop } = await runController(site);
-  const { call, read, command } = localServers({
-    LOCAL_SERVER_URL: `https://localhost:${controller.api.port}`,
-    LOCAL_SERVER_CA: join(site.folder, 'pki/ca.crt'),
-    LOCAL_SERVER_CERT: join(site.folder, 'pki/administrator.crt'),
-    LOCAL_SERVER_KEY: join(site.folder, 'pki/administrator.key'),
-    LOCAL_SERVER_POLL_SECONDS: '0.1',
-  });
-  await call('create', 'web-1', { properties: { shape: '<b>small</b>' } });
-  const greeting = async (): Promise<unknown> => {
-    const configuration = (await (await read('web-1', '/config.json')).json()) as JsonMap;
-    return configuration.greeting;
-  };
-  await expect.poll(greeting, PATIENCE).toBe('<hello>');
-  const page = await (await read('web-1', '/')).text();
-  expect(page).toContain('<th>greeting</th><td>&#60;hello&#62;</td><td class="origin">clientcert web-1</td>');
-  expect(page).toContain('&#60;b&#62;small');
-  expect(page).toContain('Configuration: current');
-
-  await site.repository.commit(file('goodbye'));
-  await expect.poll(greeting, PATIENCE).toBe('goodbye');
-
-  await stop();
-  const text = async (): Promise<string> => await (await read('web-1', '/')).text();
-  await expect.poll(text, PATIENCE).toMatch(/Configuration: since \S+ not read: .*ECONNREFUSED/);
-  expect(await greeting()).toBe('goodbye');
-  await command('stop');
-  await command('start');
-  expect(await greeting()).toBe('goodbye');
-});
-
 it('ends a process whose files were removed', async () => {
   const { call, folder, processesOf } = localServers();
   await call('create', 'web-1');
   rmSync(join(folder, 'servers'), { recursive: true });
   await expect.poll(() => processesOf('web-1'), PATIENCE).toEqual([]);
-});
-
-it('knows no other page', async () => {
-  const { call, read } = localServers();
-  await call('create', 'web-1');
-  expect((await read('web-1', '/etc/passwd')).status).toBe(404);
-  expect((await read('web-1', '/')).headers.get('content-security-policy')).toContain("default-src 'none'");
 });
 
 it('takes no call and prints its usage for an unknown command', async () => {

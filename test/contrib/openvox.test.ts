@@ -1,17 +1,12 @@
 // contrib/openvox against a real controller, with the real Puppet: a catalog, what it costs, what fails, and how; the node
 // classifier; what a run confirms. Skipped where there is no Puppet.
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { load } from 'js-yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createAuthority } from '../../src/base/development-pki.ts';
-import { productPath } from '../../src/base/product-files.ts';
 import type { JsonMap } from '../../src/model/json.ts';
-import { identityOf, registrationOf } from '../scenario/writing.ts';
-import { freePort } from '../support/free-port.ts';
+import { registrationOf } from '../scenario/writing.ts';
 import {
   createPuppetSite,
   type Ended,
@@ -122,32 +117,12 @@ hierarchy:
   };
 }
 
-interface Compiled {
-  readonly titles?: readonly string[];
-  readonly error?: string;
-  readonly seconds: number;
-}
-
 /** Returns the titles of the notifications of a catalog, as Puppet prints it after what it logs. */
 function titlesIn(output: string): readonly string[] {
   const { resources } = JSON.parse(output.slice(output.indexOf('{'))) as {
     readonly resources: readonly { readonly type: string; readonly title: string }[];
   };
   return resources.filter(({ type }) => type === 'Notify').map(({ title }) => title);
-}
-
-/** Starts a process that compiles one catalog after the other, as a Puppet server does. */
-function startCompiler({
-  options,
-}: PuppetSite): (environment: string, node: string, certname?: string) => Promise<Compiled> {
-  const script = productPath('test/contrib/compile-catalogs.rb');
-  const child = spawn('ruby', [script, ...options], { stdio: ['pipe', 'pipe', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return async (environment, node, certname = node) => {
-    child.stdin.write(`${environment} ${node} ${certname}\n`);
-    return JSON.parse(String((await answers.next()).value)) as Compiled;
-  };
 }
 
 /** Returns the port of a server that accepts and never answers. */
@@ -184,58 +159,6 @@ describe.skipIf(!HAS_PUPPET)(`the Hiera backend${NO_PUPPET}`, () => {
     ]);
     // One of the catalog, two of the explanation.
     expect(await reads()).toEqual({ 200: 3 });
-  });
-
-  it('asks once a catalog, which costs a 304 while the record is the same', async () => {
-    const { site, running, puppet, reads } = await createRig();
-    const compile = startCompiler(puppet);
-    expect((await compile('production', 'web-1')).titles).toEqual(NOTIFIED);
-    expect((await compile('production', 'web-1')).titles).toEqual(NOTIFIED);
-    expect(await reads()).toEqual({ 200: 1, 304: 1 });
-    await running.untilDone(
-      await site.repository.commit({ 'types/role/web.yaml': '"profile::web::port": 8081\ncpus: 2\n' }),
-    );
-    expect((await compile('production', 'web-1')).titles).toContain('port 8081 tls true cpus 2');
-    expect(await reads()).toEqual({ 200: 2, 304: 1 });
-  });
-
-  it('fails a catalog within 2 s where it is not certain what Treeline has for this node', async () => {
-    const { site, running, puppet, environment, reads } = await createRig();
-    const stranger = identityOf(site, 'proxy');
-    const other = await createAuthority({ commonName: 'Another authority', now: Date.now() });
-    for (const [name, pem] of Object.entries({ ...stranger, ca: other.cert }))
-      writeFileSync(join(puppet.folder, name), pem);
-    const file = (name: string): string => join(puppet.folder, name);
-    environment('stranger', { cert: file('cert'), key: file('key') });
-    environment('wrong_ca', { ca: file('ca') });
-    environment('down', {}, `https://localhost:${await freePort()}`);
-    environment('hung', {}, `https://localhost:${await startSilentServer()}`);
-    environment('plain', {}, `http://localhost:${running.controller.api.port}`);
-    environment('other_name', {}, `https://127.1:${running.controller.api.port}`);
-    environment('mistyped', { proxy: 'none' });
-    const compile = startCompiler(puppet);
-    expect((await compile('production', 'web-1')).titles).toEqual(NOTIFIED);
-    const fails = async (because: RegExp, ...args: Parameters<typeof compile>): Promise<void> => {
-      const { error, titles, seconds } = await compile(...args);
-      expect([titles, error]).toEqual([undefined, expect.stringMatching(because)]);
-      expect(seconds).toBeLessThan(2);
-    };
-    await fails(/answers 404: There is no node "nobody"/, 'production', 'nobody');
-    await fails(/answers 403: No client is registered with serial \w+/, 'stranger', 'web-1');
-    await fails(/certificate verify failed.*has to be signed by .*\/ca, and to name that host/, 'wrong_ca', 'web-1');
-    await fails(/hostname mismatch.*has to be signed by .*, and to name that host/, 'other_name', 'web-1');
-    await fails(/cannot be reached.*Connection refused/, 'down', 'web-1');
-    await fails(/has not answered within 1.5 s/, 'hung', 'web-1');
-    await fails(/is not like https:/, 'plain', 'web-1');
-    await fails(/unknown options in hiera.yaml: proxy/, 'mistyped', 'web-1');
-    await fails(
-      /not certain that this catalog is for web-1 \(trusted.certname: "db-1"\)/,
-      'production',
-      'web-1',
-      'db-1',
-    );
-    await fails(/"all" cannot be the name of a node/, 'production', 'all');
-    expect(await reads()).toEqual({ 200: 1, 404: 1 });
   });
 });
 

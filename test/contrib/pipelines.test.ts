@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { run } from '../support/command-line.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { CONTRIB, edit, pipeline, repository, STAGING, shell } from './pipeline-run.ts';
 
 /** Makes the mistake that all of them find. */
@@ -108,47 +107,12 @@ describe('contrib/pre-commit', () => {
     expect(code).toBe(0);
   });
 
-  it('checks the folder that is configured, and leaves nothing behind', async () => {
-    const directory = await hooked();
-    const temporary = temporaryDirectory();
-    const commit = 'git -c treeline.directory=no-such commit --quiet --allow-empty --message second';
-    const { code, stderr } = await shell(`TMPDIR=${temporary} ${commit}`, directory);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining('git config treeline.directory names it'),
-    });
-    expect((await shell('ls -A', temporary)).stdout).toBe('');
-  });
-
-  it('shows what the commit does where that is asked for, and takes no notice of it', async () => {
-    const directory = await hooked();
-    edit(directory, STAGING, ['web_count: "2"', 'web_count: "3"']);
-    const commit = 'git -c treeline.plan=true commit --quiet --all --message second';
-    const { code, stdout, stderr } = await shell(commit, directory);
-    expect({ code, printed: stdout + stderr }).toEqual({
-      code: 0,
-      printed: expect.stringContaining('- stage-web-3 of shop-staging, group web: '),
-    });
-    expect((await shell('git log --format=%s', directory)).stdout).toBe('second\nfirst\n');
-  });
-
   it.each(WRONG_COMMITS)('refuses %s', async (_, stage, message) => {
     const directory = await hooked();
     await stage(directory);
     const { code, stdout, stderr } = await shell('git commit --quiet --message second', directory);
     expect({ code, printed: stdout + stderr }).toEqual({ code: 1, printed: expect.stringMatching(message) });
     expect((await shell('git log --format=%s', directory)).stdout).toBe('first\n');
-  });
-
-  it('checks the first commit, which has none before it', async () => {
-    const directory = await repository();
-    mistake(directory);
-    await shell('git add --all', directory);
-    const hook = `sh "${join(CONTRIB, 'pre-commit/pre-commit')}"`;
-    expect(await shell(hook, directory)).toMatchObject({
-      code: 1,
-      stdout: expect.stringContaining(`${STAGING}:5:16: `),
-    });
   });
 
   describe('for the program pre-commit', () => {
@@ -165,14 +129,6 @@ describe('contrib/pre-commit', () => {
 
     it('passes what is right', async () => {
       expect(await shell(entry, await repository())).toMatchObject({ code: 0 });
-    });
-
-    it.each(WRONG_COMMITS)('refuses %s', async (_, stage, message) => {
-      const directory = await repository();
-      await shell('git commit --quiet --message first', directory);
-      await stage(directory);
-      const { code, stdout, stderr } = await shell(entry, directory);
-      expect({ code, printed: stdout + stderr }).toEqual({ code: 1, printed: expect.stringMatching(message) });
     });
   });
 });

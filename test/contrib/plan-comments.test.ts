@@ -145,18 +145,6 @@ describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob
     expect(api.comments[0]?.body).toContain(`\`${STAGING}:5:16\``);
   });
 
-  it('does not leave the comment of an earlier commit where there is no plan of the newest one', async () => {
-    const api = await startCommentApi(name, author);
-    const stacks = await clone();
-    api.comments.push({ id: 1, author, body: `${MARKER}\n\n### Treeline plan: 1 update` });
-    // Histories without a common commit have no plan.
-    const orphan = 'git commit-tree -m other "$(git write-tree)"';
-    await git(stacks.directory, `git update-ref "refs/remotes/origin/$BRANCH" "$(${orphan})"`);
-    expect(await runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 3 });
-    expect(api.comments).toHaveLength(1);
-    expect(api.comments[0]?.body).toMatch(/^<!-- treeline-plan -->\n\n### Treeline plan: none\n/);
-  });
-
   it('does not fail where its token may not write, as in a pull request from a fork, and leaves the plan elsewhere', async () => {
     const api = await startCommentApi(name, author);
     const stacks = await clone();
@@ -167,21 +155,6 @@ describe.each([GITHUB, GITLAB])('the plan job on $name', ({ name, author, runJob
     const kept = name === 'github' ? join(stacks.temporary, SUMMARY) : join(stacks.directory, 'treeline-plan.md');
     expect(readFileSync(kept, 'utf8')).toContain('### Treeline plan: 1 update, 1 create,');
   });
-});
-
-it('on github plans against the branch, also where a tag has the name of its remote branch', async () => {
-  const api = await startCommentApi('github', GITHUB.author);
-  const stacks = await clone();
-  await git(stacks.directory, 'git tag "origin/$BRANCH" HEAD');
-  expect(await GITHUB.runJob(stacks, api, WRITE_TOKEN)).toMatchObject({ code: 0 });
-  expect(api.comments[0]?.body).toMatch(/^### Treeline plan: 1 update, 1 create,/m);
-});
-
-it('on gitlab does not fail without a token', async () => {
-  const api = await startCommentApi('gitlab', GITLAB.author);
-  const { code, output } = await GITLAB.runJob(await clone(), api, '');
-  expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('TREELINE_COMMENT_TOKEN is not set') });
-  expect(api.requests).toEqual([]);
 });
 
 it('on gitlab shows nothing of the runner where the repository has a link in the place of the report', async () => {
@@ -196,13 +169,3 @@ it('on gitlab shows nothing of the runner where the repository has a link in the
   expect(api.comments.map(({ body }) => body.split('\n')[0])).toEqual([MARKER]);
   expect(code).toBe(0);
 });
-
-it.each(['gitea-actions', 'forgejo-actions'])(
-  'the workflow of GitHub works with an API where its author is %s',
-  async (author) => {
-    const api = await startCommentApi('github', author);
-    api.comments.push({ id: 1, author, body: `${MARKER}\n\nolder` });
-    await GITHUB.runJob(await clone(), api, WRITE_TOKEN);
-    expect(api.comments.map(({ body }) => body)).toEqual([expect.stringContaining('1 create')]);
-  },
-);

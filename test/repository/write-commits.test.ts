@@ -84,18 +84,6 @@ describe('the files of a commit', () => {
     expect(await contentOf('run')).toBe('new');
   });
 
-  it('take their directories with them when the last one goes', async () => {
-    const { publish, repository } = await written({ keep: '', 'a/b/c/d': '1', 'a/b/e': '2', 'f/g': '3' });
-    const files = await publish(newCommit({ 'a/b/c/d': null }), newCommit({ 'a/b/e': null, 'f/g': null }));
-    expect(files).toEqual(['100644 keep']);
-    expect(await repository.git('ls-tree', 'main~1', 'a/b/')).not.toContain('a/b/c');
-  });
-
-  it('may all go', async () => {
-    const { publish } = await written({ 'a/b': '1' });
-    expect(await publish(newCommit({ 'a/b': null }))).toEqual([]);
-  });
-
   it('may become a directory, and a directory a file', async () => {
     const { publish } = await written({ a: '1', 'b/c': '2' });
     const files = await publish(newCommit({ a: null, 'a/x': '1', 'b/c': null }), newCommit({ b: '2' }));
@@ -117,12 +105,6 @@ describe('the files of a commit', () => {
     ]);
     const absent = await written({ top: '1' }, ['infra']);
     expect(await absent.publish(newCommit({ a: '2' }))).toEqual(['100644 infra/a', '100644 top']);
-  });
-
-  it('that are removed and were not there change nothing', async () => {
-    const { publish, repository } = await written({ a: '1' });
-    await publish(newCommit({ b: null, 'c/d': null, a: '1' }));
-    expect(await repository.git('rev-parse', 'main^{tree}')).toBe(await repository.git('rev-parse', 'main~1^{tree}'));
   });
 
   it('may have symbolic links and submodules beside them', async () => {
@@ -286,13 +268,6 @@ describe('a directory that cannot be written again as it is', () => {
     const prepared = await prepare([newCommit({ b: '1' })], { base: below });
     expect(prepared.is).toBe('prepared');
   });
-
-  it('is a repository of SHA-256', async () => {
-    const { prepare } = await written();
-    expect(await prepare([newCommit({ b: '1' })], { base: '1'.repeat(64) })).toEqual({
-      ...{ is: 'refused', byHand: true, reason: expect.stringMatching(/SHA-256.*commit the change with git/) },
-    });
-  });
 });
 
 describe('writing', () => {
@@ -335,27 +310,6 @@ describe('writing', () => {
     expect(readFileSync(fileOf(repository, oid))).toEqual(before);
     const names = readdirSync(join(repository.path, 'objects'), { recursive: true, encoding: 'utf8' });
     expect(names.filter((name) => name.includes('tmp_obj'))).toEqual([]);
-  });
-
-  it('goes on beside other writers of the same objects', async () => {
-    const { write } = await written({ 'a/b': '1', 'a/c': '2' });
-    const all = await Promise.all(
-      Array.from({ length: 20 }, (_, n) =>
-        write([newCommit({ 'a/b': 'same' }), newCommit({ [`a/d${n % 4}`]: 'other' })]),
-      ),
-    );
-    expect(new Set(all.map(([first]) => first)).size).toBe(1);
-    expect(new Set(all.map(([, second]) => second)).size).toBe(4);
-  });
-
-  it('tells where the copy cannot be written', async () => {
-    const { prepare, repository } = await written();
-    const text = 'in the way';
-    const oid = await runGit(['-C', repository.path, 'hash-object', '--stdin'], Buffer.from(text));
-    writeFileSync(dirname(fileOf(repository, oid)), '');
-    expect(await prepare([newCommit({ a: text })])).toEqual({
-      ...{ is: 'not sent', reason: expect.stringMatching(/^the local copy .* cannot be written: /) },
-    });
   });
 
   it('tells where the copy lacks a tree', async () => {
