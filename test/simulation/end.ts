@@ -115,7 +115,6 @@ function judge(world: World): void {
   world.poll();
   world.rows.step(true);
   for (const [name] of world.core.ledger.list('server')) judgeRow(world, name);
-  for (const [name, row] of world.core.ledger.list('server')) world.calls.outputs.judge(name, row);
   for (const name of world.core.ledger.list('suspension').keys()) judgeSuspension(world, name);
   judgeHeld(world, world.core.ledger);
   for (const site of world.sites) for (const server of site.servers) judgeServer(world, site.options.name, server.name);

@@ -13,7 +13,9 @@ import { createProviderRegistry } from '../../src/providers/provider-registry.ts
 import type { Trigger } from '../../src/repository/source.ts';
 import { createPollTimer } from '../../src/repository/triggers.ts';
 import { openStore } from '../../src/store/lowdb-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { Changes, Loses } from './actions.ts';
+import { siteOfRow } from './build-sites.ts';
 import { drawn } from './chance.ts';
 import { ORDER } from './people.ts';
 import type { Life } from './scheduler.ts';
@@ -139,7 +141,7 @@ export class SimulatedController {
   }
 
   async #open(life: Life): Promise<void> {
-    const { scheduler, wall, rows, sites, git, disk, calls, restores } = this.#world;
+    const { scheduler, wall, rows, sites, git, disk, calls } = this.#world;
     for (const site of sites) site.restarted();
     const clock = clockOf(scheduler, wall, life);
     const lock = { check: () => undefined, [Symbol.dispose]: () => undefined };
@@ -147,7 +149,7 @@ export class SimulatedController {
     const opened = await openStore('/store', { adapter: disk.adapter(life), lock, breathe });
     const lostRows = this.#lost === 'rows' ? 'the store is empty, and its directory is not' : undefined;
     if (this.#lost === 'since backup') {
-      restores.restored(opened);
+      this.#noteGone(opened);
       const runsMs = longestActionMs(this.#options.execution);
       await opened.commit(recoverRows(opened, { reason: 'the store was restored', now: wall.now(), runsMs }));
       calls.restored(opened);
@@ -155,7 +157,6 @@ export class SimulatedController {
     this.#lost = undefined;
     const store = rows.watched(opened);
     this.#compareImages();
-    restores.opened(store);
     const parts = partsOfCore(this.#world, this.#options, {
       ...{ store, lostRows, clock, breathe, life, opened: new AsyncDisposableStack() },
       source: git.source(life, this.#here),
@@ -182,6 +183,17 @@ export class SimulatedController {
     for (const [row, text] of before) {
       if (after.get(row) !== text)
         this.#world.fail('nothing acknowledged is lost over a crash', `${row} is not as it was`);
+    }
+  }
+
+  /** Notes the servers that a restored store takes for made, and that are gone: deleted since the backup, mostly. */
+  #noteGone(opened: Pick<Store, 'list'>): void {
+    const { sites, goneUnasked } = this.#world;
+    for (const [name, row] of opened.list('server')) {
+      // What a recorded action has done is found by a check, as after a crash.
+      if (row.applied === null || row.action !== null) continue;
+      const site = sites.find(({ options }) => options.name === siteOfRow(row));
+      if (site?.find(name) === undefined) goneUnasked.add(name);
     }
   }
 

@@ -65,14 +65,6 @@ it.each<readonly [string, number, readonly Deed[]]>([
   LIMIT_MS,
 );
 
-/** Seeds that once were told as broken: a history that a person accepts, a server that its site did not delete, and one that only a dead site kept. */
-it.each([416, 845, 20431])(
-  'the seed %d loses nothing that stays where each commit is brought to rest',
-  async (seed) => {
-    expect((await playVariants(seed)).differences).toEqual([]);
-  },
-);
-
 const WEB: Found = { name: 'b-web-1', site: 'north', maker: 'controller', builtAt: 100 };
 const NONE = { held: new Set<string>(), condemned: new Set<string>(), lostAt: [] };
 const STAYED: Played = { first: [WEB], last: [WEB], ...NONE };

@@ -1,5 +1,5 @@
 // Watches every call to a site: never two for one server, and no two servers of one name. It tells the watchers of creates,
-// deletes, drift and rates of each call.
+// deletes and drift of each call.
 
 import type { AgentAction } from '../../src/agents/agent.ts';
 import type { Answer } from '../../src/model/call-result.ts';
@@ -11,8 +11,6 @@ import type { SiteServer, SiteWatch } from './simulated-site.ts';
 import { CreateWatch } from './watch-creates.ts';
 import { DeleteWatch } from './watch-deletes.ts';
 import type { DriftWatch } from './watch-drift.ts';
-import { OutputWatch } from './watch-outputs.ts';
-import { RateWatch } from './watch-rates.ts';
 
 interface Running {
   readonly operation: string;
@@ -31,8 +29,6 @@ export class CallWatch implements SiteWatch {
   readonly #creates: CreateWatch;
   readonly deletes: DeleteWatch;
   readonly #drift: DriftWatch;
-  readonly #rates: RateWatch;
-  readonly outputs: OutputWatch;
   /** Every server that a controller ever asked a site to make. */
   readonly made = new Set<string>();
   /** Every server of which it asked a delete, or would have where its site told how the last action ended. */
@@ -45,8 +41,6 @@ export class CallWatch implements SiteWatch {
     this.#followed = followed;
     this.#creates = new CreateWatch(facts);
     this.deletes = new DeleteWatch(facts, followed, this.#creates);
-    this.#rates = new RateWatch(facts);
-    this.outputs = new OutputWatch(facts);
   }
 
   /** How many calls are under way. */
@@ -110,8 +104,6 @@ export class CallWatch implements SiteWatch {
       this.#creates.deleteBegan(resource);
       this.deletes.began(site, call);
     }
-    this.#rates.began(call);
-    this.outputs.began(call);
   }
 
   /** Where the clock was set forward since, this is before it was set; where it was set back, the deadline is later too. */
@@ -146,7 +138,6 @@ export class CallWatch implements SiteWatch {
     const { resource, operation } = call;
     const words = answer === undefined ? 'ends without an answer' : `answers ${answer.outcome}`;
     this.#facts.tell(site, () => `${operation} ${resource} ${words}`);
-    this.outputs.ended(call, answer);
     if (this.#running.get(resource)?.operation === operation) this.#running.delete(resource);
     if (operation === 'check') {
       this.#creates.checked(site, call, answer);

@@ -20,7 +20,6 @@ import { CallWatch } from './watch-calls.ts';
 import { watchClaims } from './watch-claims.ts';
 import { DriftWatch } from './watch-drift.ts';
 import { ProxyWatch } from './watch-proxies.ts';
-import { RestoreWatch } from './watch-restores.ts';
 import { RowWatch } from './watch-rows.ts';
 import { WaitWatch } from './watch-waits.ts';
 
@@ -41,7 +40,6 @@ export class World implements Facts {
   readonly drift: DriftWatch;
   readonly rows: RowWatch;
   readonly claims = new ProxyWatch(this);
-  readonly restores = new RestoreWatch(this);
   readonly approved = new Set<string>();
   readonly answeredApprovals = new Map<string, number>();
   readonly adopted = new Set<string>();
@@ -135,7 +133,6 @@ export class World implements Facts {
   /** Looks at what is, after an event. */
   poll(): void {
     this.followed.note();
-    this.restores.step();
     const missed = this.core?.reconciler.missedWakeUps ?? 0;
     // After a step of the clock the times of the rows are wrong until that can be saved.
     if (this.disk.isFull && this.wall.setAt > Number.NEGATIVE_INFINITY) this.#excusedWakes = missed;
