@@ -1,15 +1,12 @@
 // The package as npm would publish it: plain JavaScript, everything the command needs, and nothing that it does not.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { OLD_NODE, type ProcessResult, plainEnvironment, ROOT, run } from './support/command-line.ts';
-import { smallDemoFolder } from './support/running-demo.ts';
+import { OLD_NODE, type ProcessResult, ROOT, run } from './support/command-line.ts';
 
 let folder = '';
 let installed = '';
@@ -121,23 +118,6 @@ it('brings providers that answer', async () => {
     code: 3,
     stderr: 'LOCAL_SERVER_DIRECTORY is not set: add it to the environment of the provider entry\n',
   });
-});
-
-it('shows a demo in commands that its user has, and none of a clone', { timeout: 120_000 }, async () => {
-  const demo = spawn(process.execPath, [join(installed, packageJson.bin.treeline), 'demo'], {
-    ...{ cwd: await smallDemoFolder(), env: plainEnvironment() },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  onTestFinished(() => void demo.kill('SIGKILL'));
-  let printed = '';
-  for await (const part of demo.stdout.setEncoding('utf8')) {
-    printed += part;
-    if (printed.includes('To start over')) break;
-  }
-  demo.kill('SIGINT');
-  await once(demo, 'exit');
-  expect(printed).not.toMatch(/\bnpm\b/);
-  expect(printed).toContain('\n  treeline status\n');
 });
 
 it('names an old Node, and nothing that only a clone has', async () => {

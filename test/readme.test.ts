@@ -1,5 +1,5 @@
 // README.md as a newcomer follows it: every block of its quick start, in order, on few servers and
-// with a quick start of all but the demo itself. test/long/demo.long.ts follows them as they are written, and those of docs/demo.md.
+// with a quick start of all but the demo itself.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
