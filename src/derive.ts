@@ -18,9 +18,10 @@ import { withHints } from './desired/hints.ts';
 import { policiesOf, searchesFor } from './desired/loss-policy.ts';
 import { withoutPlainSecrets } from './desired/plain-secrets.ts';
 import { problemsAndRemarks } from './desired/remarks.ts';
-import { newlyUndetermined, undeterminedIn } from './desired/undetermined.ts';
+import { receiversIn, undeterminedIn } from './desired/undetermined.ts';
 import { isValidUnit, type Unit } from './desired/unit.ts';
-import { nameAt } from './model/address.ts';
+import { instanceAddress, nameAt } from './model/address.ts';
+import { type ProblemText, problemAt } from './model/entry.ts';
 import { type Problem, sortProblems } from './model/problem.ts';
 import type { Snapshot } from './model/snapshot.ts';
 
@@ -78,8 +79,6 @@ export interface Before {
   readonly isAccepted?: boolean;
   /** The commit was activated before, so that nothing in it is new, and nothing is judged again; `baseline` is what the rows say of it. */
   readonly recorded?: RecordedJudgement | undefined;
-  /** Paths of new files in which instances that are gone appear again; the baseline and the snapshot do not tell all of them. */
-  readonly reappearing?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -141,14 +140,13 @@ function endProposal({ catalog, templateProblems, stacks }: BegunProposal): Prop
 }
 
 function admitProposed(proposed: ProposedCommit, snapshot: Snapshot, before: Before): Derivation {
-  const { baseline, earlier, safety, recorded, reappearing } = before;
+  const { baseline, earlier, safety, recorded } = before;
   if (!proposed.isFollowed) return proposed;
   const { candidates } = proposed;
   const losses = recorded?.losses ?? safety?.losses ?? lossesUpon(proposed, before);
   const built = { ...proposed, baseline, earlier, losses, blobsRead: snapshot.blobs.size };
   const isNew = recorded === undefined;
-  const undetermined = isNew ? newlyUndetermined({ ...proposed, reappearing }, baseline) : [];
-  const proposal = { candidates, undetermined };
+  const proposal = { candidates, receivers: receiversIn(proposed, baseline) };
   const admission = isNew
     ? admitInstances(proposal, baseline, safety && { ...safety, losses })
     : admitAsRecorded(proposal, baseline, recorded);
@@ -183,8 +181,8 @@ export function judgeAgain(desired: DesiredState, facts: Safety): DesiredState {
   const units = new Map([...desired.candidates].filter(([, { type }]) => type === 'stack-instance'));
   const stacks = { units, built: 0, recordsMerged: 0 };
   const built = { catalog, baseline: desired, earlier: desired, losses, stacks, templateProblems, blobsRead: 0 };
-  const undetermined = newlyUndetermined({ candidates: units, catalog }, desired);
-  return buildDesiredState(built, admitInstances({ candidates: units, undetermined }, desired, safety));
+  const receivers = receiversIn({ candidates: units, catalog }, desired);
+  return buildDesiredState(built, admitInstances({ candidates: units, receivers }, desired, safety));
 }
 
 interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
@@ -193,6 +191,10 @@ interface Built extends Pick<DesiredState, 'catalog' | 'templateProblems'> {
   readonly losses: LossPolicies;
   readonly stacks: Candidates;
   readonly blobsRead: number;
+}
+
+interface Held extends Pick<Built, 'stacks' | 'baseline'> {
+  readonly held: AdmittedInstances['held'];
 }
 
 /** Returns the desired state for the admitted versions. */
@@ -211,6 +213,7 @@ function buildDesiredState(
     ...[...templateProblems.values()].flat(),
     ...withHints(unitProblems, catalog),
     ...instances.problems,
+    ...goneProblems({ stacks, baseline, held: instances.held }),
     ...registry.problems,
   ]);
   return {
@@ -241,6 +244,22 @@ function buildDesiredState(
       recordsMerged: stacks.recordsMerged + clientcerts.recordsMerged,
     },
   };
+}
+
+/** Yields an error for each instance that is held because something that is not read may be meant in its place. */
+function* goneProblems({ stacks, baseline, held }: Held): Generator<Problem> {
+  for (const [name, { reason, isHandOver }] of held) {
+    const unit = baseline.units.get(instanceAddress(name));
+    if (isHandOver !== true || unit === undefined || stacks.units.has(instanceAddress(name))) continue;
+    const hint = 'bring the file back, or see "treeline held"';
+    const text: ProblemText = {
+      code: 'unreadable_object',
+      message: `this file is gone; ${reason}`,
+      hint,
+      instances: [name],
+    };
+    yield problemAt(unit.entry, '', text);
+  }
 }
 
 /** Yields the hand-written clientcerts; an invalid one keeps its active version. */

@@ -1,5 +1,6 @@
-// Finds objects that were active and cannot be read any more, because a link, a submodule, a folder or another
-// spelling stands in their place. Such an object is not removed: the catalog has it without content and with an error.
+// Finds objects that were active and that something else stands for: a link, a submodule or a folder at their path or in place of a
+// folder above it, or another file of that name beside it, such as `web.yml`. Such an object is not removed: the catalog has it without
+// content and with an error. Instances are held instead; see desired/undetermined.ts.
 
 import { quote } from '../base/wording.ts';
 import { addressOf } from '../model/address.ts';
@@ -8,7 +9,6 @@ import type { Catalog, FileEntry, FileType } from './catalog.ts';
 import { isOfType, nameEntries } from './name-entries.ts';
 import { unreadEntry } from './parse-entry.ts';
 import { foldersAbove } from './paths.ts';
-import { type Address, addressesAt, isCopy } from './strays.ts';
 
 /** The path from which an active object was read. */
 export interface ActivePath {
@@ -17,56 +17,43 @@ export interface ActivePath {
   readonly path: string;
 }
 
-/**
- * Returns the catalog with an entry for every known object that it lacks and that something stands for: its `object` is
- * null, and its error says why. Only where nothing is there at all, an object was removed.
- */
+/** Returns the catalog with an entry for every known object that it lacks and that something stands for. */
 export function withUnreadable(catalog: Catalog, known: Iterable<ActivePath>): Catalog {
   const missing = [...known].filter((one) => !isThere(catalog, one));
   if (missing.length === 0) return catalog;
-  const strays = straysIn(catalog);
+  const unread = unreadByName(catalog);
   const unreadable = new Map<string, FileEntry>();
   for (const one of missing) {
-    const place = placeOf(one, catalog, strays);
-    if (place !== undefined) unreadable.set(`${one.type}/${one.name}`, unreadableEntry(one, place, catalog));
+    const place = [one.path, ...foldersAbove(one.path)].find((path) => catalog.places.has(path));
+    const path = place ?? unread.get(nameOf(one.path));
+    if (path !== undefined) unreadable.set(`${one.type}/${one.name}`, unreadableEntry(one, path, catalog));
   }
   return unreadable.size === 0 ? catalog : withEntries(catalog, unreadable);
 }
 
-function isThere({ templates, instances, clients, objects, hierarchy }: Catalog, { type, name }: ActivePath): boolean {
+function isThere({ templates, clients, objects, hierarchy }: Catalog, { type, name }: ActivePath): boolean {
   if (type === 'stack-template') return templates.has(name);
-  if (type === 'stack-instance') return instances.has(name);
   if (type === 'client') return clients.has(name);
   if (type === 'hierarchy') return hierarchy.oid !== '';
   return type === 'tree' || objects.has(addressOf(type, name));
 }
 
-/** The paths that are meant to be an object, by its address. */
-function straysIn({ places }: Catalog): ReadonlyMap<Address, readonly string[]> {
-  const strays = new Map<Address, string[]>();
+/** The paths that are not read, by folder and name: a file by its own, everything also by the folders that it is in. */
+function unreadByName({ files, places }: Catalog): ReadonlyMap<string, string> {
+  const unread = new Map<string, string>();
   for (const path of places.keys()) {
-    for (const [address, place] of addressesAt(path)) {
-      const known = strays.get(address);
-      if (known === undefined) strays.set(address, [place]);
-      else known.push(place);
-    }
+    if (files.get(path)?.type != null) continue;
+    for (const folder of foldersAbove(path)) if (folder.endsWith('.yaml')) unread.set(nameOf(folder), folder);
+    unread.set(nameOf(path), path);
   }
-  return strays;
+  return unread;
 }
 
-/** At the object's own path first, then in place of a folder that it lay in, then wherever it is meant to be. */
-function placeOf(
-  { type, name, path }: ActivePath,
-  { places }: Catalog,
-  strays: ReadonlyMap<Address, readonly string[]>,
-): string | undefined {
-  const meant = (strays.get(addressOf(type, name)) ?? []).filter((place) => !isCopy(place) || isBeside(place, path));
-  if (places.has(path) || meant.includes(path)) return path;
-  return foldersAbove(path).find((folder) => places.has(folder)) ?? meant.toSorted()[0];
-}
-
-function isBeside(place: string, path: string): boolean {
-  return place.slice(0, place.lastIndexOf('/') + 1) === path.slice(0, path.lastIndexOf('/') + 1);
+/** `types/role/web` of `types/role/web.yaml`, `types/role/web.yml`, `types/role/.web.yaml` and `types/role/web.yaml~`. */
+function nameOf(path: string): string {
+  const at = path.lastIndexOf('/') + 1;
+  const base = path.slice(at).replace(/^\.(?=[^.])/, '');
+  return `${path.slice(0, at)}${base.split('.', 1)[0]}`;
 }
 
 const UNTIL_THEN = 'until then what was there stays as it is; to remove that, remove this too';
@@ -96,7 +83,6 @@ function withEntries(catalog: Catalog, unreadable: ReadonlyMap<string, FileEntry
   return {
     ...catalog,
     templates: new Map([...catalog.templates, ...named.templates]),
-    instances: new Map([...catalog.instances, ...named.instances]),
     clients: new Map([...catalog.clients, ...named.clients]),
     objects: new Map([...catalog.objects, ...named.objects]),
     // The defaults do not stand in for a file that cannot be read.

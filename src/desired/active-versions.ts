@@ -66,10 +66,10 @@ function lastAdministrator(serial: string, kept: ActiveVersion<Client>, catalog:
   });
 }
 
-/** Yields every active object with the path that it was read from, so that an unreadable commit removes none; some of them twice. */
+/** Yields every active object but instances with the path that it was read from, so that an unreadable commit removes none; some of them twice. */
 export function* knownObjects({ units, objects, clients, hasHierarchy }: Baseline): Generator<ActivePath> {
   for (const { type, name, entry } of units.values()) {
-    yield { type, name, path: entry.path };
+    if (type !== 'stack-instance') yield { type, name, path: entry.path };
   }
   for (const [address, { entry }] of objects) {
     const [type, name] = splitAddress(address);

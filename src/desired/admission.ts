@@ -71,7 +71,7 @@ export class Admission {
   }
 
   /** Returns the consequences of the selected versions for servers. */
-  consequences(): Omit<Consequences, 'undetermined'> {
+  consequences(): Omit<Consequences, 'receiversOf'> {
     return {
       removed: this.losses(),
       specOf: (server) => this.#versions.makerOf(server)?.servers.get(server)?.spec,

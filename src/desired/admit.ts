@@ -8,6 +8,7 @@ import { Admission, type AdmissionInput, type AdmittedSet } from './admission.ts
 import { type Consequences, type DeleteJudgement, type DeletionFacts, judgeDeletions } from './deletions.ts';
 import type { Baseline, LossPolicies } from './desired-state.ts';
 import { capacityRefusals, noCapacity } from './store-capacity.ts';
+import type { Receivers } from './undetermined.ts';
 import type { Refusal, Unit } from './unit.ts';
 import type { Versions } from './versions.ts';
 
@@ -44,13 +45,13 @@ export interface RecordedJudgement extends Pick<Safety, 'going'> {
 export interface Proposal {
   /** All instances, valid or not, by unit key. */
   readonly candidates: ReadonlyMap<string, Unit>;
-  /** Instances and files that may be meant to take over removed servers; see undetermined.ts. */
-  readonly undetermined: readonly string[];
+  /** What may be meant to take over removed servers. */
+  readonly receivers: Receivers;
 }
 
 /** Returns the active instances after this commit. */
 export function admitInstances(
-  { candidates, undetermined }: Proposal,
+  { candidates, receivers }: Proposal,
   baseline: Baseline,
   safety?: Safety,
 ): AdmittedInstances {
@@ -62,7 +63,9 @@ export function admitInstances(
   const input = { candidates, baseline, waiting, going, losses, capacity };
   const first = attempt(input);
   if (safety === undefined) return { ...first.admitted, ...UNJUDGED };
-  const intended = { ...first.admission.consequences(), undetermined };
+  const receiversOf = (instance: string): readonly string[] =>
+    candidates.has(instanceAddress(instance)) ? receivers.undetermined : Object.values(receivers).flat();
+  const intended = { ...first.admission.consequences(), receiversOf };
   const removed = new Map(intended.removed);
   for (let settled = first; ; ) {
     const { admission, admitted } = settled;
@@ -140,7 +143,7 @@ function findConsequences({
   readonly removed: Consequences['removed'];
 }): Consequences {
   const actual = admission.consequences();
-  const of = (instance: string): Omit<Consequences, 'undetermined'> =>
+  const of = (instance: string): Omit<Consequences, 'receiversOf'> =>
     waiting.has(instanceAddress(instance)) ? intended : actual;
   return {
     removed,
@@ -148,6 +151,6 @@ function findConsequences({
     retains: (instance) => of(instance).retains(instance),
     isPinned: (instance) => of(instance).isPinned(instance),
     holdOf: intended.holdOf,
-    undetermined: intended.undetermined,
+    receiversOf: intended.receiversOf,
   };
 }

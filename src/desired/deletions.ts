@@ -74,8 +74,8 @@ export interface Consequences {
   readonly isPinned: (instance: string) => boolean;
   /** Returns why the deletes of an instance wait whatever the budget and a trailer say; undefined if they do not. */
   readonly holdOf: (instance: string) => string | undefined;
-  /** Instances and files of this commit that may be meant to take over removed servers; see undetermined.ts. */
-  readonly undetermined: readonly string[];
+  /** Returns what of this commit may be meant to take over the servers of an instance; see undetermined.ts. */
+  readonly receiversOf: (instance: string) => readonly string[];
 }
 
 /** Returns the judgement of the deletes: which are held, approved, or allowed. */
@@ -98,7 +98,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
   for (const [instance, removals] of open) {
     const digest = deletesDigest(removals);
     const before = facts.heldBefore.get(instance);
-    const loss = { removals, lost: consequences.removed.get(instance), before };
+    const loss = { instance, removals, lost: consequences.removed.get(instance), before };
     const handOver = handOverReason(loss, consequences) ?? holdOf(instance);
     if (handOver !== undefined) held.set(instance, { digest, removals, reason: handOver, isHandOver: true });
     else if (isOver) held.set(instance, { digest, removals, reason });
@@ -110,6 +110,7 @@ export function judgeDeletions(consequences: Consequences, facts: DeletionFacts)
 }
 
 interface Loss {
+  readonly instance: string;
   readonly removals: readonly Removal[];
   /** Servers that this commit removes. */
   readonly lost: readonly string[] | undefined;
@@ -121,10 +122,11 @@ interface Loss {
  * one of them would be removed, even if other servers join them later.
  */
 function handOverReason(
-  { removals, lost = [], before }: Loss,
-  { undetermined }: Pick<Consequences, 'undetermined'>,
+  { instance, removals, lost = [], before }: Loss,
+  { receiversOf }: Pick<Consequences, 'receiversOf'>,
 ): string | undefined {
-  if (undetermined.length > 0 && isAnyOf(removals, lost)) return undeterminedText(undetermined);
+  const receivers = receiversOf(instance);
+  if (receivers.length > 0 && isAnyOf(removals, lost)) return undeterminedText(receivers);
   return before?.isHandOver === true && isAnyOf(removals, before.servers) ? before.reason : undefined;
 }
 

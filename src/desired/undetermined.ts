@@ -1,9 +1,9 @@
-// Finds invalid instances whose servers cannot be determined, and unread files that may be meant as instances. Any
-// server that the same commit removes may be meant for one of them. ARCHITECTURE.md, "Unreadable files".
+// Finds invalid instances whose servers cannot be determined, and paths below stacks/instances that are not read. Servers that the
+// same commit removes may be meant for one of them. ARCHITECTURE.md, "Unreadable files".
 
 import { quoteSome } from '../base/wording.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { newUnreadInstances } from '../catalog/strays.ts';
+import { compareNames } from '../model/names.ts';
 import { isValidUnit, type Unit } from './unit.ts';
 
 /** The versions of the files of undetermined instances, by unit key. */
@@ -26,32 +26,43 @@ export function undeterminedIn(candidates: ReadonlyMap<string, Unit>): Undetermi
 interface Proposed {
   readonly candidates: ReadonlyMap<string, Unit>;
   readonly catalog: Catalog;
-  /** Paths of new files in which instances that are gone appear again; see reappearing.ts. */
-  readonly reappearing?: ReadonlySet<string> | undefined;
 }
 
-/** The active state and the followed commit that a new commit is compared with. */
+/** The followed commit that a new commit is compared with. */
 interface Followed {
-  readonly units: ReadonlyMap<string, Unit>;
   readonly undetermined: Undetermined;
   readonly places: Catalog['places'];
 }
 
-/**
- * Returns the names of instances that became undetermined or have other files since, and the paths of unread files that
- * may be meant as instances and are new or changed.
- */
-export function newlyUndetermined(
-  { candidates, catalog, reappearing = new Set() }: Proposed,
-  { units, undetermined, places }: Followed,
-): readonly string[] {
+/** What may be meant to take over the servers that a commit removes. */
+export interface Receivers {
+  /** Names of instances that became undetermined or have other files since: of all servers. */
+  readonly undetermined: readonly string[];
+  /** Paths that are new or changed and not read: of the servers of an instance whose file is gone. */
+  readonly unread: readonly string[];
+}
+
+/** Returns what a commit adds that may be meant as an instance. */
+export function receiversIn({ candidates, catalog }: Proposed, { undetermined, places }: Followed): Receivers {
   const wrong: string[] = [];
   for (const [key, unit] of candidates) {
     if (isNewlyUndetermined(key, unit, undetermined)) wrong.push(unit.name);
   }
-  const active = [...units.values()].filter(({ type }) => type === 'stack-instance');
-  const instances = new Map(active.map(({ name, entry }) => [name, entry]));
-  return [...wrong, ...newUnreadInstances(catalog, { places, instances, reappearing })];
+  return { undetermined: wrong, unread: newUnread(catalog, places) };
+}
+
+const FOLDER = 'stacks/instances';
+
+/** Returns the paths, sorted. A link or a file in place of the folder hides all instances. */
+function newUnread({ files, places }: Catalog, before: Catalog['places']): readonly string[] {
+  const isUnread = (path: string): boolean =>
+    path.startsWith(`${FOLDER}/`) ? files.get(path)?.type !== 'stack-instance' : path === FOLDER || path === 'stacks';
+  const found = [...places].filter(([path, { oid, mode }]) => {
+    if (!isUnread(path)) return false;
+    const known = before.get(path);
+    return known?.oid !== oid || known.mode !== mode;
+  });
+  return found.map(([path]) => path).sort(compareNames);
 }
 
 function isNewlyUndetermined(key: string, unit: Unit, known: Undetermined): boolean {

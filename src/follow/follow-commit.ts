@@ -170,7 +170,6 @@ export class CommitFollower {
       ...{ baseline, earlier: before, directory: place.directory, parsedFiles: pushes.parsedFiles, breathe },
       // What is followed was accepted once.
       isAccepted: (isNext && commit === before?.commit) || isApproved(ledger, nothingLeftDigest(commit)),
-      addedSince: (order) => source.added({ ...order, to: commit, directory: place.directory }),
     });
     if (!derived.isFollowed) return wrong(commit, derived);
     const losses = await this.#lossesOf(derived, baseline, arrival);

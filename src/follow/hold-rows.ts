@@ -62,7 +62,7 @@ export function keptApprovals(
   const isKept = (digest: string, { what, time }: ApprovalRow): boolean => {
     if (what === 'requested delete') return isApprovalOpen({ what, time }, now) && !spent.has(digest);
     if (what === 'history' || what === 'nothing left') return isOpen(digest);
-    return what === 'deletes' ? deletes.has(digest) : failures.has(digest);
+    return what === 'failures' ? failures.has(digest) : deletes.has(digest);
   };
   return new Map([...recorded].filter(([digest, approval]) => isKept(digest, approval)));
 }

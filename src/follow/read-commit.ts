@@ -3,22 +3,16 @@
 import { type Breathe, breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
 import { wantsBlob } from '../catalog/load-catalog.ts';
-import { blobsToCompare, goneFiles, reappearing } from '../catalog/reappearing.ts';
 import { type Before, type Derivation, deriveInTurns, proposeInTurns, type Reusable } from '../derive.ts';
 import { EMPTY_BASELINE } from '../desired/desired-state.ts';
 import type { Problem } from '../model/problem.ts';
 import { orContentError, type Snapshot } from '../model/snapshot.ts';
-import type { AddedOrder, Source } from '../repository/source.ts';
+import type { Source } from '../repository/source.ts';
 
 /** Reads the files of commits. */
 type SnapshotSource = Pick<Source, 'snapshot'>;
 
-/** Returns what a commit adds to an earlier one. */
-export type AddedSince = (order: Pick<AddedOrder, 'from' | 'select'>) => ReturnType<Source['added']>;
-
-interface ReadOptions extends Omit<Before, 'reappearing'> {
-  /** Given for a commit that is followed after `earlier`. */
-  readonly addedSince?: AddedSince | undefined;
+interface ReadOptions extends Before {
   /** Default: by the machine's clock. */
   readonly breathe?: Breathe | undefined;
   /** Left out: the one that is followed. */
@@ -50,21 +44,7 @@ async function readAndDerive(
   { breathe = breatheBy(systemClock), ...before }: ReadOptions,
 ): Promise<Derivation> {
   const snapshot = await readCommit(source, commit, before);
-  const found = await reappearingAt(snapshot, before);
-  return await deriveInTurns(snapshot, { ...before, reappearing: found }, breathe);
-}
-
-/** Returns the new files in which instances appear again that the commit takes away. */
-export async function reappearingAt(
-  { commit, files }: Pick<Snapshot, 'commit' | 'files'>,
-  { earlier, baseline: { units }, addedSince }: Pick<ReadOptions, 'earlier' | 'baseline' | 'addedSince'>,
-): Promise<ReadonlySet<string> | undefined> {
-  const from = earlier?.catalog.commit;
-  if (earlier === undefined || addedSince === undefined || from === undefined || from === commit) return undefined;
-  const gone = goneFiles({ catalog: earlier.catalog, units }, files);
-  if (gone.length === 0) return undefined;
-  const added = await addedSince({ from, select: (found) => blobsToCompare(gone, found) });
-  return reappearing(gone, added);
+  return await deriveInTurns(snapshot, before, breathe);
 }
 
 /** Reads a commit and returns what it proposes by itself; undefined where it cannot be followed, or can never be read. */

@@ -69,7 +69,7 @@ export interface LossPolicy extends Pick<ServerPolicy, 'protected' | 'deletion'>
 export type TerminatingRow = Document;
 
 /** The kinds of holds that wait for a person's approval. */
-export const HOLD_KINDS = ['deletes', 'nothing left', 'history', 'failures'] as const;
+export const HOLD_KINDS = ['deletes', 'unreadable', 'nothing left', 'history', 'failures'] as const;
 /** A kind of hold. */
 export type HoldKind = (typeof HOLD_KINDS)[number];
 

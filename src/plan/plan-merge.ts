@@ -42,14 +42,12 @@ export interface Merge {
   readonly recorded?: readonly RecordedFacts[] | undefined;
   /** Lists only the changes of this server and of its record. Everything is judged nevertheless. */
   readonly node?: string | undefined;
-  /** Paths of new files in which instances that are gone appear again; see reappearing.ts. */
-  readonly reappearing?: Before['reappearing'];
 }
 
 /** Returns the effect of a merge commit on the branch of base. */
 export function planMerge(merge: Merge): Plan {
-  const { base, head, before, snapshot, safety, parsedFiles, reappearing, conflicts = [] } = merge;
-  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety, reappearing };
+  const { base, head, before, snapshot, safety, parsedFiles, conflicts = [] } = merge;
+  const from = { baseline: before ?? EMPTY_BASELINE, earlier: before, parsedFiles, safety };
   const merged = derive(snapshot, from);
   // A commit that leaves nothing is held: the plan shows what it does once a person accepts it.
   const accepted = isHeld(merged) ? derive(snapshot, { ...from, isAccepted: true }) : merged;

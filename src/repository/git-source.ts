@@ -11,7 +11,7 @@ import type { PushOutcome } from './publisher.ts';
 import { type PushOrder, Remote } from './remote.ts';
 import { directorySteps } from './repository-url.ts';
 import { checkGitVersion, GitError } from './run-git.ts';
-import type { AddedOrder, BlobFilter, ChangeLimits, Commit, LastFileChanges, Source } from './source.ts';
+import type { BlobFilter, ChangeLimits, Commit, LastFileChanges, Source } from './source.ts';
 import { SOURCE_LIMITS, type SourceLimits } from './source-limits.ts';
 
 /** The branch to follow, and where its local copy is. */
@@ -104,10 +104,6 @@ class BranchSource implements GitSource {
 
   snapshot(commit: string, wants: BlobFilter, directory?: string): Promise<Snapshot> {
     return this.readObjects(() => this.#reader.snapshot(commit, wants, directory));
-  }
-
-  added(order: AddedOrder): ReturnType<Source['added']> {
-    return this.readObjects(() => this.#reader.added(order));
   }
 
   describe(commit: string): Promise<Commit> {

@@ -1,6 +1,5 @@
 // Reads the commits of one repository with git: their files, their metadata and how they are related. Shared by the
 // followed branch and by repositories of users.
-import { posix } from 'node:path';
 import { breatheBy } from '../base/breathe.ts';
 import { systemClock } from '../base/clock.ts';
 import type { FileMode, Snapshot, SnapshotFile } from '../model/snapshot.ts';
@@ -8,7 +7,7 @@ import { decodePath, isOid, type ParsedCommit } from './git-object.ts';
 import { DamagedObjectError, type ObjectReader } from './object-reader.ts';
 import { directorySteps } from './repository-url.ts';
 import { ContentError, type GitError, GitFailure } from './run-git.ts';
-import type { AddedOrder, BlobFilter, ChangeLimits, Commit, LastFileChanges } from './source.ts';
+import type { BlobFilter, ChangeLimits, Commit, LastFileChanges } from './source.ts';
 import type { SourceLimits } from './source-limits.ts';
 
 const breathe = breatheBy(systemClock);
@@ -76,27 +75,6 @@ export class HistoryReader {
     const { blobBytesMax } = this.#options.limits;
     const readable = [...wanted].filter((oid) => (sizes.get(oid) ?? 0) <= blobBytesMax);
     return { commit, time, files, blobs: await this.#readBlobs(readable) };
-  }
-
-  /** Returns the files that one commit adds to another; see Source. */
-  async added({
-    from,
-    to,
-    directory = this.#options.directory,
-    select,
-  }: AddedOrder): Promise<Pick<Snapshot, 'files' | 'blobs'>> {
-    if (!(await this.has(from))) return { files: new Map(), blobs: new Map() };
-    await this.describe(to);
-    const root = `/${directorySteps(directory).join('/')}`;
-    const args = ['diff-tree', '-r', '-z', '--no-renames', '--diff-filter=A', from, to];
-    const fields = splitFields(await this.#git(args, LISTING_BYTES_MAX));
-    const files = new Map<string, SnapshotFile>();
-    for (let at = 0; at + 1 < fields.length && files.size < this.#options.limits.entriesMax; at += 2) {
-      await breathe();
-      const [, mode = '', , oid = ''] = fields[at]?.toString('latin1').split(' ') ?? [];
-      files.set(posix.relative(root, `/${decodePath(fields[at + 1] ?? Buffer.alloc(0))}`), { oid, mode: modeOf(mode) });
-    }
-    return { files, blobs: await this.#readBlobs(select(files)) };
   }
 
   /** Returns the commits after `from` up to `to`, newest first. Throws if one of the two is not here. */

@@ -13,7 +13,6 @@ import { OFFLINE } from './local-copy.ts';
 import { DamagedObjectError, ObjectReader } from './object-reader.ts';
 import { checkGitVersion, Git, GitFailure } from './run-git.ts';
 import {
-  type AddedOrder,
   type BlobFilter,
   type ChangeLimits,
   type Commit,
@@ -25,7 +24,7 @@ import { SOURCE_LIMITS } from './source-limits.ts';
 
 /** A repository that is only read. All methods throw SourceError with advice. */
 export interface LocalRepository
-  extends Pick<Source, 'has' | 'snapshot' | 'added' | 'describe' | 'commitsBetween' | 'lastChanges'> {
+  extends Pick<Source, 'has' | 'snapshot' | 'describe' | 'commitsBetween' | 'lastChanges'> {
   /** The path from the root of the repository to the layout: '' or one that ends in `/`. */
   readonly prefix: string;
   /** True if the clone lacks older commits. */
@@ -237,10 +236,6 @@ class Repository implements LocalRepository {
 
   snapshot(commit: string, wants: BlobFilter): Promise<Snapshot> {
     return this.#query(() => this.#reader.snapshot(commit, wants));
-  }
-
-  added(order: AddedOrder): ReturnType<Source['added']> {
-    return this.#query(() => this.#reader.added(order));
   }
 
   describe(commit: string): Promise<Commit> {

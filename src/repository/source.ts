@@ -6,16 +6,6 @@ import type { Snapshot } from '../model/snapshot.ts';
 /** Selects the files of a commit to read: returns true to include the blob's content in the snapshot. */
 export type BlobFilter = (path: string, oid: string) => boolean;
 
-/** Two commits, and the files of the later one to read. */
-export interface AddedOrder {
-  readonly from: string;
-  readonly to: string;
-  /** Left out: the one that is followed. */
-  readonly directory?: string | undefined;
-  /** Returns the ids of the blobs to read, also of `from`. */
-  readonly select: (files: Snapshot['files']) => readonly string[];
-}
-
 /** The metadata of a commit. */
 export interface Commit {
   readonly oid: string;
@@ -58,13 +48,6 @@ export interface Source {
    * followed. Throws SourceError if the copy does not have it, ContentError if it holds more than can be read.
    */
   snapshot(commit: string, wants: BlobFilter, directory?: string): Promise<Snapshot>;
-
-  /**
-   * Returns the files that `to` has and `from` has not, anywhere in the repository, with the blobs that are selected; none
-   * if the copy lacks `from`. Paths are relative to the directory: outside of it, they begin with `../`. The cost is
-   * proportional to the changes, and files are left out beyond the limits of a snapshot.
-   */
-  added(order: AddedOrder): Promise<Pick<Snapshot, 'files' | 'blobs'>>;
 
   /** Returns the metadata of a commit. Throws SourceError if the local copy does not have it. */
   describe(commit: string): Promise<Commit>;

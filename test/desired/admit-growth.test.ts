@@ -26,7 +26,7 @@ describe('judgeDeletions', () => {
           retains: () => false,
           isPinned: () => false,
           holdOf: () => undefined,
-          undetermined: [],
+          receiversOf: () => [],
         },
         deletionFacts({ underWay: new Map([['a', removals]]) }),
       );

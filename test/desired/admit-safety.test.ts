@@ -145,7 +145,11 @@ describe('what does not count as deleted', () => {
   it('a server of an instance that is wrong and of which no right version is known', () => {
     const desired = commit(started({ a: WRONG, b: one('z') }), {});
     const owners = new Map([...desired.owners, ['x', 'stack-instance/a']]);
-    const admission = admitInstances({ ...desired, undetermined: [] }, { ...desired, owners }, safety({ limit: 0 }));
+    const admission = admitInstances(
+      { ...desired, receivers: { undetermined: [], unread: [] } },
+      { ...desired, owners },
+      safety({ limit: 0 }),
+    );
     expect(admission.held.size).toBe(0);
     expect([...admission.refused]).toEqual(['stack-instance/a']);
   });
@@ -382,7 +386,11 @@ it('ends where a protected instance in force was put together wrongly, and leave
   const units = new Map([...a.units, ...b.units]);
   const owners = new Map([['x', 'stack-instance/b']]);
   const newest = commit(stacksRepository(), { a: one('z'), b: one('x') });
-  const admitted = admitInstances({ ...newest, undetermined: [] }, { ...newest, units, owners }, safety({ limit: 0 }));
+  const admitted = admitInstances(
+    { ...newest, receivers: { undetermined: [], unread: [] } },
+    { ...newest, units, owners },
+    safety({ limit: 0 }),
+  );
   expect([...admitted.owners]).toEqual([['x', 'stack-instance/b']]);
   expect([...admitted.refused]).toEqual(['stack-instance/a']);
   expect(admitted.problems.map(({ code }) => code)).toEqual(['protected_instance', 'server_name_taken']);

@@ -22,7 +22,7 @@ function judge(
     {
       ...{ removed: new Map(Object.entries(removed)), specOf: () => undefined },
       ...{ retains: (instance: string) => instance === 'kept', isPinned: () => false },
-      ...{ undetermined, holdOf: () => hold },
+      ...{ receiversOf: () => undetermined, holdOf: () => hold },
     },
     deletionFacts(facts),
   );

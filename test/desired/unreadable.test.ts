@@ -53,34 +53,20 @@ function inPlaceOf(path: string): readonly (readonly [what: string, changes: Tex
     ['a folder', { [path]: null, [`${path}/README`]: 'x' }, `${path} unreadable_object`],
     ['.yml', { [path]: null, [`${stem}.yml`]: 'a: 1\n' }, `${stem}.yml wrong_extension`],
     ['.YAML', { [path]: null, [`${stem}.YAML`]: 'a: 1\n' }, `${stem}.YAML wrong_extension`],
-    [
-      '.yml in a sub-folder',
-      { [path]: null, [`${folder}/sub/${base.replace('.yaml', '.yml')}`]: '' },
-      'wrong_extension',
-    ],
     ...['yamll', 'yaml2', 'ymal', 'yam', 'yanl', 'yml1', 'YAMLL'].map(
       (slip) =>
         [`.${slip}`, { [path]: null, [`${stem}.${slip}`]: 'a: 1\n' }, `${stem}.${slip} unreadable_object`] as const,
     ),
-    ['a blank before the extension', { [path]: null, [`${stem} .yaml`]: 'a: 1\n' }, `${stem} .yaml `],
     ['a blank after the extension', { [path]: null, [`${path} `]: 'a: 1\n' }, `${path}  unreadable_object`],
     ['a dot before the name', { [path]: null, [`${folder}/.${base}`]: 'a: 1\n' }, `${folder}/.${base} bad_name`],
     ['a copy of an editor', { [path]: null, [`${path}~`]: 'a: 1\n' }, `${path}~ unreadable_object`],
     ['a backup', { [path]: null, [`${path}.bak`]: 'a: 1\n' }, `${path}.bak unreadable_object`],
-    ['a blank before the name', { [path]: null, [`${folder}/ ${base}`]: 'a: 1\n' }, `${folder}/ ${base} `],
-    [
-      'a folder in another case',
-      { [path]: null, [path.replace('s/', 'S/')]: 'a: 1\n' },
-      `${path.replace('s/', 'S/')} `,
-    ],
     ['a link in place of its folder', { ...withoutFolder, [folder]: linkTo('there') }, `${folder} not_a_file`],
     ['a file in place of its folder', { ...withoutFolder, [folder]: 'there' }, `${folder} unreadable_object`],
   ];
 }
 
 describe.each([
-  ['an instance', SHOP, ['shop']],
-  ['an instance in a sub-folder', 'stacks/instances/eu/farm.yaml', ['farm']],
   ['the most general layer', GLOBAL, ['farm', 'shop']],
   ['a layer of which a node of the tree could do without', 'types/environment/prod.yaml', ['farm', 'shop']],
   ['a template', 'stacks/templates/web.yaml', ['farm', 'shop']],
@@ -99,9 +85,9 @@ describe.each([
 describe('an object that cannot be read', () => {
   it('says what is there, that nothing changes, and how it would be removed', () => {
     const { repository } = followed();
-    const after = repository.commit({ [SHOP]: null, 'stacks/instances/shop.yml': 'stackTemplate: web\n' });
+    const after = repository.commit({ [GLOBAL]: null, 'types/common/global.yml': 'ntp: b\n' });
     expect(describeProblems(after.problems)).toEqual([
-      'shop.yml:1:1 wrong_extension: a file ending in ".yml" is not read (rename it to stacks/instances/shop.yaml; until then what was there stays as it is; to remove that, remove this too) [shop]',
+      'global.yml:1:1 wrong_extension: a file ending in ".yml" is not read (rename it to types/common/global.yaml; until then what was there stays as it is; to remove that, remove this too) [farm, shop]',
     ]);
   });
 
@@ -121,23 +107,9 @@ describe('an object that cannot be read', () => {
 
   it('is removed by a commit after which nothing is there', () => {
     const { repository } = followed();
-    repository.commit({ [SHOP]: null, 'stacks/instances/shop.yml': '' });
-    const after = repository.commit({ 'stacks/instances/shop.yml': null });
-    expect([[...after.owners.keys()], errorsIn(after)]).toEqual([['farm-web'], []]);
-  });
-
-  it('is neither where the file was moved, or the name was given to another kind of file', () => {
-    const { repository } = followed();
-    const moved = repository.commit({ [SHOP]: null, 'stacks/instances/us/shop.yaml': FILES[SHOP] });
-    expect([errorsIn(moved), moved.owners.has('shop-web')]).toEqual([[], true]);
-    const renamed = repository.commit({ 'stacks/instances/us/shop.yaml': null, 'stacks/instances/shop.yaml.bak': '' });
-    expect([errorsIn(renamed), renamed.owners.has('shop-web')]).toEqual([[], false]);
-  });
-
-  it('is no copy in another folder, and none that says that it is switched off', () => {
-    const { repository } = followed();
-    const after = repository.commit({ [SHOP]: null, [`${SHOP}.disabled`]: '', 'stacks/instances/eu/.shop.yaml~': '' });
-    expect([errorsIn(after), after.owners.has('shop-web')]).toEqual([[], false]);
+    repository.commit({ [GLOBAL]: null, 'types/common/global.yml': '' });
+    const after = repository.commit({ 'types/common/global.yml': null });
+    expect([after.objects.has('common/global'), errorsIn(after)]).toEqual([false, []]);
   });
 
   it('is only where there was one: another spelling beside nothing, or beside the object, is a warning', () => {
@@ -157,9 +129,9 @@ describe('an object that cannot be read', () => {
     });
     expect([...after.clients.keys()]).toEqual(['AA']);
     expect(errorsIn(after)).toEqual([
+      'clients/AA.yaml last_administrator',
       'clients/BB.yaml not_a_file',
       'clients/aa.yaml client_file_name',
-      'clients/aa.yaml last_administrator',
     ]);
   });
 
@@ -179,11 +151,5 @@ describe('an object that cannot be read', () => {
     const { repository } = followed();
     expect(repository.commit({ 'hierarchy.yaml': null }).hasHierarchy).toBe(false);
     expect(errorsIn(repository.commit({ 'hierarchy.yml': 'merge: {}\n' }))).toEqual([]);
-  });
-
-  it('is not the end of everything where all instances are links', () => {
-    const { repository, before } = followed();
-    const after = repository.commit({ [SHOP]: linkTo('x'), 'stacks/instances/eu/farm.yaml': linkTo('x') });
-    expect(seen(after)).toEqual(seen(before));
   });
 });

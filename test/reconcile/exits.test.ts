@@ -582,6 +582,10 @@ const HOLDS = {
     on: (scene) => scene.rewrite(),
     off: (scene) => scene.again(),
   },
+  unreadable: {
+    on: (scene) => scene.follow({ [SHOP]: null, 'stacks/instances/shop.yml': '' }),
+    off: (scene) => scene.again(),
+  },
   failures: {
     on: (scene) => scene.failSpares(),
     off: (scene) => scene.mendSpares(),

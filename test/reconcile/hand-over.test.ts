@@ -62,7 +62,7 @@ describe('a server that is handed over to an instance that is wrong', () => {
     await follow(core, files);
     await core.pass(2 * 3_600_000);
     expect(core.calls('delete')).toEqual([]);
-    expect(core.operator.held()).toMatchObject([{ kind: 'deletes', instance: 'a', resources: servers }]);
+    expect(core.operator.held()).toMatchObject([{ kind: 'unreadable', instance: 'a', resources: servers }]);
     expect(core.held('a')?.reason).toBe(
       `"${receiver}" is wrong in the commit that takes these servers away, and may be what takes them over: correct it, or approve the deletes`,
     );
@@ -164,11 +164,8 @@ describe('an instance that is renamed to a file that is not read', () => {
     ['stacks/instances/eu/c .yaml', TEMPLATE_A],
     ['stacks/instances/c.yaml', linkTo('elsewhere.yaml')],
     ['stacks/instances/eu', linkTo('elsewhere')],
-    ['stacks/instance/a.yaml', TEMPLATE_A],
-    ['stacks/a.yaml', TEMPLATE_A],
-    ['Stacks/Instances/c.yaml', TEMPLATE_A],
-    ['stacks/templates/a.yaml', TEMPLATE_A],
-    ['attic/a.yaml.disabled', TEMPLATE_A],
+    ['stacks/instances/a.disabled', 'edited\n'],
+    ['stacks/instances/README.md', 'a is gone\n'],
   ])('to %s: its servers are held', async (path, text) => {
     const core = await up();
     await follow(core, { [A]: null, [path]: text });
@@ -178,12 +175,18 @@ describe('an instance that is renamed to a file that is not read', () => {
     expect(core.held('a')?.reason).toBe(
       `"${path}" is not read in the commit that takes these servers away, and may be what takes them over: rename it, or approve the deletes`,
     );
+    expect(core.operator.problems().problems).toContainEqual(
+      expect.objectContaining({
+        ...{ code: 'unreadable_object', severity: 'error', file: A, instances: ['a'] },
+        message: expect.stringContaining(`"${path}" is not read`),
+      }),
+    );
   });
 
   it('to a folder of a name for an instance: its servers are held', async () => {
     const core = await up();
     await follow(core, { [A]: null, 'stacks/instances/c.yaml/a.txt': 'a\n', 'stacks/instances/c.yaml/b.txt': 'b\n' });
-    expect(core.held('a')?.reason).toMatch(/^"stacks\/instances\/c.yaml" is not read in/);
+    expect(core.held('a')?.reason).toMatch(/^"stacks\/instances\/c.yaml\/a.txt", .* are not read in/);
   });
 
   it('moves with the file that is read at last, also after a restart', async () => {
@@ -200,11 +203,6 @@ describe('an instance that is renamed to a file that is not read', () => {
   });
 
   it.each<[what: string, earlier: Files, later: Files]>([
-    [
-      'to the name of one that is unreadable already',
-      { [B]: null, 'stacks/instances/.b.yaml': TEMPLATE_B },
-      { [A]: null, 'stacks/instances/b.yml': 'edited\n' },
-    ],
     [
       'from a wrong version of it',
       { [A]: 'stackTemplate: taa\n' },
@@ -228,114 +226,34 @@ describe('an instance that is renamed to a file that is not read', () => {
   });
 });
 
-describe('an instance whose file appears again, edited, under a name that makes no instance', () => {
-  const WHOLE = `${TEMPLATE_A}parameters:\n  size: small # as ordered\n`;
-  const EDITED = `${TEMPLATE_A}parameters:\n  size: large # as ordered\n`;
-  const OTHERS: Files = { 'README.md': '# Shops\n', 'docs/shops.md': `${'All about shops.\n'.repeat(20)}` };
-
-  const PLACES = [
-    ['the same folder', 'stacks/instances/a.disabled', 'stacks/instances/a.disabled'],
-    ['another folder', 'attic/old', 'attic/old'],
-    ['the root', 'a.txt', './a.txt'],
-    ['the templates', 'stacks/templates/a.txt', 'stacks/templates/a.txt'],
-  ] as const;
-
-  it.each(
-    PLACES.flatMap(([place, path, said]) => [
-      [`edited, in ${place}`, path, EDITED, said] as const,
-      [`the same, in ${place}`, path, WHOLE, said] as const,
-      [`with other line ends, in ${place}`, path, WHOLE.replaceAll('\n', '\r\n'), said] as const,
-    ]),
-  )('%s: its servers are held, over restarts and until a person approves', async (_what, path, text, said) => {
-    const core = await up({ [A]: WHOLE });
-    await follow(core, { [A]: null, [path]: text, ...OTHERS });
+describe('an instance that is held because its file cannot be read', () => {
+  it('is held over restarts and other commits, also without what stood there, until a person approves', async () => {
+    const core = await up();
+    await follow(core, { [A]: null, 'stacks/instances/a.yamll': TEMPLATE_A });
+    await follow(core, { 'stacks/instances/a.yamll': null, 'attic/old': TEMPLATE_A });
     const again = await core.restart();
     await again.poll();
     await follow(again, { 'README.md': '# Other shops\n' });
-    await follow(again, { [path]: null });
     await again.pass(2 * 3_600_000);
     expect([...core.calls('delete'), ...again.calls('delete')]).toEqual([]);
-    expect(again.held('a')).toMatchObject({ resources: ['k', 's'] });
-    expect(again.held('a')?.reason).toBe(
-      `"${said}" is not read in the commit that takes these servers away, and may be what takes them over: rename it, or approve the deletes`,
-    );
+    expect(again.held('a')).toMatchObject({ kind: 'unreadable', resources: ['k', 's'] });
     await again.approve(again.held('a')?.digest ?? '');
     expect(again.calls('delete').sort()).toEqual(['k', 's']);
+    expect(again.operator.held()).toEqual([]);
   });
 
-  it('after a restart, with other commits in one poll: its servers are held', async () => {
-    const core = await (await up({ [A]: WHOLE })).restart();
-    core.source.commit(OTHERS);
-    core.source.commit({ [A]: null, 'attic/old': EDITED });
-    core.source.commit({ 'docs/shops.md': 'none\n' });
-    await core.poll();
-    await core.pass(2 * 3_600_000);
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.held('a')).toMatchObject({
-      resources: ['k', 's'],
-      reason: expect.stringMatching(/^"attic\/old" is not/),
-    });
-  });
-
-  it('moves to the name that it is given at last', async () => {
-    const core = await up({ [A]: WHOLE });
-    await follow(core, { [A]: null, 'attic/old': EDITED });
-    const creates = core.calls('create').length;
-    await follow(core, { 'attic/old': null, [C]: WHOLE });
+  it('goes on when the file is back', async () => {
+    const core = await up();
+    await follow(core, { [A]: linkTo('elsewhere.yaml') });
+    expect(core.held('a')).toMatchObject({ kind: 'unreadable', resources: ['k', 's'] });
+    await follow(core, { [A]: TEMPLATE_A });
     expect(core.operator.held()).toEqual([]);
-    expect(core.ledger.server('s')?.instance).toBe('c');
-    expect([core.calls('delete'), core.calls('create').length]).toEqual([[], creates]);
+    expect([core.reader.status('a'), core.calls('delete')]).toEqual(['Done', []]);
   });
 
-  it('also where it stood under a wrong name in between', async () => {
-    const core = await up({ [A]: WHOLE });
-    await follow(core, { [A]: null, 'stacks/instances/a.yamll': WHOLE });
-    await follow(core, { 'stacks/instances/a.yamll': null, 'attic/old': EDITED });
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.held('a')).toMatchObject({ resources: ['k', 's'] });
-  });
-
-  it.each<[what: string, files: Files]>([
-    ['the same', { 'attic/a.off': WHOLE }],
-    ['edited', { 'attic/a.off': EDITED }],
-  ])('outside of the followed directory, %s: its servers are held', async (_what, files) => {
-    const core = new Core();
-    core.source.place = { ...core.source.place, directory: 'prod' };
-    const layout = Object.entries({ ...FILES, [A]: WHOLE });
-    core.source.commit(Object.fromEntries(layout.map(([path, text]) => [`prod/${path}`, text])));
-    await core.poll();
-    await follow(core, { [`prod/${A}`]: null, ...files });
-    expect(core.calls('delete')).toEqual([]);
-    expect(core.held('a')?.reason).toMatch(/^"\.\.\/attic\/a.off" is not read/);
-  });
-
-  it.each<[what: string, files: Files]>([
-    ['an unrelated file', { 'attic/a.disabled': 'Shops that are closed:\n- a\n- b\n- c\n' }],
-    ['a file with one line of it', { 'attic/a.disabled': `${TEMPLATE_A}${'more\n'.repeat(40)}` }],
-    ['a binary file', { 'attic/a.disabled': `${EDITED}\0` }],
-    [
-      'an instance like it',
-      {
-        [C]: 'stackTemplate: tc\nparameters:\n  size: large # as ordered\n',
-        'stacks/templates/tc.yaml': template(['y']),
-      },
-    ],
-  ])('is removed beside %s', async (_what, files) => {
-    const core = await up({ [A]: WHOLE });
-    await follow(core, { [A]: null, ...files });
-    expect(core.operator.held()).toEqual([]);
-    expect(core.calls('delete').sort()).toEqual(['k', 's']);
-  });
-
-  it('is removed beside a copy that was there before', async () => {
-    const core = await up({ [A]: WHOLE, 'attic/a.off': EDITED, 'attic/b.off': WHOLE });
-    await follow(core, { [A]: null });
-    expect(core.calls('delete').sort()).toEqual(['k', 's']);
-  });
-
-  it('hands its servers over to the valid file beside it', async () => {
-    const core = await up({ [A]: WHOLE });
-    await follow(core, { [A]: null, [C]: WHOLE, 'attic/a.off': WHOLE });
+  it('moves to another name, with a file that is read', async () => {
+    const core = await up();
+    await follow(core, { [A]: null, [C]: TEMPLATE_A, 'stacks/instances/a.off': TEMPLATE_A });
     expect(core.operator.held()).toEqual([]);
     expect(core.ledger.server('s')?.instance).toBe('c');
     expect(core.calls('delete')).toEqual([]);
@@ -373,12 +291,6 @@ describe('a file below stacks/instances that is not read holds nothing', () => {
     await follow(then, { [TA]: template(['k']) });
     expect(then.operator.held()).toEqual([]);
     expect(then.calls('delete')).toEqual(['s']);
-  });
-
-  it('but another version of it does', async () => {
-    const core = await up({ 'stacks/instances/old.yml': TEMPLATE_B });
-    await follow(core, { [TA]: template(['k']), 'stacks/instances/old.yml': TEMPLATE_A });
-    expect(core.held('a')).toMatchObject({ resources: ['s'] });
   });
 });
 

@@ -156,51 +156,6 @@ describe('a snapshot', () => {
   });
 });
 
-describe('what a commit adds', () => {
-  const select = (files: ReadonlyMap<string, { readonly oid: string }>): string[] =>
-    [...files.values()].map(({ oid }) => oid);
-
-  it('is found anywhere in the repository, with its content, by its path from the directory', async () => {
-    const { repository, open } = await setUp();
-    const same = { 'ops/a/kept': '1', 'other/kept': '1', 'ops/gone': 'g', 'ops/folder/x': 'x', 'ops/file': 'f' };
-    const from = await repository.commit(same);
-    const changes = { 'ops/gone': null, 'ops/a/kept': '2', 'ops/folder/x': null, 'ops/folder': 'now a file' };
-    const news = { 'ops/a/new': 'n', 'other/b/new': 'o', root: 'r', 'ops/file': null, 'ops/file/in': 'i' };
-    const to = await repository.commit({ ...changes, ...news });
-    const source = await open({ directory: 'ops' });
-    await source.fetch(null);
-    const { files, blobs } = await source.added({ from, to, select });
-    const texts = [...files].map(([path, { oid }]) => [path, Buffer.from(blobs.get(oid) ?? '').toString()]);
-    expect(Object.fromEntries(texts)).toEqual({
-      'a/new': 'n',
-      'file/in': 'i',
-      folder: 'now a file',
-      '../other/b/new': 'o',
-      '../root': 'r',
-    });
-    const elsewhere = await source.added({ from, to, directory: 'other', select: () => [] });
-    expect([...elsewhere.files.keys()].sort()).toEqual([
-      '../ops/a/new',
-      '../ops/file/in',
-      '../ops/folder',
-      '../root',
-      'b/new',
-    ]);
-    expect(elsewhere.blobs.size).toBe(0);
-    expect((await source.added({ from: to, to, select })).files.size).toBe(0);
-    expect((await source.added({ from: 'f'.repeat(40), to, select })).files.size).toBe(0);
-  });
-
-  it('is cut off beyond the limit', async () => {
-    const { repository, open } = await setUp();
-    const from = await repository.commit({ a: '1' });
-    const to = await repository.commit({ b: '1', c: '1', d: '1', 'e/f': '1' });
-    const source = await open({ limits: { entriesMax: 3 } });
-    await source.fetch(null);
-    expect([...(await source.added({ from, to, select })).files.keys()]).toEqual(['b', 'c', 'd']);
-  });
-});
-
 describe('fetch', () => {
   it('brings new commits, merges and their messages', async () => {
     const { repository, copy, open } = await setUp();

@@ -53,20 +53,6 @@ export function foldersOf(path: string): readonly string[] {
   return steps.map((_, index) => steps.slice(0, index + 1).join('/'));
 }
 
-/** Returns what stands in an instance's place and is not read as one, with its path; undefined where nothing does. */
-export function strayOf(
-  files: ModelFiles,
-  instance: string,
-): { readonly path: string; readonly file: ModelFile } | undefined {
-  const own = pathOf(instance);
-  if (typeof fileStateOf(files, instance) !== 'string') return undefined;
-  for (const path of placesOf(own)) {
-    const file = path.startsWith(INSTANCES_FOLDER) ? files.get(path) : undefined;
-    if (file !== undefined) return { path, file };
-  }
-  return undefined;
-}
-
 /** Returns true where a path is the place of an instance, or of something that stands for it. */
 export function isPlaceOf(path: string, instance: string): boolean {
   return placesOf(pathOf(instance)).includes(path);

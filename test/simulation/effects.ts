@@ -70,7 +70,7 @@ function recordAt(node: NodeAtMoment): [string, NodeRecord] {
 
 /** Instances whose deletes are held, and the kinds of all else that is. */
 export function heldOf(items: readonly Pick<HeldItem, 'kind' | 'instance'>[]): readonly string[] {
-  return items.flatMap(({ kind, instance }) => (kind === 'deletes' ? (instance ?? []) : kind)).sort();
+  return items.flatMap(({ kind, instance }) => instance ?? kind).sort();
 }
 
 /** A delete and a create of one server are its replacement. */

@@ -111,10 +111,10 @@ function whyUnreadable(
   const receiver = commits[at];
   const last = commits.at(-1);
   if (receiver === undefined) {
-    // A replacement goes on at the version that is in force.
-    if (isReplaceable) return undefined;
-    const facts = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
-    return { promise: 'nothing is deleted because of what cannot be read', facts };
+    // A replacement goes on at the version that is in force. A person may have approved the delete.
+    if (isReplaceable || facts.approved.has(resource)) return undefined;
+    const what = `${resource} of ${owner}, in force at ${from.commit}; since then ${last?.commit ?? ''} says no more of ${owner}`;
+    return { promise: 'nothing is deleted because of what cannot be read', facts: what };
   }
   const why =
     isUnmade || facts.approved.has(resource) ? undefined : whyTaken(commits.slice(before, at + 1), { owner, resource });
@@ -148,7 +148,8 @@ function whyTaken(
   };
   const at = commits.findLastIndex((commit) => !isWithout(commit)) + 1;
   const [before, first] = [commits[at - 1], commits[at]];
-  if (before === undefined || first === undefined || !hasNewReceiver(first.files, before.files)) return undefined;
+  if (before === undefined || first === undefined || !hasNewReceiver(first.files, before.files, owner))
+    return undefined;
   const facts = `${resource} of ${owner}, which nobody approved: ${first.commit} has something that may be meant to take it over`;
   return { promise: 'what may be meant for a wrong instance is not deleted', facts };
 }

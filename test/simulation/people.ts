@@ -230,7 +230,7 @@ function targetOf(instance: string | null): Target {
 export function approve(world: World, digest: string): void {
   const item = world.core?.operator.held().find((one) => one.digest === digest);
   if (world.core === undefined || item === undefined) return;
-  if (item.kind === 'deletes') for (const server of item.resources) world.approved.add(server);
+  if (item.instance !== null) for (const server of item.resources) world.approved.add(server);
   const answer = world.core.operator.approve(ORDER, digest).then((text) => {
     world.answeredApprovals.set(digest, world.wall.now());
     return text;

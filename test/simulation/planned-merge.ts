@@ -64,13 +64,6 @@ function repositoryOf(git: SimulatedGit): Parameters<typeof readMerge>[0] {
       }
       return { commit, time, files, blobs };
     },
-    async added({ from, to, select }) {
-      const [before, after] = [at(from).files, at(to).files];
-      const files = new Map([...after].filter(([path]) => !before.has(path)));
-      const wanted = new Set(select(files));
-      const all = [...before.values(), ...after.values()].filter(({ oid }) => wanted.has(oid));
-      return { files, blobs: new Map(all.map(({ oid, bytes }) => [oid, bytes])) };
-    },
     describe: async (commit) => git.at(commit),
     async commitsBetween(from, to, countMax) {
       const old = git.historyOf(from);

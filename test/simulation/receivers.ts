@@ -1,6 +1,6 @@
 // Judges whether a commit adds something that may be meant to take over servers: an instance that is invalid so that its
 // servers cannot be determined, or a file that is not read. ARCHITECTURE.md, "Unreadable files".
-import { fileStateOf, isPlaceOf, isSameFile, isWhole, strayOf } from './edit-files.ts';
+import { fileStateOf, isPlaceOf, isSameFile, isWhole } from './edit-files.ts';
 import {
   INSTANCES_FOLDER,
   isValidShape,
@@ -10,12 +10,12 @@ import {
   pathOf,
   TEMPLATE,
 } from './stacks.ts';
-import { INSTANCES, SET_ASIDE } from './themes/theme.ts';
+import { INSTANCES } from './themes/theme.ts';
 
-/** Returns true where there is one for certain. */
-export function hasNewReceiver(files: ModelFiles, before: ModelFiles): boolean {
+/** Returns true if there is one for certain for the servers of an instance. */
+export function hasNewReceiver(files: ModelFiles, before: ModelFiles, owner: string): boolean {
   if (INSTANCES.some((instance) => isNewlyWrong(instance, files, before))) return true;
-  return changedStrays(files, before).length > 0;
+  return fileStateOf(files, owner) === 'absent' && hasNewUnread(files, before);
 }
 
 /** Returns true where there may be one. */
@@ -32,32 +32,22 @@ export function mayHaveNewReceiver(files: ModelFiles, before: ModelFiles): boole
   });
 }
 
-/** The same wrong version counts once; so does a file that is not read, wherever it stands for the instance. */
+/** The same wrong version counts once. */
 function isNewlyWrong(instance: string, files: ModelFiles, before: ModelFiles): boolean {
   const wrong = wrongFile(files, instance);
-  if (wrong === undefined || wrong.oid === wrongFile(before, instance)?.oid) return false;
-  const stray = strayOf(files, instance);
-  return stray === undefined || !isSameFile(stray.file, before.get(stray.path));
+  return wrong !== undefined && wrong.oid !== wrongFile(before, instance)?.oid;
 }
 
 /** What is wrong for certain, whatever else the commit has. */
 function wrongFile(files: ModelFiles, instance: string): ModelFile | undefined {
   const file = files.get(pathOf(instance));
-  if (file?.shape !== undefined && file.mode === '100644') return file.shape.template === 'stack' ? undefined : file;
-  return strayOf(files, instance)?.file;
+  const isRead = file?.shape !== undefined && file.mode === '100644';
+  return isRead && file.shape.template !== 'stack' ? file : undefined;
 }
 
-/** New or changed files that stand for no instance that people know. */
-function changedStrays(files: ModelFiles, before: ModelFiles): readonly string[] {
-  return [...files.keys()].filter((path) => {
-    const isStray = path.startsWith(INSTANCES_FOLDER) && !INSTANCES.some((instance) => isPlaceOf(path, instance));
-    if (!isStray || isSameFile(files.get(path), before.get(path))) return false;
-    return !path.endsWith(SET_ASIDE) || isReappearing(path, files, before);
+function hasNewUnread(files: ModelFiles, before: ModelFiles): boolean {
+  return [...files.keys()].some((path) => {
+    const isUnread = path.startsWith(INSTANCES_FOLDER) && files.get(path)?.shape === undefined;
+    return isUnread && !isSameFile(files.get(path), before.get(path));
   });
-}
-
-/** Whether an instance's file that is gone is there again at a new path: a name like this one says nothing by itself. */
-function isReappearing(path: string, files: ModelFiles, before: ModelFiles): boolean {
-  if (before.has(path)) return false;
-  return INSTANCES.map(pathOf).some((own) => !files.has(own) && isSameFile(files.get(path), before.get(own)));
 }

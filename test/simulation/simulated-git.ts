@@ -143,18 +143,6 @@ export class SimulatedGit {
         }
         return { commit, time, files, blobs };
       },
-      added: async ({ from, to, select }) => {
-        await this.#read(life);
-        if (!here.has(from)) return { files: new Map(), blobs: new Map() };
-        const [before, after] = [find(from), find(to)];
-        const files = new Map([...after.files].filter(([path]) => !before.files.has(path)));
-        const wanted = new Set(select(files));
-        const all = [...before.files.values(), ...after.files.values()];
-        return {
-          files,
-          blobs: new Map(all.filter(({ oid }) => wanted.has(oid)).map(({ oid, bytes }) => [oid, bytes])),
-        };
-      },
       describe: async (commit) => find(commit),
       commitsBetween: async (from, to, countMax) => this.#between(find(from), find(to)).slice(0, countMax),
       lastChanges: async () => new Map(),

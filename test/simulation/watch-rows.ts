@@ -131,7 +131,12 @@ export class RowWatch {
       if (after !== null && (after.wanted !== null || this.#wasWantedBetween(name, before, after)))
         if (after.action?.operation !== 'delete') this.#forgetApproval(name, after.incarnation);
     }
-    if (change.kind === 'approval' && change.value?.what === 'deletes' && expected === undefined) this.#watchYes(name);
+    if (
+      change.kind === 'approval' &&
+      (change.value?.what === 'deletes' || change.value?.what === 'unreadable') &&
+      expected === undefined
+    )
+      this.#watchYes(name);
     if (change.kind === 'approval' && change.value?.what === 'requested delete') this.#noteDelete(change.value.reason);
     if (change.kind === 'removal' && value !== null && expected === undefined) this.#watchRemoval(name);
     // A person who approves the same twice in one millisecond, with a restart between, is answered twice.

@@ -121,7 +121,6 @@ export class ReplicaSource implements Source {
     return snapshot;
   }
 
-  added: Source['added'] = (order) => this.#source.added(order);
   describe: Source['describe'] = (commit) => this.#source.describe(commit);
   commitsBetween: Source['commitsBetween'] = (...range) => this.#source.commitsBetween(...range);
   lastChanges: Source['lastChanges'] = (...search) => this.#source.lastChanges(...search);

@@ -1,9 +1,7 @@
 // A branch made of texts, for tests of what follows one: no Git, no disk, no waiting. Reads what it is asked for only.
-import { posix } from 'node:path';
 import { invariant } from '../../src/base/invariant.ts';
 import type { FollowedPlace } from '../../src/model/rows.ts';
 import {
-  type AddedOrder,
   type Commit,
   ContentError,
   type LastFileChanges,
@@ -88,17 +86,6 @@ export class TextSource implements Source {
     const below = textsIn(texts, directory);
     if (TOO_MUCH in below) throw new ContentError('it holds more than is read');
     return { ...snapshotOf(below, { wants }), commit, time };
-  }
-
-  async added({ from, to, directory = this.place.directory, select }: AddedOrder): ReturnType<Source['added']> {
-    if (!(await this.has(from))) return { files: new Map(), blobs: new Map() };
-    const before = await this.snapshot(from, () => true, '.');
-    const after = await this.snapshot(to, () => true, '.');
-    const added = [...after.files].filter(([path]) => !before.files.has(path));
-    const files = new Map(added.map(([path, file]) => [posix.relative(`/${directory}`, `/${path}`), file]));
-    const wanted = new Set(select(files));
-    const blobs = [...before.blobs, ...after.blobs].filter(([oid]) => wanted.has(oid));
-    return { files, blobs: new Map(blobs) };
   }
 
   async describe(commit: string): Promise<Commit> {

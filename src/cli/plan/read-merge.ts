@@ -6,7 +6,7 @@ import { problemsOf } from '../../derive.ts';
 import { type DesiredState, EMPTY_BASELINE } from '../../desired/desired-state.ts';
 import { COMMITS_MAX, firstParents } from '../../follow/first-parents.ts';
 import { SEARCHED_MAX } from '../../follow/loss-policy.ts';
-import { type AddedSince, deriveAt, reappearingAt } from '../../follow/read-commit.ts';
+import { deriveAt } from '../../follow/read-commit.ts';
 import { approvedCountOf } from '../../follow/safety.ts';
 import { isError, type Problem } from '../../model/problem.ts';
 import type { DeleteBudget } from '../../model/settings.ts';
@@ -42,9 +42,7 @@ export async function readMerge(repository: MergeRepository, { base, head, budge
     conflicts: conflicts.map((path) => needsRebase(path, base)),
   };
   if (before === undefined) return merge;
-  const addedSince: AddedSince = (order) => repository.added({ ...order, to: commit });
-  const reappearing = await reappearingAt(snapshot, { baseline: before, earlier: before, addedSince });
-  return { ...merge, reappearing, safety: safetyOfServers(before, { budget, approvedCount }) };
+  return { ...merge, safety: safetyOfServers(before, { budget, approvedCount }) };
 }
 
 interface StateInForce {

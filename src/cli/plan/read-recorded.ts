@@ -52,7 +52,9 @@ function onRecorded(
 function heldDeletes(held: readonly HeldItem[]): ReadonlyMap<string, HeldBefore> {
   return new Map(
     held.flatMap(({ kind, instance, digest, resources, reason }) =>
-      kind === 'deletes' && instance !== null ? [[instance, { digest, servers: resources, reason }] as const] : [],
+      (kind === 'deletes' || kind === 'unreadable') && instance !== null
+        ? [[instance, { digest, servers: resources, reason }] as const]
+        : [],
     ),
   );
 }

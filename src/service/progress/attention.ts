@@ -71,7 +71,7 @@ export function attentionIn(by: Viewer, facts: AttentionFacts, covered = new Set
     : [...[...tellOutages(facts.outages).map(outsideItem), ...leaderItems(facts)], ...recoveryItems(facts)];
   for (const item of [...outside, ...commitItems(by, facts)]) add(item);
   for (const item of facts.held) {
-    if (item.kind === 'deletes' || item.kind === 'failures') add(heldItem(item, facts));
+    if (item.instance !== null || item.kind === 'failures') add(heldItem(item, facts));
   }
   for (const item of [...invalidItems(by, facts), ...cycleItems(facts)]) add(item);
   const ofEntries = new Set<string>();
@@ -164,7 +164,7 @@ function commitItems(by: Viewer, { refused }: AttentionFacts): NewItem[] {
 
 function heldItem(item: HeldItem, { view: { rows } }: AttentionFacts): NewItem {
   const { digest, kind, instance, since, resources, commit } = item;
-  const reason = kind === 'deletes' ? withDeleted(item.reason, resources) : item.reason;
+  const reason = kind === 'deletes' || kind === 'unreadable' ? withDeleted(item.reason, resources) : item.reason;
   const instances = instance === null ? instancesOf(resources, rows) : [instance];
   const servers = { count: resources.length, examples: resources.slice(0, EXAMPLES_MAX) };
   const row = instance === null ? undefined : rows.read('held', instance);

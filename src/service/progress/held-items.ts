@@ -27,7 +27,8 @@ export function* heldNow(rows: PresentRows, refused: RefusedCommit | undefined, 
   for (const [instance, row] of rows.list('held')) {
     if (!scope.seesInstance(instance)) continue;
     const { digest, since, servers, commit = null } = row;
-    yield { kind: 'deletes', digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
+    const kind = row.isHandOver ? 'unreadable' : 'deletes';
+    yield { kind, digest, instance, reason: heldReason(row, rows), since, resources: servers, commit };
   }
   // The updates of a commit are those of all instances.
   if (scope.isWhole) yield* failures(rows);

@@ -91,7 +91,7 @@ function measureCommits({ desired, refused, now }: MeasuredSources, set: SetGaug
 function measureHeld({ rows, refused }: MeasuredSources, set: SetGauge): void {
   const items = heldItems(rows, refused(), EVERYTHING);
   for (const kind of HOLD_KINDS) set('treeline_held', { kind }, items.filter((item) => item.kind === kind).length);
-  const servers = items.filter(({ kind }) => kind === 'deletes').flatMap(({ resources }) => resources);
+  const servers = items.filter(({ instance }) => instance !== null).flatMap(({ resources }) => resources);
   set('treeline_deletes_held', {}, servers.length);
 }
 
